@@ -1,0 +1,77 @@
+# Two commands do all the set-up: `make demo` shows the site, `make test` runs every check.
+# Both may be run again: what is done is not done again.
+
+PYTHON ?= python3
+PORT ?= 8000
+BASE_URL ?= http://127.0.0.1:$(PORT)
+VAR_DIR ?= $(CURDIR)/var
+
+BIN := .venv/bin
+RUN := $(BIN)/python manage.py
+STAMP := .venv/.installed
+PURE := experiment/domain $(wildcard experiment/codebook.py) config/env.py
+STATIC_SOURCES := $(shell find static experiment -path '*static/*' -type f 2>/dev/null)
+# A site as it runs in production, for `check --deploy`; this key exists for that check alone
+DEPLOYED := HTTPS=1 ALLOWED_HOSTS=lab.example.org BASE_URL=https://lab.example.org \
+	SECRET_KEY=only-for-checking-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFG
+
+export VAR_DIR
+demo serve: export PORT := $(PORT)
+demo serve: export BASE_URL := $(BASE_URL)
+
+.DEFAULT_GOAL := help
+.PHONY: help venv demo serve lint test browser migrate port clean
+.DELETE_ON_ERROR:
+
+help:
+	@echo 'make demo    install what is needed, load the demo study, serve it on port $(PORT)'
+	@echo 'make serve   the same without the demo study'
+	@echo 'make test    every check and every test'
+	@echo 'make lint    the checks alone'
+	@echo 'make venv    .venv alone; then .venv/bin/python manage.py help'
+	@echo 'make clean   remove .venv and caches; the database in var/ stays'
+
+venv: $(STAMP)
+
+$(STAMP): requirements.txt scripts/make_venv.py
+	@command -v $(PYTHON) >/dev/null || { echo 'Python was not found: install Python 3.11, 3.12 or 3.13 (Debian: apt-get install python3 python3-venv).' >&2; exit 1; }
+	@$(PYTHON) scripts/make_venv.py
+	@touch $@
+
+migrate: $(STAMP)
+	@$(RUN) migrate --verbosity 0
+
+# Hashed copies of the static files; made again only when a source or a package changed
+$(VAR_DIR)/static/staticfiles.json: $(STAMP) $(STATIC_SOURCES)
+	@$(RUN) collectstatic --no-input --clear --verbosity 0
+	@touch $@
+
+port: $(STAMP)
+	@$(BIN)/python scripts/check_port.py '$(PORT)'
+
+demo: port migrate $(VAR_DIR)/static/staticfiles.json
+	@$(RUN) load_demo
+	@$(RUN) create_admin --if-none
+	@exec $(BIN)/gunicorn --config config/gunicorn.py config.wsgi
+
+serve: port migrate $(VAR_DIR)/static/staticfiles.json
+	@exec $(BIN)/gunicorn --config config/gunicorn.py config.wsgi
+
+lint: $(STAMP)
+	$(BIN)/ruff check --quiet .
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/mypy $(PURE)
+	$(BIN)/lint-imports --no-cache
+	$(RUN) makemigrations --check --dry-run --verbosity 1
+	$(DEPLOYED) $(RUN) check --deploy --fail-level WARNING
+
+browser: $(STAMP)
+	@$(BIN)/python scripts/find_browser.py --install >/dev/null
+
+# All tests on SQLite with the browser; then those that touch data on PostgreSQL
+test: browser lint
+	$(BIN)/pytest
+	$(BIN)/python scripts/with_postgres.py $(BIN)/pytest tests/experiment tests/data tests/config/test_settings.py
+
+clean:
+	rm -rf .venv .hypothesis var/ruff var/mypy var/pytest var/static var/test-*

@@ -1,0 +1,212 @@
+"""Typed readers of the environment: every setting of the site comes through here.
+
+This module knows nothing about Django. A value that cannot be used raises `EnvError`, whose one sentence
+names the variable, the value and what was expected; a password inside a URL is never repeated.
+"""
+
+import os
+import secrets
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+
+_TRUE = frozenset({"1", "true", "yes", "on"})
+_FALSE = frozenset({"0", "false", "no", "off"})
+_POSTGRES_SCHEMES = frozenset({"postgres", "postgresql"})
+_DATABASE_FORMS = "sqlite:////absolute/path.db or postgres://user:password@host:port/name"
+
+
+class EnvError(ValueError):
+    """An environment variable holds something its setting cannot use."""
+
+    def __init__(self, name: str, value: str, expected: str) -> None:
+        super().__init__(f"{name}={value!r} cannot be used: expected {expected}.")
+
+
+class Env:
+    """Reads settings out of `values`, a mapping like `os.environ`. Empty counts as not set.
+
+    >>> env = Env({"PORT": "8000", "DEBUG": "yes", "HOSTS": "a.org, b.org"})
+    >>> env.integer("PORT", 1), env.flag("DEBUG", False), env.names("HOSTS", []), env.text("NAME", "x")
+    (8000, True, ['a.org', 'b.org'], 'x')
+    """
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self.values = values
+
+    def text(self, name: str, default: str) -> str:
+        """Return the text of `name` without surrounding spaces, or `default`."""
+        return self.values.get(name, "").strip() or default
+
+    def choice(self, name: str, default: str, choices: tuple[str, ...]) -> str:
+        """Return the text of `name`, which must be one of `choices`."""
+        value = self.text(name, default)
+        if value not in choices:
+            raise EnvError(name, value, "one of " + ", ".join(choices))
+        return value
+
+    def flag(self, name: str, default: bool) -> bool:
+        """Return True for 1, true, yes, on and False for 0, false, no, off, in any case."""
+        value = self.text(name, "")
+        if not value:
+            return default
+        if value.lower() in _TRUE:
+            return True
+        if value.lower() in _FALSE:
+            return False
+        raise EnvError(name, value, "1, true, yes, on or 0, false, no, off")
+
+    def integer(
+        self, name: str, default: int, *, minimum: int = 0, maximum: int | None = None
+    ) -> int:
+        """Return the whole number in `name`, from `minimum` to `maximum`."""
+        value = self.text(name, "")
+        if not value:
+            return default
+        limits = f"a whole number from {minimum}" + ("" if maximum is None else f" to {maximum}")
+        if not value.isascii() or not value.removeprefix("-").isdigit():
+            raise EnvError(name, value, limits)
+        number = int(value)
+        if number < minimum or (maximum is not None and number > maximum):
+            raise EnvError(name, value, limits)
+        return number
+
+    def names(self, name: str, default: list[str]) -> list[str]:
+        """Return the comma-separated parts of `name`, each without surrounding spaces."""
+        value = self.text(name, "")
+        parts = [part.strip() for part in value.split(",")]
+        return [part for part in parts if part] if value else list(default)
+
+    def url(self, name: str, default: str) -> str:
+        """Return an http or https address without the slash at its end."""
+        value = self.text(name, default)
+        _check_web_address(name, value)
+        return value.rstrip("/")
+
+    def origins(self, name: str) -> list[str]:
+        """Return comma-separated origins such as https://lab.example.org: no path, no spaces."""
+        origins = self.names(name, [])
+        for origin in origins:
+            parts = _check_web_address(name, origin)
+            if parts.path or parts.query or parts.fragment:
+                raise EnvError(name, origin, "only a scheme and a host: https://lab.example.org")
+        return origins
+
+    def database(self, name: str, default: Path) -> dict[str, Any]:
+        """Return `parse_database_url` of `name`, or an SQLite file at `default`."""
+        value = self.text(name, "")
+        if not value:
+            return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(default)}
+        return parse_database_url(value, name)
+
+
+def parse_database_url(value: str, name: str = "DATABASE_URL") -> dict[str, Any]:
+    """Return the part of Django's `DATABASES` entry that a database URL says.
+
+    User, password, host, path and options are percent-decoded. What is after `?` becomes OPTIONS, as libpq
+    names them (sslmode, host for a socket's folder, ...).
+
+    >>> parse_database_url("sqlite:////srv/brainbench.db")["NAME"]
+    '/srv/brainbench.db'
+    >>> entry = parse_database_url("postgres://lab:p%40ss@db.example.org:5433/bench?sslmode=require")
+    >>> entry["USER"], entry["PASSWORD"], entry["HOST"], entry["PORT"], entry["NAME"]
+    ('lab', 'p@ss', 'db.example.org', '5433', 'bench')
+    >>> entry["OPTIONS"]
+    {'sslmode': 'require'}
+    """
+    scheme = value.partition(":")[0].lower()
+    if scheme == "sqlite":
+        return _sqlite(value, name)
+    if scheme in _POSTGRES_SCHEMES:
+        return _postgres(value, name)
+    raise EnvError(name, hide_password(value), f"{_DATABASE_FORMS}; the scheme is {scheme!r}")
+
+
+def hide_password(url: str) -> str:
+    """Return `url` with stars where its password is, so that it can be printed.
+
+    >>> hide_password("postgres://lab:secret@localhost/bench")
+    'postgres://lab:***@localhost/bench'
+    """
+    scheme, separator, rest = url.partition("://")
+    # The last @ ends the user part: a password typed in without percent-encoding may hold one, or a slash.
+    user_part, at, place = rest.rpartition("@")
+    if not at:
+        return url
+    user, colon, _ = user_part.partition(":")
+    return f"{scheme}{separator}{user}{':***' if colon else ''}@{place}"
+
+
+def file_secret(path: Path) -> str:
+    """Return the secret kept in `path`, which is made once, readable by its owner alone.
+
+    The text is written to a file of its own and then linked to `path`, so that two processes that start
+    together agree on one secret and none reads a half-written one.
+    """
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, draft = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)  # mode 0600
+        try:
+            with os.fdopen(handle, "w") as file:
+                file.write(secrets.token_urlsafe(64))
+                file.flush()
+                os.fsync(file.fileno())
+            os.link(draft, path)
+        except FileExistsError:
+            pass  # another process was first: its secret is the one
+        finally:
+            os.unlink(draft)
+    secret = path.read_text().strip()
+    if len(secret) < 50:
+        raise EnvError(
+            "SECRET_KEY", "", f"at least 50 characters in {path}: delete it for a new one"
+        )
+    return secret
+
+
+def _check_web_address(name: str, value: str) -> SplitResult:
+    try:
+        parts = urlsplit(value)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # an impossible port, or a bracket left open
+        usable = False
+    if not usable or any(character.isspace() for character in value):
+        raise EnvError(name, hide_password(value), "an address such as https://lab.example.org")
+    return parts
+
+
+def _sqlite(value: str, name: str) -> dict[str, Any]:
+    path = unquote(value[len("sqlite://") :])
+    if not value[len("sqlite:") :].startswith("//") or not path.startswith("//"):
+        raise EnvError(
+            name, value, "an absolute path after four slashes: sqlite:////absolute/path.db"
+        )
+    if "?" in path or path.endswith("/"):
+        raise EnvError(
+            name, value, "a file's path with nothing after it: sqlite:////absolute/path.db"
+        )
+    return {"ENGINE": "django.db.backends.sqlite3", "NAME": path[1:]}
+
+
+def _postgres(value: str, name: str) -> dict[str, Any]:
+    expected = "postgres://user:password@host:port/name, special characters percent-encoded"
+    try:
+        parts = urlsplit(value)
+        port = parts.port
+        options = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
+    except ValueError as error:
+        raise EnvError(name, hide_password(value), expected) from error
+    database = unquote(parts.path.removeprefix("/"))
+    if not database or "/" in database or parts.fragment:
+        raise EnvError(name, hide_password(value), expected)
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": database,
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": unquote(parts.hostname or ""),
+        "PORT": str(port or ""),
+        "OPTIONS": dict(options),
+    }

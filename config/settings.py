@@ -1,0 +1,177 @@
+"""Every setting of the site, read from the environment through env.py; docs/operations.md lists them."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from csp.constants import NONE, SELF
+
+from config.env import Env, file_secret
+
+env = Env(os.environ)
+BASE_DIR = Path(__file__).resolve().parent.parent
+VAR_DIR = (BASE_DIR / env.text("VAR_DIR", "var")).resolve()
+VAR_DIR.mkdir(parents=True, exist_ok=True)
+
+# The site
+DEBUG = env.flag("DEBUG", False)
+SECRET_KEY = env.text("SECRET_KEY", "") or file_secret(VAR_DIR / "secret_key")
+ALLOWED_HOSTS = env.names("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
+BASE_URL = env.url("BASE_URL", "http://127.0.0.1:8000")  # in links that commands print
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.forms",  # its widgets' templates, beside ours
+    "csp",
+    "django_countries",
+    "experiment.apps.ExperimentConfig",
+]
+
+MIDDLEWARE = [
+    "csp.middleware.CSPMiddleware",  # outermost: error pages carry the policy too
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
+
+# The database: docs/decisions/0001-database-settings.md says why these values
+_database: dict[str, Any] = env.database("DATABASE_URL", VAR_DIR / "brainbench.sqlite3")
+if _database["ENGINE"].endswith("sqlite3"):
+    _database["OPTIONS"] = {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 30,
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
+    }
+else:
+    _database["CONN_MAX_AGE"] = env.integer("DATABASE_CONN_MAX_AGE", 60)
+    _database["CONN_HEALTH_CHECKS"] = True
+DATABASES = {"default": _database}
+
+# People
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+LOGIN_URL = "lab:sign_in"
+LOGIN_REDIRECT_URL = "lab:studies"
+LOGOUT_REDIRECT_URL = "lab:sign_in"
+SESSION_COOKIE_AGE = 14 * 24 * 3600  # longer than a participant may stay away (resume_hours)
+CSRF_COOKIE_HTTPONLY = True  # pages send the token as a form field, scripts need no cookie
+CSRF_TRUSTED_ORIGINS = env.origins("CSRF_TRUSTED_ORIGINS")
+CSRF_FAILURE_VIEW = "experiment.participant.problems.csrf_failure"
+
+# What a browser may do with a page. A finish POST may lead to a recruitment site's completion page, and
+# browsers hold redirects of a form to form-action: hence https: there.
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF, "https:"],
+        "frame-ancestors": [NONE],
+        "base-uri": [NONE],
+    },
+}
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+DATA_UPLOAD_MAX_MEMORY_SIZE = (
+    1024 * 1024
+)  # bytes; the longest answer is a comment of 5,000 characters
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 1000
+
+# HTTPS=1 once the site is behind TLS: everything is redirected there, and browsers remember it
+HTTPS = env.flag("HTTPS", False)
+SECURE_SSL_REDIRECT = HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^healthz$"]  # asked by load balancers, from inside
+SECURE_HSTS_SECONDS = env.integer("HSTS_SECONDS", 365 * 24 * 3600) if HTTPS else 0
+SESSION_COOKIE_SECURE = HTTPS
+CSRF_COOKIE_SECURE = HTTPS
+# A study's host must not decide for its university's other names: no includeSubDomains, no preload.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
+
+# Static files: hashed copies made by collectstatic, or the sources themselves while developing
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = VAR_DIR / "static"
+STATIC_HASHED = env.flag("STATIC_HASHED", not DEBUG)
+WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = not STATIC_HASHED
+WHITENOISE_ALLOW_ALL_ORIGINS = False
+if STATIC_HASHED:
+    STATIC_ROOT.mkdir(parents=True, exist_ok=True)
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.InMemoryStorage"},  # nothing is uploaded
+    "staticfiles": {
+        "BACKEND": "config.storage.HashedStaticFilesStorage"
+        if STATIC_HASHED
+        else "django.contrib.staticfiles.storage.StaticFilesStorage",
+    },
+}
+
+# Words and times
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = True
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {"hide_query_strings": {"()": "config.log_filters.HideQueryStrings"}},
+    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "handlers": {
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "filters": ["hide_query_strings"],
+            "formatter": "line",
+        },
+    },
+    "root": {
+        "handlers": ["stderr"],
+        "level": env.choice("LOG_LEVEL", "WARNING", ("DEBUG", "INFO", "WARNING", "ERROR")),
+    },
+    "loggers": {
+        # Django's own handlers would print the same line again, or mail it
+        "django": {"handlers": [], "level": "NOTSET", "propagate": True},
+        "django.server": {"handlers": [], "level": "INFO", "propagate": True},
+        # Warns at every HEAD request that it drops the body, as it should
+        "gunicorn.http.wsgi": {"level": "ERROR"},
+    },
+}

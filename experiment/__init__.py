@@ -1,0 +1,1 @@
+"""People: items, studies, participants and trials."""

@@ -1,0 +1,13 @@
+from django.apps import AppConfig
+from django.db.models.signals import post_migrate
+
+
+class ExperimentConfig(AppConfig):
+    name = "experiment"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from experiment import checks  # noqa: F401 (registers the system checks)
+        from experiment.triggers import install_triggers
+
+        post_migrate.connect(install_triggers, sender=self)

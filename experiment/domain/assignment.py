@@ -1,0 +1,212 @@
+"""Who gets which item next, on which side and in which order. Pure: knows nothing about rows or requests.
+
+Every draw takes the item of a stratum with the lowest *expected exposure*::
+
+    expected(i) = valid(i) + sum over live participants holding i of P(finish | the page they are on)
+    P(finish | page) = (finished + 1) / (reached + 2)
+
+where `valid(i)` counts the valid judgments of finished participants, `reached` the participants whose
+fate is known (finished, or gone) that got at least as far as that page, and `finished` those of them
+that finished: Laplace's rule of succession, so a new study starts at 1/2. Whether answers were right
+never enters, so the draw cannot lean on the outcome that the study measures.
+"""
+
+import random
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Side = Literal["A", "B"]
+Stratum = Literal["human", "machine", "catch"]
+SIDES: tuple[Side, Side] = ("A", "B")
+
+# Sums of the same chances in another order differ in the last bits; scores closer than this are equal.
+SCORE_DECIMALS = 9
+
+
+class NoItemLeftError(Exception):
+    """No item of the stratum may be given to this participant."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTrial:
+    """One position of a participant's session: the stratum to draw from and the side of the original."""
+
+    stratum: Stratum
+    original_side: Side
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An item that could be drawn. `work` names the publication: two items of one work never meet in a session."""
+
+    item_id: int
+    work: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """A draw and what it was made from, enough to make it again."""
+
+    item_id: int
+    scores: dict[int, float]
+    rng_key: str
+
+
+def participant_rng(seed: int, *purpose: Hashable) -> random.Random:
+    """A generator for one purpose of one participant, the same whenever it is asked for.
+
+    >>> participant_rng(1, "draw", 3).random() == participant_rng(1, "draw", 3).random()
+    True
+    """
+    return random.Random(rng_key(seed, *purpose))
+
+
+def rng_key(seed: int, *purpose: Hashable) -> str:
+    """The text that seeds `participant_rng`.
+
+    >>> rng_key(7, "draw", 2)
+    '7/draw/2'
+    """
+    return "/".join(str(part) for part in (seed, *purpose))
+
+
+def balanced_sides(n: int, rng: random.Random) -> list[Side]:
+    """Sides of `n` originals, as equal as `n` allows, in random order; the odd one falls at random.
+
+    >>> sorted(balanced_sides(4, random.Random(1)))
+    ['A', 'A', 'B', 'B']
+    """
+    sides = list(SIDES) * (n // 2)
+    if n % 2:
+        sides.append(rng.choice(SIDES))
+    rng.shuffle(sides)
+    return sides
+
+
+def plan_trials(counts: Mapping[Stratum, int], rng: random.Random) -> list[PlannedTrial]:
+    """Order the strata at random and balance the original's side within each stratum.
+
+    Args:
+        counts: trials per stratum, e.g. {"human": 6, "machine": 3, "catch": 2}.
+        rng: source of randomness.
+    Returns:
+        One `PlannedTrial` per position; every order of the strata is equally likely.
+    Raises:
+        ValueError: a count is negative, or no trial is asked for.
+
+    >>> plan = plan_trials({"human": 6, "machine": 3, "catch": 2}, random.Random(1))
+    >>> len(plan), sum(trial.stratum == "catch" for trial in plan)
+    (11, 2)
+    """
+    if any(count < 0 for count in counts.values()) or sum(counts.values()) == 0:
+        raise ValueError(
+            f"a session needs at least one trial and no negative count, not {dict(counts)}"
+        )
+    # An odd stratum's extra side would make the whole session lopsided if every stratum's fell on the
+    # same side; extras are dealt alternately instead.
+    extras = balanced_sides(sum(count % 2 for count in counts.values()), rng)
+    plan: list[PlannedTrial] = []
+    for stratum, count in counts.items():
+        sides = balanced_sides(count - count % 2, rng)
+        if count % 2:
+            sides.append(extras.pop())
+        plan.extend(PlannedTrial(stratum, side) for side in sides)
+    rng.shuffle(plan)
+    return plan
+
+
+def finish_chance(finished: int, reached: int) -> float:
+    """Laplace estimate of the chance to finish: (finished + 1) / (reached + 2).
+
+    >>> finish_chance(0, 0), finish_chance(2, 8)
+    (0.5, 0.3)
+    """
+    if not 0 <= finished <= reached:
+        raise ValueError(f"finished must lie between 0 and reached, not {finished} of {reached}")
+    return (finished + 1) / (reached + 2)
+
+
+def finish_chances(
+    gone_at: Mapping[int, int], finished: int, pages: Iterable[int]
+) -> dict[int, float]:
+    """Chance to finish from each page, from the participants whose fate is known.
+
+    Args:
+        gone_at: furthest page -> number of participants who left there for good.
+        finished: number who finished (they reached every page).
+        pages: the pages asked for.
+
+    >>> finish_chances({0: 6, 3: 2}, finished=2, pages=[0, 1, 4])
+    {0: 0.25, 1: 0.5, 4: 0.75}
+    """
+    return {
+        page: finish_chance(finished, finished + sum(n for at, n in gone_at.items() if at >= page))
+        for page in pages
+    }
+
+
+def expected_exposures(
+    valid: Mapping[int, int],
+    held: Iterable[tuple[int, int, int]],
+    chances: Mapping[int, float],
+) -> dict[int, float]:
+    """Expected exposure of every item: valid judgments plus the chances of those who hold it now.
+
+    Args:
+        valid: item id -> number of valid judgments of finished participants; every item of the stratum.
+        held: (item id, page the holder is on, number of such holders), live participants only.
+        chances: page -> chance to finish from it.
+
+    >>> expected_exposures({1: 2, 2: 1}, [(2, 5, 3)], {5: 0.5})
+    {1: 2.0, 2: 2.5}
+    """
+    scores = {item_id: float(count) for item_id, count in valid.items()}
+    for item_id, page, n_holders in held:
+        if item_id in scores:
+            scores[item_id] += n_holders * chances[page]
+    return {item_id: round(score, SCORE_DECIMALS) for item_id, score in scores.items()}
+
+
+def draw_item(
+    candidates: Sequence[Candidate],
+    taken_works: Iterable[str],
+    taken_items: Iterable[int],
+    key: str,
+) -> Draw:
+    """Draw the candidate with the lowest score, ties at random.
+
+    Args:
+        candidates: the stratum's items with their scores.
+        taken_works: works (DOIs) that this participant has met.
+        taken_items: item ids that this participant has met.
+        key: seeds the tie-break (see `rng_key`), so that the draw can be made again.
+    Raises:
+        NoItemLeftError: nothing may be drawn.
+
+    >>> draw_item([Candidate(1, "a", 2.0), Candidate(2, "b", 1.0)], [], [], "1/draw/1").item_id
+    2
+    """
+    works, items = set(taken_works), set(taken_items)
+    scores = {
+        candidate.item_id: candidate.score
+        for candidate in candidates
+        if candidate.item_id not in items and (not candidate.work or candidate.work not in works)
+    }
+    if not scores:
+        raise NoItemLeftError(f"none of {len(candidates)} items is left for this participant")
+    return Draw(choose_lowest(scores, key), scores, key)
+
+
+def choose_lowest(scores: Mapping[int, float], key: str) -> int:
+    """The item id with the lowest score; ties are broken by the generator seeded with `key`.
+
+    Replays a logged draw: the same scores and key give the same item.
+
+    >>> choose_lowest({4: 0.5, 9: 0.25}, "any")
+    9
+    """
+    lowest = min(scores.values())
+    tied = sorted(item_id for item_id, score in scores.items() if score == lowest)
+    return random.Random(key).choice(tied)

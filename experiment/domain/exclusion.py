@@ -1,0 +1,136 @@
+"""Which participants and trials are left out of the analysis, and why. Pure.
+
+The rules are those the BrainBench paper states in its methods; codes are stable, because exports and
+published analyses name them. Flags are for a person to look at: they exclude nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A rule: its stable code and the sentence a reader of an export sees."""
+
+    code: str
+    sentence: str
+
+
+MISSED_CATCH = Reason(
+    "missed_catch", "The participant chose the altered version in at least one catch trial."
+)
+UNTOUCHED_SLIDERS = Reason(
+    "untouched_sliders", "The participant never moved any confidence or expertise slider."
+)
+ADMITTED_CHEATING = Reason("admitted_cheating", "The participant admitted to having cheated.")
+NOT_FINISHED = Reason("not_finished", "The participant did not reach the end of the study.")
+WITHDRAWN = Reason("withdrawn", "The participant withdrew; the answers were erased.")
+RECOGNISED = Reason("recognised", "The participant had seen the study before this trial.")
+TOO_FAST = Reason(
+    "too_fast",
+    "The participant answered this trial in less than the minimum time (5 s in the paper).",
+)
+
+PARTICIPANT_REASONS = (MISSED_CATCH, UNTOUCHED_SLIDERS, ADMITTED_CHEATING, NOT_FINISHED, WITHDRAWN)
+TRIAL_REASONS = (RECOGNISED, TOO_FAST)
+
+FAST_PAGE = Reason("fast_page", "The answer came sooner than the abstract can be read.")
+MUCH_HIDDEN = Reason("much_hidden", "The page was hidden for a long time while the trial was open.")
+DUPLICATE_EXTERNAL_ID = Reason(
+    "duplicate_external_id", "Another participant came with the same external id."
+)
+FLAGS = (FAST_PAGE, MUCH_HIDDEN, DUPLICATE_EXTERNAL_ID)
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """A study's rules. `min_rt_ms` and the two flag limits are in milliseconds; 0 switches a limit off."""
+
+    missed_catch: bool = True
+    untouched_sliders: bool = True
+    admitted_cheating: bool = True
+    recognised: bool = True
+    min_rt_ms: int = 5_000
+    fast_page_ms: int = 15_000
+    hidden_flag_ms: int = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class TrialFacts:
+    """What the rules look at in a judged trial. `rt_ms` is the browser's time to Continue, or, where the
+    browser could not measure (no JavaScript), the server's time between showing and receiving."""
+
+    trial_id: int
+    stratum: str
+    correct: bool
+    recognised: bool
+    rt_ms: int | None
+    moved_a_slider: bool
+    hidden_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ParticipantFacts:
+    """What the rules look at in a participant; `cheated` is None until they were asked."""
+
+    finished: bool
+    cheated: bool | None
+    trials: Sequence[TrialFacts]
+    shares_external_id: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Reason codes and flags, in the order of the rules; empty tuples mean included and unflagged."""
+
+    participant: tuple[str, ...]
+    trials: Mapping[int, tuple[str, ...]]
+    participant_flags: tuple[str, ...] = ()
+    trial_flags: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+
+
+def judge_participant(facts: ParticipantFacts, rules: Rules) -> Verdict:
+    """Apply the rules to one participant.
+
+    >>> slow = TrialFacts(1, "human", True, False, 60_000, moved_a_slider=True)
+    >>> fast = TrialFacts(2, "human", True, False, 4_999, moved_a_slider=True)
+    >>> verdict = judge_participant(ParticipantFacts(True, False, [slow, fast]), Rules())
+    >>> verdict.participant, verdict.trials[1], verdict.trials[2]
+    ((), (), ('too_fast',))
+    """
+    return Verdict(
+        _participant_reasons(facts, rules),
+        {trial.trial_id: _trial_reasons(trial, rules) for trial in facts.trials},
+        (DUPLICATE_EXTERNAL_ID.code,) if facts.shares_external_id else (),
+        {trial.trial_id: _trial_flags(trial, rules) for trial in facts.trials},
+    )
+
+
+def _participant_reasons(facts: ParticipantFacts, rules: Rules) -> tuple[str, ...]:
+    missed = any(trial.stratum == "catch" and not trial.correct for trial in facts.trials)
+    untouched = bool(facts.trials) and not any(trial.moved_a_slider for trial in facts.trials)
+    found = (
+        (MISSED_CATCH, rules.missed_catch and missed),
+        # Whoever left early may not have come to a slider; only a whole session says "never".
+        (UNTOUCHED_SLIDERS, rules.untouched_sliders and facts.finished and untouched),
+        (ADMITTED_CHEATING, rules.admitted_cheating and facts.cheated is True),
+        (NOT_FINISHED, not facts.finished),
+    )
+    return tuple(reason.code for reason, holds in found if holds)
+
+
+def _trial_reasons(trial: TrialFacts, rules: Rules) -> tuple[str, ...]:
+    found = (
+        (RECOGNISED, rules.recognised and trial.recognised),
+        (TOO_FAST, trial.rt_ms is not None and trial.rt_ms < rules.min_rt_ms),
+    )
+    return tuple(reason.code for reason, holds in found if holds)
+
+
+def _trial_flags(trial: TrialFacts, rules: Rules) -> tuple[str, ...]:
+    hidden = trial.hidden_ms or 0
+    found = (
+        (FAST_PAGE, trial.rt_ms is not None and trial.rt_ms < rules.fast_page_ms),
+        (MUCH_HIDDEN, bool(rules.hidden_flag_ms) and hidden > rules.hidden_flag_ms),
+    )
+    return tuple(flag.code for flag, holds in found if holds)

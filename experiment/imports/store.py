@@ -1,0 +1,63 @@
+"""Use case: bring the published items and trials into the database, all or nothing; again changes nothing."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from django.db import transaction
+
+from experiment.imports.brainbench import Published
+from experiment.imports.pins import pin_published
+from experiment.imports.store_items import store_items
+from experiment.imports.store_trials import store_participants
+from experiment.imports.tables import Problem
+from experiment.models import Item, Study
+from experiment.study_setup import create_study
+
+CONTACT = "the study team (set a contact address in the study's settings)"
+
+
+class ImportRefusedError(Exception):
+    """Nothing was written; `problems` says why."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = problems
+        super().__init__(f"{len(problems)} problems")
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What was written, and the row that takes the place of each damaged one, by key."""
+
+    study: Study
+    created: Mapping[str, int]
+    successors: Mapping[str, Item]
+    notes: list[str] = field(default_factory=list)
+    trials_stored: bool = True
+
+
+def import_published(data: Published, slug: str, texts: str) -> Imported:
+    """Store what was read, for the study of this name, which is made if there is none.
+
+    Raises:
+        ImportRefusedError: the data have problems, or disagree with what the database holds.
+        ValidationError: no study can have this name.
+    """
+    problems = list(data.problems)
+    with transaction.atomic():
+        # The database's objections are collected even if the files' are known: all are shown together.
+        study = Study.objects.filter(slug=slug).first()
+        n_studies = int(study is None)
+        study = study or create_study(slug, "brainbench", contact=CONTACT)
+        stored = store_items(data.items, texts, problems)
+        people = store_participants(data, study, problems)
+        pins, notes = pin_published(study, data.items, stored, texts) if not problems else (0, [])
+        if problems:
+            raise ImportRefusedError(problems)
+    created = {
+        "studies": n_studies,
+        "items": stored.n_created,
+        "participants": people.participants,
+        "trials": people.trials,
+        "pins": pins,
+    }
+    return Imported(study, created, stored.successors, [*people.notes, *notes], not people.skipped)

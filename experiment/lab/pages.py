@@ -1,0 +1,74 @@
+"""What the lab's templates are given."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count, Q, QuerySet
+
+from experiment import exporting, overview
+from experiment.kinds import kind_counts, kind_note
+from experiment.models import Participant, Study
+
+Kind = Participant.Kind
+
+
+@dataclass(frozen=True, slots=True)
+class KindTab:
+    kind: str
+    label: str
+    n: int
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ExportButton:
+    set: str
+    label: str
+    rows: int
+
+
+def study_list(studies: QuerySet[Study], now: datetime) -> QuerySet[Study]:
+    """Studies with their counts of real participants and the kinds of the others."""
+    real = Q(participants__kind=Kind.REAL)
+    finished = Q(participants__stage=Participant.Stage.FINISHED)
+    return studies.annotate(
+        n_real=Count("participants", filter=real),
+        n_valid=Count("participants", filter=real & finished & Q(participants__excluded_by="")),
+        **{
+            f"n_{kind.value}": Count("participants", filter=Q(participants__kind=kind))
+            for kind in (Kind.PILOT, Kind.SIMULATED, Kind.IMPORTED)
+        },
+    )
+
+
+def live_context(study: Study, kind: str, now: datetime) -> dict[str, Any]:
+    """The parts of a study's page that change while people take part."""
+    items = overview.item_exposures(study, kind, now)
+    flow = overview.flow(study, kind, now)
+    rows = exporting.row_counts(study, kind)
+    target = study.target_valid if kind == Kind.REAL else None
+    return {
+        "study": study,
+        "kind": kind,
+        "kind_label": Kind(kind).label,
+        "kind_note": kind_note(study, kind),
+        "tabs": _tabs(study, kind),
+        "flow": flow,
+        "target": target,
+        "target_percent": min(100.0, 100 * flow.valid / target) if target else 0.0,
+        "exposures": overview.exposures(items),
+        "items": items,
+        "exports": (
+            ExportButton("analysis", "Trials of the analysis", rows["analysis"]),
+            ExportButton("all", "All judged trials", rows["all"]),
+        ),
+        "comments": overview.recent_comments(study, kind),
+        "updated_at": now,
+    }
+
+
+def _tabs(study: Study, current: str) -> list[KindTab]:
+    counts = kind_counts(study)
+    shown = [kind for kind in Kind if kind in counts or kind in (Kind.REAL, current)]
+    return [KindTab(kind.value, kind.label, counts.get(kind, 0), kind == current) for kind in shown]

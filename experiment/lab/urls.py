@@ -1,0 +1,30 @@
+from django.contrib.auth.views import LoginView, LogoutView, PasswordResetConfirmView
+from django.urls import path, reverse_lazy
+
+from experiment.lab import views
+
+app_name = "lab"
+
+urlpatterns = [
+    path("", views.studies, name="studies"),
+    path(
+        "sign-in/",
+        LoginView.as_view(template_name="lab/sign_in.html", redirect_authenticated_user=True),
+        name="sign_in",
+    ),
+    path("sign-out/", LogoutView.as_view(), name="sign_out"),
+    path(
+        # Django's own page behind a reset link: its token dies with the first password that is set.
+        "welcome/<uidb64>/<token>/",
+        PasswordResetConfirmView.as_view(
+            template_name="lab/welcome.html",
+            post_reset_login=True,
+            success_url=reverse_lazy("lab:studies"),
+        ),
+        name="welcome",
+    ),
+    path("studies/<slug:slug>/", views.study, name="study"),
+    path("studies/<slug:slug>/live/", views.study_live, name="study_live"),
+    path("studies/<slug:slug>/export/<str:set_name>.csv", views.export, name="export"),
+    path("studies/<slug:slug>/recruitment/", views.recruitment, name="recruitment"),
+]

@@ -1,0 +1,77 @@
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+
+from experiment.builtin_items import ensure_builtin_items
+from experiment.management.output import add_json_argument, emit
+from experiment.models import Item, Study
+from experiment.study_setup import (
+    PRESETS,
+    count_items,
+    create_study,
+    pin_items,
+    readiness_problems,
+    set_recruitment,
+)
+
+CONTACT = "the study team (set a contact address in the study's settings)"
+
+
+class Command(BaseCommand):
+    help = "Create a study from a preset, with all accepted test cases of the same material."
+
+    def add_arguments(self, parser):
+        parser.add_argument("slug")
+        parser.add_argument("--preset", choices=sorted(PRESETS), default="brainbench")
+        parser.add_argument("--title")
+        parser.add_argument("--contact", default=CONTACT)
+        parser.add_argument(
+            "--target", type=int, dest="target_valid", help="number of valid finishers to stop at"
+        )
+        parser.add_argument(
+            "--recruitment", choices=Study.Recruitment.values, default=Study.Recruitment.DRAFT
+        )
+        add_json_argument(parser)
+
+    def handle(self, *args, **options):
+        slug = options["slug"]
+        if Study.objects.filter(slug=slug).exists():
+            raise CommandError(f"There is a study {slug} already; choose another name.")
+        given = {
+            name: options[name] for name in ("title", "target_valid") if options[name] is not None
+        }
+        try:
+            with transaction.atomic():
+                study = create_study(slug, options["preset"], contact=options["contact"], **given)
+                pin_items(study, [*_material(), *ensure_builtin_items()])
+                study = set_recruitment(study, options["recruitment"])
+        except ValidationError as error:
+            raise CommandError(" ".join(error.messages)) from error
+        problems = readiness_problems(study)
+        data = {
+            "study": slug,
+            "items": count_items(study),
+            "recruitment": study.recruitment,
+            "problems": problems,
+        }
+        lines = [f"Created study {slug} ({study.recruitment}) with {_describe(data['items'])}."]
+        lines += [f"Before it can be opened: {problem}." for problem in problems]
+        emit(self, options, data, lines)
+
+
+def _material() -> list[Item]:
+    """Accepted test items that are not demo material: of each, the newest accepted version.
+
+    A published text whose repair waits for a person is left out.
+    """
+    test_items = Item.objects.filter(kind=Item.Kind.TEST, is_demo=False)
+    awaiting = test_items.filter(texts=Item.Texts.REPAIRED).exclude(status=Item.Status.ACCEPTED)
+    newest = {item.key: item for item in test_items.accepted().order_by("version")}
+    for key in awaiting.values_list("key", flat=True):
+        if key in newest and newest[key].texts == Item.Texts.AS_PUBLISHED:
+            del newest[key]
+    return list(newest.values())
+
+
+def _describe(items) -> str:
+    return ", ".join(f"{n} {name}" for name, n in sorted(items.items())) or "no test cases"

@@ -1,0 +1,52 @@
+from django.conf import settings
+from django.core.management.base import BaseCommand
+from django.db import transaction
+
+from experiment.builtin_items import ensure_items
+from experiment.management.output import add_json_argument, emit
+from experiment.models import Item, Participant, Study
+from experiment.simulating import Plan, UseCaseDoor, flow_summary, simulate
+from experiment.study_setup import count_items, create_study, pin_items, set_recruitment
+
+SLUG = "demo"
+DEMO = {
+    "title": "BrainBench Live demo",
+    "is_demo": True,
+    "completion_code": "DEMO-THANKS",
+}
+CONTACT = "whoever runs this demonstration"
+
+
+class Command(BaseCommand):
+    help = "Create or update the built-in demo study, open to anyone with its link."
+
+    def add_arguments(self, parser):
+        parser.add_argument(
+            "--simulate",
+            type=int,
+            default=12,
+            metavar="N",
+            help="simulated finishers, if the study has no participants yet (default 12; 0 for none)",
+        )
+        add_json_argument(parser)
+
+    def handle(self, *args, **options):
+        with transaction.atomic():
+            study = Study.objects.filter(slug=SLUG).first()
+            if study is None:
+                study = create_study(SLUG, "brainbench", contact=CONTACT, **DEMO)
+            pin_items(study, ensure_items(tuple(Item.Kind.values)))
+            if study.recruitment == Study.Recruitment.DRAFT:
+                study = set_recruitment(study, Study.Recruitment.OPEN)
+        if options["simulate"] and not study.participants.exists():
+            plan = Plan(options["simulate"], dropout=0.3, arrival="steady", accuracy=0.63, seed=1)
+            for _ in simulate(study, plan, lambda: UseCaseDoor(study, study.policy)):
+                pass
+        url = settings.BASE_URL.rstrip("/") + study.get_absolute_url()
+        flow = flow_summary(study, Participant.Kind.SIMULATED)
+        data = {"study": SLUG, "url": url, "items": count_items(study), "simulated": flow}
+        lines = [
+            f"The demo study is ready, with {flow['finished']} simulated participants to look at.",
+            f"  Take the test:  {url}",
+        ]
+        emit(self, options, data, lines)

@@ -1,0 +1,131 @@
+import hashlib
+from functools import cached_property
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import models
+
+from experiment.domain import markup as markup_rules
+from experiment.domain.item_checks import ItemWarning, check_item
+from experiment.querysets import ItemQuerySet
+
+
+def text_hash(text: str) -> str:
+    """SHA-256 of a text's UTF-8 bytes, as hex."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class Item(models.Model):
+    """One version of a test case. An edit of an accepted text makes a new row with the next `version`."""
+
+    class Kind(models.TextChoices):
+        TEST = "test", "test"
+        CATCH = "catch", "catch"
+        PRACTICE = "practice", "practice"
+
+    class Source(models.TextChoices):
+        HUMAN = "human", "human-created"
+        MACHINE = "machine", "machine-created"
+
+    class Status(models.TextChoices):
+        DRAFT = "draft", "draft"
+        IN_REVIEW = "in_review", "in review"
+        ACCEPTED = "accepted", "accepted"
+        RETIRED = "retired", "retired"
+
+    class Texts(models.TextChoices):
+        AUTHORED = "authored", "as written here"
+        AS_PUBLISHED = "as-published", "as published"
+        REPAIRED = "repaired", "repaired"
+
+    # Texts that people or models may have judged: nothing in them changes any more.
+    FROZEN_STATUSES = (Status.ACCEPTED, Status.RETIRED)
+    TEXT_FIELDS = ("key", "version", "markup", "original", "altered", "sha256")
+
+    key = models.CharField(max_length=80, help_text="The same for all versions of a test case.")
+    version = models.PositiveIntegerField(default=1)
+    kind = models.CharField(max_length=10, choices=Kind, default=Kind.TEST)
+    source = models.CharField(max_length=10, choices=Source, default=Source.HUMAN)
+    generator = models.CharField(
+        max_length=80, blank=True, help_text="Who or what altered it, e.g. GPT-4."
+    )
+    subfield = models.CharField(max_length=80, blank=True)
+    doi = models.CharField("DOI", max_length=200, blank=True, help_text="Without https://doi.org/.")
+    publication_date = models.DateField(null=True, blank=True)
+    markup = models.TextField(
+        help_text="The abstract, with [[original, altered]] where the versions differ."
+    )
+    original = models.TextField(editable=False)
+    altered = models.TextField(editable=False)
+    sha256 = models.CharField(max_length=64, editable=False)
+    status = models.CharField(max_length=10, choices=Status, default=Status.DRAFT)
+    texts = models.CharField(max_length=12, choices=Texts, default=Texts.AUTHORED)
+    is_demo = models.BooleanField("demo material", default=False)
+    note = models.TextField(blank=True, help_text="For curators; participants never see it.")
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
+
+    objects = ItemQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = "test case"
+        ordering = ("key", "version")
+        constraints = (
+            models.UniqueConstraint(fields=("key", "version"), name="item_key_version_unique"),
+            models.CheckConstraint(condition=models.Q(version__gte=1), name="item_version_from_1"),
+            models.CheckConstraint(
+                condition=~models.Q(original=models.F("altered")), name="item_versions_differ"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(kind__in=("test", "catch", "practice")), name="item_kind_known"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(source__in=("human", "machine")), name="item_source_known"
+            ),
+        )
+        indexes = (models.Index(fields=("source", "doi"), name="item_source_doi"),)
+
+    def __str__(self) -> str:
+        return f"{self.key} v{self.version}"
+
+    @property
+    def is_frozen(self) -> bool:
+        return self.status in self.FROZEN_STATUSES
+
+    @property
+    def work(self) -> str:
+        """What the item tells of: two items of one work are never shown to one person."""
+        return self.doi.lower() or f"key:{self.key}"
+
+    @property
+    def doi_url(self) -> str:
+        return f"https://doi.org/{self.doi}" if self.doi else ""
+
+    @cached_property
+    def abstract(self) -> markup_rules.Abstract:
+        return markup_rules.parse(self.markup)
+
+    @property
+    def segments(self) -> tuple[markup_rules.Segment, ...]:
+        return self.abstract.segments
+
+    @property
+    def warnings(self) -> list[ItemWarning]:
+        return check_item(self.abstract)
+
+    def clean(self) -> None:
+        try:
+            self.derive_texts()
+        except markup_rules.MarkupError as error:
+            raise ValidationError({"markup": str(error)}) from error
+
+    def derive_texts(self) -> None:
+        """Fill `original`, `altered` and `sha256` from the markup."""
+        self.__dict__.pop("abstract", None)
+        self.original, self.altered = self.abstract.original, self.abstract.altered
+        self.sha256 = text_hash(self.markup)
+
+    def save(self, *args, **kwargs) -> None:
+        # The derived columns can never disagree with the markup, whoever writes the row.
+        self.derive_texts()
+        super().save(*args, **kwargs)

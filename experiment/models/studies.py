@@ -1,0 +1,168 @@
+from django.conf import settings
+from django.core.validators import MinValueValidator, RegexValidator
+from django.db import models
+from django.urls import reverse
+
+from experiment.domain.assignment import Stratum
+from experiment.domain.exclusion import Rules
+from experiment.models.items import Item, text_hash
+from experiment.querysets import StudyQuerySet
+
+DEMOGRAPHIC_FIELDS = ("gender", "age", "country", "position", "experience_years")
+
+
+def all_demographic_fields() -> list[str]:
+    return list(DEMOGRAPHIC_FIELDS)
+
+
+class Study(models.Model):
+    """A configured experiment: its texts, what a participant gets, its rules and its state."""
+
+    class Recruitment(models.TextChoices):
+        DRAFT = "draft", "draft: only signed-in members can try it, as pilots"
+        PILOT = "pilot", "pilot: whoever has the link is a pilot participant"
+        OPEN = "open", "open"
+        CLOSED = "closed", "closed: nobody new; those under way may finish"
+
+    class Policy(models.TextChoices):
+        BALANCED = "balanced", "lowest expected exposure, drawn when shown"
+        PAPER = "paper", "plain counter at assignment, as in the paper"
+
+    slug = models.SlugField(max_length=60, unique=True)
+    title = models.CharField(max_length=200)
+    briefing = models.TextField()
+    members = models.ManyToManyField(settings.AUTH_USER_MODEL, blank=True, related_name="studies")
+    items = models.ManyToManyField(Item, through="StudyItem", related_name="studies")
+    demographic_fields = models.JSONField(default=all_demographic_fields, blank=True)
+    human_items = models.PositiveSmallIntegerField(
+        "human-created test cases per participant", default=6
+    )
+    machine_items = models.PositiveSmallIntegerField(
+        "machine-created test cases per participant", default=3
+    )
+    catch_items = models.PositiveSmallIntegerField("catch trials per participant", default=2)
+    ratings_required = models.BooleanField(default=False)
+    policy = models.CharField(max_length=10, choices=Policy, default=Policy.BALANCED)
+    recruitment = models.CharField(max_length=10, choices=Recruitment, default=Recruitment.DRAFT)
+    target_valid = models.PositiveIntegerField(
+        "target number of valid finishers",
+        null=True,
+        blank=True,
+        help_text="Nobody new is let in beyond it.",
+    )
+    exclude_missed_catch = models.BooleanField(default=True)
+    exclude_untouched = models.BooleanField("exclude who never moved any slider", default=True)
+    exclude_cheating = models.BooleanField("exclude who admitted to having cheated", default=True)
+    exclude_recognised = models.BooleanField("exclude recognised trials", default=True)
+    min_rt_ms = models.PositiveIntegerField("exclude trials under (ms)", default=5_000)
+    fast_page_ms = models.PositiveIntegerField("flag trials under (ms)", default=15_000)
+    hidden_flag_ms = models.PositiveIntegerField(
+        "flag trials hidden longer than (ms)", default=60_000
+    )
+    completion_url = models.CharField(
+        max_length=500,
+        blank=True,
+        validators=[RegexValidator(r"^https://", "A completion address starts with https://.")],
+        help_text="Where finishers are sent; {external_id} is replaced by the participant's id there.",
+    )
+    completion_code = models.CharField(max_length=60, blank=True)
+    screen_out_url = models.CharField(
+        max_length=500,
+        blank=True,
+        validators=[RegexValidator(r"^https://", "An address starts with https://.")],
+    )
+    contact = models.CharField(max_length=300, help_text="Whom participants can write to.")
+    live_minutes = models.PositiveSmallIntegerField(
+        "minutes until a silent page counts as left", default=15, validators=[MinValueValidator(1)]
+    )
+    resume_hours = models.PositiveIntegerField(
+        "hours during which a participant may come back",
+        default=168,
+        validators=[MinValueValidator(1)],
+    )
+    is_demo = models.BooleanField("demo material", default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = StudyQuerySet.as_manager()
+
+    class Meta:
+        verbose_name_plural = "studies"
+        ordering = ("slug",)
+        constraints = (
+            models.CheckConstraint(
+                condition=models.Q(human_items__gt=0) | models.Q(machine_items__gt=0),
+                name="study_has_test_trials",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(recruitment__in=("draft", "pilot", "open", "closed")),
+                name="study_recruitment_known",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.slug
+
+    def get_absolute_url(self) -> str:
+        return reverse("participant:entry", args=[self.slug])
+
+    @property
+    def consent(self) -> "ConsentVersion | None":
+        return self.consent_versions.order_by("-number").first()
+
+    @property
+    def trial_counts(self) -> dict[Stratum, int]:
+        return {"human": self.human_items, "machine": self.machine_items, "catch": self.catch_items}
+
+    @property
+    def n_trials(self) -> int:
+        return sum(self.trial_counts.values())
+
+    @property
+    def exclusion_rules(self) -> Rules:
+        return Rules(
+            missed_catch=self.exclude_missed_catch,
+            untouched_sliders=self.exclude_untouched,
+            admitted_cheating=self.exclude_cheating,
+            recognised=self.exclude_recognised,
+            min_rt_ms=self.min_rt_ms,
+            fast_page_ms=self.fast_page_ms,
+            hidden_flag_ms=self.hidden_flag_ms,
+        )
+
+
+class ConsentVersion(models.Model):
+    """A wording of the consent text; participants keep the one they agreed to."""
+
+    study = models.ForeignKey(Study, models.CASCADE, related_name="consent_versions")
+    number = models.PositiveIntegerField()
+    text = models.TextField()
+    sha256 = models.CharField(max_length=64, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("study", "number")
+        constraints = (
+            models.UniqueConstraint(fields=("study", "number"), name="consent_number_unique"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.study} consent v{self.number}"
+
+    def save(self, *args, **kwargs) -> None:
+        self.sha256 = text_hash(self.text)
+        super().save(*args, **kwargs)
+
+
+class StudyItem(models.Model):
+    """Pins the exact item row that a study draws from."""
+
+    study = models.ForeignKey(Study, models.CASCADE, related_name="study_items")
+    item = models.ForeignKey(Item, models.PROTECT, related_name="study_items")
+
+    class Meta:
+        verbose_name = "test case of the study"
+        verbose_name_plural = "test cases of the study"
+        constraints = (models.UniqueConstraint(fields=("study", "item"), name="study_item_unique"),)
+
+    def __str__(self) -> str:
+        return f"{self.study}: {self.item}"

@@ -1,0 +1,211 @@
+"""What participants may send, and how it is told apart from what they may not."""
+
+from typing import Any
+
+from django import forms
+from django_countries import countries
+
+from experiment.judging import Answer
+
+PREFER_NOT = "prefer_not_to_say"
+DECLINE = (PREFER_NOT, "Prefer not to say")
+GENDERS = (
+    ("female", "Female"),
+    ("male", "Male"),
+    ("gender_variant", "Gender variant or non-conforming"),
+    ("other", "Another gender identity"),
+    DECLINE,
+)
+POSITIONS = (
+    ("predoctoral_student", "Predoctoral student"),
+    ("doctoral_student", "Doctoral student"),
+    ("postdoctoral_researcher", "Postdoctoral researcher"),
+    ("faculty", "Faculty or academic staff"),
+    ("research_scientist", "Research scientist"),
+    ("other", "Other"),
+    DECLINE,
+)
+CHOOSE = ("", "Please choose")
+MAX_COMMENT = 5_000
+# A year in milliseconds: no honest reading is longer, and sums stay far from a column's limit.
+MAX_MS = 365 * 24 * 3600 * 1000
+
+
+class NumberOrDeclined(forms.MultiValueField):
+    """A number, or a tick at "prefer not to say"."""
+
+    class Widget(forms.MultiWidget):
+        template_name = "participant/number_or_declined.html"
+        use_fieldset = True
+
+        def __init__(self, **limits: Any) -> None:
+            number = forms.NumberInput(
+                attrs={**limits, "inputmode": "decimal", "autocomplete": "off"}
+            )
+            super().__init__({"number": number, "declined": forms.CheckboxInput()})
+
+        def decompress(self, value: str | None) -> list[Any]:
+            return [None, True] if value == PREFER_NOT else [value, False]
+
+    def __init__(self, low: float, high: float, *, whole: bool, label: str) -> None:
+        self.low, self.high = low, high
+        if whole:
+            number: forms.Field = forms.IntegerField(
+                min_value=int(low), max_value=int(high), required=False
+            )
+        else:
+            number = forms.DecimalField(
+                min_value=low, max_value=high, max_digits=5, decimal_places=1, required=False
+            )
+        super().__init__(
+            (number, forms.BooleanField(required=False)),
+            widget=self.Widget(min=low, max=high, step=1 if whole else "any", **{"aria-label": label}),
+            require_all_fields=False,
+            required=False,
+            label=label,
+        )
+
+    def compress(self, data_list: list[Any]) -> str:
+        number, declined = (*data_list, None, False)[:2] if data_list else (None, False)
+        if declined:
+            return PREFER_NOT
+        if number is None:
+            raise forms.ValidationError(
+                "Please give a number, or choose “prefer not to say”.", code="required"
+            )
+        return f"{number.normalize():f}" if hasattr(number, "normalize") else str(number)
+
+
+def _required(message: str) -> dict[str, str]:
+    return {"required": message}
+
+
+class DemographicsForm(forms.Form):
+    """The questions that the study asks; each can be declined."""
+
+    gender = forms.ChoiceField(
+        choices=GENDERS,
+        widget=forms.RadioSelect,
+        label="Gender identity",
+        error_messages=_required("Please choose one, or “prefer not to say”."),
+    )
+    age = NumberOrDeclined(18, 120, whole=True, label="Age in years")
+    country = forms.ChoiceField(
+        choices=lambda: [CHOOSE, DECLINE, *countries],
+        label="Country where you live",
+        error_messages=_required("Please choose a country, or “prefer not to say”."),
+    )
+    position = forms.ChoiceField(
+        choices=(CHOOSE, *POSITIONS),
+        label="Current position",
+        error_messages=_required("Please choose a position, or “prefer not to say”."),
+    )
+    experience_years = NumberOrDeclined(
+        0, 90, whole=False, label="Years of experience in the field"
+    )
+
+    def __init__(self, *args: Any, asked: list[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in set(self.fields) - set(asked):
+            del self.fields[name]
+
+
+def _measure(high: int = MAX_MS) -> forms.IntegerField:
+    return forms.IntegerField(min_value=0, max_value=high, required=False)
+
+
+class TrialForm(forms.Form):
+    """One answer. Names are a contract with static/js and with simulated participants."""
+
+    trial_token = forms.UUIDField()
+    idempotency_key = forms.UUIDField()
+    side = forms.ChoiceField(
+        choices=(("A", "A"), ("B", "B")),
+        error_messages=_required("Please choose side A or side B: select any of its passages."),
+    )
+    confidence = forms.IntegerField(min_value=1, max_value=100, required=False)
+    expertise = forms.IntegerField(min_value=1, max_value=100, required=False)
+    recognised = forms.ChoiceField(
+        choices=(("yes", "yes"), ("no", "no")),
+        error_messages=_required("Please say whether you have seen this study before."),
+    )
+    reminded = forms.BooleanField(required=False)
+    rt_choice_ms = _measure()
+    rt_ms = _measure()
+    changes = _measure(1_000_000)
+    blur_count = _measure(1_000_000)
+    hidden_ms = _measure()
+    reloads = _measure(1_000_000)
+    viewport_width = _measure(100_000)
+    viewport_height = _measure(100_000)
+
+    MEASURES = (
+        "rt_choice_ms",
+        "rt_ms",
+        "changes",
+        "blur_count",
+        "hidden_ms",
+        "reloads",
+        "viewport_width",
+        "viewport_height",
+    )
+    RATINGS = ("confidence", "expertise")
+
+    def __init__(
+        self, *args: Any, ratings_required: bool, practice: bool = False, **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["recognised"].required = not practice
+        for name in self.RATINGS:
+            self.fields[name].required = ratings_required
+            self.fields[name].error_messages["required"] = f"Please rate your {name}."
+
+    @property
+    def is_malformed(self) -> bool:
+        """Whether something was sent that the page cannot send (as against something left out)."""
+        return any(
+            error.code != "required"
+            for errors in self.errors.as_data().values()
+            for error in errors
+        )
+
+    @property
+    def shown_errors(self) -> dict[str, str]:
+        """Field -> message; trouble with what a person cannot see or mend becomes one general message."""
+        shown = {
+            name: errors[0]
+            for name, errors in self.errors.items()
+            if name in ("side", *self.RATINGS, "recognised")
+        }
+        if set(self.errors) - set(shown):
+            shown["general"] = (
+                "The form did not arrive as it was sent. Please check your answer and continue again."
+            )
+        return shown
+
+    @property
+    def needs_reminder(self) -> bool:
+        values = self.cleaned_data
+        return not values["reminded"] and any(values[name] is None for name in self.RATINGS)
+
+    def answer(self) -> Answer:
+        values = self.cleaned_data
+        return Answer(
+            side=values["side"],
+            confidence=values["confidence"],
+            expertise=values["expertise"],
+            # A slider that was not moved has no value, so having one says that it was.
+            confidence_moved=values["confidence"] is not None,
+            expertise_moved=values["expertise"] is not None,
+            recognised={"yes": True, "no": False}.get(values["recognised"]),
+            **{name: values[name] for name in self.MEASURES},
+        )
+
+
+class DebriefForm(forms.Form):
+    cheated = forms.BooleanField(required=False)
+    comments = forms.CharField(
+        max_length=MAX_COMMENT,
+        required=False,
+        error_messages={"max_length": f"Please keep your comment under {MAX_COMMENT} characters."},
+    )

@@ -1,0 +1,118 @@
+"""Who is at the other end: signed cookies that name a visitor's entry and a participant, per study."""
+
+import re
+import uuid
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.core import signing
+from django.core.exceptions import BadRequest
+from django.http import HttpRequest, HttpResponse, QueryDict
+
+from experiment.enrollment import NOBODY, ExternalIds
+from experiment.models import Participant, Study
+
+# Longer than any study's return window, so that a late returner is known for what they are.
+COOKIE_SECONDS = 365 * 24 * 3600
+MAX_ID_LENGTH = Participant._meta.get_field("external_id").max_length
+# source -> parameters holding the participant's id, the study's and the session's there
+SOURCES = {
+    "prolific": ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID"),
+    "mturk": ("workerId", "hitId", "assignmentId"),
+    "sona": ("id", "", ""),
+}
+SIMULATED_PARAMETER = "simulated"
+SIMULATED_SALT = "simulated-participant"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A visitor before consent. `key` makes the consent's POST create one participant however often it comes."""
+
+    key: uuid.UUID
+    external: ExternalIds = NOBODY
+    simulated: bool = False
+
+
+def read_parameters(query: QueryDict) -> tuple[ExternalIds, bool]:
+    """The recruitment parameters of an entry link; BadRequest where they cannot be ids."""
+    for source, names in SOURCES.items():
+        if query.get(names[0]):
+            values = [_clean_id(name, query.get(name, "")) if name else "" for name in names]
+            return ExternalIds(source, *values), False
+    token = query.get(SIMULATED_PARAMETER, "")
+    if not token:
+        return NOBODY, False
+    try:
+        signing.loads(token, salt=SIMULATED_SALT, max_age=24 * 3600)
+    except signing.BadSignature as error:
+        raise BadRequest("The link of a simulated participant is not valid.") from error
+    return NOBODY, True
+
+
+def simulated_token() -> str:
+    """What `simulate_participants --http` adds to the entry link, so that nobody else can pose as simulated."""
+    return signing.dumps("simulated", salt=SIMULATED_SALT)
+
+
+def _clean_id(name: str, value: str) -> str:
+    if len(value) > MAX_ID_LENGTH or re.search(r"[\x00-\x1f\x7f]", value):
+        raise BadRequest(f"The link's {name} is not an id of at most {MAX_ID_LENGTH} characters.")
+    return value
+
+
+def read_entry(request: HttpRequest, study: Study) -> Entry | None:
+    values = _read(request, "entry", study)
+    if values is None:
+        return None
+    return Entry(uuid.UUID(values["key"]), ExternalIds(*values["external"]), values["simulated"])
+
+
+def write_entry(response: HttpResponse, study: Study, entry: Entry) -> None:
+    external = entry.external
+    values = {
+        "key": entry.key.hex,
+        "external": [external.source, external.id, external.study_id, external.session_id],
+        "simulated": entry.simulated,
+    }
+    _write(response, "entry", study, values)
+
+
+def read_participant(request: HttpRequest, study: Study) -> Participant | None:
+    public_id = _read(request, "participant", study)
+    if public_id is None:
+        return None
+    people = Participant.objects.select_related("study", "consent_version")
+    return people.filter(study=study, public_id=public_id).first()
+
+
+def write_participant(response: HttpResponse, study: Study, participant: Participant) -> None:
+    _write(response, "participant", study, participant.public_id.hex)
+
+
+def forget(response: HttpResponse, study: Study, *names: str) -> None:
+    for name in names:
+        response.delete_cookie(_name(name, study), path=study.get_absolute_url(), samesite="Lax")
+
+
+def _name(name: str, study: Study) -> str:
+    return f"bb-{name}-{study.pk}"
+
+
+def _read(request: HttpRequest, name: str, study: Study):
+    try:
+        return signing.loads(request.COOKIES.get(_name(name, study), ""), salt=_name(name, study))
+    except signing.BadSignature:
+        return None
+
+
+def _write(response: HttpResponse, name: str, study: Study, value: object) -> None:
+    response.set_cookie(
+        _name(name, study),
+        signing.dumps(value, salt=_name(name, study)),
+        max_age=COOKIE_SECONDS,
+        path=study.get_absolute_url(),
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )

@@ -1,0 +1,16 @@
+from django.urls import path
+
+from experiment.participant import views
+
+app_name = "participant"
+
+urlpatterns = [
+    path("<slug:slug>/", views.entry, name="entry"),
+    path("<slug:slug>/about-you/", views.demographics, name="demographics"),
+    path("<slug:slug>/practice/", views.practice, name="practice"),
+    path("<slug:slug>/trial/<int:position>/", views.trial, name="trial"),
+    path("<slug:slug>/debrief/", views.debrief, name="debrief"),
+    path("<slug:slug>/done/", views.done, name="done"),
+    path("<slug:slug>/ping/", views.ping, name="ping"),
+    path("<slug:slug>/withdraw/", views.withdraw, name="withdraw"),
+]

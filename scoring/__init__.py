@@ -1,0 +1,1 @@
+"""Machines: the perplexity of the same items under language models."""

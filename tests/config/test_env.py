@@ -1,0 +1,162 @@
+"""Settings come from the environment typed, or not at all."""
+
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from config.env import Env, EnvError, file_secret, hide_password, parse_database_url
+
+
+def test_what_is_not_set_or_empty_takes_the_default() -> None:
+    env = Env({"EMPTY": "", "BLANK": "  "})
+    assert env.text("MISSING", "x") == "x"
+    assert env.flag("EMPTY", True) is True
+    assert env.integer("BLANK", 7) == 7
+    assert env.names("EMPTY", ["a"]) == ["a"]
+    assert env.url("MISSING", "http://127.0.0.1:8000") == "http://127.0.0.1:8000"
+
+
+@pytest.mark.parametrize("value", ["1", "true", "Yes", "ON"])
+def test_a_flag_is_on(value: str) -> None:
+    assert Env({"DEBUG": value}).flag("DEBUG", False) is True
+
+
+@pytest.mark.parametrize("value", ["0", "false", "No", "OFF"])
+def test_a_flag_is_off(value: str) -> None:
+    assert Env({"DEBUG": value}).flag("DEBUG", True) is False
+
+
+def test_a_flag_of_another_word_names_variable_value_and_what_is_expected() -> None:
+    with pytest.raises(EnvError, match=r"^DEBUG='maybe' cannot be used: expected 1, true, yes"):
+        Env({"DEBUG": "maybe"}).flag("DEBUG", False)
+
+
+@pytest.mark.parametrize("value", ["ten", "1.5", "-1", "--1", "70000", "\u0663", "1_0", "1e3"])
+def test_an_integer_out_of_its_limits_is_refused(value: str) -> None:
+    with pytest.raises(EnvError, match=r"PORT=.* a whole number from 1 to 65535"):
+        Env({"PORT": value}).integer("PORT", 8000, minimum=1, maximum=65535)
+
+
+def test_names_are_split_at_commas_and_trimmed() -> None:
+    assert Env({"HOSTS": " a.org ,, b.org,"}).names("HOSTS", []) == ["a.org", "b.org"]
+
+
+def test_a_choice_names_the_choices() -> None:
+    with pytest.raises(EnvError, match=r"LOG_LEVEL='LOUD' .* one of INFO, ERROR"):
+        Env({"LOG_LEVEL": "LOUD"}).choice("LOG_LEVEL", "INFO", ("INFO", "ERROR"))
+
+
+def test_a_url_loses_the_slash_at_its_end() -> None:
+    assert Env({"BASE_URL": "https://lab.org/"}).url("BASE_URL", "") == "https://lab.org"
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["lab.org", "ftp://lab.org", "https://", "https://a b.org", "http://x:port", "http://["],
+)
+def test_a_url_that_is_none_is_refused(value: str) -> None:
+    with pytest.raises(EnvError, match="BASE_URL="):
+        Env({"BASE_URL": value}).url("BASE_URL", "")
+
+
+def test_an_origin_is_a_scheme_and_a_host_only() -> None:
+    env = Env({"GOOD": "https://a.org,http://b.org:81", "BAD": "https://a.org/page"})
+    assert env.origins("GOOD") == ["https://a.org", "http://b.org:81"]
+    with pytest.raises(EnvError, match=r"BAD='https://a\.org/page'"):
+        env.origins("BAD")
+
+
+def test_without_a_database_url_the_default_file_is_used(tmp_path: Path) -> None:
+    entry = Env({}).database("DATABASE_URL", tmp_path / "x.db")
+    assert entry == {"ENGINE": "django.db.backends.sqlite3", "NAME": str(tmp_path / "x.db")}
+
+
+def test_an_sqlite_path_is_percent_decoded() -> None:
+    assert parse_database_url("sqlite:////srv/a%20b.db")["NAME"] == "/srv/a b.db"
+
+
+def test_both_spellings_of_postgres_are_known() -> None:
+    short = parse_database_url("postgres://lab@localhost/bench")
+    assert short == parse_database_url("postgresql://lab@localhost/bench")
+    assert (short["PASSWORD"], short["PORT"], short["OPTIONS"]) == ("", "", {})
+
+
+def test_a_socket_folder_is_an_option_or_a_host() -> None:
+    assert parse_database_url("postgres:///bench?host=/run/pg")["OPTIONS"] == {"host": "/run/pg"}
+    assert parse_database_url("postgres://%2Frun%2Fpg/bench")["HOST"] == "/run/pg"
+
+
+@given(st.text(min_size=1).filter(lambda text: text.isprintable()))
+def test_any_percent_encoded_password_is_read_back(password: str) -> None:
+    from urllib.parse import quote
+
+    url = f"postgres://lab:{quote(password, safe='')}@localhost/bench"
+    assert parse_database_url(url)["PASSWORD"] == password
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("mysql://root@localhost/x", "the scheme is 'mysql'"),
+        ("brainbench.db", "sqlite:////absolute/path.db or postgres://"),
+        ("sqlite://relative.db", "four slashes"),
+        ("sqlite:///relative.db", "four slashes"),
+        ("sqlite://:memory:", "four slashes"),
+        ("sqlite:////srv/", "a file's path"),
+        ("sqlite:////srv/x.db?mode=ro", "a file's path"),
+        ("postgres://localhost", "host:port/name"),
+        ("postgres://localhost:port/x", "host:port/name"),
+        ("postgres://localhost:99999/x", "host:port/name"),
+        ("postgres://localhost/x/y", "host:port/name"),
+        ("postgres://localhost/x?sslmode", "host:port/name"),
+    ],
+)
+def test_a_database_url_that_cannot_be_used_says_what_is_expected(value: str, said: str) -> None:
+    with pytest.raises(EnvError) as caught:
+        parse_database_url(value)
+    assert str(caught.value).startswith(f"DATABASE_URL={value!r} cannot be used: expected ")
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("password", ["hunter2", "hun/ter2", "hun@ter2", "hun:ter2"])
+def test_a_password_is_never_repeated(password: str) -> None:
+    for url in (f"mysql://lab:{password}@db/x", f"postgres://lab:{password}@db:no/x"):
+        with pytest.raises(EnvError) as caught:
+            parse_database_url(url)
+        assert "ter2" not in str(caught.value)
+        assert "lab:***@db" in hide_password(url)
+
+
+def test_a_secret_is_made_once_and_is_its_owners_alone(tmp_path: Path) -> None:
+    path = tmp_path / "var" / "secret_key"
+    secret = file_secret(path)
+    assert len(secret) >= 50
+    assert file_secret(path) == secret
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_processes_that_start_together_agree_on_one_secret(tmp_path: Path) -> None:
+    path, together, secrets = tmp_path / "secret_key", threading.Barrier(16), set()
+
+    def start() -> None:
+        together.wait()
+        secrets.add(file_secret(path))
+
+    threads = [threading.Thread(target=start) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(secrets) == 1
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_secret_too_short_to_be_one_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "secret_key").write_text("short\n")
+    with pytest.raises(EnvError, match="at least 50 characters"):
+        file_secret(tmp_path / "secret_key")

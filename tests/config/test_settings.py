@@ -1,0 +1,132 @@
+"""The settings, loaded as a process of its own loads them, and what pages carry because of them."""
+
+import json
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from config.log_filters import HideQueryStrings, hide_query
+
+ROOT = Path(__file__).resolve().parents[2]
+PRINT = (
+    "import json, sys; from django.conf import settings;"
+    "print(json.dumps({name: getattr(settings, name) for name in sys.argv[1:]}, default=str))"
+)
+
+
+def load(var: Path, *names: str, **environment: str) -> dict[str, Any]:
+    """Return the named settings of a process that has only `environment`."""
+    base = {"PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": "config.settings"}
+    done = subprocess.run(
+        [sys.executable, "-c", PRINT, *names],
+        env={**base, "VAR_DIR": str(var), **environment},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
+
+def test_with_nothing_set_the_site_is_safe_and_local(tmp_path: Path) -> None:
+    loaded = load(tmp_path, "DEBUG", "ALLOWED_HOSTS", "DATABASES", "SECRET_KEY", "BASE_URL")
+    assert loaded["DEBUG"] is False
+    assert loaded["ALLOWED_HOSTS"] == ["localhost", "127.0.0.1", "[::1]"]
+    assert loaded["DATABASES"]["default"]["NAME"] == str(tmp_path / "brainbench.sqlite3")
+    assert loaded["SECRET_KEY"] == (tmp_path / "secret_key").read_text()
+    assert loaded["BASE_URL"] == "http://127.0.0.1:8000"
+
+
+def test_a_secret_key_from_the_environment_writes_no_file(tmp_path: Path) -> None:
+    assert load(tmp_path, "SECRET_KEY", SECRET_KEY="from outside") == {"SECRET_KEY": "from outside"}
+    assert not (tmp_path / "secret_key").exists()
+
+
+def test_postgresql_keeps_its_connections_and_checks_them(tmp_path: Path) -> None:
+    loaded = load(
+        tmp_path, "DATABASES", DATABASE_URL="postgres://lab:p%2Fw@db/bench?sslmode=require"
+    )
+    entry = loaded["DATABASES"]["default"]
+    assert (entry["CONN_MAX_AGE"], entry["CONN_HEALTH_CHECKS"]) == (60, True)
+    assert (entry["PASSWORD"], entry["OPTIONS"]) == ("p/w", {"sslmode": "require"})
+
+
+def test_https_switches_everything_that_belongs_to_it(tmp_path: Path) -> None:
+    names = ("SECURE_SSL_REDIRECT", "SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE")
+    assert set(load(tmp_path, *names).values()) == {False}
+    loaded = load(tmp_path, *names, "SECURE_HSTS_SECONDS", HTTPS="1")
+    assert loaded.pop("SECURE_HSTS_SECONDS") == 365 * 24 * 3600
+    assert set(loaded.values()) == {True}
+
+
+@pytest.mark.sqlite
+@pytest.mark.django_db
+def test_sqlite_is_a_file_in_wal_mode_that_waits_and_syncs() -> None:
+    with connection.cursor() as cursor:
+        pragmas = ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
+        values = [cursor.execute(f"PRAGMA {name}").fetchone()[0] for name in pragmas]
+    assert values == ["wal", 2, 1, 30_000]  # synchronous 2 is FULL
+    assert connection.transaction_mode == "IMMEDIATE"
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db
+def test_the_other_run_is_on_postgresql_through_psycopg_3() -> None:
+    from django.db.backends.postgresql.psycopg_any import is_psycopg3
+
+    assert connection.vendor == "postgresql"
+    assert is_psycopg3
+
+
+@pytest.mark.django_db
+def test_the_health_page_asks_the_database(client: Client, django_assert_num_queries: Any) -> None:
+    with django_assert_num_queries(1):
+        answer = client.get("/healthz")
+    assert (answer.status_code, answer.content) == (200, b"ok")
+    assert "no-cache" in answer["Cache-Control"]
+    assert client.post("/healthz").status_code == 405
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("address", ["/healthz", "/no/such/page"])
+def test_every_answer_carries_the_policies(client: Client, address: str) -> None:
+    answer = client.get(address)
+    policy = dict(
+        part.strip().split(" ", 1) for part in answer["Content-Security-Policy"].split(";")
+    )
+    assert policy["default-src"] == "'none'"
+    assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
+    assert policy["form-action"] == "'self' https:"
+    assert policy["frame-ancestors"] == policy["base-uri"] == "'none'"
+    assert answer["X-Frame-Options"] == "DENY"
+    assert answer["Referrer-Policy"] == "same-origin"
+    assert answer["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.django_db
+def test_a_site_behind_tls_redirects_all_but_the_health_page(client: Client, settings: Any) -> None:
+    settings.SECURE_SSL_REDIRECT = True
+    assert client.get("/lab/")["Location"] == "https://testserver/lab/"
+    assert client.get("/healthz").status_code == 200
+
+
+def test_no_external_id_reaches_a_log() -> None:
+    record = logging.LogRecord(
+        "django.server",
+        logging.INFO,
+        "",
+        0,
+        '"%s" %s',
+        ("GET /s/x/?PROLIFIC_PID=5a HTTP/1.1", 200),
+        None,
+    )
+    assert HideQueryStrings().filter(record)
+    assert record.getMessage() == '"GET /s/x/?... HTTP/1.1" 200'
+    assert hide_query("Is it? Yes.") == "Is it? Yes."

@@ -1,0 +1,137 @@
+"""Rows for tests, made directly: what a study and its participants look like once people took part."""
+
+import uuid
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.contrib.auth import get_user_model
+
+from experiment.models import Item, Judgment, Participant, Study, Trial
+from experiment.study_setup import create_study, pin_items
+
+NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
+FILLER = (
+    "The sample was large, the measure was reliable and the analysis was planned in advance. " * 5
+)
+
+
+def make_item(key: str = "item-1", **fields: Any) -> Item:
+    """An accepted test case that differs in one word."""
+    values = {
+        "markup": f"{FILLER}In study {key} the response [[rose, fell]] after training.",
+        "status": Item.Status.ACCEPTED,
+        "subfield": "Behavioural/Cognitive",
+        "generator": "Ada",
+    }
+    return Item.objects.create(key=key, **(values | fields))
+
+
+def make_study(
+    slug: str = "memory", *, human: int = 8, machine: int = 4, catch: int = 3, **fields: Any
+) -> Study:
+    """A study that could be opened, with so many accepted items of each stratum and a practice item."""
+    study = create_study(slug, "brainbench", contact="lab@example.org", **fields)
+    items = [
+        *(make_item(f"{slug}-human-{n}", doi=f"10.1234/{slug}.h{n}") for n in range(1, human + 1)),
+        *(
+            make_item(
+                f"{slug}-machine-{n}",
+                source="machine",
+                generator="GPT-4",
+                doi=f"10.1234/{slug}.m{n}",
+            )
+            for n in range(1, machine + 1)
+        ),
+        *(make_item(f"{slug}-catch-{n}", kind="catch") for n in range(1, catch + 1)),
+        make_item(f"{slug}-practice", kind="practice"),
+    ]
+    pin_items(study, items)
+    return study
+
+
+def make_user(name: str = "ruth", *studies: Study, **fields: Any) -> Any:
+    """A researcher who belongs to these studies; the password is the name."""
+    user = get_user_model().objects.create_user(name, password=name, **fields)
+    for study in studies:
+        study.members.add(user)
+    return user
+
+
+def make_participant(
+    study: Study,
+    *,
+    kind: str = "real",
+    judged: int | None = None,
+    judgment: dict[str, Any] | None = None,
+    **fields: Any,
+) -> Participant:
+    """A finished participant who judged everything rightly, or one who left after `judged` trials.
+
+    `judgment` changes fields of every judgment. Items are taken in turn, so that exposures differ by one at most.
+    """
+    strata = [name for name, n in study.trial_counts.items() for _ in range(n)]
+    finished = judged is None
+    values = {
+        "stage": "finished" if finished else "trial",
+        "position": len(strata) if finished else min((judged or 0) + 1, len(strata)),
+        "page_reached": len(strata) + 3 if finished else 2 + (judged or 0),
+        "plan": [[stratum, "AB"[n % 2]] for n, stratum in enumerate(strata)],
+        "consent_version": study.consent,
+        "consent_hash": study.consent.sha256,
+        "consented_at": NOW,
+        "demographics_at": NOW + timedelta(minutes=1),
+        "demographics": {
+            "gender": "female",
+            "age": "34",
+            "country": "GB",
+            "position": "faculty",
+            "experience_years": "9.5",
+        },
+        "practice_attempts": 1,
+        "started_at": NOW + timedelta(minutes=2),
+        "debriefed_at": NOW + timedelta(minutes=29) if finished else None,
+        "finished_at": NOW + timedelta(minutes=30) if finished else None,
+        "last_seen_at": NOW + timedelta(minutes=30),
+        "cheated": False if finished else None,
+    }
+    participant = Participant.objects.create(study=study, kind=kind, **(values | fields))
+    _make_trials(participant, strata if finished else strata[: judged or 0], judgment or {})
+    return participant
+
+
+def _make_trials(participant: Participant, strata: Sequence[str], changes: dict[str, Any]) -> None:
+    turn = participant.study.participants.filter(pk__lt=participant.pk).count()
+    pools = {s: list(participant.study.items.of_stratum(s).order_by("pk")) for s in set(strata)}
+    for position, stratum in enumerate(strata, start=1):
+        n = turn * strata.count(stratum) + position
+        shown_at = NOW + timedelta(minutes=2 * position)
+        trial = Trial.objects.create(
+            participant=participant,
+            position=position,
+            stratum=stratum,
+            item=pools[stratum][n % len(pools[stratum])],
+            original_side="AB"[position % 2],
+            drawn_at=shown_at,
+            shown_at=shown_at,
+        )
+        values = {
+            "side": trial.original_side,
+            "correct": True,
+            "confidence": 70,
+            "expertise": 40,
+            "confidence_moved": True,
+            "expertise_moved": True,
+            "recognised": False,
+            "rt_choice_ms": 61_000,
+            "rt_ms": 75_250,
+            "changes": 1,
+            "blur_count": 0,
+            "hidden_ms": 0,
+            "reloads": 0,
+            "viewport_width": 1280,
+            "viewport_height": 800,
+            "received_at": shown_at + timedelta(seconds=76),
+            "idempotency_key": uuid.uuid4(),
+        }
+        Judgment.objects.create(trial=trial, **(values | changes))

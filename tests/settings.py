@@ -1,0 +1,17 @@
+"""The site's settings as tests need them: what is not tested is made quick, nothing is made lenient."""
+
+import os
+
+from config.settings import *  # noqa: F403 (these are the settings, changed below)
+from config.settings import DATABASES, STORAGES, VAR_DIR
+
+STORAGES = {
+    **STORAGES,
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
+WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = True
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    # A file, since threads and other processes look at it too; one per run, so that runs never meet
+    DATABASES["default"]["TEST"] = {"NAME": str(VAR_DIR / f"test-{os.getpid()}.sqlite3")}
