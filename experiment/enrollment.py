@@ -9,7 +9,7 @@ from django.db import transaction
 
 from experiment.domain import assignment
 from experiment.flow import ConsentChangedError, NotOpenError, advance, lock, n_pages, require
-from experiment.models import Item, Participant, Study, Trial
+from experiment.models import Item, Participant, Study, Trial, work_name
 from experiment.querysets import assigned_counts, fates, held_items, valid_exposures
 
 Stage = Participant.Stage
@@ -212,12 +212,12 @@ def _draw_one(
     shown_at: datetime | None = None,
 ) -> Trial:
     stratum, original_side = participant.plan[position - 1]
-    pool = {
-        item.pk: item for item in study.items.of_stratum(stratum).only("doi", "key").order_by("pk")
-    }
-    scores = item_scores(study, participant.kind, list(pool), participant.policy, now)
+    # Tuples, not instances: the pool has hundreds of rows, and the lock is held.
+    pool = study.items.of_stratum(stratum).order_by("pk").values_list("pk", "doi", "key")
+    works = {pk: work_name(doi, key) for pk, doi, key in pool}
+    scores = item_scores(study, participant.kind, list(works), participant.policy, now)
     draw = assignment.draw_item(
-        [assignment.Candidate(pk, pool[pk].work, score) for pk, score in scores.items()],
+        [assignment.Candidate(pk, works[pk], score) for pk, score in scores.items()],
         {trial.item.work for trial in met},
         {trial.item_id for trial in met},
         assignment.rng_key(participant.seed, "draw", position),
@@ -226,7 +226,7 @@ def _draw_one(
         participant=participant,
         position=position,
         stratum=stratum,
-        item=pool[draw.item_id],
+        item_id=draw.item_id,
         original_side=original_side,
         drawn_at=now,
         shown_at=shown_at,

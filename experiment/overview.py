@@ -19,8 +19,8 @@ REASON_NAMES = {
     "untouched_sliders": "never moved a slider",
     "admitted_cheating": "admitted to having cheated",
 }
-# A column per exposure while there are few; then columns of equal width.
-MAX_COLUMNS = 24
+# A bar per number of judgments while there are few of them; then bars over equal ranges.
+MAX_BARS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,15 +108,12 @@ def _losses(people: QuerySet[Participant]) -> list[tuple[str, str, int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """A histogram's column in a drawing 100 wide and 40 high."""
+class Bar:
+    """Of a histogram: how many items have so many judgments; `percent` is of the longest bar."""
 
     label: str
     n_items: int
-    x: float
-    y: float
-    width: float
-    height: float
+    percent: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +127,7 @@ class Exposures:
     sd: float
     min: int
     max: int
-    columns: tuple[Column, ...]
+    bars: tuple[Bar, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,28 +177,27 @@ def exposures(rows: Sequence[ItemExposure]) -> list[Exposures]:
     return found
 
 
-def histogram(counts: Sequence[int]) -> tuple[Column, ...]:
-    """Columns over all values from the lowest to the highest, empty ones included."""
+def histogram(counts: Sequence[int]) -> tuple[Bar, ...]:
+    """Bars over all values from the lowest to the highest, empty ones included.
+
+    >>> [(bar.label, bar.n_items) for bar in histogram([4, 6, 6])]
+    [('4', 1), ('5', 0), ('6', 2)]
+    """
     low, high = min(counts), max(counts)
-    span = -(-(high - low + 1) // MAX_COLUMNS)
-    starts = range(low, high + 1, span)
+    span = -(-(high - low + 1) // MAX_BARS)
     tally = Counter((count - low) // span for count in counts)
-    tallest, width = max(tally.values()), 100 / len(starts)
-    gap = min(1.0, width / 5)
+    longest = max(tally.values())
     return tuple(
-        Column(
+        Bar(
             label=str(start) if span == 1 else f"{start} to {start + span - 1}",
             n_items=tally[n],
-            x=round(n * width + gap / 2, 3),
-            y=round(40 - 40 * tally[n] / tallest, 3),
-            width=round(width - gap, 3),
-            height=round(40 * tally[n] / tallest, 3),
+            percent=100 * tally[n] / longest,
         )
-        for n, start in enumerate(starts)
+        for n, start in enumerate(range(low, high + 1, span))
     )
 
 
-def recent_comments(study: Study, kind: str, n: int = 8) -> QuerySet[Participant]:
+def recent_comments(study: Study, kind: str, n: int = 5) -> QuerySet[Participant]:
     people = (
         Participant.objects.of(study, kind).exclude(comments="").filter(finished_at__isnull=False)
     )

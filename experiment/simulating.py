@@ -5,6 +5,7 @@ import random
 import statistics
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -33,6 +34,9 @@ DEMOGRAPHICS: dict[str, tuple[str, ...]] = {
 class Door(Protocol):
     """How a simulated participant acts: through the use cases, or through the pages over HTTP."""
 
+    # Whether what happens may be bundled in this process's transactions; a server must see every act at once.
+    in_process: bool
+
     def arrive(self, script: Script, now: datetime) -> None: ...
     def demographics(self, answers: dict[str, str], now: datetime) -> None: ...
     def practise(self, now: datetime) -> None: ...
@@ -46,6 +50,8 @@ class Door(Protocol):
 
 class UseCaseDoor:
     """Acts through the use cases, at the simulated time."""
+
+    in_process = True
 
     def __init__(self, study: Study, policy: str) -> None:
         self.study, self.policy = study, policy
@@ -177,7 +183,7 @@ def simulate(study: Study, plan: Plan, open_door: Callable[[], Door]) -> Iterato
     walkers = [Walker(script, open_door(), study) for script in scripts]
     done = 0
     while queue:
-        with transaction.atomic():
+        with transaction.atomic() if walkers[0].door.in_process else nullcontext():
             for _ in range(min(PAGES_PER_COMMIT, len(queue))):
                 now, n = heapq.heappop(queue)
                 until = walkers[n].step(now)

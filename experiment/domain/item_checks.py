@@ -27,8 +27,9 @@ def check_item(abstract: Abstract) -> list[ItemWarning]:
     """Look an abstract over.
 
     >>> from experiment.domain.markup import parse
-    >>> [w.code for w in check_item(parse("Cells [[grew., shrank.]]. " + "More words follow here. " * 20))]
-    ['doubled_punctuation']
+    >>> text = "Cells [[grew., shrank.]]. " + "More words follow here. " * 20
+    >>> {warning.code for warning in check_item(parse(text))}
+    {'doubled_punctuation'}
     """
     return [*_check_words(abstract), *_check_versions(abstract), *_check_passages(abstract)]
 

@@ -33,10 +33,9 @@ def read_published(root: Path) -> Published:
     present = [name for name in KNOWN_FILES if (root / name).is_file()]
     absent = _name_absent(root, present)
     if not present:
-        what = "holds none of the published files" if root.is_dir() else "is not a directory"
-        return Published(
-            present, absent, problems=[Problem(str(root), f"{what} ({', '.join(KNOWN_FILES)})")]
-        )
+        known = f"holds none of the published files ({', '.join(KNOWN_FILES)})"
+        problem = Problem(str(root), known if root.is_dir() else "is not a directory")
+        return Published(present, absent, problems=[problem])
     problems: list[Problem] = []
     notes: list[str] = []
     items = testcases.read_items(root, present, problems)

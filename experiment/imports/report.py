@@ -103,7 +103,11 @@ def _what_was_done(entry: dict[str, Any], texts: str) -> str:
 
 
 def problem_lines(problems: Sequence[Problem]) -> Iterator[str]:
-    yield f"Nothing was written. {len(problems)} problem{'s' if len(problems) > 1 else ''}:"
+    plural = "s" if len(problems) > 1 else ""
+    yield (
+        f"Nothing was written. {len(problems)} problem{plural} "
+        "(lines count from 1, rows of data from 0):"
+    )
     for problem in problems[:MAX_PROBLEMS_SHOWN]:
         yield f"  {problem}"
     if len(problems) > MAX_PROBLEMS_SHOWN:

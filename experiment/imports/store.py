@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from experiment.imports.brainbench import Published
@@ -39,15 +40,15 @@ def import_published(data: Published, slug: str, texts: str) -> Imported:
     """Store what was read, for the study of this name, which is made if there is none.
 
     Raises:
-        ImportRefusedError: the data have problems, or disagree with what the database holds.
-        ValidationError: no study can have this name.
+        ImportRefusedError: the data have problems, disagree with what the database holds, or no study can
+            have this name.
     """
     problems = list(data.problems)
     with transaction.atomic():
         # The database's objections are collected even if the files' are known: all are shown together.
         study = Study.objects.filter(slug=slug).first()
         n_studies = int(study is None)
-        study = study or create_study(slug, "brainbench", contact=CONTACT)
+        study = study or _create_study(slug, problems)
         stored = store_items(data.items, texts, problems)
         people = store_participants(data, study, problems)
         pins, notes = pin_published(study, data.items, stored, texts) if not problems else (0, [])
@@ -61,3 +62,11 @@ def import_published(data: Published, slug: str, texts: str) -> Imported:
         "pins": pins,
     }
     return Imported(study, created, stored.successors, [*people.notes, *notes], not people.skipped)
+
+
+def _create_study(slug: str, problems: Sequence[Problem]) -> Study:
+    try:
+        return create_study(slug, "brainbench", contact=CONTACT)
+    except ValidationError as error:
+        problem = Problem(f"--study {slug}", " ".join(error.messages))
+        raise ImportRefusedError([*problems, problem]) from error

@@ -80,7 +80,7 @@ def _successor(item: PublishedItem, known: Sequence[Item]) -> Item | None:
     if item.damage.repaired:
         return next((row for row in later if row.texts == Texts.REPAIRED), None)
     accepted = [row for row in later if row.status == Status.ACCEPTED]
-    return (accepted or later or [None])[-1]
+    return next(reversed(accepted or later), None)
 
 
 def _as_published(item: PublishedItem) -> Item:

@@ -24,8 +24,9 @@ class Problem:
 
     def __str__(self) -> str:
         line = "" if self.line is None else f", line {self.line}"
+        row = "" if self.row is None else f", row {self.row}"
         column = "" if self.column is None else f", column “{self.column}”"
-        return f"{self.file}{line}{column}: {self.message}"
+        return f"{self.file}{line}{row}{column}: {self.message}"
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self) | {"text": str(self)}

@@ -28,11 +28,12 @@ class ExportButton:
     rows: int
 
 
-def study_list(studies: QuerySet[Study], now: datetime) -> QuerySet[Study]:
+def study_list(studies: QuerySet[Study]) -> QuerySet[Study]:
     """Studies with their counts of real participants and the kinds of the others."""
     real = Q(participants__kind=Kind.REAL)
     finished = Q(participants__stage=Participant.Stage.FINISHED)
     return studies.annotate(
+        n_all=Count("participants"),
         n_real=Count("participants", filter=real),
         n_valid=Count("participants", filter=real & finished & Q(participants__excluded_by="")),
         **{

@@ -31,7 +31,9 @@ def for_researchers(view: View) -> View:
     @wraps(view)
     def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if "slug" in kwargs:
-            kwargs["study"] = get_object_or_404(Study.objects.visible_to(request.user), slug=kwargs.pop("slug"))
+            kwargs["study"] = get_object_or_404(
+                Study.objects.visible_to(request.user), slug=kwargs.pop("slug")
+            )
         return view(request, *args, **kwargs)
 
     return wrapped
@@ -48,7 +50,9 @@ def _kind(request: HttpRequest, study: Study) -> str:
 @for_researchers
 def studies(request: HttpRequest) -> HttpResponse:
     visible = Study.objects.visible_to(request.user)
-    return render(request, "lab/studies.html", {"studies": study_list(visible, timezone.now())})
+    return render(
+        request, "lab/studies.html", {"studies": study_list(visible), "section": "studies"}
+    )
 
 
 @require_safe
@@ -67,7 +71,9 @@ def study(request: HttpRequest, study: Study) -> HttpResponse:
 @for_researchers
 def study_live(request: HttpRequest, study: Study) -> HttpResponse:
     """The parts of the study's page that change by themselves."""
-    return render(request, "lab/_live.html", live_context(study, _kind(request, study), timezone.now()))
+    context = live_context(study, _kind(request, study), timezone.now())
+    # The long table is sent only to those who have it open.
+    return render(request, "lab/_live.html", context | {"with_items": "items" in request.GET})
 
 
 @require_safe
@@ -80,7 +86,9 @@ def export(request: HttpRequest, study: Study, set_name: str) -> HttpResponse:
     file = tempfile.TemporaryFile()  # noqa: SIM115 (the response closes it)
     exporting.export_trials(study, kind, set_name, file)
     name = f"{study.slug}-{kind}-{set_name}-{timezone.now():%Y%m%dT%H%MZ}.csv"
-    return FileResponse(file, as_attachment=True, filename=name, content_type="text/csv; charset=utf-8")
+    return FileResponse(
+        file, as_attachment=True, filename=name, content_type="text/csv; charset=utf-8"
+    )
 
 
 @require_POST

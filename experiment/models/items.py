@@ -15,6 +15,11 @@ def text_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def work_name(doi: str, key: str) -> str:
+    """What an item tells of: two items of one work are never shown to one person."""
+    return doi.lower() or f"key:{key}"
+
+
 class Item(models.Model):
     """One version of a test case. An edit of an accepted text makes a new row with the next `version`."""
 
@@ -94,8 +99,7 @@ class Item(models.Model):
 
     @property
     def work(self) -> str:
-        """What the item tells of: two items of one work are never shown to one person."""
-        return self.doi.lower() or f"key:{self.key}"
+        return work_name(self.doi, self.key)
 
     @property
     def doi_url(self) -> str:

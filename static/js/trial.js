@@ -77,13 +77,16 @@ function choose(side) {
   form.querySelector("#choice-status").textContent = `Side ${side} chosen`;
 }
 
+let pressed = { x: 0, y: 0 };
+form.addEventListener("pointerdown", (event) => { pressed = { x: event.clientX, y: event.clientY }; });
+
 // A label would give the focus to its radio button and scroll down to it: keep the place instead.
 function passageClicked(event) {
   const passage = event.target.closest("label.passage");
   if (!passage) return;
   event.preventDefault();
-  const selection = window.getSelection();
-  if (!selection.isCollapsed && selection.containsNode(passage, true)) return; // marking text
+  const moved = Math.hypot(event.clientX - pressed.x, event.clientY - pressed.y);
+  if (event.detail && moved > 8 && !window.getSelection().isCollapsed) return; // marking text, not choosing
   choose(document.getElementById(passage.htmlFor).value);
 }
 

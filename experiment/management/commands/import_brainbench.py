@@ -1,6 +1,5 @@
 from pathlib import Path
 
-from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
 from experiment.imports import report
@@ -37,10 +36,6 @@ class Command(BaseCommand):
         data = read_published(options["directory"])
         try:
             outcome = import_published(data, slug, texts)
-        except ValidationError as error:
-            raise CommandError(
-                f"The study {slug} cannot be made: {' '.join(error.messages)}"
-            ) from error
         except ImportRefusedError as refusal:
             if options["json"]:
                 emit(self, options, report.as_json(data, slug, texts, None, refusal.problems), ())

@@ -1,5 +1,6 @@
 import time
 
+import requests
 from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
@@ -15,6 +16,7 @@ from experiment.simulating import (
     remove_simulated,
     simulate,
 )
+from experiment.simulating_http import PageDoor, PageError
 from experiment.study_setup import readiness_problems
 
 
@@ -61,7 +63,10 @@ class Command(BaseCommand):
             raise CommandError(f"Cannot simulate: {error}.") from error
         if not options["keep"]:
             remove_simulated(study)
-        self._run(study, plan, n_steps, options)
+        try:
+            self._run(study, plan, n_steps, options)
+        except (PageError, requests.RequestException) as error:
+            raise CommandError(f"The simulation over HTTP stopped: {error}.") from error
         kind = Participant.Kind.SIMULATED
         data = {
             "study": study.slug,
@@ -77,8 +82,6 @@ class Command(BaseCommand):
     def _run(self, study, plan, n_steps, options):
         policy = options["policy"] or study.policy
         if options["http"]:
-            from experiment.simulating_http import PageDoor
-
             if policy != study.policy:
                 raise CommandError("Over HTTP the study's own policy holds; leave --policy out.")
             open_door = lambda: PageDoor(study, options["http"])  # noqa: E731

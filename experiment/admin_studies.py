@@ -1,0 +1,150 @@
+"""Researchers set up their studies: texts, test cases, rules and members."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+
+from experiment.forms_admin import StudyForm
+from experiment.judging import reapply_exclusions
+from experiment.models import ConsentVersion, Item, Study
+from experiment.study_setup import pin_items, readiness_problems, word_consent
+
+RULE_FIELDS = {
+    "exclude_missed_catch",
+    "exclude_untouched",
+    "exclude_cheating",
+    "exclude_recognised",
+    "min_rt_ms",
+    "fast_page_ms",
+    "hidden_flag_ms",
+}
+
+
+class ConsentInline(admin.TabularInline):
+    """Every wording there was, to read."""
+
+    model = ConsentVersion
+    fields = ("number", "created_at", "text")
+    readonly_fields = fields
+    ordering = ("-number",)
+    extra = 0
+    can_delete = False
+    verbose_name_plural = "consent texts so far"
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class StudyAdmin(admin.ModelAdmin):
+    form = StudyForm
+    list_display = ("slug", "title", "recruitment", "target_valid", "lab_page", "is_demo")
+    list_filter = ("recruitment", "is_demo")
+    search_fields = ("slug", "title")
+    view_on_site = False
+    autocomplete_fields = ("members",)
+    inlines = (ConsentInline,)
+    fieldsets = (
+        (None, {"fields": ("title", "slug", "lab_page", "preview", "recruitment", "contact")}),
+        ("Texts", {"fields": ("briefing", "consent_text", "demographic_fields")}),
+        (
+            "What a participant gets",
+            {
+                "fields": (
+                    ("human_items", "machine_items", "catch_items"),
+                    "policy",
+                    "ratings_required",
+                )
+            },
+        ),
+        ("Test cases", {"fields": ("pinned_items",)}),
+        (
+            "Who and what is left out",
+            {
+                "description": "After a change the rules are applied again to everyone who has finished.",
+                "fields": (
+                    "exclude_missed_catch",
+                    "exclude_untouched",
+                    "exclude_cheating",
+                    "exclude_recognised",
+                    ("min_rt_ms", "fast_page_ms", "hidden_flag_ms"),
+                ),
+            },
+        ),
+        (
+            "Recruitment",
+            {"fields": ("target_valid", "completion_url", "completion_code", "screen_out_url")},
+        ),
+        (
+            "Sessions and members",
+            {"fields": (("live_minutes", "resume_hours"), "members", "is_demo")},
+        ),
+    )
+    # Recruitment is switched on the lab's page, which says first what is missing.
+    always_readonly = ("lab_page", "preview", "recruitment")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Study]:
+        return super().get_queryset(request).filter(pk__in=Study.objects.visible_to(request.user))
+
+    def get_readonly_fields(
+        self, request: HttpRequest, obj: Study | None = None
+    ) -> tuple[str, ...]:
+        fields = self.always_readonly
+        if obj is not None:
+            fields += ("slug",)  # in the links that participants hold and in every export
+        if not request.user.is_superuser:
+            fields += ("members",)
+        return fields
+
+    @admin.display(description="lab page")
+    def lab_page(self, study: Study) -> str:
+        if study.pk is None:
+            return "after saving"
+        return format_html(
+            '<a href="{}">counts, exports and recruitment</a>',
+            reverse("lab:study", args=[study.slug]),
+        )
+
+    @admin.display(description="participants' pages")
+    def preview(self, study: Study) -> str:
+        if study.pk is None:
+            return "after saving"
+        return format_html('<a href="{}">open them as a participant</a>', study.get_absolute_url())
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        super().save_related(request, form, formsets, change)
+        study, values = form.instance, form.cleaned_data
+        if not change:
+            study.members.add(request.user)
+        self._word_consent(request, study, values["consent_text"])
+        if "pinned_items" in form.changed_data:
+            self._pin(study, values["pinned_items"])
+        if change and RULE_FIELDS & set(form.changed_data):
+            changed = reapply_exclusions(study)
+            message = (
+                f"The rules were applied again: the exclusion of {changed} participants changed."
+            )
+            self.message_user(request, message, messages.INFO)
+        if study.recruitment in (Study.Recruitment.OPEN, Study.Recruitment.PILOT):
+            for problem in readiness_problems(study):
+                self.message_user(
+                    request, f"The study is recruiting, but: {problem}.", messages.WARNING
+                )
+
+    def _word_consent(self, request: HttpRequest, study: Study, text: str) -> None:
+        before = study.consent
+        consent = word_consent(study, text)
+        if before is not None and consent.pk != before.pk:
+            message = f"Version {consent.number} of the consent text holds for whoever enters from now on."
+            self.message_user(request, message, messages.INFO)
+
+    def _pin(self, study: Study, items: QuerySet[Item]) -> None:
+        study.study_items.exclude(item__in=items).delete()
+        # What the study held already may have been retired since: it stays, and is reported as a problem.
+        pin_items(study, items.exclude(pk__in=study.study_items.values("item_id")))

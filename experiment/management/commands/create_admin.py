@@ -1,0 +1,67 @@
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.contrib.auth.tokens import default_token_generator
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.urls import reverse
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
+
+from experiment.management.output import add_json_argument, emit
+
+User = get_user_model()
+
+
+class Command(BaseCommand):
+    help = "Create an administrator and print a one-time link to choose a password; again for a new link."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name", nargs="?", default="admin")
+        parser.add_argument("--email", default="")
+        parser.add_argument(
+            "--if-none",
+            action="store_true",
+            help="do nothing where an administrator with a password exists",
+        )
+        add_json_argument(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        present = self._with_password() if options["if_none"] else None
+        if present is not None:
+            line = f"There is an administrator already ({present}); sign in at {_address('lab:sign_in')}"
+            emit(self, options, {"username": present.get_username(), "url": None}, [line])
+            return
+        user = self._get_or_create(options["name"], options["email"])
+        uid = urlsafe_base64_encode(force_bytes(user.pk))
+        url = _address("lab:welcome", uid, default_token_generator.make_token(user))
+        days = settings.PASSWORD_RESET_TIMEOUT // 86_400
+        lines = [f"To sign in as {user}, open this link (it works once, within {days} days):", url]
+        emit(self, options, {"username": user.get_username(), "url": url}, lines)
+
+    def _with_password(self) -> Any:
+        admins = User.objects.filter(is_superuser=True, is_active=True).order_by("pk")
+        return next((user for user in admins if user.has_usable_password()), None)
+
+    def _get_or_create(self, name: str, email: str) -> Any:
+        user = User.objects.filter(username=name).first()
+        if user is None:
+            user = User(username=name, email=email, is_staff=True, is_superuser=True)
+            user.set_unusable_password()
+        elif not (user.is_superuser and user.is_active):
+            raise CommandError(
+                f"{name} is a user, but no active administrator; choose another name."
+            )
+        elif email:
+            user.email = email
+        try:
+            user.full_clean(exclude=["password"])
+        except ValidationError as error:
+            raise CommandError(" ".join(error.messages)) from error
+        user.save()
+        return user
+
+
+def _address(name: str, *args: str) -> str:
+    return settings.BASE_URL + reverse(name, args=args)

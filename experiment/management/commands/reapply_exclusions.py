@@ -1,0 +1,25 @@
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from experiment.judging import reapply_exclusions
+from experiment.management.output import add_json_argument, emit
+from experiment.models import Study
+
+
+class Command(BaseCommand):
+    help = "Decide again, by the study's present rules, who and what is excluded; imported participants stay as published."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("study", metavar="SLUG")
+        add_json_argument(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = Study.objects.filter(slug=options["study"]).first()
+        if study is None:
+            raise CommandError(f"There is no study “{options['study']}”.")
+        changed = reapply_exclusions(study)
+        data = {"study": study.slug, "participants_changed": changed}
+        emit(
+            self, options, data, [f"{study.slug}: the exclusion of {changed} participants changed."]
+        )

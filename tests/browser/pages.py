@@ -1,0 +1,183 @@
+"""The participant's pages as a visitor meets them: tests that read like a story."""
+
+import re
+from dataclasses import dataclass
+
+from playwright.sync_api import ConsoleMessage, Locator, Page, Request, expect
+
+from experiment.enrollment import practice_side
+from experiment.models import Judgment, Participant, Study, Trial
+from tests.browser.hands import Hands, Mouse
+
+# The page's own clock, which a test can put forward: reading takes minutes, tests should not.
+TEST_CLOCK = """(() => {
+  const now = performance.now.bind(performance);
+  window.skippedMs = 0;
+  performance.now = () => now() + window.skippedMs;
+})()"""
+# The browser says this of every 4xx answer and every lost request; what the page does then is tested.
+EXPECTED = "Failed to load resource"
+
+
+@dataclass
+class Said:
+    """What a visitor answered to one abstract."""
+
+    side: str
+    confidence: int | None = None
+    expertise: int | None = None
+    recognised: bool = False
+
+
+class Visitor:
+    """Somebody with a browser and a link to a study."""
+
+    def __init__(self, page: Page, study: Study, hands: type[Hands] = Mouse) -> None:
+        self.study = study
+        self.hands_type = hands
+        self.troubles: list[str] = []
+        self.console: list[str] = []
+        self.posts: list[Request] = []
+        self.use(page)
+
+    def use(self, page: Page) -> None:
+        """Look at this page from now on."""
+        self.page = page
+        self.hands = self.hands_type(page)
+        page.on("console", self._note_console)
+        page.on("pageerror", lambda error: self.troubles.append(f"{page.url}: {error}"))
+        page.on("request", lambda r: self.posts.append(r) if r.method == "POST" else None)
+
+    def _note_console(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            line = f"{message.location.get('url', '')}: {message.text}"
+            self.console.append(line)
+            if EXPECTED not in message.text:
+                self.troubles.append(line)
+
+    # Finding things
+
+    @property
+    def home(self) -> str:
+        return self.study.get_absolute_url()
+
+    def button(self, name: str) -> Locator:
+        return self.page.get_by_role("button", name=name)
+
+    def link(self, name: str) -> Locator:
+        return self.page.get_by_role("link", name=name)
+
+    @property
+    def heading(self) -> Locator:
+        return self.page.get_by_role("heading", level=1)
+
+    @property
+    def participant(self) -> Participant:
+        """The row of the only participant there is."""
+        return Participant.objects.exclude(kind="imported").get(study=self.study)
+
+    def judgments(self) -> list[Judgment]:
+        rows = Judgment.objects.filter(trial__participant=self.participant)
+        return list(rows.select_related("trial__item").order_by("trial__position"))
+
+    def sent_keys(self) -> list[str]:
+        """The idempotency keys of the trial's answers that this page sent, in order."""
+        bodies = [post.post_data or "" for post in self.posts if "/trial/" in post.url]
+        return [re.findall(r"idempotency_key=([0-9a-f-]+)", body)[0] for body in bodies]
+
+    # Walking
+
+    def enter(self, query: str = "") -> None:
+        self.page.goto(self.home + query)
+
+    def agree(self) -> None:
+        self.hands.press(self.button("I agree and want to take part"))
+        self.is_at("about-you")
+
+    def tell_about_oneself(self) -> None:
+        page, hands = self.page, self.hands
+        hands.press(page.get_by_label("Female"))
+        hands.write(page.get_by_label("Age in years").and_(page.locator("[type=number]")), "41")
+        hands.pick(page.get_by_label("Country where you live"), "Germany")
+        hands.pick(page.get_by_label("Current position"), "Doctoral student")
+        hands.press(page.locator("#id_experience_years_1"))
+        hands.press(self.button("Continue"))
+        self.is_at("practice")
+
+    def practise(self) -> None:
+        """Choose the wrong version first, then the right one."""
+        self.hands.choose(self.wrong_practice_side)
+        self.go_on()
+        expect(self.page.get_by_text("Not this one.")).to_be_visible()
+        self.is_at("practice")
+        self.hands.choose(other(self.wrong_practice_side))
+        self.go_on()
+        self.is_at("trial/1")
+
+    @property
+    def wrong_practice_side(self) -> str:
+        return other(practice_side(self.participant))
+
+    def start(self) -> "Visitor":
+        """Everything up to the first abstract."""
+        self.enter()
+        self.agree()
+        self.tell_about_oneself()
+        self.practise()
+        return self
+
+    def is_at(self, where: str) -> None:
+        expect(self.page).to_have_url(re.compile(f"{re.escape(self.home)}{where}/?$"))
+        expect(self.heading).to_be_visible()
+        if self.hands.has_script and where.startswith(("trial", "practice")):
+            expect(self.page.locator("#shortcuts")).to_be_visible()  # trial.js is at work
+
+    # A trial
+
+    @property
+    def trial(self) -> Trial:
+        """The row behind the abstract that this participant is on."""
+        participant = self.participant
+        return participant.trials.select_related("item").get(position=participant.position)
+
+    def chosen(self) -> str:
+        checked = self.page.locator('input[name="side"]:checked')
+        return checked.input_value() if checked.count() else ""
+
+    def rating(self, name: str) -> str:
+        return self.page.locator(f'input[name="{name}"]').input_value()
+
+    def read_for(self, ms: int) -> None:
+        if self.hands.has_script:
+            self.page.evaluate("ms => { window.skippedMs += ms }", ms)
+
+    def has_seen_it(self, seen: bool = False) -> None:
+        self.hands.press(self.page.locator("#recognised-yes" if seen else "#recognised-no"))
+
+    def go_on(self) -> None:
+        self.hands.press(self.button("Continue"))
+
+    def fill(self, said: Said) -> Said:
+        """Answer everything but Continue; returns what the page holds."""
+        self.hands.choose(said.side)
+        assert self.chosen() == said.side
+        for name in ("confidence", "expertise"):
+            wanted = getattr(said, name)
+            if wanted is not None:
+                taken = self.hands.rate(name, wanted)
+                assert abs(taken - wanted) <= 4
+                setattr(said, name, taken)
+        self.has_seen_it(said.recognised)
+        return said
+
+    def answer(self, side: str = "A") -> Said:
+        """Answer the abstract and continue to the next page."""
+        position = self.participant.position
+        said = self.fill(Said(side, 70, 30))
+        self.go_on()
+        self.is_at("debrief" if position == self.study.n_trials else f"trial/{position + 1}")
+        return said
+
+
+def other(side: str) -> str:
+    return "B" if side == "A" else "A"

@@ -1,0 +1,200 @@
+import heapq
+import itertools
+import random
+import statistics
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiment.domain.assignment import (
+    Candidate,
+    NoItemLeftError,
+    choose_lowest,
+    draw_item,
+    expected_exposures,
+    finish_chances,
+    participant_rng,
+    plan_trials,
+    rng_key,
+)
+from experiment.domain.simulation import ARRIVALS, draw_arrivals, draw_scripts
+
+COUNTS = {"human": 6, "machine": 3, "catch": 2}
+LIVE_S = 15 * 60
+N_HUMAN, N_MACHINE = 200, 100
+
+
+@given(st.integers())
+def test_a_plan_has_every_stratum_and_balances_the_sides(seed):
+    plan = plan_trials(COUNTS, random.Random(seed))
+    assert Counter(trial.stratum for trial in plan) == COUNTS
+    for stratum, n in COUNTS.items():
+        n_a = sum(trial.original_side == "A" for trial in plan if trial.stratum == stratum)
+        assert n_a in (n // 2, n - n // 2)
+
+
+def test_every_position_gets_catch_trials_and_every_side_equally_often():
+    plans = [plan_trials(COUNTS, random.Random(seed)) for seed in range(4000)]
+    catch_at = Counter(
+        i for plan in plans for i, trial in enumerate(plan) if trial.stratum == "catch"
+    )
+    # 8000 catch trials over 11 positions; five standard deviations of a binomial count
+    assert all(abs(n - 8000 / 11) < 5 * (8000 / 11) ** 0.5 for n in catch_at.values())
+    n_a = sum(trial.original_side == "A" for plan in plans for trial in plan)
+    assert abs(n_a - 22000) < 5 * (44000 * 0.25) ** 0.5
+
+
+def test_the_chance_to_finish_counts_only_those_who_got_that_far():
+    # 4 left at page 0, 2 at page 5, 3 finished: page 0 was reached by 9, page 1 by 5, page 6 by 3
+    assert finish_chances({0: 4, 5: 2}, 3, [0, 1, 6]) == {0: 4 / 11, 1: 4 / 7, 6: 4 / 5}
+
+
+def test_holders_add_their_chances_to_the_exposure():
+    chances = {2: 0.25, 9: 0.75}
+    scores = expected_exposures({7: 3, 8: 0}, [(7, 2, 2), (8, 9, 1), (99, 9, 1)], chances)
+    assert scores == {7: 3.5, 8: 0.75}
+
+
+def test_the_draw_does_not_know_whether_answers_were_right():
+    # What a draw is made from has no place for correctness; this pins the signature down.
+    assert set(Candidate.__slots__) == {"item_id", "work", "score"}
+
+
+def test_ties_are_broken_evenly_and_reproducibly():
+    scores = dict.fromkeys(range(10), 1.0)
+    drawn = Counter(choose_lowest(scores, rng_key(seed, "draw", 1)) for seed in range(5000))
+    assert all(abs(n - 500) < 5 * 450**0.5 for n in drawn.values())
+    assert choose_lowest(scores, "5/draw/1") == choose_lowest(
+        dict(reversed(scores.items())), "5/draw/1"
+    )
+
+
+def test_a_work_is_never_met_twice_and_running_out_is_an_error():
+    candidates = [Candidate(1, "doi", 0.0), Candidate(2, "doi", 0.0), Candidate(3, "", 5.0)]
+    assert draw_item(candidates, ["doi"], [], "k").item_id == 3
+    with pytest.raises(NoItemLeftError):
+        draw_item(candidates, ["doi"], [3], "k")
+
+
+class Model:
+    """The study in memory: the domain's rules without a database."""
+
+    def __init__(self, scripts, arrivals, policy, seed):
+        self.scripts, self.policy, self.seed = scripts, policy, seed
+        self.pools = {"human": range(N_HUMAN), "machine": range(N_HUMAN, N_HUMAN + N_MACHINE)}
+        self.valid, self.assigned = Counter(), Counter()
+        self.page, self.items = {}, {n: [] for n in range(len(scripts))}
+        self.gone_at, self.finished, self.leaving = Counter(), 0, []
+        self.plans = [plan_trials(COUNTS, participant_rng(s.seed, "plan")) for s in scripts]
+        self.events = [(at, n, 0) for n, at in enumerate(arrivals)]
+        heapq.heapify(self.events)
+
+    def run(self):
+        while self.events:
+            now, n, page = heapq.heappop(self.events)
+            while self.leaving and self.leaving[0][0] < now:
+                gone = heapq.heappop(self.leaving)[1]
+                self.gone_at[self.page.pop(gone)] += 1
+            self.step(now, n, page)
+        return [self.valid[i] for i in self.pools["human"]]
+
+    def step(self, now, n, page):
+        script = self.scripts[n]
+        if page == len(script.page_ms):
+            del self.page[n]
+            self.finished += 1
+            if not (script.misses_catch or script.cheats):
+                trials = zip(self.items[n], script.trials, strict=True)
+                self.valid.update(i for i, t in trials if not t.recognised and t.rt_ms >= 5000)
+            return
+        self.page[n] = page
+        if 2 <= page < len(script.page_ms) - 1:
+            self.draw(n, page)
+        stays = script.page_ms[page] / 1000
+        if script.leaves_on == page:
+            heapq.heappush(self.leaving, (now + stays * script.stays + LIVE_S, n))
+        else:
+            heapq.heappush(self.events, (now + stays, n, page + 1))
+
+    def draw(self, n, page):
+        position = page - 1
+        if self.policy == "paper" and position > 1:
+            return
+        positions = range(1, 12) if self.policy == "paper" else [position]
+        for at in positions:
+            stratum = self.plans[n][at - 1].stratum
+            if stratum == "catch":
+                self.items[n].append(-1)
+                continue
+            scores = self.scores(self.pools[stratum])
+            candidates = [Candidate(i, str(i % N_HUMAN), s) for i, s in scores.items()]
+            taken = [i for i in self.items[n] if i >= 0]
+            key = rng_key(self.scripts[n].seed, "draw", at)
+            item = draw_item(candidates, [str(i % N_HUMAN) for i in taken], taken, key).item_id
+            self.items[n].append(item)
+            self.assigned[item] += 1
+
+    def scores(self, pool):
+        if self.policy == "paper":
+            return {i: float(self.assigned[i]) for i in pool}
+        chances = finish_chances(self.gone_at, self.finished, range(15))
+        held = Counter((i, page) for n, page in self.page.items() for i in self.items[n])
+        return expected_exposures(
+            {i: self.valid[i] for i in pool}, ((i, p, k) for (i, p), k in held.items()), chances
+        )
+
+
+def human_exposures(arrival, seed, policy="balanced"):
+    rng = random.Random(seed)
+    scripts = draw_scripts(200, 0.8, 0.63, 11, rng)
+    return Model(scripts, draw_arrivals(scripts, arrival, rng), policy, seed).run()
+
+
+@pytest.mark.parametrize(
+    ("arrival", "limit"), [("steady", 0.40), ("waves", 0.55), ("trickle", 0.40)]
+)
+@pytest.mark.parametrize("seed", range(5))
+def test_exposures_are_even_at_80_percent_dropout(arrival, limit, seed):
+    exposures = human_exposures(arrival, seed)
+    assert statistics.fmean(exposures) == pytest.approx(5.0, abs=0.15)
+    assert statistics.pstdev(exposures) <= limit
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_papers_policy_is_uneven_as_published(seed):
+    assert statistics.pstdev(human_exposures("steady", seed, "paper")) == pytest.approx(
+        2.0, abs=0.4
+    )
+
+
+@pytest.mark.parametrize("arrival", ARRIVALS)
+def test_arrivals_ascend_and_there_is_one_for_everybody(arrival):
+    rng = random.Random(1)
+    scripts = draw_scripts(50, 0.8, 0.63, 11, rng)
+    arrivals = draw_arrivals(scripts, arrival, rng)
+    assert len(arrivals) == len(scripts)
+    assert arrivals == sorted(arrivals)
+
+
+def test_steady_arrivals_keep_about_eleven_pages_open():
+    rng = random.Random(1)
+    scripts = draw_scripts(400, 0.8, 0.63, 11, rng)
+    arrivals = draw_arrivals(scripts, "steady", rng)
+    changes = [(at, 1) for at in arrivals]
+    changes += [(at + s.present_ms / 1000, -1) for at, s in zip(arrivals, scripts, strict=True)]
+    changes.sort()
+    counts = itertools.accumulate(change for _, change in changes)
+    spans = [after[0] - before[0] for before, after in itertools.pairwise(changes)]
+    present = sum(n * span for n, span in zip(counts, spans, strict=False)) / sum(spans)
+    assert present == pytest.approx(11, rel=0.15)
+
+
+def test_scripts_drop_out_at_uniform_pages_and_exclude_the_published_share():
+    scripts = draw_scripts(400, 0.8, 0.63, 11, random.Random(3))
+    assert sum(s.misses_catch or s.cheats for s in scripts if s.finishes) == 60
+    pages = Counter(s.leaves_on for s in scripts if not s.finishes)
+    expected = sum(pages.values()) / 14
+    assert set(pages) == set(range(14))
+    assert all(abs(n - expected) < 5 * expected**0.5 for n in pages.values())

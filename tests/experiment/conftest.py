@@ -1,0 +1,32 @@
+"""What the tests of the participant's side share: a study that is open, and a server that serves it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from experiment.models import Study
+from tests.experiment.http_client import Server
+from tests.factories import make_item, make_study
+
+
+@pytest.fixture
+def open_study(db: None) -> Study:
+    """An open study in which some works have both a human-created and a machine-created test case."""
+    study = make_study(human=24, machine=9, catch=4, recruitment="open")
+    for n in range(1, 4):
+        item = make_item(
+            f"memory-twin-{n}", source="machine", generator="GPT-4", doi=f"10.1234/memory.h{n}"
+        )
+        study.study_items.create(item=item)
+    return study
+
+
+@pytest.fixture
+def server(transactional_db: None, open_study: Study, tmp_path: Path) -> Iterator[Server]:
+    """The site on the test's own database, which other processes can see because nothing is rolled back."""
+    server = Server(tmp_path)
+    server.start()
+    yield server
+    server.stop()
+    assert "Traceback" not in server.log.read_text()
