@@ -194,7 +194,8 @@ def show_trial(participant: Participant, position: int, now: datetime) -> Trial:
 def _draw(participant: Participant, position: int, met: list[Trial], now: datetime) -> Trial:
     # One blocking lock per draw, held for the reads and the insert below; on SQLite the transaction is
     # IMMEDIATE and has the lock already. NO KEY: new participants, who refer to the study, need not wait.
-    study = Study.objects.select_for_update(no_key=True).get(pk=participant.study_id)
+    study = participant.study
+    Study.objects.select_for_update(no_key=True).values_list("pk").get(pk=study.pk)
     if participant.policy == Study.Policy.BALANCED:
         return _draw_one(study, participant, position, met, now, shown_at=now)
     # The paper's host assigned all abstracts at once, and counted them as used.

@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import wraps
 from typing import Any
 
@@ -82,9 +83,11 @@ def export(request: HttpRequest, study: Study, set_name: str) -> HttpResponse:
     if set_name not in exporting.SETS:
         raise Http404
     kind = _kind(request, study)
-    # Written whole before the first byte is sent: a failure is an error page and never half a file.
-    file = tempfile.TemporaryFile()  # noqa: SIM115 (the response closes it)
-    exporting.export_trials(study, kind, set_name, file)
+    with ExitStack() as stack:
+        # Written whole before the first byte is sent: a failure is an error page and never half a file.
+        file = stack.enter_context(tempfile.TemporaryFile())
+        exporting.export_trials(study, kind, set_name, file)
+        stack.pop_all()  # from here on the response closes it
     name = f"{study.slug}-{kind}-{set_name}-{timezone.now():%Y%m%dT%H%MZ}.csv"
     return FileResponse(
         file, as_attachment=True, filename=name, content_type="text/csv; charset=utf-8"

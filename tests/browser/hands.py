@@ -117,7 +117,8 @@ class Keyboard(Hands):
         group = self.page.locator(f'input[type="radio"][name="{name}"]')
         chosen = self.page.locator(f'input[type="radio"][name="{name}"]:checked')
         self.go_to(chosen if chosen.count() else group.first)
-        self.key("Space")
+        if target.evaluate("node => node === document.activeElement"):
+            self.key("Space")
         for _ in range(group.count()):
             if target.is_checked():
                 return

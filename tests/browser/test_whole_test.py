@@ -85,7 +85,8 @@ def the_session_is_as_designed(visitor: Visitor) -> None:
     assert Counter(trial.stratum for trial in trials) == {"human": 6, "machine": 3, "catch": 2}
     test_items = [trial.item for trial in trials if trial.stratum != "catch"]
     assert len({item.doi for item in test_items}) == 9
-    assert all(item.source == trial.stratum for item, trial in zip_test(trials))
+    assert all(t.item.source == t.stratum for t in trials if t.stratum != "catch")
+    assert all(t.item.kind == "catch" for t in trials if t.stratum == "catch")
     assert sorted(Counter(trial.original_side for trial in trials).values()) == [5, 6]
     assert visitor.participant.stage == "finished"
     assert visitor.participant.demographics == {
@@ -98,10 +99,6 @@ def the_session_is_as_designed(visitor: Visitor) -> None:
     assert visitor.participant.practice_attempts == 2
     assert visitor.participant.comments == "A pleasure."
     assert visitor.participant.cheated is False
-
-
-def zip_test(trials):
-    return [(trial.item, trial) for trial in trials if trial.stratum != "catch"]
 
 
 def the_times_are_sane(judgments: list[Judgment]) -> None:

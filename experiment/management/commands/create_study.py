@@ -14,7 +14,7 @@ from experiment.study_setup import (
     set_recruitment,
 )
 
-CONTACT = "the study team (set a contact address in the study's settings)"
+CONTACT = "(The study team has not given an address yet.)"
 
 
 class Command(BaseCommand):

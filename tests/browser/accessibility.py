@@ -1,0 +1,57 @@
+"""What axe finds wrong with a page, and what does not fit a narrow window or large letters."""
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from playwright.sync_api import Page
+
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+RUN = "tags => axe.run(document, {runOnly: {type: 'tag', values: tags}, resultTypes: ['violations']})"
+# Scrolls sideways, sticks out of the window, or is cut off; what is hidden on purpose does not count.
+MISFITS = """() => {
+  const found = [], root = document.documentElement;
+  if (root.scrollWidth > root.clientWidth) found.push(`scrolls sideways: ${root.scrollWidth} > ${root.clientWidth}`);
+  for (const node of document.body.querySelectorAll("*")) {
+    if (node.closest(".visually-hidden, .skip-link, [hidden], details:not([open]) > :not(summary)")) continue;
+    const box = node.getBoundingClientRect(), style = getComputedStyle(node);
+    if (!box.width || !box.height) continue;
+    const name = `${node.tagName}.${node.className}: ${node.textContent.trim().slice(0, 40)}`;
+    if (box.right > root.clientWidth + 1 || box.left < -1) found.push(`sticks out: ${name}`);
+    const cut = style.overflowX !== "visible" && !["SELECT", "PROGRESS"].includes(node.tagName);
+    if (cut && node.scrollWidth > node.clientWidth + 1) found.push(`is cut off: ${name}`);
+  }
+  return found;
+}"""
+WIDE, NARROW, ZOOMED = (1280, 900), (320, 640), (640, 900)
+
+
+@cache
+def axe_source() -> str:
+    return (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+
+
+def violations(page: Page) -> list[str]:
+    """Violations of WCAG 2.2, levels A and AA, one line for each element."""
+    # Put in by the debugger's way, which the page's policy does not reach.
+    page.evaluate(axe_source())
+    result: dict[str, Any] = page.evaluate(RUN, TAGS)
+    return [
+        f"{rule['id']}: {node['html'][:200]} {node['failureSummary']}"
+        for rule in result["violations"]
+        for node in rule["nodes"]
+    ]
+
+
+def faults(page: Page) -> list[str]:
+    """What is wrong with the page on a desktop, at 320 pixels, and with letters of twice the size."""
+    found = []
+    for size in (WIDE, NARROW):
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        found += [f"at {size[0]} px {fault}" for fault in violations(page) + page.evaluate(MISFITS)]
+    page.set_viewport_size({"width": ZOOMED[0], "height": ZOOMED[1]})
+    page.evaluate("document.documentElement.style.fontSize = '200%'")
+    found += [f"with text at 200% {fault}" for fault in page.evaluate(MISFITS)]
+    page.evaluate("document.documentElement.style.fontSize = ''")
+    page.set_viewport_size({"width": WIDE[0], "height": WIDE[1]})
+    return [f"{page.title()}: {fault}" for fault in found]

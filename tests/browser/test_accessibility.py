@@ -1,0 +1,226 @@
+"""Every participant page, error states included, against WCAG 2.2 A and AA, at any width and size of text."""
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import Page, Route, expect
+
+from experiment.models import Participant, Study
+from tests.browser.accessibility import axe_source, faults, violations
+from tests.browser.pages import Said, Visitor, other
+from tests.factories import make_participant
+
+Visit = Callable[..., Visitor]
+
+
+class Inspector:
+    """Looks at pages one after the other and keeps what is wrong with them."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+
+    def look(self, visitor: Visitor, heading: str = "") -> None:
+        if heading:
+            expect(visitor.heading).to_have_text(heading)
+        self.found += faults(visitor.page)
+
+
+@pytest.fixture
+def inspector():
+    one = Inspector()
+    yield one
+    assert one.found == []
+
+
+def without_script(page: Page) -> None:
+    """As with JavaScript off, but so that axe can run: the pages' own scripts do not arrive."""
+    page.route("**/static/js/*.js", lambda route: route.abort())
+
+
+def change_what_is_sent(page: Page, old: str, new: str) -> None:
+    def change(route: Route) -> None:
+        body = re.sub(old, new, route.request.post_data or "")
+        route.continue_(post_data=body)
+
+    page.route("**/trial/**", lambda r: change(r) if r.request.method == "POST" else r.continue_())
+
+
+def test_axe_is_recent_and_sees_what_is_wrong(visit: Visit, demo: Study) -> None:
+    major, minor = map(int, re.findall(r"axe v(\d+)\.(\d+)", axe_source())[0])
+    assert (major, minor) >= (4, 9)
+    visitor = visit(demo)
+    visitor.enter()
+    visitor.page.evaluate("document.querySelector('main').innerHTML = '<input>'")
+    assert any(line.startswith("label:") for line in violations(visitor.page))
+
+
+def test_misfits_are_seen(visit: Visit, demo: Study) -> None:
+    visitor = visit(demo)
+    visitor.enter()
+    visitor.page.evaluate("document.querySelector('h1').style.width = '40rem'")
+    assert any("sticks out" in fault for fault in faults(visitor.page))
+
+
+def test_pages_before_the_first_abstract(
+    visit: Visit, demo: Study, inspector: Inspector
+) -> None:
+    visitor = visit(demo)
+    visitor.enter()
+    inspector.look(visitor, demo.title)
+    visitor.agree()
+    inspector.look(visitor, "About you")
+    visitor.button("Continue").click()
+    expect(visitor.page.locator("#error-summary")).to_be_focused()
+    assert visitor.page.title().startswith("Error: ")
+    inspector.look(visitor)
+    visitor.tell_about_oneself()
+    inspector.look(visitor)
+    visitor.go_on()
+    expect(visitor.page.locator("#error-summary")).to_be_focused()
+    inspector.look(visitor)
+    visitor.hands.choose(visitor.wrong_practice_side)
+    visitor.go_on()
+    expect(visitor.page.locator("#practice-feedback")).to_be_focused()
+    inspector.look(visitor)
+
+
+def test_an_abstract_in_every_state(visit: Visit, demo: Study, inspector: Inspector) -> None:
+    visitor = visit(demo).start()
+    inspector.look(visitor)
+    visitor.go_on()
+    expect(visitor.page.locator("#error-summary li")).to_have_count(2)
+    inspector.look(visitor)
+    for side in "AB":
+        visitor.hands.choose(side)
+        inspector.look(visitor)
+    visitor.has_seen_it()
+    visitor.go_on()
+    expect(visitor.page.locator("#reminder")).to_be_focused()
+    inspector.look(visitor)
+    visitor.page.context.set_offline(True)
+    visitor.go_on()
+    expect(visitor.page.locator("#send-status")).to_contain_text("No connection")
+    inspector.look(visitor)
+
+
+def test_an_abstract_that_the_server_shows_again(
+    visit: Visit, demo: Study, inspector: Inspector
+) -> None:
+    """What was sent is malformed, so that the server's own error page is seen, with scripts and without."""
+    visitor = visit(demo).start()
+    Study.objects.filter(pk=demo.pk).update(ratings_required=True)
+    change_what_is_sent(visitor.page, "confidence=70", "confidence=700")
+    visitor.fill(Said("A", 70, 30))
+    visitor.page.evaluate("document.querySelector('[name=confidence]').value = '70'")
+    visitor.go_on()
+    expect(visitor.page.locator("#confidence-error")).to_be_visible()
+    inspector.look(visitor)
+    visitor.page.unroute("**/trial/**")
+    without_script(visitor.page)
+    visitor.page.goto(visitor.page.url)
+    expect(visitor.page.locator("#shortcuts")).to_be_hidden()
+    inspector.look(visitor)
+    visitor.go_on()
+    expect(visitor.page.locator("#error-summary li")).to_have_count(4)
+    inspector.look(visitor)
+
+
+def test_the_pages_without_script_in_their_later_states(
+    visit: Visit, demo: Study, inspector: Inspector
+) -> None:
+    visitor = visit(demo).start()
+    without_script(visitor.page)
+    visitor.page.goto(visitor.page.url)
+    visitor.hands.choose("B")
+    inspector.look(visitor)
+    visitor.has_seen_it()
+    visitor.go_on()
+    expect(visitor.page.locator("#reminder")).to_be_focused()
+    inspector.look(visitor)
+
+
+def test_the_pages_at_the_end(visit: Visit, demo: Study, inspector: Inspector) -> None:
+    Study.objects.filter(pk=demo.pk).update(
+        human_items=2, machine_items=0, catch_items=0, completion_url="https://panel.example/done"
+    )
+    demo.refresh_from_db()
+    visitor = visit(demo).start()
+    rightly = visitor.trial.original_side
+    visitor.answer(rightly)
+    visitor.answer(other(visitor.trial.original_side))
+    inspector.look(visitor, "Your results")
+    for result in visitor.page.locator(".result summary").all():
+        result.click()
+    inspector.look(visitor)
+    visitor.page.evaluate("document.querySelector('#comments').removeAttribute('maxlength')")
+    visitor.page.locator("#comments").fill("x" * 5001)
+    visitor.button("Finish").click()
+    expect(visitor.page.locator("#comments-error")).to_be_visible()
+    inspector.look(visitor)
+    Study.objects.filter(pk=demo.pk).update(completion_url="")
+    visitor.page.locator("#comments").fill("")
+    visitor.button("Finish").click()
+    inspector.look(visitor, "Thank you for taking part")
+    Study.objects.filter(pk=demo.pk).update(completion_url="https://panel.example/done")
+    visitor.page.reload()
+    expect(visitor.link("Complete your participation")).to_be_visible()
+    inspector.look(visitor)
+
+
+def test_the_pages_of_withdrawing(visit: Visit, demo: Study, inspector: Inspector) -> None:
+    code = make_participant(demo).withdrawal_code
+    visitor = visit(demo)
+    visitor.page.goto(f"{visitor.home}withdraw/")
+    inspector.look(visitor, "Withdraw your answers")
+    visitor.page.get_by_label("Withdrawal code").fill("ABCD")
+    visitor.button("Withdraw my answers").click()
+    expect(visitor.page.locator("#error-summary")).to_be_focused()
+    inspector.look(visitor)
+    visitor.page.get_by_label("Withdrawal code").fill(code.lower())
+    visitor.button("Withdraw my answers").click()
+    inspector.look(visitor, "Your answers are withdrawn")
+    assert Participant.objects.get().stage == "withdrawn"
+
+
+def test_the_pages_for_those_who_do_not_take_part(
+    visit: Visit, demo: Study, inspector: Inspector
+) -> None:
+    visitor = visit(demo)
+    visitor.enter()
+    visitor.button("I do not agree").click()
+    inspector.look(visitor, "Thank you for considering it")
+    make_participant(demo)
+    for changes, heading in (
+        ({"recruitment": "draft"}, "This study has not started"),
+        ({"recruitment": "closed"}, "This study has ended"),
+        (
+            {"recruitment": "open", "target_valid": 1, "screen_out_url": "https://panel.example"},
+            "This study is complete",
+        ),
+    ):
+        Study.objects.filter(pk=demo.pk).update(**changes)
+        visitor.enter()
+        inspector.look(visitor, heading)
+
+
+def test_the_pages_for_problems(visit: Visit, demo: Study, inspector: Inspector) -> None:
+    visitor = visit(demo)
+    visitor.page.goto(f"{visitor.home}no-such-page/")
+    inspector.look(visitor, "There is no such page")
+    visitor.page.goto(f"{visitor.home}?id=%00")
+    inspector.look(visitor, "This request cannot be read")
+    visitor.enter()
+    visitor.page.context.clear_cookies()
+    visitor.button("I agree and want to take part").click()
+    inspector.look(visitor, "The form could not be checked")
+    visitor.start()
+    visitor.fill(Said("A", 50, 50))
+    visitor.page.evaluate("const form = document.forms[0]; form.action = '../2/'; form.submit()")
+    inspector.look(visitor, "You are on another page")
+    people = Participant.objects.filter(study=demo)
+    people.update(last_seen_at=timezone.now() - timedelta(days=30))
+    visitor.enter()
+    inspector.look(visitor, "The time to come back has passed")

@@ -1,0 +1,193 @@
+"""Exclusion rules: what they say at their edges, and that switching one off touches no other."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiment.domain.exclusion import (
+    FLAGS,
+    PARTICIPANT_REASONS,
+    TRIAL_REASONS,
+    ParticipantFacts,
+    Rules,
+    TrialFacts,
+    judge_participant,
+)
+
+GOOD = TrialFacts(1, "human", correct=True, recognised=False, rt_ms=60_000, moved_a_slider=True)
+RULES = Rules()
+PERSON = ParticipantFacts(finished=True, cheated=False, trials=[GOOD])
+
+
+def trial_reasons(rules: Rules = RULES, **changes) -> tuple[str, ...]:
+    verdict = judge_participant(replace(PERSON, trials=[replace(GOOD, **changes)]), rules)
+    return verdict.trials[1]
+
+
+def trial_flags(rules: Rules = RULES, **changes) -> tuple[str, ...]:
+    verdict = judge_participant(replace(PERSON, trials=[replace(GOOD, **changes)]), rules)
+    return verdict.trial_flags[1]
+
+
+def person_reasons(*trials: TrialFacts, rules: Rules = RULES, **changes) -> tuple[str, ...]:
+    return judge_participant(replace(PERSON, trials=trials or [GOOD], **changes), rules).participant
+
+
+def test_nothing_speaks_against_a_careful_participant() -> None:
+    verdict = judge_participant(PERSON, Rules())
+    assert (verdict.participant, verdict.trials) == ((), {1: ()})
+    assert (verdict.participant_flags, verdict.trial_flags) == ((), {1: ()})
+
+
+@pytest.mark.parametrize(
+    ("rt_ms", "reasons"), [(4_999, ("too_fast",)), (5_000, ()), (0, ("too_fast",)), (None, ())]
+)
+def test_a_trial_under_five_seconds_is_too_fast(
+    rt_ms: int | None, reasons: tuple[str, ...]
+) -> None:
+    assert trial_reasons(rt_ms=rt_ms) == reasons
+
+
+def test_a_recognised_trial_is_left_out_alone() -> None:
+    other = replace(GOOD, trial_id=2)
+    verdict = judge_participant(
+        replace(PERSON, trials=[replace(GOOD, recognised=True), other]), Rules()
+    )
+    assert (verdict.participant, verdict.trials) == ((), {1: ("recognised",), 2: ()})
+
+
+def test_several_reasons_come_in_the_order_of_the_rules() -> None:
+    assert trial_reasons(recognised=True, rt_ms=10) == ("recognised", "too_fast")
+    missed = replace(GOOD, stratum="catch", correct=False, moved_a_slider=False)
+    assert person_reasons(missed, cheated=True) == (
+        "missed_catch",
+        "untouched_sliders",
+        "admitted_cheating",
+    )
+
+
+def test_one_missed_catch_trial_is_enough_and_other_mistakes_are_none() -> None:
+    caught = replace(GOOD, trial_id=2, stratum="catch")
+    missed = replace(GOOD, trial_id=3, stratum="catch", correct=False)
+    assert person_reasons(GOOD, caught, missed) == ("missed_catch",)
+    assert person_reasons(replace(GOOD, correct=False), caught) == ()
+
+
+def test_one_moved_slider_is_enough() -> None:
+    still = replace(GOOD, trial_id=2, moved_a_slider=False)
+    assert person_reasons(still, replace(still, trial_id=3)) == ("untouched_sliders",)
+    assert person_reasons(GOOD, still) == ()
+
+
+def test_who_left_early_is_not_said_to_have_never_moved_a_slider() -> None:
+    still = replace(GOOD, moved_a_slider=False)
+    assert person_reasons(still, finished=False) == ("not_finished",)
+    assert judge_participant(replace(PERSON, trials=[]), Rules()).participant == ()
+
+
+def test_who_was_not_asked_has_admitted_nothing() -> None:
+    assert person_reasons(cheated=None) == ()
+    assert person_reasons(cheated=True) == ("admitted_cheating",)
+
+
+@pytest.mark.parametrize(
+    ("changes", "flags"),
+    [
+        ({"rt_ms": 14_999}, ("fast_page",)),
+        ({"rt_ms": 15_000}, ()),
+        ({"hidden_ms": 60_000}, ()),
+        ({"hidden_ms": 60_001}, ("much_hidden",)),
+        ({"rt_ms": 6_000, "hidden_ms": 90_000}, ("fast_page", "much_hidden")),
+        ({"rt_ms": None, "hidden_ms": None}, ()),
+    ],
+)
+def test_flags_are_raised_and_exclude_nothing(changes: dict, flags: tuple[str, ...]) -> None:
+    assert trial_flags(**changes) == flags
+    assert trial_reasons(**changes) == ()
+
+
+def test_a_shared_external_id_is_a_flag() -> None:
+    verdict = judge_participant(replace(PERSON, shares_external_id=True), Rules())
+    assert (verdict.participant, verdict.participant_flags) == ((), ("duplicate_external_id",))
+
+
+def test_zero_switches_a_limit_off() -> None:
+    off = Rules(min_rt_ms=0, fast_page_ms=0, hidden_flag_ms=0)
+    assert trial_reasons(off, rt_ms=0) == ()
+    assert trial_flags(off, rt_ms=0, hidden_ms=10**9) == ()
+
+
+def test_codes_are_unique_and_stable() -> None:
+    codes = [reason.code for reason in (*PARTICIPANT_REASONS, *TRIAL_REASONS, *FLAGS)]
+    assert codes == [
+        "missed_catch",
+        "untouched_sliders",
+        "admitted_cheating",
+        "not_finished",
+        "withdrawn",
+        "recognised",
+        "too_fast",
+        "fast_page",
+        "much_hidden",
+        "duplicate_external_id",
+    ]
+
+
+FACTS = st.builds(
+    ParticipantFacts,
+    finished=st.booleans(),
+    cheated=st.none() | st.booleans(),
+    trials=st.lists(
+        st.builds(
+            TrialFacts,
+            trial_id=st.integers(1, 99),
+            stratum=st.sampled_from(["human", "machine", "catch"]),
+            correct=st.booleans(),
+            recognised=st.booleans(),
+            rt_ms=st.none() | st.integers(0, 100_000),
+            moved_a_slider=st.booleans(),
+            hidden_ms=st.none() | st.integers(0, 100_000),
+        ),
+        unique_by=lambda trial: trial.trial_id,
+    ),
+    shares_external_id=st.booleans(),
+)
+SWITCHES = {
+    "missed_catch": "missed_catch",
+    "untouched_sliders": "untouched_sliders",
+    "admitted_cheating": "admitted_cheating",
+    "recognised": "recognised",
+}
+
+
+@given(FACTS, st.sampled_from(sorted(SWITCHES)))
+def test_switching_a_rule_off_takes_its_reason_away_and_nothing_else(
+    facts: ParticipantFacts, rule: str
+) -> None:
+    strict, lenient = (
+        judge_participant(facts, Rules()),
+        judge_participant(facts, Rules(**{rule: False})),
+    )
+
+    def without(reasons: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(code for code in reasons if code != SWITCHES[rule])
+
+    assert lenient.participant == without(strict.participant)
+    assert lenient.trials == {trial: without(reasons) for trial, reasons in strict.trials.items()}
+    assert (lenient.participant_flags, lenient.trial_flags) == (
+        strict.participant_flags,
+        strict.trial_flags,
+    )
+
+
+@given(FACTS)
+def test_every_trial_gets_a_verdict_and_every_code_is_known(facts: ParticipantFacts) -> None:
+    verdict = judge_participant(facts, Rules())
+    ids = {trial.trial_id for trial in facts.trials}
+    assert set(verdict.trials) == set(verdict.trial_flags) == ids
+    assert set(verdict.participant) <= {reason.code for reason in PARTICIPANT_REASONS}
+    assert {code for reasons in verdict.trials.values() for code in reasons} <= {
+        r.code for r in TRIAL_REASONS
+    }

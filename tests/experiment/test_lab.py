@@ -1,0 +1,402 @@
+"""The researcher's pages and the commands that belong to them."""
+
+import csv
+import io
+import json
+import re
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from experiment import overview
+from experiment.kinds import default_kind
+from experiment.models import Judgment, Participant, Study
+from experiment.withdrawal import withdraw
+from tests.factories import NOW, make_participant, make_study, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study() -> Study:
+    return make_study()
+
+
+@pytest.fixture
+def ruth(client: Client, study: Study) -> Client:
+    """The browser of a researcher who belongs to the study and is no administrator."""
+    client.force_login(make_user("ruth", study))
+    return client
+
+
+def page(client: Client, study: Study, query: str = "") -> str:
+    response = client.get(reverse("lab:study", args=[study.slug]) + query)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def run(name: str, *arguments: str) -> str:
+    out = io.StringIO()
+    call_command(name, *arguments, stdout=out)
+    return out.getvalue()
+
+
+# Who may see what
+
+STUDY_PAGES = (
+    ("lab:study", ()),
+    ("lab:study_live", ()),
+    ("lab:export", ("all",)),
+    ("lab:export", ("analysis",)),
+)
+
+
+@pytest.mark.parametrize(("name", "more"), STUDY_PAGES)
+def test_a_stranger_is_asked_to_sign_in(
+    client: Client, study: Study, name: str, more: tuple[str, ...]
+) -> None:
+    url = reverse(name, args=[study.slug, *more])
+    response = client.get(url)
+    assert (response.status_code, response["Location"]) == (302, f"/lab/sign-in/?next={url}")
+
+
+@pytest.mark.parametrize(("name", "more"), STUDY_PAGES)
+def test_a_study_of_others_does_not_exist(ruth: Client, name: str, more: tuple[str, ...]) -> None:
+    make_study("theirs")
+    assert ruth.get(reverse(name, args=["theirs", *more])).status_code == 404
+    own = ruth.get(reverse(name, args=["memory", *more]))
+    assert (own.status_code, bool(own.getvalue())) == (200, True)
+
+
+def test_recruitment_of_others_cannot_be_switched(ruth: Client) -> None:
+    theirs = make_study("theirs")
+    response = ruth.post(reverse("lab:recruitment", args=["theirs"]), {"recruitment": "open"})
+    theirs.refresh_from_db()
+    assert (response.status_code, theirs.recruitment) == (404, "draft")
+
+
+def test_the_list_holds_ones_own_studies_and_all_for_administrators(
+    ruth: Client, client: Client
+) -> None:
+    make_study("theirs")
+    assert [study.slug for study in ruth.get("/lab/").context["studies"]] == ["memory"]
+    client.force_login(make_user("boss", is_superuser=True, is_staff=True))
+    assert [study.slug for study in client.get("/lab/").context["studies"]] == ["memory", "theirs"]
+
+
+def test_someone_without_studies_reads_what_to_do(client: Client) -> None:
+    client.force_login(make_user("new"))
+    assert "no study yet that you belong to" in client.get("/lab/").content.decode()
+
+
+def test_someone_who_left_the_lab_is_signed_out(ruth: Client) -> None:
+    get_user_model().objects.update(is_active=False)
+    assert ruth.get("/lab/").status_code == 302
+
+
+def test_signing_in_and_out(client: Client, study: Study) -> None:
+    make_user("ruth", study)
+    refused = client.post("/lab/sign-in/", {"username": "ruth", "password": "wrong"})
+    assert "correct username and password" in refused.content.decode()
+    response = client.post(
+        "/lab/sign-in/?next=/lab/studies/memory/", {"username": "ruth", "password": "ruth"}
+    )
+    assert response["Location"] == "/lab/studies/memory/"
+    assert client.post("/lab/sign-out/")["Location"] == "/lab/sign-in/"
+    assert client.get("/lab/").status_code == 302
+
+
+def test_sign_in_leads_nowhere_else(client: Client, study: Study) -> None:
+    make_user("ruth", study)
+    response = client.post(
+        "/lab/sign-in/?next=https://elsewhere.example/", {"username": "ruth", "password": "ruth"}
+    )
+    assert response["Location"] == "/lab/"
+
+
+# Administrators
+
+
+def test_the_one_time_link_sets_a_password_and_works_once(client: Client) -> None:
+    printed = json.loads(run("create_admin", "--json"))
+    assert printed["username"] == "admin"
+    path = re.sub(r"^http://[^/]+", "", printed["url"])
+    form = client.get(path)["Location"]
+    response = client.post(
+        form, {"new_password1": "a-long-Passphrase", "new_password2": "a-long-Passphrase"}
+    )
+    assert response["Location"] == "/lab/"
+    assert client.get("/lab/").status_code == 200
+    assert client.get("/admin/").status_code == 200
+    again = Client().get(path)
+    assert "no longer works" in again.content.decode()
+    assert Client().login(username="admin", password="a-long-Passphrase")
+
+
+def test_a_weak_password_is_refused(client: Client) -> None:
+    path = re.sub(r"^http://[^/]+", "", json.loads(run("create_admin", "--json"))["url"])
+    response = client.post(
+        client.get(path)["Location"], {"new_password1": "12345", "new_password2": "12345"}
+    )
+    assert "too short" in response.content.decode()
+    assert not get_user_model().objects.get().has_usable_password()
+
+
+def test_create_admin_again_gives_a_fresh_link_and_keeps_the_password() -> None:
+    run("create_admin", "vera", "--email", "vera@example.org")
+    user = get_user_model().objects.get()
+    assert (user.email, user.is_superuser, user.has_usable_password()) == (
+        "vera@example.org",
+        True,
+        False,
+    )
+    user.set_password("kept")
+    user.save()
+    assert "/lab/welcome/" in run("create_admin", "vera")
+    assert Client().login(username="vera", password="kept")
+
+
+def test_create_admin_if_none_does_nothing_where_there_is_one() -> None:
+    assert "/lab/welcome/" in run("create_admin", "--if-none")
+    assert "/lab/welcome/" in run("create_admin", "--if-none")  # nobody has used the link yet
+    user = get_user_model().objects.get()
+    user.set_password("x")
+    user.save()
+    assert "already (admin)" in run("create_admin", "--if-none")
+    assert json.loads(run("create_admin", "other", "--if-none", "--json")) == {
+        "username": "admin",
+        "url": None,
+    }
+    assert get_user_model().objects.count() == 1
+
+
+def test_create_admin_promotes_nobody() -> None:
+    make_user("ruth")
+    with pytest.raises(CommandError, match="no active administrator"):
+        run("create_admin", "ruth")
+
+
+# A study's page
+
+
+def test_the_flow_counts_every_step(study: Study) -> None:
+    for _ in range(3):
+        make_participant(study)
+    make_participant(study, excluded_by="missed_catch admitted_cheating")
+    make_participant(study, excluded_by="missed_catch")
+    withdraw(study, make_participant(study).withdrawal_code, timezone.now())
+    make_participant(study, judged=2, last_seen_at=timezone.now())
+    make_participant(study, judged=2, stage="practice", page_reached=1, started_at=None)
+    make_participant(study, judged=0, stage="demographics", page_reached=0, started_at=None)
+    make_participant(study, kind="pilot")
+    flow = overview.flow(study, "real", timezone.now())
+    assert {step.code: step.n for step in flow.steps} == {
+        "consented": 9,
+        "demographics": 8,
+        "practice": 7,
+        "started": 7,
+        "finished": 6,
+        "missed_catch": 2,
+        "admitted_cheating": 1,
+        "withdrawn": 1,
+        "valid": 3,
+    }
+    assert (flow.live, flow.withdrawn, flow.valid) == (1, 1, 3)
+    assert flow.steps[0].percent == 100
+
+
+def test_live_means_seen_within_the_studys_minutes(study: Study) -> None:
+    now = timezone.now()
+    for minutes in (0, 14, 16):
+        make_participant(study, judged=1, last_seen_at=now - timedelta(minutes=minutes))
+    make_participant(study, last_seen_at=now)
+    assert overview.flow(study, "real", now).live == 2
+
+
+def test_exposures_count_valid_judgments_only(study: Study) -> None:
+    make_participant(study)
+    make_participant(study, excluded_by="missed_catch")
+    make_participant(study, judged=3, last_seen_at=NOW)
+    Judgment.objects.filter(trial__participant__excluded_by="", trial__position=1).update(
+        excluded_by="too_fast"
+    )
+    items = overview.item_exposures(study, "real", NOW)
+    human, machine, catch = overview.exposures(items)
+    assert (human.n_items, human.min, human.max, human.mean) == (8, 0, 1, 5 / 8)
+    assert human.sd == pytest.approx((5 / 8 * 3 / 8) ** 0.5)
+    assert [(bar.label, bar.n_items) for bar in human.bars] == [("0", 3), ("1", 5)]
+    assert (machine.mean, catch.n_items) == (3 / 4, 3)
+    assert sum(row.judged for row in items) == 11 + 11 + 3
+    assert sum(row.held for row in items) == 3
+
+
+@pytest.mark.parametrize("counts", [[0], [3, 3], [0, 100], list(range(40)), [7, 8, 8]])
+def test_a_histogram_holds_every_item_once(counts: list[int]) -> None:
+    bars = overview.histogram(counts)
+    assert sum(bar.n_items for bar in bars) == len(counts)
+    assert len(bars) <= overview.MAX_BARS
+    assert max(bar.percent for bar in bars) == 100
+
+
+def test_an_empty_study_says_that_nobody_came(ruth: Client, study: Study) -> None:
+    shown = page(ruth, study)
+    assert "Nobody has taken part yet" in shown
+    assert "0 rows" in shown
+
+
+def test_a_study_without_items_says_what_is_missing(ruth: Client) -> None:
+    bare = Study.objects.create(slug="bare", title="Bare", briefing="x", contact="x")
+    bare.members.set(get_user_model().objects.all())
+    shown = page(ruth, bare)
+    assert "No test cases are pinned" in shown
+    assert "no consent text" in shown
+
+
+def test_the_page_shows_real_people_and_offers_the_other_kinds(ruth: Client, study: Study) -> None:
+    make_participant(study)
+    make_participant(study, kind="simulated")
+    assert "Simulated participants" not in page(ruth, study)
+    shown = page(ruth, study, "?kind=simulated")
+    assert "Simulated participants: no person took part." in shown
+    assert "holds no real participants" not in shown
+    assert ruth.get(reverse("lab:study", args=["memory"]) + "?kind=other").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("kinds", "shown"),
+    [
+        ((), "real"),
+        (("simulated",), "simulated"),
+        (("simulated", "imported"), "imported"),
+        (("simulated", "pilot"), "real"),
+        (("simulated", "real"), "real"),
+    ],
+)
+def test_the_kind_shown_first(study: Study, kinds: tuple[str, ...], shown: str) -> None:
+    for kind in kinds:
+        make_participant(study, kind=kind)
+    assert default_kind(study) == shown
+
+
+def test_a_study_of_imported_people_alone_says_so(ruth: Client, study: Study) -> None:
+    make_participant(study, kind="imported")
+    shown = page(ruth, study)
+    assert "published elsewhere. The study holds no real participants." in shown
+    assert "Consented" not in shown  # a publication does not tell
+
+
+@pytest.mark.parametrize("set_name", ["all", "analysis"])
+def test_the_exported_file_holds_what_the_button_says(
+    ruth: Client, study: Study, set_name: str
+) -> None:
+    make_participant(study)
+    make_participant(study, excluded_by="missed_catch")
+    make_participant(study, kind="simulated")
+    response = ruth.get(reverse("lab:export", args=["memory", set_name]))
+    rows = list(csv.DictReader(io.StringIO(response.getvalue().decode())))
+    n = {"all": 22, "analysis": 9}[set_name]
+    assert len(rows) == n
+    assert f"{n} rows" in page(ruth, study)
+    assert response["Content-Disposition"].startswith(
+        f'attachment; filename="memory-real-{set_name}-'
+    )
+    assert response["Content-Type"] == "text/csv; charset=utf-8"
+
+
+def test_an_export_of_no_such_set_is_not_found(ruth: Client, study: Study) -> None:
+    assert ruth.get("/lab/studies/memory/export/some.csv").status_code == 404
+    assert ruth.get("/lab/studies/memory/export/all.csv?kind=x").status_code == 404
+
+
+def test_the_live_parts_are_those_of_the_page(ruth: Client, study: Study) -> None:
+    make_participant(study, comments="Good <b>study</b>")
+    live = ruth.get(reverse("lab:study_live", args=["memory"])).content.decode()
+    shown = page(ruth, study)
+    ids = re.findall(r'id="(live-\w+)" data-live', live)
+    assert set(ids) == {
+        "live-tabs",
+        "live-flow",
+        "live-exposures",
+        "live-comments",
+        "live-exports",
+        "live-updated",
+    }
+    assert all(f'id="{name}" data-live' in shown for name in ids)
+    with_items = ruth.get(reverse("lab:study_live", args=["memory"]) + "?items=1").content.decode()
+    assert 'id="live-items" data-live' in with_items
+    assert "memory-human-1 v1" in with_items
+    assert "Good &lt;b&gt;study&lt;/b&gt;" in live
+
+
+def test_the_page_holds_no_inline_style_or_script(ruth: Client, study: Study) -> None:
+    make_participant(study)
+    shown = page(ruth, study)
+    assert " style=" not in shown
+    assert re.findall(r"<script(?![^>]*src=)", shown) == []
+
+
+def test_the_number_of_queries_does_not_grow(
+    ruth: Client, study: Study, django_assert_max_num_queries
+) -> None:
+    for _ in range(5):
+        make_participant(study, comments="Fine")
+    with django_assert_max_num_queries(30):
+        page(ruth, study)
+    with django_assert_max_num_queries(20):
+        ruth.get(reverse("lab:study_live", args=["memory"]))
+
+
+def test_recruitment_is_switched(ruth: Client, study: Study) -> None:
+    response = ruth.post(
+        reverse("lab:recruitment", args=["memory"]), {"recruitment": "open"}, follow=True
+    )
+    study.refresh_from_db()
+    assert study.recruitment == "open"
+    assert "Recruitment is now open" in response.content.decode()
+    assert ruth.get(reverse("lab:recruitment", args=["memory"])).status_code == 405
+    assert (
+        ruth.post(reverse("lab:recruitment", args=["memory"]), {"recruitment": "x"}).status_code
+        == 404
+    )
+
+
+def test_a_study_that_nobody_could_complete_is_not_opened(ruth: Client, study: Study) -> None:
+    study.study_items.filter(item__kind="practice").delete()
+    response = ruth.post(
+        reverse("lab:recruitment", args=["memory"]), {"recruitment": "open"}, follow=True
+    )
+    study.refresh_from_db()
+    assert study.recruitment == "draft"
+    assert "cannot be opened: no practice test case" in response.content.decode()
+
+
+def test_set_recruitment_from_the_command_line(study: Study) -> None:
+    assert json.loads(run("set_recruitment", "memory", "pilot", "--json")) == {
+        "study": "memory",
+        "recruitment": "pilot",
+    }
+    study.refresh_from_db()
+    assert study.recruitment == "pilot"
+    study.study_items.all().delete()
+    with pytest.raises(CommandError, match="cannot be opened"):
+        run("set_recruitment", "memory", "open")
+    with pytest.raises(CommandError, match="There is no study “nowhere”"):
+        run("set_recruitment", "nowhere", "open")
+
+
+def test_reapply_exclusions_from_the_command_line(study: Study) -> None:
+    cheater = make_participant(study, cheated=True)
+    imported = make_participant(study, kind="imported", cheated=True)
+    assert json.loads(run("reapply_exclusions", "memory", "--json"))["participants_changed"] == 1
+    cheater.refresh_from_db()
+    imported.refresh_from_db()
+    assert (cheater.excluded_by, imported.excluded_by) == ("admitted_cheating", "")
+    assert "0 participants" in run("reapply_exclusions", "memory")
+    assert Participant.objects.count() == 2
+    with pytest.raises(CommandError, match="There is no study"):
+        run("reapply_exclusions", "nowhere")
