@@ -93,13 +93,14 @@ def readiness_problems(study: Study) -> list[str]:
         for stratum, needed in counts.items()
         if needed > len(works[stratum])
     ]
-    # A work met in one stratum is closed in the other: together they must hold enough of them.
-    if not problems and counts["human"] + counts["machine"] > len(
-        works["human"] | works["machine"]
-    ):
-        problems.append(
-            "too few different works for the human-created and machine-created trials together"
-        )
+    # A work met in one stratum is closed in the other: in the worst case all that they share are gone there.
+    shared = len(works["human"] & works["machine"])
+    for stratum, other in (("human", "machine"), ("machine", "human")):
+        left = len(works[stratum]) - min(counts[other], shared)
+        if left < counts[stratum] <= len(works[stratum]):
+            problems.append(
+                f"{stratum} trials could run out of works: {shared} of their test cases' works are also {other}-created"
+            )
     if not study.items.filter(kind=Item.Kind.PRACTICE).exists():
         problems.append("no practice test case")
     unaccepted = [str(item) for item in study.items.exclude(status=Item.Status.ACCEPTED)[:5]]

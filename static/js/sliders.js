@@ -48,6 +48,7 @@ export function upgradeRating(rating, changed) {
   const moved = rating.querySelector('input[name$="_moved"]');
   const { slider, state } = buildSlider(rating, number, rating.querySelector("label"));
   let sawInput = false;
+  let pressed = false;
 
   function set(value) {
     const rated = /^\d+$/.test(value) && value >= 1 && value <= 100; // a rejected value is none
@@ -63,13 +64,22 @@ export function upgradeRating(rating, changed) {
     changed();
   }
 
-  slider.addEventListener("pointerdown", () => { sawInput = false; });
+  slider.addEventListener("pointerdown", (event) => {
+    sawInput = false;
+    pressed = event.button === 0;
+  });
   slider.addEventListener("input", () => {
     sawInput = true;
     rate(slider.value);
   });
-  // A click exactly on the middle changes nothing, so no input event tells of it; a click made
-  // by assistive technology has no position (detail 0) and accepts the middle.
+  // A press exactly on the middle changes nothing, so no input event tells of it, and after a tap
+  // there is no click either. A touch that scrolls the page ends in pointercancel, not here.
+  slider.addEventListener("pointerup", (event) => {
+    if (pressed && !sawInput) rate(valueAt(slider, event.clientX));
+    sawInput ||= pressed;
+    pressed = false;
+  });
+  // A click made by assistive technology has no position (detail 0) and accepts the middle.
   slider.addEventListener("click", (event) => {
     if (!sawInput) rate(event.detail > 0 ? valueAt(slider, event.clientX) : slider.value);
   });

@@ -50,9 +50,9 @@ class Hands:
         box = slider.bounding_box()
         assert box is not None
         self.touch_at(slider, 1 + (value - 1) / 99 * (box["width"] - 2), box["height"] / 2)
-        taken = self.page.locator(f'input[name="{name}"]').input_value()
-        assert taken, f"{name} has no value after it was rated"
-        return int(taken)
+        rated = self.page.locator(f'input[name="{name}"]')
+        expect(rated, f"{name} has a value once it was rated").not_to_have_value("", timeout=5_000)
+        return int(rated.input_value())
 
     def touch_at(self, target: Locator, x: float, y: float) -> None:
         target.click(position={"x": x, "y": y})

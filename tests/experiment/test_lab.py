@@ -12,6 +12,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from playwright.sync_api import Browser, expect
 
 from experiment import overview
 from experiment.kinds import default_kind
@@ -400,3 +401,48 @@ def test_reapply_exclusions_from_the_command_line(study: Study) -> None:
     assert Participant.objects.count() == 2
     with pytest.raises(CommandError, match="There is no study"):
         run("reapply_exclusions", "nowhere")
+
+
+# In a browser
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_page_counts_along_while_it_is_looked_at(
+    browser: Browser, live_server, study: Study
+) -> None:
+    make_user("ruth", study)
+    make_participant(study)
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    troubles: list[str] = []
+    page.on(
+        "console",
+        lambda message: troubles.append(message.text) if message.type == "error" else None,
+    )
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.clock.install()
+    page.goto(f"{live_server.url}/lab/studies/memory/")
+    page.get_by_label("Username").fill("ruth")
+    page.get_by_label("Password").fill("ruth")
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("link", name="All judged trials 11 rows").focus()
+    page.get_by_text("Test cases by exposure").click()
+    page.get_by_role("link", name="All judged trials 11 rows").focus()
+    make_participant(study)
+    page.clock.fast_forward(10_100)
+    link = page.get_by_role("link", name="All judged trials 22 rows")
+    expect(link).to_be_focused()
+    expect(page.get_by_role("table", name="The way of real participants")).to_contain_text(
+        "Finished"
+    )
+    expect(page.locator("#items-panel")).to_have_attribute("open", "")
+    expect(page.locator("#live-items tbody tr")).to_have_count(15)
+    with page.expect_download() as download:
+        link.click()
+    exported = download.value.path().read_text(encoding="utf-8")
+    assert len(list(csv.DictReader(io.StringIO(exported)))) == 22
+    # Signed out elsewhere: the page leads to signing in
+    page.context.clear_cookies()
+    page.clock.fast_forward(10_100)
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    page.close()
+    assert troubles == []

@@ -1,0 +1,147 @@
+"""Participants with a page open: a browser that the site knows, an address, and a form that would be taken."""
+
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpResponse
+from django.test import Client
+from django.utils import timezone
+
+from experiment import enrollment, judging
+from experiment.models import Judgment, Participant, Study, Trial
+from experiment.participant import identity
+
+PAGES = ("consent", "about-you", "practice", "trial", "debrief", "withdraw")
+ABOUT_ME = {
+    "gender": "female",
+    "age_number": "34",
+    "country": "GB",
+    "position": "faculty",
+    "experience_years_number": "9.5",
+}
+MEASURES = {
+    "rt_choice_ms": "61000",
+    "rt_ms": "75250",
+    "changes": "1",
+    "blur_count": "0",
+    "hidden_ms": "0",
+    "reloads": "0",
+    "viewport_width": "1280",
+    "viewport_height": "800",
+}
+
+
+@dataclass
+class AtPage:
+    """Somebody at a page, and what they have filled in there."""
+
+    client: Client
+    address: str
+    fields: dict[str, str]
+    person: Participant | None = None
+
+    def send(self, **changes: Any) -> HttpResponse:
+        """Send the form, with other values in some of its fields."""
+        return self.client.post(self.address, self.fields | changes)
+
+
+def enroll(study: Study, **fields: Any) -> Participant:
+    """Somebody who has just agreed."""
+    values = {
+        "kind": lambda: enrollment.entry_kind(study, is_member=False),
+        "consent_sha256": study.consent.sha256,
+        "key": uuid.uuid4(),
+        "now": timezone.now(),
+    }
+    return enrollment.enroll(study, **(values | fields))
+
+
+def start(study: Study, **fields: Any) -> Participant:
+    """Somebody who has passed the practice trial."""
+    person = enroll(study, **fields)
+    person = enrollment.save_demographics(person, {"age": "34"}, timezone.now())
+    right = enrollment.practice_side(person)
+    assert enrollment.attempt_practice(person, right, timezone.now())
+    person.refresh_from_db()
+    return person
+
+
+def answer(person: Participant, *, until: int, side: str | None = None) -> Participant:
+    """Show and answer the trials that are left, up to this position; rightly unless a side is given."""
+    for position in range(person.position, until + 1):
+        trial = enrollment.show_trial(person, position, timezone.now())
+        choice = judging.Answer(
+            side or trial.original_side, 70, 9, True, True, recognised=False, rt_ms=60_000
+        )
+        now = timezone.now()
+        judging.judge(person, position, trial.token, uuid.uuid4(), choice, now)
+    person.refresh_from_db()
+    return person
+
+
+def finish(study: Study) -> Participant:
+    """Somebody who took the whole study, and validly."""
+    person = answer(start(study), until=study.n_trials)
+    return judging.finish(person, cheated=False, comments="", now=timezone.now())
+
+
+def client_of(person: Participant | None = None, **options: Any) -> Client:
+    """A browser that the site knows as this person's; a failure in a view is a 500 here as elsewhere."""
+    client = Client(raise_request_exception=False, **options)
+    if person is not None:
+        response = HttpResponse()
+        identity.write_participant(response, person.study, person)
+        client.cookies.update(response.cookies)
+    return client
+
+
+def open_page(study: Study, page: str, **options: Any) -> AtPage:
+    """Somebody at one of PAGES, who has filled in all that it asks."""
+    home = study.get_absolute_url()
+    if page == "consent":
+        client = client_of(None, **options)
+        client.get(home)
+        return AtPage(client, home, {"agree": "yes", "consent_sha256": study.consent.sha256})
+    if page == "withdraw":
+        person = finish(study)
+        fields = {"code": person.withdrawal_code}
+        return AtPage(client_of(person, **options), f"{home}withdraw/", fields, person)
+    if page == "about-you":
+        person = enroll(study)
+        fields = ABOUT_ME
+    elif page == "practice":
+        person = enrollment.save_demographics(enroll(study), {"age": "34"}, timezone.now())
+        keys = {"trial_token": str(uuid.uuid4()), "idempotency_key": str(uuid.uuid4())}
+        fields = {**keys, "side": enrollment.practice_side(person), "confidence": "50", **MEASURES}
+    elif page == "debrief":
+        person = answer(start(study), until=study.n_trials)
+        fields = {"cheated": "1", "comments": "Thank you."}
+    else:
+        return open_trial(answer(start(study), until=1), **options)
+    return AtPage(client_of(person, **options), f"{home}{page}/", dict(fields), person)
+
+
+def open_trial(person: Participant, **options: Any) -> AtPage:
+    """This person at the trial that they are on."""
+    trial = enrollment.show_trial(person, person.position, timezone.now())
+    fields = {
+        "trial_token": str(trial.token),
+        "idempotency_key": str(uuid.uuid4()),
+        "reminded": "",
+        "side": "A",
+        "confidence": "70",
+        "expertise": "9",
+        "recognised": "no",
+        **MEASURES,
+    }
+    address = f"{person.study.get_absolute_url()}trial/{person.position}/"
+    return AtPage(client_of(person, **options), address, fields, person)
+
+
+def stored() -> list[list[dict[str, Any]]]:
+    """All that is known of participants, but for when they were last seen."""
+    tables = [list(model.objects.order_by("pk").values()) for model in (Participant, Trial, Judgment)]
+    for row in tables[0]:
+        del row["last_seen_at"]
+    return tables
