@@ -44,7 +44,7 @@ class ConsentInline(admin.TabularInline):
 
 class StudyAdmin(admin.ModelAdmin):
     form = StudyForm
-    list_display = ("slug", "title", "recruitment", "target_valid", "lab_page", "is_demo")
+    list_display = ("slug", "title", "state", "target_valid", "lab_page", "is_demo")
     list_filter = ("recruitment", "is_demo")
     search_fields = ("slug", "title")
     view_on_site = False
@@ -102,12 +102,16 @@ class StudyAdmin(admin.ModelAdmin):
             fields += ("members",)
         return fields
 
+    @admin.display(description="recruitment", ordering="recruitment")
+    def state(self, study: Study) -> str:
+        return study.recruitment
+
     @admin.display(description="lab page")
     def lab_page(self, study: Study) -> str:
         if study.pk is None:
             return "after saving"
         return format_html(
-            '<a href="{}">counts, exports and recruitment</a>',
+            '<a href="{}">counts and exports</a>',
             reverse("lab:study", args=[study.slug]),
         )
 

@@ -8,7 +8,15 @@ from datetime import datetime, timedelta
 from django.db import transaction
 
 from experiment.domain import assignment
-from experiment.flow import ConsentChangedError, NotOpenError, advance, lock, n_pages, require
+from experiment.flow import (
+    AlreadySentError,
+    ConsentChangedError,
+    NotOpenError,
+    advance,
+    lock,
+    n_pages,
+    require,
+)
 from experiment.models import Item, Participant, Study, Trial, work_name
 from experiment.querysets import assigned_counts, fates, held_items, valid_exposures
 
@@ -124,7 +132,9 @@ def save_demographics(
     participant: Participant, answers: Mapping[str, str], now: datetime
 ) -> Participant:
     participant = lock(participant)
-    if participant.stage == Stage.PRACTICE and participant.demographics == answers:
+    if participant.stage not in (Stage.DEMOGRAPHICS, Stage.WITHDRAWN):
+        if participant.demographics != answers:
+            raise AlreadySentError
         return participant  # a copy of the same form
     require(participant, Stage.DEMOGRAPHICS)
     participant.demographics = dict(answers)

@@ -26,6 +26,12 @@ class AlreadyAnsweredError(FlowError):
     message = "This abstract has already been answered, perhaps in another tab. Your first answer is stored."
 
 
+class AlreadySentError(AlreadyAnsweredError):
+    """A page that is sent once came again with something else in it."""
+
+    message = "This page was sent before, perhaps from another tab. What you sent first is stored."
+
+
 class ForeignTrialError(FlowError):
     """The trial belongs to somebody else."""
 

@@ -9,6 +9,7 @@ from django.db import transaction
 from experiment.domain import exclusion
 from experiment.flow import (
     AlreadyAnsweredError,
+    AlreadySentError,
     ForeignTrialError,
     WrongPageError,
     advance,
@@ -81,9 +82,11 @@ def judge(
 
 @transaction.atomic
 def finish(participant: Participant, *, cheated: bool, comments: str, now: datetime) -> Participant:
-    """The debrief was sent: the session is complete. Sending it again changes nothing."""
+    """The debrief was sent: the session is complete. Sending the same again changes nothing."""
     participant = lock(participant)
     if participant.stage == Stage.FINISHED:
+        if (participant.cheated, participant.comments) != (cheated, comments):
+            raise AlreadySentError
         return participant
     require(participant, Stage.DEBRIEF)
     participant.cheated, participant.comments, participant.finished_at = cheated, comments, now

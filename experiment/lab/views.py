@@ -102,9 +102,11 @@ def recruitment(request: HttpRequest, study: Study) -> HttpResponse:
         raise Http404
     try:
         study = study_setup.set_recruitment(study, state)
-    except ValidationError as error:
-        for message in error.messages:
-            messages.error(request, message)
+    except ValidationError:
+        message = (
+            f"Recruitment stays {study.recruitment}: what is missing is listed under Recruitment."
+        )
+        messages.error(request, message)
     else:
         messages.success(request, f"Recruitment is now {Study.Recruitment(state).label}.")
     return redirect("lab:study", slug=study.slug)

@@ -202,9 +202,16 @@ class TrialForm(forms.Form):
         )
 
 
+class Comment(forms.CharField):
+    """Text in which a line break is one character, as it is for the browser that counts them."""
+
+    def to_python(self, value: Any) -> str:
+        return super().to_python(value).replace("\r\n", "\n")
+
+
 class DebriefForm(forms.Form):
     cheated = forms.BooleanField(required=False)
-    comments = forms.CharField(
+    comments = Comment(
         max_length=MAX_COMMENT,
         required=False,
         error_messages={"max_length": f"Please keep your comment under {MAX_COMMENT} characters."},

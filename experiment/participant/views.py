@@ -92,7 +92,9 @@ def on_stage(*stages: str) -> Callable[[View], View]:
         @wraps(view)
         def wrapped(request: HttpRequest, study: Study, **kwargs: Any) -> HttpResponse:
             participant = identity.read_participant(request, study)
-            if participant is None or not enrollment.may_resume(participant, timezone.now()):
+            if participant is not None and not _may_go_on(participant):
+                return resume(request, study, participant)
+            if participant is None:
                 if request.method == "GET":
                     return redirect(study)
                 message = "Your browser did not say who you are. Please allow cookies, and enter the study again."
@@ -164,10 +166,14 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def resume(request: HttpRequest, study: Study, participant: Participant) -> HttpResponse:
-    if participant.has_ended or enrollment.may_resume(participant, timezone.now()):
+    if _may_go_on(participant):
         return pages.redirect_to(participant)
     message = f"You began this study more than {study.resume_hours} hours ago, which is too long to go on."
     return problem(request, 403, "The time to come back has passed", message, study=study)
+
+
+def _may_go_on(participant: Participant) -> bool:
+    return participant.has_ended or enrollment.may_resume(participant, timezone.now())
 
 
 def _may_enter(request: HttpRequest, study: Study, seen: identity.Entry) -> str:
@@ -223,21 +229,23 @@ def decide(request: HttpRequest, study: Study) -> HttpResponse:
 
 @on_stage(Stage.DEMOGRAPHICS)
 def demographics(request: HttpRequest, study: Study, participant: Participant) -> HttpResponse:
-    if request.method == "POST" and participant.stage != Stage.DEMOGRAPHICS:
-        return go_on(request, participant)  # a double click: the first one was stored
     form = DemographicsForm(request.POST or None, asked=study.demographic_fields)
-    if request.method == "GET" or not form.is_valid():
-        status = UNPROCESSABLE if form.is_bound or request.method == "POST" else 200
-        return render_page(request, participant, "demographics", {"form": form}, status)
-    return go_on(
-        request, enrollment.save_demographics(participant, form.cleaned_data, timezone.now())
-    )
+    if request.method == "POST" and form.is_valid():
+        return go_on(
+            request, enrollment.save_demographics(participant, form.cleaned_data, timezone.now())
+        )
+    if participant.stage != Stage.DEMOGRAPHICS:
+        return go_on_after_conflict(request, study)
+    status = 200 if request.method == "GET" else UNPROCESSABLE
+    return render_page(request, participant, "demographics", {"form": form}, status)
 
 
 @on_stage(Stage.PRACTICE)
 def practice(request: HttpRequest, study: Study, participant: Participant) -> HttpResponse:
     if request.method == "POST" and participant.stage == Stage.TRIAL:
         return go_on(request, participant)
+    if participant.stage != Stage.PRACTICE:
+        return go_on_after_conflict(request, study)
     context = pages.practice_context(participant)
     if request.method == "GET":
         return render_trial(request, participant, context)
@@ -375,8 +383,10 @@ def done(request: HttpRequest, study: Study) -> HttpResponse:
 def ping(request: HttpRequest, slug: str) -> HttpResponse:
     """The participant's page is open."""
     participant = identity.read_participant(request, get_study(slug))
-    if participant is not None and not participant.has_ended:
-        enrollment.touch(participant, timezone.now())
+    now = timezone.now()
+    if participant is None or participant.has_ended or not enrollment.may_resume(participant, now):
+        return HttpResponse(status=204)
+    enrollment.touch(participant, timezone.now())
     return HttpResponse(status=204)
 
 

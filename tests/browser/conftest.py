@@ -75,12 +75,14 @@ def open_browser(browser: Browser, live_server: Any) -> Iterator[Callable[..., B
 
 
 @pytest.fixture
-def visit(open_browser: Callable[..., BrowserContext]) -> Iterator[Callable[..., Visitor]]:
+def visit(
+    open_browser: Callable[..., BrowserContext], live_server: Any
+) -> Iterator[Callable[..., Visitor]]:
     """Lets a visitor come to a study, in a browser of their own; no page may fail in its scripts or its policy."""
     visitors: list[Visitor] = []
 
     def come(study: Study, hands: type[Hands] = Mouse, **options: Any) -> Visitor:
-        visitors.append(Visitor(open_browser(**options).new_page(), study, hands))
+        visitors.append(Visitor(open_browser(**options).new_page(), live_server.url, study, hands))
         return visitors[-1]
 
     yield come

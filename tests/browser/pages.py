@@ -1,12 +1,17 @@
 """The participant's pages as a visitor meets them: tests that read like a story."""
 
 import re
+import uuid
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
+from django.http import HttpResponse
+from django.utils import timezone
 from playwright.sync_api import ConsoleMessage, Locator, Page, Request, expect
 
-from experiment.enrollment import practice_side
+from experiment.enrollment import attempt_practice, enroll, practice_side, save_demographics
 from experiment.models import Judgment, Participant, Study, Trial
+from experiment.participant import identity
 from tests.browser.hands import Hands, Mouse
 
 # The page's own clock, which a test can put forward: reading takes minutes, tests should not.
@@ -32,7 +37,8 @@ class Said:
 class Visitor:
     """Somebody with a browser and a link to a study."""
 
-    def __init__(self, page: Page, study: Study, hands: type[Hands] = Mouse) -> None:
+    def __init__(self, page: Page, site: str, study: Study, hands: type[Hands] = Mouse) -> None:
+        self.site = site
         self.study = study
         self.hands_type = hands
         self.troubles: list[str] = []
@@ -119,12 +125,44 @@ class Visitor:
         return other(practice_side(self.participant))
 
     def start(self) -> "Visitor":
-        """Everything up to the first abstract."""
+        """Be at the first abstract, as one who has come through the pages before it."""
+        self.begin()
+        person = save_demographics(self.participant, {"gender": "female"}, timezone.now())
+        assert attempt_practice(person, practice_side(person), timezone.now())
         self.enter()
-        self.agree()
-        self.tell_about_oneself()
-        self.practise()
+        self.is_at("trial/1")
         return self
+
+    def practice(self) -> "Visitor":
+        """Be at the practice abstract, likewise."""
+        self.begin()
+        save_demographics(self.participant, {"gender": "female"}, timezone.now())
+        self.enter()
+        self.is_at("practice")
+        return self
+
+    def begin(self) -> None:
+        """Be somebody who has agreed, and have the cookie that says so."""
+        person = enroll(
+            self.study,
+            kind=lambda: "real",
+            consent_sha256=self.study.consent.sha256,
+            key=uuid.uuid4(),
+            now=timezone.now(),
+        )
+        response = HttpResponse()
+        identity.write_participant(response, self.study, person)
+        [cookie] = response.cookies.values()
+        self.page.context.add_cookies(
+            [
+                {
+                    "name": cookie.key,
+                    "value": cookie.coded_value,
+                    "domain": urlsplit(self.site).hostname or "",
+                    "path": cookie["path"],
+                }
+            ]
+        )
 
     def is_at(self, where: str) -> None:
         expect(self.page).to_have_url(re.compile(f"{re.escape(self.home)}{where}/?$"))

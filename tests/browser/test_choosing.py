@@ -81,10 +81,7 @@ def test_a_click_keeps_the_page_where_it_is(visit: Visit, demo: Study) -> None:
     ("key", "side"), [("a", "A"), ("A", "A"), ("1", "A"), ("b", "B"), ("B", "B"), ("2", "B")]
 )
 def test_a_key_chooses_a_side(visit: Visit, demo: Study, key: str, side: str) -> None:
-    visitor = visit(demo)
-    visitor.enter()
-    visitor.agree()
-    visitor.tell_about_oneself()
+    visitor = visit(demo).practice()
     visitor.page.keyboard.press(key)
     assert visitor.chosen() == side
     expect(visitor.page.locator("#choice-status")).to_have_text(f"Side {side} chosen")

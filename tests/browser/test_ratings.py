@@ -40,10 +40,7 @@ def test_a_slider_has_no_value_until_it_is_moved(visit: Visit, demo: Study) -> N
 def test_a_press_anywhere_rates_the_exact_middle_included(
     visit: Visit, demo: Study, hands: type[Hands], value: int
 ) -> None:
-    visitor = visit(demo, hands, has_touch=True)
-    visitor.enter()
-    visitor.agree()
-    visitor.tell_about_oneself()
+    visitor = visit(demo, hands, has_touch=True).practice()
     assert abs(visitor.hands.rate("confidence", value) - value) <= 3
 
 
@@ -51,10 +48,7 @@ def test_a_press_anywhere_rates_the_exact_middle_included(
     ("key", "value"), [("ArrowRight", "51"), ("ArrowLeft", "49"), ("Home", "1"), ("End", "100"), ("Space", "50"), ("Enter", "50")]
 )
 def test_a_key_rates(visit: Visit, demo: Study, key: str, value: str) -> None:
-    visitor = visit(demo)
-    visitor.enter()
-    visitor.agree()
-    visitor.tell_about_oneself()
+    visitor = visit(demo).practice()
     visitor.page.locator("#expertise").focus()
     visitor.page.keyboard.press(key)
     assert state(visitor, "expertise") == (value, "Rated", f"{value} of 100")

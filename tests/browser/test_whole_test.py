@@ -23,7 +23,10 @@ PHONE = {
 
 def take_the_whole_test(visitor: Visitor) -> list[Said]:
     """Choose rightly in catch trials and in every second other one; returns what was answered."""
-    visitor.start()
+    visitor.enter()
+    visitor.agree()
+    visitor.tell_about_oneself()
+    visitor.practise()
     said = []
     for position in range(1, N_TRIALS + 1):
         visitor.is_at(f"trial/{position}")

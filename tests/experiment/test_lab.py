@@ -373,7 +373,8 @@ def test_a_study_that_nobody_could_complete_is_not_opened(ruth: Client, study: S
     )
     study.refresh_from_db()
     assert study.recruitment == "draft"
-    assert "cannot be opened: no practice test case" in response.content.decode()
+    assert "Recruitment stays draft" in response.content.decode()
+    assert "<li>no practice test case</li>" in response.content.decode()
 
 
 def test_set_recruitment_from_the_command_line(study: Study) -> None:

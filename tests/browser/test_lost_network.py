@@ -1,0 +1,163 @@
+"""A lost network at Continue: the answer is kept, the page says so, and it is stored once with the same key."""
+
+from collections.abc import Callable
+
+from playwright.sync_api import Route, expect
+
+from experiment.models import Study
+from tests.browser.pages import Said, Visitor
+
+Visit = Callable[..., Visitor]
+KEPT = "No connection: your answer is kept on this page and will be sent again."
+
+
+def lose_posts(visitor: Visitor, *, after_delivery: bool = False) -> None:
+    """Answers are lost on the way; or they arrive, and what the server says of it is lost."""
+
+    def lose(route: Route) -> None:
+        if route.request.method != "POST":
+            route.continue_()
+            return
+        if after_delivery:
+            route.fetch(max_redirects=0)
+        route.abort("connectionreset")
+
+    visitor.page.route("**/trial/**", lose)
+
+
+def find_posts(visitor: Visitor) -> None:
+    visitor.page.unroute("**/trial/**")
+
+
+def waits_with_the_answer(visitor: Visitor, said: Said) -> None:
+    expect(visitor.page.locator("#send-status")).to_have_text(KEPT)
+    expect(visitor.button("Try again now")).to_be_visible()
+    assert visitor.chosen() == said.side
+    assert visitor.rating("confidence") == str(said.confidence)
+    assert visitor.rating("expertise") == str(said.expertise)
+
+
+def test_offline_the_answer_waits_in_sight_and_is_sent_once_when_the_network_is_back(
+    visit: Visit, demo: Study
+) -> None:
+    visitor = visit(demo).start()
+    said = visitor.fill(Said("A", 70, 30))
+    visitor.page.context.set_offline(True)
+    visitor.go_on()
+    waits_with_the_answer(visitor, said)
+    # What is on its way can no longer be changed, and the focus is not lost.
+    visitor.page.keyboard.press("b")
+    assert visitor.chosen() == "A"
+    expect(visitor.button("Continue")).to_be_focused()
+    visitor.go_on()
+    assert visitor.judgments() == []
+    visitor.page.context.set_offline(False)
+    visitor.is_at("trial/2")
+    [judgment] = visitor.judgments()
+    assert (judgment.side, judgment.confidence) == ("A", said.confidence)
+    keys = visitor.sent_keys()
+    assert set(keys) == {str(judgment.idempotency_key)}
+
+
+def test_the_answer_is_kept_over_a_reload_while_it_waits(visit: Visit, demo: Study) -> None:
+    visitor = visit(demo).start()
+    visitor.read_for(30_000)
+    said = visitor.fill(Said("B", 70, 30))
+    warnings: list[str] = []
+    visitor.page.on("dialog", lambda dialog: (warnings.append(dialog.type), dialog.accept()))
+    lose_posts(visitor)
+    visitor.go_on()
+    waits_with_the_answer(visitor, said)
+    visitor.page.reload()
+    waits_with_the_answer(visitor, said)
+    assert warnings == ["beforeunload"]
+    assert visitor.judgments() == []
+    find_posts(visitor)
+    visitor.button("Try again now").click()
+    visitor.is_at("trial/2")
+    [judgment] = visitor.judgments()
+    assert judgment.side == "B"
+    assert set(visitor.sent_keys()) == {str(judgment.idempotency_key)}
+    # The time of the first Continue: waiting for the network is no reading.
+    assert 30_000 <= judgment.rt_ms < 60_000
+
+
+def test_the_answer_is_kept_in_a_closed_tab_too(visit: Visit, demo: Study) -> None:
+    visitor = visit(demo).start()
+    said = visitor.fill(Said("B", 70, 30))
+    lose_posts(visitor)
+    visitor.go_on()
+    waits_with_the_answer(visitor, said)
+    context = visitor.page.context
+    visitor.page.close()
+    visitor.use(context.new_page())
+    visitor.enter()  # and the page sends what it finds
+    visitor.is_at("trial/2")
+    [judgment] = visitor.judgments()
+    assert (judgment.side, judgment.confidence) == ("B", said.confidence)
+    assert set(visitor.sent_keys()) == {str(judgment.idempotency_key)}
+
+
+def test_an_answer_that_arrived_although_its_reply_was_lost_is_stored_once(
+    visit: Visit, demo: Study
+) -> None:
+    visitor = visit(demo).start()
+    said = visitor.fill(Said("A", 70, 30))
+    lose_posts(visitor, after_delivery=True)
+    visitor.go_on()
+    waits_with_the_answer(visitor, said)
+    assert len(visitor.judgments()) == 1
+    find_posts(visitor)
+    visitor.button("Try again now").click()
+    visitor.is_at("trial/2")
+    [judgment] = visitor.judgments()
+    keys = visitor.sent_keys()
+    assert len(keys) >= 2
+    assert set(keys) == {str(judgment.idempotency_key)}
+    visitor.answer("B")
+    assert [judgment.side for judgment in visitor.judgments()] == ["A", "B"]
+
+
+def test_a_server_that_fails_for_a_moment_is_asked_again(visit: Visit, demo: Study) -> None:
+    visitor = visit(demo).start()
+    answers = [503, 500, 429]
+
+    def fail(route: Route) -> None:
+        if route.request.method == "POST" and answers:
+            route.fulfill(status=answers.pop(), body="busy")
+        else:
+            route.continue_()
+
+    visitor.page.route("**/trial/**", fail)
+    visitor.fill(Said("A", 70, 30))
+    visitor.go_on()
+    visitor.is_at("trial/2")  # nobody had to press anything
+    assert answers == []
+    [judgment] = visitor.judgments()
+    assert visitor.sent_keys() == [str(judgment.idempotency_key)] * 4
+
+
+def test_without_a_network_the_other_forms_keep_what_was_entered(visit: Visit, demo: Study) -> None:
+    visitor = visit(demo)
+    visitor.enter()
+    visitor.agree()
+    visitor.page.locator("#id_age_0").fill("33")
+    visitor.page.context.set_offline(True)
+    visitor.button("Continue").click()
+    expect(visitor.page.get_by_role("alert")).to_contain_text("No connection")
+    expect(visitor.page.locator("#id_age_0")).to_have_value("33")
+    visitor.page.context.set_offline(False)
+    visitor.tell_about_oneself()
+
+
+def test_a_browser_that_refuses_to_store_anything_still_takes_the_test(
+    visit: Visit, demo: Study
+) -> None:
+    visitor = visit(demo)
+    for storage in ("localStorage", "sessionStorage"):
+        visitor.page.add_init_script(
+            f"Object.defineProperty(window, '{storage}', {{get() {{ throw new Error('refused'); }}}})"
+        )
+    visitor.start()
+    visitor.answer("A")
+    assert len(visitor.judgments()) == 1

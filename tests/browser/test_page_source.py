@@ -1,0 +1,100 @@
+"""Nothing that reaches the browser tells which side is the original."""
+
+import json
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import APIResponse, expect
+
+from experiment.models import Study, Trial
+from tests.browser.pages import Said, Visitor, other
+
+Visit = Callable[..., Visitor]
+# What differs from load to load, and says nothing.
+ONE_USE = re.compile(r'(name="(?:csrfmiddlewaretoken|idempotency_key)" value=)"[^"]*"')
+PASSAGE = re.compile(r'(<span class="passage-text"[^>]*>)([^<]*)')
+ABSTRACT = re.compile(r'<p class="abstract">.*?</p>', re.DOTALL)
+
+
+def skeleton(source: str) -> tuple[str, list[str]]:
+    """The page without its passages and what is new at every load; and the passages."""
+    source = ONE_USE.sub(r"\1", source)
+    return PASSAGE.sub(r"\1", source), [text for _, text in PASSAGE.findall(source)]
+
+
+def headers(response: APIResponse) -> dict[str, str]:
+    changing = ("date", "set-cookie", "content-length")
+    return {k: v for k, v in response.headers.items() if k.lower() not in changing}
+
+
+def test_the_page_is_the_same_whichever_side_is_the_original(visit: Visit, demo: Study) -> None:
+    visitor = visit(demo).start()
+    items = list(demo.items.exclude(kind="practice"))
+    assert len(items) >= 30
+    request = visitor.page.context.request
+    for item in items:
+        seen = {}
+        for side in "AB":
+            Trial.objects.update(item=item, original_side=side)
+            response = request.get(visitor.page.url)
+            seen[side] = (*skeleton(response.text()), headers(response), len(response.text()))
+        assert seen["A"][0] == seen["B"][0]
+        assert seen["A"][2:] == seen["B"][2:]
+        # The passages change places, in pairs, and that is all.
+        swapped = [text for pair in zip(seen["B"][1][1::2], seen["B"][1][::2], strict=True) for text in pair]
+        assert seen["A"][1] == swapped
+        outside = ABSTRACT.sub("", seen["A"][0]).lower()
+        for word in ("original_side", "correct", "altered", "doi", "human", "machine", "catch"):
+            assert word not in outside
+        assert item.key not in outside
+        assert not item.doi or item.doi.lower() not in outside
+
+
+def test_after_the_scripts_have_run_the_page_still_does_not_tell(
+    visit: Visit, demo: Study
+) -> None:
+    visitor = visit(demo).start()
+    pages = []
+    for side in "AB":
+        Trial.objects.update(original_side=side)
+        visitor.page.evaluate("sessionStorage.clear()")
+        visitor.page.reload()
+        expect(visitor.page.locator("#shortcuts")).to_be_visible()
+        visitor.hands.choose("A")
+        pages.append(skeleton(visitor.page.content())[0])
+    assert pages[0] == pages[1]
+
+
+def test_the_answer_to_an_answer_does_not_tell_whether_it_was_right(
+    visit: Visit, demo: Study
+) -> None:
+    visitor = visit(demo).start()
+    told = []
+    for position in (1, 2):
+        original = visitor.trial.original_side
+        visitor.fill(Said(original if position == 1 else other(original), 50, 50))
+        with visitor.page.expect_response(lambda r: r.request.method == "POST") as answer:
+            visitor.go_on()
+            # Read before the page is left for the next one.
+            told.append(json.loads(answer.value.text()))
+        visitor.is_at(f"trial/{position + 1}")
+    assert told == [{"next": f"{visitor.home}trial/{n}/"} for n in (2, 3)]
+    assert [judgment.correct for judgment in visitor.judgments()] == [True, False]
+
+
+def test_the_browser_is_told_to_keep_no_page_and_to_run_no_script_but_ours(
+    visit: Visit, demo: Study
+) -> None:
+    visitor = visit(demo).start()
+    response = visitor.page.reload()
+    assert response is not None
+    assert "no-store" in response.headers["cache-control"]
+    policy = response.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "script-src 'self'" in policy
+    assert "unsafe" not in policy
+    visitor.page.evaluate(
+        "document.body.append(Object.assign(document.createElement('script'), {text: 'window.ran = 1'}))"
+    )
+    assert visitor.page.evaluate("window.ran") is None
+    assert "Content Security Policy" in visitor.troubles.pop()
