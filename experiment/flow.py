@@ -86,7 +86,9 @@ def n_pages(n_trials: int) -> int:
 def lock(participant: Participant) -> Participant:
     """The participant's row, fresh and locked until the transaction ends (SQLite locks the database)."""
     locked = Participant.objects.select_for_update(no_key=True).get(pk=participant.pk)
-    locked.study = participant.study  # read with this request; nothing below depends on its being fresher
+    locked.study = (
+        participant.study
+    )  # read with this request; nothing below depends on its being fresher
     return locked
 
 

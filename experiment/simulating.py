@@ -2,7 +2,6 @@
 
 import heapq
 import random
-import statistics
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
@@ -17,7 +16,7 @@ from experiment import enrollment, judging
 from experiment.domain.assignment import participant_rng
 from experiment.domain.simulation import Arrival, Script, TrialScript, draw_arrivals, draw_scripts
 from experiment.models import Participant, Study
-from experiment.querysets import valid_exposures
+from experiment.overview import exposures, item_exposures
 
 # A commit per so many pages: SQLite waits for the disk at each.
 PAGES_PER_COMMIT = 100
@@ -210,20 +209,10 @@ def remove_simulated(study: Study) -> int:
 
 def exposure_summary(study: Study, kind: str) -> dict[str, dict[str, float]]:
     """Valid judgments per item by stratum: mean, sd (of the population of items), min, max."""
-    valid = valid_exposures(study, kind)
-    summary = {}
-    for stratum in study.trial_counts:
-        counts = [
-            valid.get(pk, 0) for pk in study.items.of_stratum(stratum).values_list("pk", flat=True)
-        ]
-        if counts:
-            summary[stratum] = {
-                "mean": statistics.fmean(counts),
-                "sd": statistics.pstdev(counts),
-                "min": min(counts),
-                "max": max(counts),
-            }
-    return summary
+    return {
+        row.stratum: {"mean": row.mean, "sd": row.sd, "min": row.min, "max": row.max}
+        for row in exposures(item_exposures(study, kind, timezone.now()))
+    }
 
 
 def flow_summary(study: Study, kind: str) -> dict[str, int]:

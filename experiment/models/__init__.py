@@ -4,4 +4,13 @@ from experiment.models.items import Item, work_name
 from experiment.models.participants import Judgment, Participant, Trial
 from experiment.models.studies import ConsentVersion, Study, StudyItem
 
-__all__ = ["ConsentVersion", "Item", "Judgment", "Participant", "Study", "StudyItem", "Trial", "work_name"]
+__all__ = [
+    "ConsentVersion",
+    "Item",
+    "Judgment",
+    "Participant",
+    "Study",
+    "StudyItem",
+    "Trial",
+    "work_name",
+]

@@ -59,7 +59,9 @@ class NumberOrDeclined(forms.MultiValueField):
             )
         super().__init__(
             (number, forms.BooleanField(required=False)),
-            widget=self.Widget(min=low, max=high, step=1 if whole else "any", **{"aria-label": label}),
+            widget=self.Widget(
+                min=low, max=high, step=1 if whole else "any", **{"aria-label": label}
+            ),
             require_all_fields=False,
             required=False,
             label=label,

@@ -323,12 +323,11 @@ def test_bodies_of_another_kind_are_refused(study: Study, page: str) -> None:
         (MULTIPART, multipart(at.fields).replace(b'"\r\n', b'"; filename="a.txt"\r\n')),
         (FORM, form + b"&" + b"&".join(b"a%d=1" % n for n in range(2_000))),
         (FORM, form + b"&comments=" + b"x" * 2_000_000),
-        (FORM, b"\x00\xff=&&&==;%%%"),
         (f"{FORM}; charset=utf-16", form),
         (f"{FORM}; charset=hex", form),
     ):
         if page == "debrief" and content_type in ("application/json", "text/plain", "", MULTIPART):
-            continue  # all that it asks may be left out
+            continue  # read as an empty form, in which nothing that it asks is missing
         assert_refused(at.client.generic("POST", at.address, body, content_type=content_type))
         assert stored() == before, content_type
 
