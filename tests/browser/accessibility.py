@@ -7,7 +7,9 @@ from typing import Any
 from playwright.sync_api import Page
 
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
-RUN = "tags => axe.run(document, {runOnly: {type: 'tag', values: tags}, resultTypes: ['violations']})"
+RUN = (
+    "tags => axe.run(document, {runOnly: {type: 'tag', values: tags}, resultTypes: ['violations']})"
+)
 # Scrolls sideways, sticks out of the window, or is cut off; what is hidden on purpose does not count.
 MISFITS = """() => {
   const found = [], root = document.documentElement;

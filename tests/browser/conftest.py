@@ -13,9 +13,6 @@ from playwright.sync_api import Browser, BrowserContext, expect
 
 from experiment.models import Study
 from experiment.study_setup import set_recruitment
-
-pytest.register_assert_rewrite("tests.browser.pages", "tests.browser.accessibility")
-
 from tests.browser.hands import Hands, Mouse
 from tests.browser.pages import TEST_CLOCK, Visitor
 

@@ -44,12 +44,17 @@ class Visitor:
         self.troubles: list[str] = []
         self.console: list[str] = []
         self.posts: list[Request] = []
+        self.known: list[Page] = []
         self.use(page)
 
     def use(self, page: Page) -> None:
         """Look at this page from now on."""
         self.page = page
         self.hands = self.hands_type(page)
+        if page in self.known:
+            page.bring_to_front()
+            return
+        self.known.append(page)
         page.on("console", self._note_console)
         page.on("pageerror", lambda error: self.troubles.append(f"{page.url}: {error}"))
         page.on("request", lambda r: self.posts.append(r) if r.method == "POST" else None)
@@ -79,8 +84,8 @@ class Visitor:
 
     @property
     def participant(self) -> Participant:
-        """The row of the only participant there is."""
-        return Participant.objects.exclude(kind="imported").get(study=self.study)
+        """The row of the only real participant there is."""
+        return Participant.objects.get(study=self.study, kind="real")
 
     def judgments(self) -> list[Judgment]:
         rows = Judgment.objects.filter(trial__participant=self.participant)

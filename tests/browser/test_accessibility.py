@@ -64,9 +64,7 @@ def test_misfits_are_seen(visit: Visit, demo: Study) -> None:
     assert any("sticks out" in fault for fault in faults(visitor.page))
 
 
-def test_pages_before_the_first_abstract(
-    visit: Visit, demo: Study, inspector: Inspector
-) -> None:
+def test_pages_before_the_first_abstract(visit: Visit, demo: Study, inspector: Inspector) -> None:
     visitor = visit(demo)
     visitor.enter()
     inspector.look(visitor, demo.title)

@@ -95,7 +95,11 @@ def test_in_a_second_tab_the_first_answer_stands(visit: Visit, demo: Study) -> N
 def test_a_double_click_on_continue_stores_one_answer(
     visit: Visit, demo: Study, has_script: bool
 ) -> None:
-    visitor = visit(demo, NoScript if not has_script else type(visit(demo).hands), java_script_enabled=has_script)
+    visitor = visit(
+        demo,
+        NoScript if not has_script else type(visit(demo).hands),
+        java_script_enabled=has_script,
+    )
     visitor.start()
     visitor.fill(Said("A", 70, 30))
     visitor.button("Continue").dblclick()

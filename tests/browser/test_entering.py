@@ -78,9 +78,7 @@ def test_who_declined_is_led_back_to_the_recruitment_site(visit: Visit, demo: St
 
 
 @pytest.mark.parametrize("has_script", [True, False], ids=["with JavaScript", "without JavaScript"])
-def test_agreeing_twice_makes_one_participant(
-    visit: Visit, demo: Study, has_script: bool
-) -> None:
+def test_agreeing_twice_makes_one_participant(visit: Visit, demo: Study, has_script: bool) -> None:
     visitor = visit(demo, java_script_enabled=has_script)
     visitor.enter()
     visitor.button("I agree and want to take part").dblclick()
@@ -175,9 +173,7 @@ def test_at_the_end_the_finisher_is_sent_to_the_completion_page(visit: Visit, de
 
 def test_who_comes_back_after_the_end_sees_the_codes_again(visit: Visit, demo: Study) -> None:
     visitor = visit(demo).start()
-    Participant.objects.update(
-        stage="finished", last_seen_at=timezone.now() - timedelta(days=100)
-    )
+    Participant.objects.update(stage="finished", last_seen_at=timezone.now() - timedelta(days=100))
     visitor.enter()
     visitor.is_at("done")
     expect(visitor.page.locator("#completion-code")).to_have_text("DEMO-THANKS")

@@ -17,7 +17,11 @@ def state(visitor: Visitor, name: str) -> tuple[str, str, str]:
     """The value that would be sent, and what a reader and a listener are told of it."""
     rating = visitor.page.locator(f".rating:has(#{name})")
     told = rating.locator(".rating-state").text_content() or ""
-    return visitor.rating(name), told, visitor.page.locator(f"#{name}").get_attribute("aria-valuetext") or ""
+    return (
+        visitor.rating(name),
+        told,
+        visitor.page.locator(f"#{name}").get_attribute("aria-valuetext") or "",
+    )
 
 
 UNRATED = ("", "Not yet rated", "not yet rated")
@@ -45,7 +49,15 @@ def test_a_press_anywhere_rates_the_exact_middle_included(
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("ArrowRight", "51"), ("ArrowLeft", "49"), ("Home", "1"), ("End", "100"), ("Space", "50"), ("Enter", "50")]
+    ("key", "value"),
+    [
+        ("ArrowRight", "51"),
+        ("ArrowLeft", "49"),
+        ("Home", "1"),
+        ("End", "100"),
+        ("Space", "50"),
+        ("Enter", "50"),
+    ],
 )
 def test_a_key_rates(visit: Visit, demo: Study, key: str, value: str) -> None:
     visitor = visit(demo).practice()
@@ -66,7 +78,10 @@ def test_empty_ratings_bring_one_gentle_reminder_and_then_go_on_empty(
     expect(visitor.page.locator("#reminder")).to_be_visible()
     expect(visitor.page.locator("#error-summary")).to_be_hidden()
     assert visitor.judgments() == []
-    assert (visitor.chosen(), visitor.rating("confidence")[0]) == ("B", visitor.rating("confidence")[0])
+    assert (visitor.chosen(), visitor.rating("confidence")[0]) == (
+        "B",
+        visitor.rating("confidence")[0],
+    )
     visitor.go_on()
     visitor.is_at("trial/2")
     [judgment] = visitor.judgments()

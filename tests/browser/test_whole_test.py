@@ -4,11 +4,14 @@ from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 
+import pytest
 from playwright.sync_api import expect
 
 from experiment.models import Judgment, Study
 from tests.browser.hands import Finger, Keyboard, NoScript
 from tests.browser.pages import Said, Visitor, other
+
+pytestmark = pytest.mark.sqlite  # the test cases are read once and copied, SQLite's way
 
 Visit = Callable[..., Visitor]
 N_TRIALS = 11

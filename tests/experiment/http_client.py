@@ -12,21 +12,17 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import quote, urlencode, urljoin
+from urllib.parse import quote, urlencode, urljoin, urlsplit
 
 import requests
+from django.conf import settings
 from django.db import connection, connections
+
+from tests.experiment.people import ABOUT_ME
 
 ROOT = Path(__file__).resolve().parents[2]
 HIDDEN = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)">')
 TIMEOUT_S = 60  # a busy machine; nothing here waits for it to pass
-ABOUT_ME = {
-    "gender": "female",
-    "age_number": "34",
-    "country": "GB",
-    "position": "faculty",
-    "experience_years_declined": "on",
-}
 T = TypeVar("T")
 
 
@@ -75,6 +71,7 @@ class Server:
             **os.environ,
             "DATABASE_URL": database_url(),
             "DJANGO_SETTINGS_MODULE": "config.settings",
+            "SECRET_KEY": settings.SECRET_KEY,  # it knows the people whom the test lets in itself
             "VAR_DIR": str(folder),
             "PORT": str(port),
             "WORKERS": "2",
@@ -85,7 +82,14 @@ class Server:
 
     def start(self) -> None:
         """Start it, and wait until it says that it listens."""
-        command = [sys.executable, "-m", "gunicorn", "--config", "config/gunicorn.py", "config.wsgi"]
+        command = [
+            sys.executable,
+            "-m",
+            "gunicorn",
+            "--config",
+            "config/gunicorn.py",
+            "config.wsgi",
+        ]
         with self.log.open("a") as log:
             self.process = subprocess.Popen(
                 command,
@@ -161,6 +165,24 @@ class Visitor:
         if answer.status_code == 422:  # the practice's other side is right
             answer = self.send(page, side="B")
         return self.open(answer.headers["Location"])
+
+
+def send_bytes(server_url: str, request: bytes) -> tuple[int, str]:
+    """Send these bytes and nothing more; the answer's status and all of its text."""
+    parts = urlsplit(server_url)
+    with socket.create_connection((parts.hostname, parts.port), timeout=TIMEOUT_S) as connection:
+        try:
+            connection.sendall(request)
+            connection.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass  # it has heard enough
+        answer = b""
+        try:
+            while received := connection.recv(65_536):
+                answer += received
+        except ConnectionResetError:
+            pass  # after its answer, since we had more to say
+    return int(answer.split(b" ", 2)[1]), answer.decode(errors="replace")
 
 
 def send_copies(prepared: requests.PreparedRequest, n: int) -> list[requests.Response]:

@@ -129,7 +129,7 @@ def open_trial(person: Participant, **options: Any) -> AtPage:
         "trial_token": str(trial.token),
         "idempotency_key": str(uuid.uuid4()),
         "reminded": "",
-        "side": "A",
+        "side": trial.original_side,
         "confidence": "70",
         "expertise": "9",
         "recognised": "no",
@@ -141,7 +141,9 @@ def open_trial(person: Participant, **options: Any) -> AtPage:
 
 def stored() -> list[list[dict[str, Any]]]:
     """All that is known of participants, but for when they were last seen."""
-    tables = [list(model.objects.order_by("pk").values()) for model in (Participant, Trial, Judgment)]
+    tables = [
+        list(model.objects.order_by("pk").values()) for model in (Participant, Trial, Judgment)
+    ]
     for row in tables[0]:
         del row["last_seen_at"]
     return tables

@@ -9,34 +9,18 @@ from django.utils import timezone
 from experiment import enrollment, judging
 from experiment.flow import AlreadyAnsweredError
 from experiment.models import Judgment, Participant, Study, Trial
-from tests.experiment.http_client import ABOUT_ME, Server, Visitor, at_once, send_copies
+from tests.experiment.http_client import Server, Visitor, at_once, send_copies
+from tests.experiment.people import ABOUT_ME, answer, enroll, start
 
 N_AT_ONCE = 64
 N_COPIES = 50
 
 
-def start(study: Study) -> Participant:
+def start_on_a_trial(study: Study) -> Participant:
     """From consent to the first trial, through the use cases that the pages call."""
-    participant = enrollment.enroll(
-        study,
-        kind=lambda: enrollment.entry_kind(study, is_member=False),
-        consent_sha256=study.consent.sha256,
-        key=uuid.uuid4(),
-        now=timezone.now(),
-    )
-    enrollment.save_demographics(participant, {"age": "34"}, timezone.now())
-    side = enrollment.practice_side(participant)
-    assert enrollment.attempt_practice(participant, side, timezone.now())
-    enrollment.show_trial(participant, 1, timezone.now())
-    return participant
-
-
-def answer(participant: Participant, position: int) -> None:
-    """Show the trial at this position and answer it."""
-    trial = enrollment.show_trial(participant, position, timezone.now())
-    choice = judging.Answer(side="A", confidence=50, rt_ms=60_000)
-    now = timezone.now()
-    judging.judge(participant, position, trial.token, uuid.uuid4(), choice, now)
+    person = start(study)
+    enrollment.show_trial(person, 1, timezone.now())
+    return person
 
 
 def assert_fair_draws(study: Study, n_each: int) -> None:
@@ -66,14 +50,13 @@ def assert_fair_draws(study: Study, n_each: int) -> None:
 def test_64_starts_and_draws_at_once_give_everyone_different_items_evenly(
     open_study: Study,
 ) -> None:
-    people = at_once([lambda: start(open_study)] * N_AT_ONCE)
+    people = at_once([lambda: start_on_a_trial(open_study)] * N_AT_ONCE)
     assert Participant.objects.count() == N_AT_ONCE
     assert_fair_draws(open_study, 1)
 
-    def play(participant: Participant) -> None:
-        for position in (1, 2):
-            answer(participant, position)
-        enrollment.show_trial(participant, 3, timezone.now())
+    def play(person: Participant) -> None:
+        answer(person, until=2, side="A")
+        enrollment.show_trial(person, 3, timezone.now())
 
     at_once([lambda person=person: play(person) for person in people])
     assert_fair_draws(open_study, 3)
@@ -84,14 +67,32 @@ def test_64_starts_and_draws_at_once_give_everyone_different_items_evenly(
 def test_64_starts_at_once_are_as_even_under_the_papers_policy(open_study: Study) -> None:
     open_study.policy = Study.Policy.PAPER
     open_study.save()
-    at_once([lambda: start(open_study)] * N_AT_ONCE)
+    at_once([lambda: start_on_a_trial(open_study)] * N_AT_ONCE)
     assert_fair_draws(open_study, open_study.n_trials)
 
 
 @pytest.mark.django_db(transaction=True)
+def test_every_step_taken_64_times_at_once_is_taken_once(open_study: Study) -> None:
+    key = uuid.uuid4()
+    people = at_once([lambda: enroll(open_study, key=key)] * N_AT_ONCE)
+    assert len({person.pk for person in people}) == Participant.objects.count() == 1
+    (person, *_) = people
+    now = timezone.now()
+    about_me = {"age": "34"}
+    at_once([lambda: enrollment.save_demographics(person, about_me, now)] * N_AT_ONCE)
+    right = enrollment.practice_side(person)
+    assert all(at_once([lambda: enrollment.attempt_practice(person, right, now)] * N_AT_ONCE))
+    person.refresh_from_db()
+    assert (person.stage, person.position, person.practice_attempts) == ("trial", 1, 1)
+    answer(person, until=open_study.n_trials)
+    at_once([lambda: judging.finish(person, cheated=True, comments="Hi", now=now)] * N_AT_ONCE)
+    person.refresh_from_db()
+    assert (person.stage, person.cheated, person.comments) == ("finished", True, "Hi")
+
+
+@pytest.mark.django_db(transaction=True)
 def test_one_trial_shown_64_times_at_once_is_drawn_once(open_study: Study) -> None:
-    person = start(open_study)
-    answer(person, 1)
+    person = answer(start(open_study), until=1)
     shown = at_once([lambda: enrollment.show_trial(person, 2, timezone.now())] * N_AT_ONCE)
     assert len({trial.pk for trial in shown}) == 1
     assert Trial.objects.count() == 2
@@ -101,7 +102,7 @@ def test_one_trial_shown_64_times_at_once_is_drawn_once(open_study: Study) -> No
 def test_of_64_different_answers_at_once_one_is_stored_and_the_others_are_told(
     open_study: Study,
 ) -> None:
-    person = start(open_study)
+    person = start_on_a_trial(open_study)
     trial = person.trials.get()
 
     def judge() -> uuid.UUID | None:
@@ -124,7 +125,9 @@ def test_64_visitors_at_once_over_http_get_different_items_evenly(
             page = visitor.reach_first_trial()
             for position in (1, 2):
                 assert page.url.endswith(f"/trial/{position}/")
-                page = visitor.go_on(page, side="B", confidence="70", expertise="9", recognised="no")
+                page = visitor.go_on(
+                    page, side="B", confidence="70", expertise="9", recognised="no"
+                )
             assert page.url.endswith("/trial/3/")
 
     at_once([visit] * N_AT_ONCE)

@@ -54,7 +54,9 @@ def test_a_stale_tab_is_told_and_the_first_answer_stands(study: Study) -> None:
     assert at.send(side="A", confidence="70").status_code == 303
     before = stored()
     stale = at.send(side="B", confidence="1", idempotency_key=str(uuid.uuid4()))
-    assert_told(stale, 409, "Already answered", "Your first answer is stored", "Go on where you were")
+    assert_told(
+        stale, 409, "Already answered", "Your first answer is stored", "Go on where you were"
+    )
     assert stored() == before
 
 
@@ -288,10 +290,10 @@ def test_a_changed_consent_text_is_read_again_before_agreeing(study: Study) -> N
 
 def test_the_side_of_the_first_choice_is_kept_through_a_reminder(study: Study) -> None:
     at = open_page(study, "trial")
-    response = at.send(confidence="")
-    assert_told(response, 422, 'name="reminded" value="1"')
+    response = at.send(confidence="", side="A")
+    assert_told(response, 422, 'name="reminded" value="1"', 'id="side-a" value="A" checked')
     assert Judgment.objects.count() == 1
-    assert at.send(confidence="", reminded="1").status_code == 303
+    assert at.send(confidence="", side="A", reminded="1").status_code == 303
     judgment = Judgment.objects.get(trial__position=2)
     assert (judgment.side, judgment.confidence, judgment.confidence_moved) == ("A", None, False)
 

@@ -1,0 +1,116 @@
+"""Take docs/screenshots anew, of the demo study on a scratch database: .venv/bin/python scripts/take_screenshots.py"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import django
+from playwright.sync_api import Browser, Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "docs" / "screenshots"
+DESKTOP = {"viewport": {"width": 1280, "height": 900}}
+PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "is_mobile": True}
+SHORT, LONG = "demo-test-05", "demo-test-01"
+PASSWORD = "thrown-away-with-the-database"  # noqa: S105
+SETTLED = """async () => {
+  await document.fonts.ready;
+  await Promise.all(document.getAnimations().map(animation => animation.finished));
+}"""
+
+
+def shoot(page: Page, name: str, *, whole: bool = True) -> None:
+    """Save the page once nothing moves any more; `whole` is all of it, not only what the window holds."""
+    page.mouse.move(0, 0)
+    page.evaluate(SETTLED)
+    page.screenshot(path=FOLDER / f"{name}.png", full_page=whole)
+    print(f"docs/screenshots/{name}.png")
+
+
+def show(visitor: Any, key: str) -> None:
+    """Put this item before the visitor, with nothing answered."""
+    from experiment.models import Item
+
+    trial = visitor.trial
+    trial.item, trial.original_side = Item.objects.get(key=key), "B"
+    trial.save()
+    visitor.page.evaluate("window.addEventListener('pagehide', () => sessionStorage.clear())")
+    visitor.page.reload()
+    visitor.is_at(f"trial/{trial.position}")
+
+
+def shoot_participant(visitor: Any) -> None:
+    """Consent, abstracts before and after choosing, and the results."""
+    visitor.enter()
+    shoot(visitor.page, "consent")
+    visitor.start()
+    show(visitor, SHORT)
+    shoot(visitor.page, "trial")
+    visitor.hands.choose("B", 1)
+    visitor.hands.rate("confidence", 72)
+    shoot(visitor.page, "trial-chosen")
+    show(visitor, LONG)
+    shoot(visitor.page, "trial-long")
+    for position in range(1, visitor.study.n_trials + 1):
+        visitor.answer("A" if position % 3 else "B")
+    visitor.page.locator(".result summary").first.click()
+    shoot(visitor.page, "debrief", whole=False)
+
+
+def shoot_phone(visitor: Any) -> None:
+    visitor.start()
+    show(visitor, SHORT)
+    visitor.hands.choose("A")
+    shoot(visitor.page, "trial-phone")
+
+
+def shoot_lab(page: Page, welcome_url: str) -> None:
+    page.goto(welcome_url)
+    for field in page.locator('input[type="password"]').all():
+        field.fill(PASSWORD)
+    page.get_by_role("button", name="sign in").click()
+    page.goto("/lab/studies/demo/")
+    page.get_by_role("heading", level=1).wait_for()
+    shoot(page, "lab-study")
+
+
+def shoot_all(chromium: Browser, site: Any) -> None:
+    from experiment.models import Participant, Study
+    from tests.browser.pages import Visitor
+
+    study = Study.objects.get(slug="demo")
+    found = json.loads(site.manage("create_admin", "ruth", "--json"))
+    shoot_lab(chromium.new_page(base_url=site.url, **DESKTOP), found["url"])
+    for options, tour in ((DESKTOP, shoot_participant), (PHONE, shoot_phone)):
+        # A visitor is the only real participant: whoever came before was trying the study out.
+        Participant.objects.filter(kind="real").update(kind="pilot")
+        tour(Visitor(chromium.new_page(base_url=site.url, **options), site.url, study))
+
+
+def main() -> None:
+    sys.path.insert(0, str(ROOT))
+    from tests.browser.serving import Site
+
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    finder = [sys.executable, str(ROOT / "scripts" / "find_browser.py")]
+    browser = subprocess.run(finder, capture_output=True, text=True, check=True).stdout.strip()
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        site = Site(Path(folder))
+        os.environ.update(site.environment, DJANGO_ALLOW_ASYNC_UNSAFE="1")
+        django.setup()
+        site.manage("migrate", "--verbosity", "0")
+        site.manage("load_demo", "--simulate", "40")
+        site.start()
+        try:
+            args = ["--no-sandbox", "--disable-gpu"]
+            shoot_all(playwright.chromium.launch(executable_path=browser, args=args), site)
+        finally:
+            site.kill()
+
+
+if __name__ == "__main__":
+    main()
