@@ -28,7 +28,7 @@ for your name. The answers are analysed together and may be published in a form 
 
 At the end you receive a withdrawal code. With it you can have your answers erased later.
 
-By choosing "I agree" you confirm that you are at least 18 years old, that you have read this page, and \
+By choosing “I agree” you confirm that you are at least 18 years old, that you have read this page, and \
 that you agree to take part."""
 
 PRESETS: dict[str, dict[str, Any]] = {

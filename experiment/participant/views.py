@@ -168,7 +168,9 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
 def resume(request: HttpRequest, study: Study, participant: Participant) -> HttpResponse:
     if _may_go_on(participant):
         return pages.redirect_to(participant)
-    message = f"You began this study more than {study.resume_hours} hours ago, which is too long to go on."
+    message = (
+        f"You were last here more than {study.resume_hours} hours ago, which is too long to go on."
+    )
     return problem(request, 403, "The time to come back has passed", message, study=study)
 
 
@@ -328,7 +330,7 @@ def render_trial(
         | given
         | {
             "choice": (data or {}).get("side", ""),
-            "ratings_required": participant.study.ratings_required,
+            "ratings_required": participant.study.ratings_required and not context["practice"],
             "idempotency_key": str(uuid.uuid4()),
         }
     )

@@ -234,8 +234,13 @@ def test_forged_cookies_make_nobody_known(study: Study, value: str) -> None:
     assert stored() == before
 
 
-@refuses_unreadable
-@pytest.mark.parametrize("value", COOKIE_VALUES.values(), ids=COOKIE_VALUES.keys())
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param(value, id=name, marks=[refuses_unreadable] if "NUL" in name else [])
+        for name, value in COOKIE_VALUES.items()
+    ],
+)
 @pytest.mark.parametrize("name", ["sessionid", "csrftoken", "messages"])
 def test_other_forged_cookies_never_break_the_entry(study: Study, name: str, value: str) -> None:
     client = Client(raise_request_exception=False, headers={"cookie": f"{name}={value}"})

@@ -14,7 +14,7 @@ from experiment.study_setup import (
     set_recruitment,
 )
 
-CONTACT = "(The study team has not given an address yet.)"
+CONTACT = "the study team (no address given yet)"
 
 
 class Command(BaseCommand):

@@ -14,7 +14,7 @@ DEMO = {
     "is_demo": True,
     "completion_code": "DEMO-THANKS",
 }
-CONTACT = "Ask the person who showed you this demonstration."
+CONTACT = "the person who showed you this demonstration"
 
 
 class Command(BaseCommand):
