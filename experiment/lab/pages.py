@@ -40,7 +40,7 @@ def study_list(studies: QuerySet[Study]) -> QuerySet[Study]:
             f"n_{kind.value}": Count("participants", filter=Q(participants__kind=kind))
             for kind in (Kind.PILOT, Kind.SIMULATED, Kind.IMPORTED)
         },
-    )
+    ).order_by("slug")  # grouping drops the model's own order
 
 
 def live_context(study: Study, kind: str, now: datetime) -> dict[str, Any]:

@@ -1,30 +1,25 @@
-"""What should never be sent, sent: a refusal with a clear page, nothing stored, and never a 500."""
+"""What no page sends, sent in its forms: a refusal with a clear page, nothing stored, and never a 500."""
 
 import re
 import uuid
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 import pytest
-from django.conf import settings
-from django.http import HttpResponse
-from django.test import Client
 
-from experiment import enrollment
 from experiment.models import Judgment, Participant, Study
 from tests.experiment.http_client import Server, hidden_fields, send_bytes
-from tests.experiment.people import ABOUT_ME, PAGES, AtPage, open_page, stored
-from tests.factories import make_study
-
-pytestmark = pytest.mark.django_db
-refuses_unreadable = pytest.mark.xfail(
-    "experiment.participant.readable.RefuseUnreadable" not in settings.MIDDLEWARE,
-    reason="settings.MIDDLEWARE lacks experiment.participant.readable.RefuseUnreadable",
+from tests.experiment.people import ABOUT_ME, PAGES, open_page, stored
+from tests.experiment.refusals import (
+    FORM,
+    HUGE,
+    LONG,
+    assert_refused,
+    send_raw,
 )
 
-FORM = "application/x-www-form-urlencoded"
-LONG = "x" * 65_536
-HUGE = "9" * 5_000
+pytestmark = pytest.mark.django_db
+
 POISONS = {
     "a NUL byte": "%00",
     "a NUL byte at the end": "A%00",
@@ -107,24 +102,6 @@ def study(open_study: Study) -> Study:
     return open_study
 
 
-def assert_refused(response: HttpResponse, *statuses: int) -> None:
-    """A refusal that a person can read."""
-    assert response.status_code in (statuses or range(400, 500)), response.status_code
-    text = response.content.decode()
-    assert response["Content-Type"] == "text/html; charset=utf-8"
-    assert response["Cache-Control"].find("no-store") >= 0
-    assert re.search(r"<title>[^<]*\w[^<]*</title>", text)
-    assert "<h1" in text
-    assert re.search(r"<p[ >]", text)
-
-
-def send_raw(at: AtPage, changes: dict[str, str]) -> HttpResponse:
-    """Send a page's form with values that are percent-encoded already."""
-    fields = {name: quote(value) for name, value in at.fields.items()} | changes
-    body = "&".join(f"{name}={value}" for name, value in fields.items())
-    return at.client.generic("POST", at.address, body, content_type=FORM)
-
-
 @pytest.mark.parametrize("page", PAGES)
 def test_a_form_filled_in_as_asked_is_taken(study: Study, page: str) -> None:
     at = open_page(study, page)
@@ -150,7 +127,7 @@ def test_values_that_a_field_does_not_take_are_refused_with_a_page_and_change_no
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize(
     "poison",
-    [pytest.param(name, marks=[refuses_unreadable] if "NUL" in name else []) for name in POISONS],
+    POISONS,
 )
 def test_bytes_that_are_no_text_and_endless_values_are_refused_in_every_field(
     study: Study, page: str, poison: str
@@ -164,159 +141,6 @@ def test_bytes_that_are_no_text_and_endless_values_are_refused_in_every_field(
             continue
         assert_refused(send_raw(at, {field: POISONS[poison]}))
         assert stored() == before, field
-
-
-@pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize("value", ["%00", LONG, "%ff", "%ed%a0%80"], ids=list("0LFS"))
-def test_query_parameters_never_break_a_page(study: Study, page: str, value: str) -> None:
-    at = open_page(study, page)
-    before = stored()
-    for name in (
-        "x",
-        "PROLIFIC_PID",
-        "STUDY_ID",
-        "id",
-        "workerId",
-        "simulated",
-        "%00",
-        "a" * 65_536,
-    ):
-        response = at.client.get(f"{at.address}?{name}={value}")
-        assert response.status_code in (200, 302, 303, 400), (name[:20], response.status_code)
-        if response.status_code == 400:
-            assert_refused(response, 400)
-    assert stored() == before
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "PROLIFIC_PID=%00",
-        "PROLIFIC_PID=a%0ab",
-        f"PROLIFIC_PID={LONG}",
-        f"PROLIFIC_PID=5f3a&SESSION_ID={LONG}",
-        f"id={'x' * 129}",
-        "workerId=A1&hitId=%00",
-        "simulated=yes",
-        f"simulated={LONG}",
-    ],
-    ids=lambda query: query[:30],
-)
-def test_an_entry_link_with_impossible_ids_is_refused(study: Study, query: str) -> None:
-    client = Client(raise_request_exception=False)
-    assert_refused(client.get(f"{study.get_absolute_url()}?{query}"), 400)
-    assert "bb-entry" not in "".join(client.cookies)
-
-
-COOKIE_VALUES = {
-    "empty": "",
-    "garbage": "garbage",
-    "signed by nobody": "ImEi:1abcde:" + "x" * 43,
-    "not text": "\xff\xfe\xed\xa0\x80",
-    "64 kB": LONG,
-    "quoted NUL": '"aaaaaaaaaaaa\\000b"',
-}
-
-
-@pytest.mark.parametrize("value", COOKIE_VALUES.values(), ids=COOKIE_VALUES.keys())
-def test_forged_cookies_make_nobody_known(study: Study, value: str) -> None:
-    at = open_page(study, "trial")
-    before = stored()
-    for name in (f"bb-participant-{study.pk}", f"bb-entry-{study.pk}"):
-        client = Client(raise_request_exception=False, headers={"cookie": f"{name}={value}"})
-        response = client.get(at.address)
-        assert response.status_code in (302, 400)
-        if response.status_code == 302:
-            assert response["Location"] == study.get_absolute_url()
-        assert_refused(client.post(at.address, at.fields), 400, 403)
-        consent = {"agree": "yes", "consent_sha256": study.consent.sha256}
-        assert_refused(client.post(study.get_absolute_url(), consent), 400)
-    assert stored() == before
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        pytest.param(value, id=name, marks=[refuses_unreadable] if "NUL" in name else [])
-        for name, value in COOKIE_VALUES.items()
-    ],
-)
-@pytest.mark.parametrize("name", ["sessionid", "csrftoken", "messages"])
-def test_other_forged_cookies_never_break_the_entry(study: Study, name: str, value: str) -> None:
-    client = Client(raise_request_exception=False, headers={"cookie": f"{name}={value}"})
-    for address in (study.get_absolute_url(), "/lab/", "/nowhere/"):
-        response = client.get(address)
-        assert response.status_code in (200, 302, 400, 404), (address, response.status_code)
-
-
-def test_a_cookie_changed_in_one_place_or_of_another_study_is_nobodys(study: Study) -> None:
-    other = make_study("other", recruitment="open")
-    at = open_page(study, "trial")
-    name = f"bb-participant-{study.pk}"
-    mine = at.client.cookies[name].value
-    for value in (mine[:-1] + ("A" if mine[-1] != "A" else "B"), "x" + mine, mine + ":x", mine[5:]):
-        at.client.cookies[name] = value
-        assert_refused(at.send(), 403)
-    at.client.cookies[f"bb-participant-{other.pk}"] = mine
-    response = at.client.get(f"{other.get_absolute_url()}trial/2/")
-    assert (response.status_code, response["Location"]) == (302, other.get_absolute_url())
-    assert Judgment.objects.count() == 1
-
-
-def test_a_page_without_a_cookie_sends_to_the_entry_and_takes_no_form(study: Study) -> None:
-    for page in PAGES[1:5]:
-        at = open_page(study, page)
-        before = stored()
-        stranger = Client(raise_request_exception=False)
-        response = stranger.get(at.address)
-        assert (response.status_code, response["Location"]) == (302, study.get_absolute_url())
-        assert_refused(stranger.post(at.address, at.fields), 403)
-        assert stored() == before
-    consent = {"agree": "yes", "consent_sha256": study.consent.sha256}
-    assert_refused(Client().post(study.get_absolute_url(), consent), 400)
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_a_form_without_its_csrf_token_is_refused(study: Study, page: str) -> None:
-    at = open_page(study, page, enforce_csrf_checks=True)
-    before = stored()
-    for token in ({}, {"csrfmiddlewaretoken": ""}, {"csrfmiddlewaretoken": LONG}):
-        assert_refused(at.send(**token), 403)
-    assert_refused(send_raw(at, {"csrfmiddlewaretoken": "%00"}), 400, 403)
-    assert stored() == before
-    fields = hidden_fields(at.client.get(at.address).content.decode())
-    response = at.send(csrfmiddlewaretoken=fields["csrfmiddlewaretoken"])
-    assert response.status_code in (200, 303)
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_other_methods_are_not_allowed(study: Study, page: str) -> None:
-    at = open_page(study, page)
-    before = stored()
-    for method in ("PUT", "DELETE", "HEAD", "OPTIONS", "TRACE", "PATCH", "BREW"):
-        response = at.client.generic(method, at.address, urlencode(at.fields), content_type=FORM)
-        assert response.status_code == 405, method
-        assert response["Allow"] == "GET, POST"
-    assert stored() == before
-
-
-def test_addresses_that_no_page_has_are_not_found(study: Study) -> None:
-    at = open_page(study, "trial")
-    home = study.get_absolute_url()
-    for path in (
-        "/s/%00/",
-        "/s/%ff/",
-        f"/s/{LONG}/",
-        f"{home}trial/%00/",
-        f"{home}trial/-1/",
-        f"{home}trial/1.5/",
-        f"{home}trial/{HUGE}/",
-        f"{home}trial/abc/",
-        "/static/%00.css",
-        "/s/unknown-study/trial/1/",
-    ):
-        assert_refused(at.client.get(path), 400, 404)
-        assert_refused(at.client.post(path, at.fields), 400, 404, 405)
 
 
 def multipart(fields: dict[str, Any]) -> bytes:
@@ -353,7 +177,6 @@ def test_bodies_of_another_kind_are_refused(study: Study, page: str) -> None:
         assert stored() == before, content_type
 
 
-@refuses_unreadable
 @pytest.mark.parametrize("charset", ["hex", "undefined", "utf-7", "unicode_escape", "idna"])
 def test_a_charset_that_yields_no_text_is_refused(study: Study, charset: str) -> None:
     at = open_page(study, "debrief")
@@ -420,39 +243,6 @@ def test_what_was_filled_in_comes_back_with_a_refusal(study: Study) -> None:
     assert hidden_fields(text)["trial_token"] == at.fields["trial_token"]
 
 
-RAW = {
-    "64 kB of query": b"GET {page}?x=" + b"x" * 65_536 + b" HTTP/1.1\r\n{host}\r\n\r\n",
-    "64 kB of path": b"GET /s/" + b"x" * 65_536 + b"/ HTTP/1.1\r\n{host}\r\n\r\n",
-    "64 kB of cookie": b"GET {page} HTTP/1.1\r\n{host}\r\nCookie: a=" + b"x" * 65_536 + b"\r\n\r\n",
-    "2,000 headers": b"GET {page} HTTP/1.1\r\n{host}\r\n" + b"X-A: b\r\n" * 2_000 + b"\r\n",
-    "a NUL byte in the path": b"GET {page}\x00 HTTP/1.1\r\n{host}\r\n\r\n",
-    "an encoded NUL in the path": b"GET {page}%00/ HTTP/1.1\r\n{host}\r\n\r\n",
-    "a NUL byte in a cookie": b"GET {page} HTTP/1.1\r\n{host}\r\nCookie: a=\x00\r\n\r\n",
-    "bytes that are no text in the path": b"GET /s/\xff\xfe/ HTTP/1.1\r\n{host}\r\n\r\n",
-    "another host": b"GET {page} HTTP/1.1\r\nHost: evil.example.org\r\n\r\n",
-    "a length that is no number": b"POST {page} HTTP/1.1\r\n{host}\r\nContent-Length: abc\r\n\r\n",
-    "a length below nothing": b"POST {page} HTTP/1.1\r\n{host}\r\nContent-Length: -5\r\n\r\nx",
-    "a broken chunk": b"POST {page} HTTP/1.1\r\n{host}\r\nTransfer-Encoding: chunked\r\n{form}\r\n\r\nzz\r\n",
-    "half a chunk": b"POST {page} HTTP/1.1\r\n{host}\r\nTransfer-Encoding: chunked\r\n{form}\r\n\r\n9\r\nside",
-    "no HTTP": b"\x16\x03\x01\x02\x00\x01\r\n\r\n",
-}
-
-
-def test_requests_that_are_hardly_http_get_a_clear_refusal(server: Server, study: Study) -> None:
-    before = stored()
-    for name, request in RAW.items():
-        request = request.replace(b"{page}", study.get_absolute_url().encode())
-        request = request.replace(b"{host}", b"Connection: close\r\nHost: 127.0.0.1")
-        status, text = send_bytes(
-            server.url, request.replace(b"{form}", f"Content-Type: {FORM}".encode())
-        )
-        assert 400 <= status < 500, (name, status)
-        assert re.search(r"<title>[^<]*\w", text), (name, text)
-        assert "<h1" in text, (name, text)
-    assert stored() == before
-
-
-@refuses_unreadable
 def test_a_form_cut_off_on_its_way_is_not_taken_for_the_whole(server: Server, study: Study) -> None:
     at = open_page(study, "debrief", enforce_csrf_checks=True)
     page = at.client.get(at.address).content.decode()
@@ -470,22 +260,3 @@ def test_a_form_cut_off_on_its_way_is_not_taken_for_the_whole(server: Server, st
     status, text = send_bytes(server.url, head.encode() + body)
     assert status == 303, text
     assert Participant.objects.get().comments == "A long remark that is only half sent"
-
-
-@refuses_unreadable
-def test_a_nul_in_the_signing_in_cookie_is_refused(server: Server, study: Study) -> None:
-    for path in (study.get_absolute_url(), "/lab/"):
-        request = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
-        cookie = 'Cookie: sessionid="aaaaaaaaaaaa\\000b"\r\n\r\n'
-        status, text = send_bytes(server.url, (request + cookie).encode())
-        assert status == 400, text
-
-
-def test_a_ping_never_breaks(study: Study) -> None:
-    at = open_page(study, "trial")
-    address = f"{study.get_absolute_url()}ping/"
-    assert at.client.post(address, {"x": LONG}).status_code == 204
-    assert at.client.get(address).status_code == 405
-    assert Client().post(address).status_code == 204
-    assert Client().post("/s/unknown/ping/").status_code == 404
-    assert enrollment.may_resume(at.person, at.person.last_seen_at)

@@ -1,0 +1,30 @@
+"""How a request that the site does not take is sent, and what its refusal has to look like."""
+
+import re
+from urllib.parse import quote
+
+from django.http import HttpResponse
+
+from tests.experiment.people import AtPage
+
+FORM = "application/x-www-form-urlencoded"
+LONG = "x" * 65_536
+HUGE = "9" * 5_000
+
+
+def assert_refused(response: HttpResponse, *statuses: int) -> None:
+    """A refusal that a person can read."""
+    assert response.status_code in (statuses or range(400, 500)), response.status_code
+    text = response.content.decode()
+    assert response["Content-Type"] == "text/html; charset=utf-8"
+    assert response["Cache-Control"].find("no-store") >= 0
+    assert re.search(r"<title>[^<]*\w[^<]*</title>", text)
+    assert "<h1" in text
+    assert re.search(r"<p[ >]", text)
+
+
+def send_raw(at: AtPage, changes: dict[str, str]) -> HttpResponse:
+    """Send a page's form with values that are percent-encoded already."""
+    fields = {name: quote(value) for name, value in at.fields.items()} | changes
+    body = "&".join(f"{name}={value}" for name, value in fields.items())
+    return at.client.generic("POST", at.address, body, content_type=FORM)
