@@ -20,7 +20,7 @@ demo serve: export PORT := $(PORT)
 demo serve: export BASE_URL := $(BASE_URL)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo serve lint test browser migrate port clean
+.PHONY: help venv demo serve lint test sweep browser migrate port clean
 .DELETE_ON_ERROR:
 
 help:
@@ -28,6 +28,7 @@ help:
 	@echo 'make serve   the same without the demo study'
 	@echo 'make test    every check and every test'
 	@echo 'make lint    the checks alone'
+	@echo 'make sweep   slow: the balance of exposures over more seeds'
 	@echo 'make venv    .venv alone; then .venv/bin/python manage.py help'
 	@echo 'make clean   remove .venv and caches; the database in var/ stays'
 
@@ -72,6 +73,10 @@ browser: $(STAMP)
 test: browser lint
 	$(BIN)/pytest
 	$(BIN)/python scripts/with_postgres.py $(BIN)/pytest tests/experiment tests/data tests/config/test_settings.py
+
+# Slow: the balance of exposures over more seeds, through the database
+sweep: $(STAMP)
+	SWEEP_SEEDS=5 $(BIN)/pytest tests/experiment/test_simulating.py -k 200_finishers
 
 clean:
 	rm -rf .venv .hypothesis var/ruff var/mypy var/pytest var/static var/test-*

@@ -19,6 +19,15 @@ class HideQueryStrings(logging.Filter):
         return True
 
 
+class ShortenRefusals(logging.Filter):
+    """Drops the traceback of a request that was refused: the sentence says what was wrong with it."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if 400 <= getattr(record, "status_code", 0) < 500:
+            record.exc_info = None
+        return True
+
+
 def hide_query(text: str) -> str:
     """Return `text` with each `?name=value...` cut down to `?...`."""
     return _QUERY.sub("?...", text)

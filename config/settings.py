@@ -91,7 +91,7 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "lab:sign_in"
 LOGIN_REDIRECT_URL = "lab:studies"
 LOGOUT_REDIRECT_URL = "lab:sign_in"
-SESSION_COOKIE_AGE = 14 * 24 * 3600  # longer than a participant may stay away (resume_hours)
+SESSION_COOKIE_AGE = 14 * 24 * 3600  # of those who sign in; participants have a cookie of their own
 CSRF_COOKIE_HTTPONLY = True  # pages send the token as a form field, scripts need no cookie
 CSRF_TRUSTED_ORIGINS = env.origins("CSRF_TRUSTED_ORIGINS")
 CSRF_FAILURE_VIEW = "experiment.participant.problems.csrf_failure"
@@ -116,7 +116,7 @@ SECURE_REFERRER_POLICY = "same-origin"
 DATA_UPLOAD_MAX_MEMORY_SIZE = (
     1024 * 1024
 )  # bytes; the longest answer is a comment of 5,000 characters
-DATA_UPLOAD_MAX_NUMBER_FIELDS = 1000
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 5000  # the admin sends a field per pinned test case
 
 # HTTPS=1 once the site is behind TLS: everything is redirected there, and browsers remember it
 HTTPS = env.flag("HTTPS", False)
@@ -155,12 +155,15 @@ USE_I18N = True
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"hide_query_strings": {"()": "config.log_filters.HideQueryStrings"}},
+    "filters": {
+        "hide_query_strings": {"()": "config.log_filters.HideQueryStrings"},
+        "shorten_refusals": {"()": "config.log_filters.ShortenRefusals"},
+    },
     "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
     "handlers": {
         "stderr": {
             "class": "logging.StreamHandler",
-            "filters": ["hide_query_strings"],
+            "filters": ["hide_query_strings", "shorten_refusals"],
             "formatter": "line",
         },
     },

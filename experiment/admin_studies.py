@@ -132,7 +132,8 @@ class StudyAdmin(admin.ModelAdmin):
         if change and RULE_FIELDS & set(form.changed_data):
             changed = reapply_exclusions(study)
             message = (
-                f"The rules were applied again: the exclusion of {changed} participants changed."
+                f"The rules were applied again: the exclusion of {changed.participants} participants "
+                f"and of {changed.trials} trials changed."
             )
             self.message_user(request, message, messages.INFO)
         if study.recruitment in (Study.Recruitment.OPEN, Study.Recruitment.PILOT):

@@ -109,7 +109,7 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
     # How it was given
     Column(
         "rt_choice_ms",
-        "From the page's first paint to the last choice of a side, on the browser's monotonic clock.",
+        "From the page's first paint to the first choice of a side, on the browser's monotonic clock.",
         "integer",
         "milliseconds",
         null=NO_JAVASCRIPT,
@@ -266,8 +266,8 @@ comma-separated, in UTF-8, with a header line. The set `all` holds every judged 
 `analysis` those with `included` true. An empty cell is a missing value; what that means is said at each column.
 
 A text that a spreadsheet would run as a formula (it starts with `=`, `+`, `-`, `@`, a tab or a carriage return,
-also after spaces) has an apostrophe put before it. Numbers never do. Imported participants keep the words of their
-publication in the columns about the participant.
+also after spaces) has an apostrophe put before it. Numbers never do. Imported participants' answers about
+themselves are given in the levels below, whatever words their publication used.
 """
 
 

@@ -32,6 +32,10 @@ class ExternalIds:
     study_id: str = ""
     session_id: str = ""
 
+    @property
+    def who(self) -> tuple[str, str]:
+        return self.source, self.id
+
 
 NOBODY = ExternalIds()
 
@@ -48,7 +52,8 @@ def entry_kind(study: Study, *, is_member: bool) -> str:
                 "This study is complete",
                 "All places have been taken. Thank you for your interest in taking part.",
             )
-        return Participant.Kind.REAL
+        # A member who looks at the running study must not end up in its data.
+        return Participant.Kind.PILOT if is_member else Participant.Kind.REAL
     if recruitment == Study.Recruitment.PILOT or (
         recruitment == Study.Recruitment.DRAFT and is_member
     ):
@@ -146,7 +151,7 @@ def save_demographics(
 
 def practice_item(study: Study) -> Item:
     """The study's practice item; the first by key where there are several."""
-    item = study.items.filter(kind=Item.Kind.PRACTICE).order_by("key").first()
+    item = study.items.accepted().filter(kind=Item.Kind.PRACTICE).order_by("key").first()
     if item is None:
         raise assignment.NoItemLeftError(f"study {study.slug} has no practice item")
     return item
@@ -224,7 +229,7 @@ def _draw_one(
 ) -> Trial:
     stratum, original_side = participant.plan[position - 1]
     # Tuples, not instances: the pool has hundreds of rows, and the lock is held.
-    pool = study.items.of_stratum(stratum).order_by("pk").values_list("pk", "doi", "key")
+    pool = study.items.accepted().of_stratum(stratum).order_by("pk").values_list("pk", "doi", "key")
     works = {pk: work_name(doi, key) for pk, doi, key in pool}
     scores = item_scores(study, participant.kind, list(works), participant.policy, now)
     draw = assignment.draw_item(

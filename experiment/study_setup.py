@@ -84,7 +84,7 @@ def pin_items(study: Study, items: Iterable[Item]) -> int:
 def readiness_problems(study: Study) -> list[str]:
     """What keeps the study from being taken; empty when it can be."""
     works: dict[str, set[str]] = {"human": set(), "machine": set(), "catch": set()}
-    for item in study.items.all():
+    for item in study.items.accepted():
         if item.kind != Item.Kind.PRACTICE:
             works["catch" if item.kind == Item.Kind.CATCH else item.source].add(item.work)
     counts = study.trial_counts
@@ -101,11 +101,8 @@ def readiness_problems(study: Study) -> list[str]:
             problems.append(
                 f"{stratum} trials could run out of works: {shared} of their test cases' works are also {other}-created"
             )
-    if not study.items.filter(kind=Item.Kind.PRACTICE).exists():
+    if not study.items.accepted().filter(kind=Item.Kind.PRACTICE).exists():
         problems.append("no practice test case")
-    unaccepted = [str(item) for item in study.items.exclude(status=Item.Status.ACCEPTED)[:5]]
-    if unaccepted:
-        problems.append(f"not accepted (any more): {', '.join(unaccepted)}")
     if study.consent is None:
         problems.append("no consent text")
     return problems

@@ -236,7 +236,7 @@ def _splits(raw: _Raw, markup: str) -> list[Segment]:
     if not marks:
         raise _error(
             "no_separator",
-            "an alternation needs “, ” or “ | ” between its passages",
+            "an alternation needs “, ” or “ | ” (with the spaces) between its passages",
             markup,
             raw.start,
         )

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from experiment import enrollment
 from experiment.models import Participant, Study
-from experiment.participant import identity
+from experiment.participant import identity, pages
 from experiment.participant.guards import UNPROCESSABLE, go_on, resume, sends_problems
 from experiment.participant.problems import problem
 
@@ -18,26 +18,23 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
     """Briefing and consent; a returner goes on where they were."""
     if request.method == "POST":
         return decide(request, study)
-    seen = identity.read_entry(request, study)
     external, simulated = identity.read_parameters(request.GET)
-    if seen is None or simulated or (external.id and external != seen.external):
+    seen = identity.read_entry(request, study)
+    is_new = seen is None or simulated or (external.id and external.who != seen.external.who)
+    if seen is None or is_new:
         seen = identity.Entry(uuid.uuid4(), external, simulated)
-        fresh = True
-    else:
-        fresh = False
     participant = identity.read_participant(request, study)
-    if participant is not None and not simulated and external.id in ("", participant.external_id):
-        return resume(request, study, participant)
+    response: HttpResponse
     if request.GET:
-        response: HttpResponse = redirect(study)
+        response = redirect(study)
+    elif participant is not None and seen.may_be(participant):
+        response = resume(request, study, participant)
     else:
         _may_enter(request, study, seen)
-        response = render(
-            request, "participant/consent.html", {"study": study, "consent": study.consent}
-        )
-    if fresh:
+        context = {"study": study, "consent": study.consent}
+        response = render(request, "participant/consent.html", context)
+    if is_new:
         identity.write_entry(response, study, seen)
-        identity.forget(response, study, "participant")
     return response
 
 
@@ -54,31 +51,18 @@ def _may_enter(request: HttpRequest, study: Study, seen: identity.Entry) -> str:
 
 def decide(request: HttpRequest, study: Study) -> HttpResponse:
     """The consent form was sent."""
+    seen = identity.read_entry(request, study)
     agree = request.POST.get("agree", "")
     if agree == "no":
-        # Nothing was stored, and the visitor's own browser forgets the visit too.
-        context = {"study": study, "return_url": study.screen_out_url}
-        response = render(request, "participant/declined.html", context)
-        identity.forget(response, study, "entry")
-        return response
+        return decline(request, study, seen)
     if agree != "yes":
-        context = {
-            "study": study,
-            "consent": study.consent,
-            "errors": {"agree": "Please choose one of the two answers."},
-        }
+        errors = {"agree": "Please choose one of the two answers."}
+        context = {"study": study, "consent": study.consent, "errors": errors}
         return render(request, "participant/consent.html", context, status=UNPROCESSABLE)
-    seen = identity.read_entry(request, study)
     if seen is None:
         message = "Your browser did not send back this study's cookie. Please allow cookies, and open the link again."
-        return problem(
-            request,
-            400,
-            "Cookies are needed",
-            message,
-            study=study,
-            action_url=study.get_absolute_url(),
-        )
+        url = study.get_absolute_url()
+        return problem(request, 400, "Cookies are needed", message, study=study, action_url=url)
     participant = enrollment.enroll(
         study,
         kind=lambda: _may_enter(request, study, seen),
@@ -90,3 +74,26 @@ def decide(request: HttpRequest, study: Study) -> HttpResponse:
     response = go_on(request, participant)
     identity.write_participant(response, study, participant)
     return response
+
+
+def decline(request: HttpRequest, study: Study, seen: identity.Entry | None) -> HttpResponse:
+    """Nothing was stored, and nothing is; unless this visitor agreed in another tab meanwhile."""
+    participant = identity.read_participant(request, study)
+    if participant is not None and (seen is None or seen.may_be(participant)):
+        message = (
+            "You have agreed to take part already, perhaps in another tab. You may stop by closing the pages; "
+            "answers that you gave can be withdrawn."
+        )
+        url = pages.url_of(participant)
+        return problem(
+            request,
+            409,
+            "You are taking part",
+            message,
+            study=study,
+            action_url=url,
+            action_label="Go on",
+        )
+    external_id = seen.external.id if seen else ""
+    return_url = pages.fill_in(study.screen_out_url, external_id)
+    return render(request, "participant/declined.html", {"study": study, "return_url": return_url})

@@ -46,20 +46,21 @@ def sends_problems(view: View) -> View:
     """Turn what use cases refuse into pages with the right status."""
 
     @never_cache
-    @require_http_methods(["GET", "POST"])
+    @require_http_methods(["GET", "HEAD", "POST"])
     @wraps(view)
     def wrapped(request: HttpRequest, slug: str, **kwargs: Any) -> HttpResponse:
         study = get_study(slug)
         try:
             return view(request, study, **kwargs)
         except NotOpenError as error:
+            seen = identity.read_entry(request, study)
             return problem(
                 request,
                 403,
                 error.title,
                 error.message,
                 study=study,
-                action_url=study.screen_out_url,
+                action_url=pages.fill_in(study.screen_out_url, seen.external.id if seen else ""),
                 action_label="Leave the study",
                 template="participant/not_open.html",
             )
@@ -81,7 +82,7 @@ def refuse(request: HttpRequest, study: Study, error: FlowError) -> HttpResponse
 
 
 def on_stage(*stages: str) -> Callable[[View], View]:
-    """Let in who is on one of these pages; send others on a GET to where they are.
+    """Let in who is on one of these pages; send others who look at it to where they are.
 
     A POST is left to the use case, which knows whether it is a repetition or a mistake.
     """
@@ -91,10 +92,9 @@ def on_stage(*stages: str) -> Callable[[View], View]:
         @wraps(view)
         def wrapped(request: HttpRequest, study: Study, **kwargs: Any) -> HttpResponse:
             participant = identity.read_participant(request, study)
-            if participant is not None and not may_go_on(participant):
-                return resume(request, study, participant)
+            looks = request.method != "POST"
             if participant is None:
-                if request.method == "GET":
+                if looks:
                     return redirect(study)
                 message = "Your browser did not say who you are. Please allow cookies, and enter the study again."
                 return problem(
@@ -105,7 +105,10 @@ def on_stage(*stages: str) -> Callable[[View], View]:
                     study=study,
                     action_url=study.get_absolute_url(),
                 )
-            if request.method == "GET" and participant.stage not in stages:
+            # An answer that was being written all the while is taken, however late; only a return can be too late.
+            if looks and not may_go_on(participant):
+                return resume(request, study, participant)
+            if looks and participant.stage not in stages:
                 return pages.redirect_to(participant)
             return view(request, study, participant, **kwargs)
 
@@ -127,8 +130,8 @@ def may_go_on(participant: Participant) -> bool:
     return participant.has_ended or enrollment.may_resume(participant, timezone.now())
 
 
-def go_on(request: HttpRequest, participant: Participant, *, url: str = "") -> HttpResponse:
+def go_on(request: HttpRequest, participant: Participant) -> HttpResponse:
     """To the participant's page: as a redirect, or as an address for the page's own script."""
     if wants_json(request):
-        return JsonResponse({"next": url or pages.url_of(participant)})
+        return JsonResponse({"next": pages.url_of(participant)})
     return pages.redirect_to(participant)

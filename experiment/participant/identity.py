@@ -33,6 +33,17 @@ class Entry:
     external: ExternalIds = NOBODY
     simulated: bool = False
 
+    def may_be(self, participant: Participant) -> bool:
+        """Whether this visit can be the participant's that the browser remembers.
+
+        A link without an id says nothing against it; one with another id is somebody else at this computer.
+        """
+        if participant.enrollment_key == self.key:
+            return True
+        claims_nothing = not self.external.id and not self.simulated
+        known_as = (participant.external_source, participant.external_id)
+        return claims_nothing or self.external.who == known_as
+
 
 def read_parameters(query: QueryDict) -> tuple[ExternalIds, bool]:
     """The recruitment parameters of an entry link; BadRequest where they cannot be ids."""
@@ -75,7 +86,8 @@ def write_entry(response: HttpResponse, study: Study, entry: Entry) -> None:
         "external": [external.source, external.id, external.study_id, external.session_id],
         "simulated": entry.simulated,
     }
-    _write(response, "entry", study, values)
+    # Until the browser is closed: a visitor who declines, or only looks, leaves nothing behind.
+    _write(response, "entry", study, values, max_age=None)
 
 
 def read_participant(request: HttpRequest, study: Study) -> Participant | None:
@@ -87,12 +99,7 @@ def read_participant(request: HttpRequest, study: Study) -> Participant | None:
 
 
 def write_participant(response: HttpResponse, study: Study, participant: Participant) -> None:
-    _write(response, "participant", study, participant.public_id.hex)
-
-
-def forget(response: HttpResponse, study: Study, *names: str) -> None:
-    for name in names:
-        response.delete_cookie(_name(name, study), path=study.get_absolute_url(), samesite="Lax")
+    _write(response, "participant", study, participant.public_id.hex, max_age=COOKIE_SECONDS)
 
 
 def _name(name: str, study: Study) -> str:
@@ -106,11 +113,13 @@ def _read(request: HttpRequest, name: str, study: Study):
         return None
 
 
-def _write(response: HttpResponse, name: str, study: Study, value: object) -> None:
+def _write(
+    response: HttpResponse, name: str, study: Study, value: object, *, max_age: int | None
+) -> None:
     response.set_cookie(
         _name(name, study),
         signing.dumps(value, salt=_name(name, study)),
-        max_age=COOKIE_SECONDS,
+        max_age=max_age,
         path=study.get_absolute_url(),
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,

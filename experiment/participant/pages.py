@@ -2,15 +2,15 @@
 
 import uuid
 from typing import Any
+from urllib.parse import quote
 
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.http import urlencode
 
 from experiment.domain.presentation import by_side
 from experiment.enrollment import practice_item, practice_side
 from experiment.flow import current_page, n_pages, page_number
-from experiment.models import Judgment, Participant, Study, Trial
+from experiment.models import Judgment, Participant, Trial
 
 Stage = Participant.Stage
 
@@ -102,7 +102,6 @@ def results_context(participant: Participant) -> dict[str, Any]:
     }
 
 
-def completion_url(study: Study, participant: Participant) -> str:
-    """The study's completion address with the participant's external id filled in, quoted."""
-    quoted = urlencode({"": participant.external_id})[1:]
-    return study.completion_url.replace("{external_id}", quoted)
+def fill_in(url: str, external_id: str) -> str:
+    """An address of a recruitment site with the participant's id there in place of {external_id}, quoted."""
+    return url.replace("{external_id}", quote(external_id, safe=""))

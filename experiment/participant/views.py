@@ -51,7 +51,7 @@ def demographics(request: HttpRequest, study: Study, participant: Participant) -
         )
     if participant.stage != Stage.DEMOGRAPHICS:
         raise WrongPageError
-    status = 200 if request.method == "GET" else UNPROCESSABLE
+    status = 200 if request.method != "POST" else UNPROCESSABLE
     return render_page(request, participant, "demographics", {"form": form}, status)
 
 
@@ -62,7 +62,7 @@ def practice(request: HttpRequest, study: Study, participant: Participant) -> Ht
     if participant.stage != Stage.PRACTICE:
         raise WrongPageError
     context = pages.practice_context(participant)
-    if request.method == "GET":
+    if request.method != "POST":
         return render_trial(request, participant, context)
     form = TrialForm(request.POST, ratings_required=False, practice=True)
     if not form.is_valid():
@@ -83,7 +83,7 @@ def practice(request: HttpRequest, study: Study, participant: Participant) -> Ht
 def trial(
     request: HttpRequest, study: Study, participant: Participant, position: int
 ) -> HttpResponse:
-    if request.method == "GET":
+    if request.method != "POST":
         if current_page(participant).position != position:
             return pages.redirect_to(participant)
         shown = enrollment.show_trial(participant, position, timezone.now())
@@ -147,13 +147,14 @@ def debrief(request: HttpRequest, study: Study, participant: Participant) -> Htt
         )
         if study.completion_url and not wants_json(request):
             return HttpResponse(
-                status=303, headers={"Location": pages.completion_url(study, participant)}
+                status=303,
+                headers={"Location": pages.fill_in(study.completion_url, participant.external_id)},
             )
         return go_on(request, participant)
     if participant.stage != Stage.DEBRIEF:
         raise WrongPageError
     context = pages.results_context(participant)
-    if request.method == "GET":
+    if request.method != "POST":
         return render_page(request, participant, "debrief", context)
     context |= {
         "errors": {name: errors[0] for name, errors in form.errors.items()},
@@ -173,7 +174,7 @@ def done(request: HttpRequest, study: Study) -> HttpResponse:
         return pages.redirect_to(participant)
     context = {
         "completion_code": study.completion_code,
-        "completion_url": pages.completion_url(study, participant),
+        "completion_url": pages.fill_in(study.completion_url, participant.external_id),
         "withdrawal_code": participant.withdrawal_code,
     }
     return render_page(request, participant, "done", context)
@@ -193,8 +194,12 @@ def ping(request: HttpRequest, slug: str) -> HttpResponse:
 
 @sends_problems
 def withdraw(request: HttpRequest, study: Study) -> HttpResponse:
-    if request.method == "GET":
-        return render(request, "participant/withdraw.html", {"study": study})
+    if request.method != "POST":
+        participant = identity.read_participant(request, study)
+        withdrawn = participant is not None and participant.stage == Stage.WITHDRAWN
+        return render(
+            request, "participant/withdraw.html", {"study": study, "withdrawn": withdrawn}
+        )
     code = request.POST.get("code", "")
     if len(code) > 100 or "\x00" in code:
         raise BadRequest("The code is not one that this site gives out.")

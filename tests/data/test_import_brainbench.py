@@ -165,7 +165,9 @@ def test_the_examples_in_the_repair_hold():
 def test_what_a_person_must_mend_is_a_readable_draft_that_no_study_draws(study):
     draft = Item.objects.get(key=MENDABLE, version=2)
     assert (draft.status, draft.texts) == ("draft", "repaired")
-    assert "responses decreased at the PP-DG and SC-CA1 synapses" in draft.original
+    # Version 1's altered text runs over the missing bracket; the draft closes it.
+    assert "]" in Item.objects.get(key=MENDABLE, version=1).altered
+    assert "]" not in draft.original + draft.altered
     assert "closes the bracket" in draft.note
     assert MENDABLE not in drawn(study)
     assert len(drawn(study)) == 299

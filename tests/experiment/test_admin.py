@@ -282,7 +282,7 @@ def test_a_changed_consent_text_is_a_new_version(boss: Client) -> None:
     participant.refresh_from_db()
     assert participant.consent_version.number == 1
     shown = boss.get(reverse("admin:experiment_study_change", args=[study.pk])).content.decode()
-    assert "By choosing &quot;I agree&quot;" in shown  # the old wording can still be read
+    assert "By choosing “I agree”" in shown  # the old wording can still be read
 
 
 def test_items_are_pinned_and_unpinned(boss: Client) -> None:

@@ -23,7 +23,7 @@ def start_on_a_trial(study: Study) -> Participant:
     return person
 
 
-def assert_fair_draws(study: Study, n_each: int) -> None:
+def assert_fair_draws(study: Study, n_each: int, most: float = 1) -> None:
     """What holds after any number of draws, in whatever order they came."""
     trials = list(Trial.objects.select_related("item", "participant").order_by("pk"))
     by_person: dict[int, list[Trial]] = {}
@@ -40,7 +40,7 @@ def assert_fair_draws(study: Study, n_each: int) -> None:
     for stratum in study.trial_counts:
         ids = list(study.items.of_stratum(stratum).values_list("pk", flat=True))
         scores = enrollment.item_scores(study, "real", ids, policy, timezone.now())
-        assert max(scores.values()) - min(scores.values()) <= 1, stratum
+        assert max(scores.values()) - min(scores.values()) <= most, stratum
         drawn = sum(trial.stratum == stratum for trial in trials)
         weight = 1 if policy == "paper" else 0.5  # nobody's fate is known yet
         assert sum(scores.values()) == pytest.approx(weight * drawn)
@@ -68,7 +68,8 @@ def test_64_starts_at_once_are_as_even_under_the_papers_policy(open_study: Study
     open_study.policy = Study.Policy.PAPER
     open_study.save()
     at_once([lambda: start_on_a_trial(open_study)] * N_AT_ONCE)
-    assert_fair_draws(open_study, open_study.n_trials)
+    # At a turn of the counter the one item left behind may be one that this person has: two apart, then.
+    assert_fair_draws(open_study, open_study.n_trials, most=2)
 
 
 @pytest.mark.django_db(transaction=True)

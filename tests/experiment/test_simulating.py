@@ -1,6 +1,7 @@
 """Simulated participants through the real use cases, on whichever database the run is on."""
 
 import json
+import os
 from io import StringIO
 
 import pytest
@@ -99,11 +100,19 @@ def test_a_study_that_nobody_could_take_is_refused_with_the_reason():
         simulate(study.slug)
 
 
+# `make sweep` tries more seeds; tests/domain/test_assignment.py tries several on the rules alone.
+SEEDS = range(1, 1 + int(os.environ.get("SWEEP_SEEDS", "1")))
+
+
 @pytest.mark.sqlite
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(("arrival", "limit"), [("steady", 0.40), ("waves", 0.55)])
-def test_200_finishers_judge_300_items_evenly(arrival, limit):
+def test_200_finishers_judge_300_items_evenly(arrival, limit, seed, record_property):
     study = make_study("large", human=200, machine=100, catch=6)
-    data = simulate(study.slug, "--finish", "200", "--dropout", "0.8", "--arrival", arrival)
+    data = simulate(
+        study.slug, "--finish", "200", "--dropout", "0.8", "--arrival", arrival, "--seed", str(seed)
+    )
+    record_property("sd", data["exposures"]["human"]["sd"])
     assert data["flow"]["finished"] == 200
     assert data["exposures"]["human"]["sd"] <= limit
     assert data["exposures"]["human"]["mean"] == pytest.approx(5.03, abs=0.15)

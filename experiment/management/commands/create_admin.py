@@ -4,17 +4,17 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.tokens import default_token_generator
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
-from experiment.management.output import add_json_argument, emit
+from experiment.management.output import ReportingCommand, add_json_argument
 
 User = get_user_model()
 
 
-class Command(BaseCommand):
+class Command(ReportingCommand):
     help = "Create an administrator and print a one-time link to choose a password; again for a new link."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -31,14 +31,14 @@ class Command(BaseCommand):
         present = self._with_password() if options["if_none"] else None
         if present is not None:
             line = f"There is an administrator already ({present}); sign in at {_address('lab:sign_in')}"
-            emit(self, options, {"username": present.get_username(), "url": None}, [line])
+            self.report(options, {"username": present.get_username(), "url": None}, [line])
             return
         user = self._get_or_create(options["name"], options["email"])
         uid = urlsafe_base64_encode(force_bytes(user.pk))
         url = _address("lab:welcome", uid, default_token_generator.make_token(user))
         days = settings.PASSWORD_RESET_TIMEOUT // 86_400
         lines = [f"To sign in as {user}, open this link (it works once, within {days} days):", url]
-        emit(self, options, {"username": user.get_username(), "url": url}, lines)
+        self.report(options, {"username": user.get_username(), "url": url}, lines)
 
     def _with_password(self) -> Any:
         admins = User.objects.filter(is_superuser=True, is_active=True).order_by("pk")

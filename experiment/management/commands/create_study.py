@@ -1,9 +1,9 @@
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import transaction
 
 from experiment.builtin_items import ensure_builtin_items
-from experiment.management.output import add_json_argument, emit
+from experiment.management.output import ReportingCommand, add_json_argument
 from experiment.models import Item, Study
 from experiment.study_setup import (
     PRESETS,
@@ -17,7 +17,7 @@ from experiment.study_setup import (
 CONTACT = "the study team (no address given yet)"
 
 
-class Command(BaseCommand):
+class Command(ReportingCommand):
     help = "Create a study from a preset, with all accepted test cases of the same material."
 
     def add_arguments(self, parser):
@@ -56,7 +56,7 @@ class Command(BaseCommand):
         }
         lines = [f"Created study {slug} ({study.recruitment}) with {_describe(data['items'])}."]
         lines += [f"Before it can be opened: {problem}." for problem in problems]
-        emit(self, options, data, lines)
+        self.report(options, data, lines)
 
 
 def _material() -> list[Item]:

@@ -1,4 +1,3 @@
-import json
 import shutil
 import sys
 import tempfile
@@ -6,14 +5,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from experiment import exporting
 from experiment.kinds import default_kind, kind_note
+from experiment.management.output import ReportingCommand, add_json_argument
 from experiment.models import Participant, Study
 
 
-class Command(BaseCommand):
+class Command(ReportingCommand):
     help = "Write a study's judged trials as CSV, one tidy row each; docs/codebook.md explains the columns."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -29,9 +29,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--kind", choices=Participant.Kind.values, help="of participants; default: real"
         )
-        parser.add_argument(
-            "--json", action="store_true", help="print what was written as one JSON object"
-        )
+        add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = Study.objects.filter(slug=options["study"]).first()
@@ -48,10 +46,8 @@ class Command(BaseCommand):
             export = exporting.export_to_file(study, kind, options["set"], path)
         except OSError as error:
             raise CommandError(f"{path} was not written: {error.strerror or error}.") from error
-        if options["json"]:
-            self.stdout.write(json.dumps({**asdict(export), "file": str(path)}))
-        else:
-            self.stdout.write(self._summary(study, export, str(path)))
+        data = {**asdict(export), "file": str(path)}
+        self.report(options, data, [self._summary(study, export, str(path))])
 
     def _to_standard_output(self, study: Study, kind: str, options: dict[str, Any]) -> None:
         if options["json"]:

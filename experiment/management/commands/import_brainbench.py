@@ -1,15 +1,15 @@
 from pathlib import Path
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from experiment.imports import report
 from experiment.imports.brainbench import read_published
 from experiment.imports.store import ImportRefusedError, import_published
-from experiment.management.output import add_json_argument, emit
+from experiment.management.output import ReportingCommand, add_json_argument
 from experiment.models import Item
 
 
-class Command(BaseCommand):
+class Command(ReportingCommand):
     help = (
         "Import the published BrainBench test cases and trials from a copy of the public results repository. "
         "All or nothing; running it again changes nothing."
@@ -38,7 +38,7 @@ class Command(BaseCommand):
             outcome = import_published(data, slug, texts)
         except ImportRefusedError as refusal:
             if options["json"]:
-                emit(self, options, report.as_json(data, slug, texts, None, refusal.problems), ())
+                self.report(options, report.as_json(data, slug, texts, None, refusal.problems), ())
             raise CommandError("\n".join(report.problem_lines(refusal.problems))) from refusal
         result = report.as_json(data, slug, texts, outcome)
-        emit(self, options, result, report.success_lines(result))
+        self.report(options, result, report.success_lines(result))

@@ -1,9 +1,9 @@
 from django.conf import settings
-from django.core.management.base import BaseCommand
+from django.core.management.base import CommandError
 from django.db import transaction
 
 from experiment.builtin_items import ensure_items
-from experiment.management.output import add_json_argument, emit
+from experiment.management.output import ReportingCommand, add_json_argument
 from experiment.models import Item, Participant, Study
 from experiment.simulating import Plan, UseCaseDoor, flow_summary, simulate
 from experiment.study_setup import count_items, create_study, pin_items, set_recruitment
@@ -17,7 +17,7 @@ DEMO = {
 CONTACT = "the person who showed you this demonstration"
 
 
-class Command(BaseCommand):
+class Command(ReportingCommand):
     help = "Create or update the built-in demo study, open to anyone with its link."
 
     def add_arguments(self, parser):
@@ -31,13 +31,16 @@ class Command(BaseCommand):
         add_json_argument(parser)
 
     def handle(self, *args, **options):
+        if options["simulate"] < 0:
+            raise CommandError("--simulate takes a number of finishers, 0 for none.")
         with transaction.atomic():
             study = Study.objects.filter(slug=SLUG).first()
             if study is None:
                 study = create_study(SLUG, "brainbench", contact=CONTACT, **DEMO)
-            pin_items(study, ensure_items(tuple(Item.Kind.values)))
-            if study.recruitment == Study.Recruitment.DRAFT:
+                pin_items(study, ensure_items(tuple(Item.Kind.values)))
                 study = set_recruitment(study, Study.Recruitment.OPEN)
+            else:
+                pin_items(study, ensure_items(tuple(Item.Kind.values)))
         if options["simulate"] and not study.participants.exists():
             plan = Plan(options["simulate"], dropout=0.3, arrival="steady", accuracy=0.63, seed=1)
             for _ in simulate(study, plan, lambda: UseCaseDoor(study, study.policy)):
@@ -49,4 +52,4 @@ class Command(BaseCommand):
             f"The demo study is ready, with {flow['finished']} simulated participants to look at.",
             f"  Take the test:  {url}",
         ]
-        emit(self, options, data, lines)
+        self.report(options, data, lines)

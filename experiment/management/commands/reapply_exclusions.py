@@ -1,13 +1,13 @@
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from experiment.judging import reapply_exclusions
-from experiment.management.output import add_json_argument, emit
+from experiment.management.output import ReportingCommand, add_json_argument
 from experiment.models import Study
 
 
-class Command(BaseCommand):
+class Command(ReportingCommand):
     help = "Decide again, by the study's present rules, who and what is excluded; imported participants stay as published."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -19,7 +19,10 @@ class Command(BaseCommand):
         if study is None:
             raise CommandError(f"There is no study “{options['study']}”.")
         changed = reapply_exclusions(study)
-        data = {"study": study.slug, "participants_changed": changed}
-        emit(
-            self, options, data, [f"{study.slug}: the exclusion of {changed} participants changed."]
-        )
+        data = {
+            "study": study.slug,
+            "participants_changed": changed.participants,
+            "trials_changed": changed.trials,
+        }
+        line = f"{study.slug}: the exclusion of {changed.participants} participants and of {changed.trials} trials changed."
+        self.report(options, data, [line])

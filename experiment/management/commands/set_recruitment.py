@@ -1,14 +1,14 @@
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
-from experiment.management.output import add_json_argument, emit
+from experiment.management.output import ReportingCommand, add_json_argument
 from experiment.models import Study
 from experiment.study_setup import set_recruitment
 
 
-class Command(BaseCommand):
+class Command(ReportingCommand):
     help = "Say who may take part in a study: draft, pilot, open or closed."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -25,4 +25,4 @@ class Command(BaseCommand):
         except ValidationError as error:
             raise CommandError(" ".join(error.messages)) from error
         data = {"study": study.slug, "recruitment": study.recruitment}
-        emit(self, options, data, [f"Recruitment of {study.slug} is now {study.recruitment}."])
+        self.report(options, data, [f"Recruitment of {study.slug} is now {study.recruitment}."])

@@ -1,11 +1,11 @@
 import time
 
 import requests
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from tqdm import tqdm
 
 from experiment.domain.simulation import ARRIVALS
-from experiment.management.output import add_json_argument, emit
+from experiment.management.output import ReportingCommand, add_json_argument
 from experiment.models import Participant, Study
 from experiment.simulating import (
     Plan,
@@ -20,7 +20,7 @@ from experiment.simulating_http import PageDoor, PageError
 from experiment.study_setup import readiness_problems
 
 
-class Command(BaseCommand):
+class Command(ReportingCommand):
     help = (
         "Simulate participants and print how evenly the test cases were judged. "
         "Earlier simulated participants of the study are removed first, unless --keep is given."
@@ -77,7 +77,7 @@ class Command(BaseCommand):
             "flow": flow_summary(study, kind),
             "seconds": round(time.perf_counter() - started, 2),
         }
-        emit(self, options, data, _lines(data))
+        self.report(options, data, _lines(data))
 
     def _run(self, study, plan, n_steps, options):
         policy = options["policy"] or study.policy
