@@ -23,11 +23,11 @@ SETTLED = """async () => {
 }"""
 
 
-def shoot(page: Page, name: str, *, whole: bool = True) -> None:
-    """Save the page once nothing moves any more; `whole` is all of it, not only what the window holds."""
+def shoot(page: Page, name: str) -> None:
+    """Save the whole page, also what the window does not hold, once nothing moves any more."""
     page.mouse.move(0, 0)
     page.evaluate(SETTLED)
-    page.screenshot(path=FOLDER / f"{name}.png", full_page=whole)
+    page.screenshot(path=FOLDER / f"{name}.png", full_page=True)
     print(f"docs/screenshots/{name}.png")
 
 
@@ -38,7 +38,7 @@ def show(visitor: Any, key: str) -> None:
     trial = visitor.trial
     trial.item, trial.original_side = Item.objects.get(key=key), "B"
     trial.save()
-    visitor.page.evaluate("window.addEventListener('pagehide', () => sessionStorage.clear())")
+    visitor.forget()
     visitor.page.reload()
     visitor.is_at(f"trial/{trial.position}")
 
@@ -58,7 +58,7 @@ def shoot_participant(visitor: Any) -> None:
     for position in range(1, visitor.study.n_trials + 1):
         visitor.answer("A" if position % 3 else "B")
     visitor.page.locator(".result summary").first.click()
-    shoot(visitor.page, "debrief", whole=False)
+    shoot(visitor.page, "debrief")
 
 
 def shoot_phone(visitor: Any) -> None:

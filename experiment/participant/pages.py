@@ -1,12 +1,14 @@
 """From a participant's state to an address, and to what every page shows."""
 
 import uuid
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
 
 from django.shortcuts import redirect
 from django.urls import reverse
 
+from experiment.domain.markup import Alternation, Segment
 from experiment.domain.presentation import by_side
 from experiment.enrollment import practice_item, practice_side
 from experiment.flow import current_page, n_pages, page_number
@@ -76,20 +78,28 @@ def practice_context(participant: Participant) -> dict[str, Any]:
     }
 
 
+def original_segments(segments: Iterable[Segment]) -> list[dict[str, Any]]:
+    """The original, cut where the other version differed."""
+    return [
+        {"text": segment.original, "is_alternation": True}
+        if isinstance(segment, Alternation)
+        else {"text": segment.text, "is_alternation": False}
+        for segment in segments
+    ]
+
+
 def results_context(participant: Participant) -> dict[str, Any]:
-    """The debrief's list: the test trials in the order they were shown."""
-    judgments = Judgment.objects.filter(trial__participant=participant).exclude(
-        trial__stratum="catch"
-    )
-    judgments = list(judgments.select_related("trial__item").order_by("trial__position"))
+    """The debrief's list: the test trials in the order they were shown, by their numbers then."""
+    given = Judgment.objects.filter(trial__participant=participant)
+    given = given.select_related("trial__item").order_by("trial__position")
+    judgments = [judgment for judgment in given if judgment.trial.stratum != "catch"]
     results = [
         {
             "number": judgment.trial.position,
             "correct": judgment.correct,
             "chosen_side": judgment.side,
-            "segments": by_side(judgment.trial.item.segments, judgment.trial.original_side),
-            "original": judgment.trial.item.original,
-            "doi": judgment.trial.item.doi,
+            "segments": original_segments(judgment.trial.item.segments),
+            "doi_url": judgment.trial.item.doi_url,
             "subfield": judgment.trial.item.subfield,
         }
         for judgment in judgments
@@ -98,6 +108,7 @@ def results_context(participant: Participant) -> dict[str, Any]:
         "results": results,
         "n_correct": sum(judgment.correct for judgment in judgments),
         "n_test": len(judgments),
+        "n_catch": len(given) - len(judgments),
         "withdrawal_code": participant.withdrawal_code,
     }
 

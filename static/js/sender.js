@@ -1,6 +1,6 @@
 // Sends one answer until the server has it. A lost network or a failing server is retried with the
 // same idempotency key, so the answer is stored once however often it arrives. While it is on its
-// way it is also in localStorage: a closed tab or a reload does not lose it.
+// way it is in localStorage as well: a closed tab or a reload does not lose it.
 
 import { clearPending, savePending } from "./store.js";
 

@@ -45,7 +45,6 @@ function buildSlider(rating, number, question) {
 /** Returns {name, slider, get(), set(value)}; calls `changed()` whenever the participant moves it. */
 export function upgradeRating(rating, changed) {
   const number = rating.querySelector('input[type="number"]');
-  const moved = rating.querySelector('input[name$="_moved"]');
   const { slider, state } = buildSlider(rating, number, rating.querySelector("label"));
   let sawInput = false;
   let pressed = false;
@@ -53,7 +52,6 @@ export function upgradeRating(rating, changed) {
   function set(value) {
     const rated = /^\d+$/.test(value) && value >= 1 && value <= 100; // a rejected value is none
     number.value = rated ? value : "";
-    moved.value = rated ? "1" : "";
     slider.value = rated ? value : MIDDLE;
     slider.toggleAttribute("data-unrated", !rated);
     slider.setAttribute("aria-valuetext", rated ? `${slider.value} of 100` : "not yet rated");

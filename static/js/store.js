@@ -1,52 +1,58 @@
-// What the page remembers in the browser, by trial token.
-// sessionStorage: the answer so far, so that a reload restores it (this tab only).
-// localStorage: an answer that is being sent, so that it survives a closed tab.
+// What the page remembers in the browser's localStorage, by trial token: the answer and the clock so
+// far, and an answer that is being sent. Both survive a reload and a closed tab, and are forgotten
+// once the server has the answer. Two tabs on one trial share them: the last to write wins.
 // A browser that refuses storage (private mode, full disk) only loses the restoring.
 
 const STATE = "trial-state:";
 const PENDING = "trial-pending:";
-const PENDING_MAX_AGE_MS = 14 * 24 * 3600 * 1000;
+const MAX_AGE_MS = 14 * 24 * 3600 * 1000;
 
-function read(storage, key) {
+function read(key) {
   try {
-    return JSON.parse(window[storage].getItem(key));
+    return JSON.parse(window.localStorage.getItem(key));
   } catch {
     return null;
   }
 }
 
-function write(storage, key, value) {
+function write(key, value) {
   try {
-    window[storage].setItem(key, JSON.stringify(value));
+    window.localStorage.setItem(key, JSON.stringify({ ...value, saved_at: Date.now() }));
   } catch {
     // Nothing to do: the answer is still on the page.
   }
 }
 
-function remove(storage, key) {
+function remove(key) {
   try {
-    window[storage].removeItem(key);
+    window.localStorage.removeItem(key);
   } catch {
     // As above.
   }
 }
 
-export const loadState = (token) => read("sessionStorage", STATE + token);
-export const saveState = (token, state) => write("sessionStorage", STATE + token, state);
-export const clearState = (token) => remove("sessionStorage", STATE + token);
+export const loadState = (token) => read(STATE + token);
+export const saveState = (token, state) => write(STATE + token, state);
+export const clearState = (token) => remove(STATE + token);
 
-export const loadPending = (token) => read("localStorage", PENDING + token)?.fields ?? null;
-export const savePending = (token, fields) =>
-  write("localStorage", PENDING + token, { fields, saved_at: Date.now() });
-export const clearPending = (token) => remove("localStorage", PENDING + token);
+export const loadPending = (token) => read(PENDING + token)?.fields ?? null;
+export const savePending = (token, fields) => write(PENDING + token, { fields });
+export const clearPending = (token) => remove(PENDING + token);
 
-/** Forget answers of long ago: their trials were answered or abandoned. */
-export function dropOldPending() {
+/** Calls `cleared()` when another tab forgets this trial because its answer is stored. */
+export function onCleared(token, cleared) {
+  window.addEventListener("storage", (event) => {
+    if (event.key === STATE + token && event.newValue === null) cleared();
+  });
+}
+
+/** Forget what is from long ago: its trials were answered or abandoned. */
+export function dropOld() {
   try {
     for (const key of Object.keys(window.localStorage)) {
-      if (!key.startsWith(PENDING)) continue;
-      const age = Date.now() - (read("localStorage", key)?.saved_at ?? 0);
-      if (age > PENDING_MAX_AGE_MS) remove("localStorage", key);
+      if (!key.startsWith(STATE) && !key.startsWith(PENDING)) continue;
+      const age = Date.now() - (read(key)?.saved_at ?? 0);
+      if (age > MAX_AGE_MS) remove(key);
     }
   } catch {
     // No storage, nothing old.

@@ -1,7 +1,8 @@
 // How long the page has been read and how often it was left.
 //
-// elapsed_ms   integer ms since the first paint, summed over reloads of the same trial; from
-//              performance.now(), which never jumps with the computer's clock
+// elapsed_ms   integer ms since the first paint, summed over reloads and reopened tabs of the same
+//              trial (the time while no tab has it open is not in it); from performance.now(),
+//              which never jumps with the computer's clock
 // blur_count   how often the window lost the focus or the tab was hidden (one leaving counts once)
 // hidden_ms    ms for which the tab was hidden; a visible window without focus is not hidden
 
@@ -22,14 +23,17 @@ function onFirstPaint(found) {
   requestAnimationFrame(() => requestAnimationFrame((now) => exact || found(now)));
 }
 
+/** A number from storage; whatever else is there counts as nothing. */
+const kept = (number) => (Number.isFinite(number) && number > 0 ? number : 0);
+
 /** A clock that goes on from `saved` ({elapsed_ms, blur_count, hidden_ms}). */
 export function startClock(saved = {}) {
   let firstPaint = null;
   let away = false;
   let hiddenSince = null;
-  let blurCount = saved.blur_count ?? 0;
-  let hiddenMs = saved.hidden_ms ?? 0;
-  const before = saved.elapsed_ms ?? 0;
+  let blurCount = kept(saved.blur_count);
+  let hiddenMs = kept(saved.hidden_ms);
+  const before = kept(saved.elapsed_ms);
   onFirstPaint((ms) => { firstPaint = ms; });
 
   function notice(isAway) {

@@ -1,17 +1,19 @@
 // The trial page. The form works without this file; with it, choices are timed, kept over
-// reloads, checked before sending, and sent without losing them to a bad network.
+// reloads and closed tabs, checked before sending, and sent without losing them to a bad network.
 
 import { clearErrors, showErrors } from "./errors.js";
 import { createSender } from "./sender.js";
 import { listenForShortcuts } from "./shortcuts.js";
 import { upgradeRating } from "./sliders.js";
-import { clearPending, clearState, dropOldPending, loadPending, loadState, saveState } from "./store.js";
+import {
+  clearPending, clearState, dropOld, loadPending, loadState, onCleared, saveState,
+} from "./store.js";
 import { startClock } from "./timing.js";
 
-const SAVE_EVERY_MS = 5000;
+const SAVE_EVERY_MS = 1000; // a crash loses no more of the clock than this
 const form = document.querySelector("form[data-trial]");
 const field = (name) => form.elements.namedItem(name);
-const token = field("trial_token").value || window.location.pathname;
+const token = field("trial_token").value;
 const saved = loadState(token);
 const pending = loadPending(token);
 const clock = startClock(saved ?? {});
@@ -21,19 +23,16 @@ const ratings = [...form.querySelectorAll("[data-rating]")].map((node) => upgrad
 const state = {
   rt_choice_ms: saved?.rt_choice_ms ?? "",
   changes: saved?.changes ?? 0,
-  // A page that the server rendered again after a rejected answer was not reloaded by anyone.
+  // Opened again, in whichever tab; not by the server, which shows a rejected answer's page again.
   reloads: saved ? saved.reloads + (saved.submitted ? 0 : 1) : 0,
   submitted: false,
 };
 let stored = false;
 
-function radioValue(name) {
-  return form.querySelector(`input[name="${name}"]:checked`)?.value ?? "";
-}
+const radioValue = (name) => field(name)?.value ?? "";
 
 function setRadio(name, value) {
-  const radio = [...form.querySelectorAll(`input[name="${name}"]`)].find((r) => r.value === value);
-  if (radio) radio.checked = true;
+  if (value && field(name)) field(name).value = value;
 }
 
 function answers() {
@@ -155,7 +154,8 @@ const sender = createSender({
     window.location.replace(new URL(next, window.location.href));
   },
   rejected() {
-    // The server shows the page with what is wrong; the answers stay in sessionStorage.
+    // The server shows the page with what is wrong; the answers stay in localStorage, in case
+    // that sending fails, too.
     state.submitted = true;
     save();
     form.submit();
@@ -183,9 +183,11 @@ form.addEventListener("keydown", (event) => {
 });
 form.querySelector("#send-now").addEventListener("click", sender.retryNow);
 window.addEventListener("pagehide", save);
+document.addEventListener("visibilitychange", save); // a phone may end a hidden page without a word
+onCleared(token, () => { stored = true; });
 setInterval(save, SAVE_EVERY_MS);
 
-dropOldPending();
+dropOld();
 restore(pending ?? saved ?? {});
 lastSide = radioValue("side");
 showSide();

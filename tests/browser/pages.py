@@ -194,6 +194,17 @@ class Visitor:
         if self.hands.has_script:
             self.page.evaluate("ms => { window.skippedMs += ms }", ms)
 
+    def forget(self) -> None:
+        """Let the browser forget, on leaving this page, what was done on it."""
+        self.page.evaluate("window.addEventListener('pagehide', () => localStorage.clear())")
+
+    def reopen(self) -> None:
+        """Close the tab, and come to the study again in a new one."""
+        context = self.page.context
+        self.page.close()
+        self.use(context.new_page())
+        self.enter()
+
     def has_seen_it(self, seen: bool = False) -> None:
         self.hands.press(self.page.locator("#recognised-yes" if seen else "#recognised-no"))
 

@@ -122,6 +122,19 @@ def test_a_choice_may_be_changed_until_it_is_sent_and_changes_are_counted(
     assert 30_000 <= judgment.rt_ms < 45_000
 
 
+def test_the_time_of_the_first_choice_is_stored_not_of_the_last(visit: Visit, demo: Study) -> None:
+    visitor = visit(demo).start()
+    visitor.read_for(8_000)
+    visitor.hands.choose("A")
+    visitor.read_for(50_000)
+    visitor.hands.choose("B")
+    visitor.answer("B")
+    [judgment] = visitor.judgments()
+    assert (judgment.side, judgment.changes) == ("B", 1)
+    assert 8_000 <= judgment.rt_choice_ms < 50_000
+    assert judgment.rt_ms >= 58_000
+
+
 def test_nothing_goes_on_without_a_choice(visit: Visit, demo: Study) -> None:
     visitor = visit(demo).start()
     visitor.has_seen_it()

@@ -37,6 +37,33 @@ def test_a_reload_keeps_the_answer_and_the_time(visit: Visit, demo: Study) -> No
     assert judgment.confidence == said.confidence
 
 
+def test_a_closed_tab_opened_again_keeps_the_answer_and_the_time(visit: Visit, demo: Study) -> None:
+    visitor = visit(demo).start()
+    visitor.read_for(7_000)
+    said = visitor.fill(Said("A", 80, 20))
+    visitor.reopen()
+    visitor.is_at("trial/1")
+    assert visitor.chosen() == "A"
+    assert visitor.rating("confidence") == str(said.confidence)
+    visitor.go_on()
+    visitor.is_at("trial/2")
+    [judgment] = visitor.judgments()
+    assert (judgment.side, judgment.changes, judgment.reloads) == ("A", 0, 1)
+    assert 7_000 <= judgment.rt_choice_ms <= judgment.rt_ms < 37_000
+    assert judgment.excluded_by == ""
+    assert judgment.expertise == said.expertise
+
+
+def test_a_tab_closed_before_anything_was_chosen_keeps_the_time(visit: Visit, demo: Study) -> None:
+    visitor = visit(demo).start()
+    visitor.read_for(7_000)
+    visitor.reopen()
+    visitor.answer("A")
+    [judgment] = visitor.judgments()
+    assert judgment.rt_ms >= 7_000
+    assert (judgment.reloads, judgment.excluded_by) == (1, "")
+
+
 def test_the_next_abstract_starts_with_nothing_chosen_and_the_clock_at_zero(
     visit: Visit, demo: Study
 ) -> None:
@@ -91,6 +118,33 @@ def test_in_a_second_tab_the_first_answer_stands(visit: Visit, demo: Study) -> N
     assert [judgment.side for judgment in visitor.judgments()] == ["A", "B"]
 
 
+def test_two_tabs_on_one_abstract_do_not_count_the_time_twice(visit: Visit, demo: Study) -> None:
+    visitor = visit(demo).start()
+    first = visitor.page
+    visitor.read_for(100_000)
+    visitor.hands.choose("A")
+    second = first.context.new_page()
+    visitor.use(second)
+    visitor.enter()
+    visitor.is_at("trial/1")
+    assert visitor.chosen() == "A"
+    for page in (first, second):  # time goes by in both
+        visitor.use(page)
+        visitor.read_for(50_000)
+    visitor.reopen()
+    visitor.answer("B")
+    [judgment] = visitor.judgments()
+    assert (judgment.side, judgment.changes) == ("B", 1)
+    assert 150_000 <= judgment.rt_ms < 190_000
+    assert 100_000 <= judgment.rt_choice_ms < 130_000
+    # The tab that is still there does not bring back what is done with.
+    kept = "Object.keys(localStorage).filter(key => key.includes(token))".replace(
+        "token", f"'{judgment.trial.token}'"
+    )
+    first.wait_for_timeout(1_500)
+    assert first.evaluate(kept) == []
+
+
 @pytest.mark.parametrize("has_script", [True, False], ids=["with JavaScript", "without JavaScript"])
 def test_a_double_click_on_continue_stores_one_answer(
     visit: Visit, demo: Study, has_script: bool
@@ -116,9 +170,7 @@ def test_who_closes_the_page_goes_on_with_the_same_abstract(visit: Visit, demo: 
     visitor = visit(demo).start()
     visitor.answer("A")
     abstract = visitor.page.locator(".abstract").text_content()
-    context = visitor.page.context
-    visitor.page.close()
-    visitor.use(context.new_page())
+    visitor.reopen()
     visitor.enter("?PROLIFIC_PID=")
     visitor.is_at("trial/2")
     assert visitor.page.locator(".abstract").text_content() == abstract

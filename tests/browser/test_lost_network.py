@@ -88,10 +88,7 @@ def test_the_answer_is_kept_in_a_closed_tab_too(visit: Visit, demo: Study) -> No
     lose_posts(visitor)
     visitor.go_on()
     waits_with_the_answer(visitor, said)
-    context = visitor.page.context
-    visitor.page.close()
-    visitor.use(context.new_page())
-    visitor.enter()  # and the page sends what it finds
+    visitor.reopen()  # and the page sends what it finds
     visitor.is_at("trial/2")
     [judgment] = visitor.judgments()
     assert (judgment.side, judgment.confidence) == ("B", said.confidence)
@@ -135,6 +132,34 @@ def test_a_server_that_fails_for_a_moment_is_asked_again(visit: Visit, demo: Stu
     assert answers == []
     [judgment] = visitor.judgments()
     assert visitor.sent_keys() == [str(judgment.idempotency_key)] * 3
+
+
+def test_an_answer_that_was_refused_and_then_lost_is_still_there(visit: Visit, demo: Study) -> None:
+    """What the server refuses is sent again as a page: when that is lost, the browser still has the answer."""
+    visitor = visit(demo).start()
+    visitor.read_for(30_000)
+    said = visitor.fill(Said("B", 70, 30))
+
+    def refuse(route: Route) -> None:
+        if route.request.method != "POST":
+            route.continue_()
+        elif route.request.headers["accept"] == "application/json":
+            route.fulfill(status=403, body="{}")
+        else:
+            route.abort("connectionreset")
+
+    visitor.page.route("**/trial/**", refuse)
+    with visitor.page.expect_event("requestfailed"):
+        visitor.go_on()
+    find_posts(visitor)
+    visitor.reopen()
+    visitor.is_at("trial/1")
+    assert visitor.chosen() == "B"
+    visitor.go_on()
+    visitor.is_at("trial/2")
+    [judgment] = visitor.judgments()
+    assert (judgment.side, judgment.confidence) == ("B", said.confidence)
+    assert 30_000 <= judgment.rt_ms < 60_000
 
 
 def test_without_a_network_the_other_forms_keep_what_was_entered(visit: Visit, demo: Study) -> None:

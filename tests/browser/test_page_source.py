@@ -59,9 +59,10 @@ def test_after_the_scripts_have_run_the_page_still_does_not_tell(visit: Visit, d
     pages = []
     for side in "AB":
         Trial.objects.update(original_side=side)
-        visitor.page.evaluate("sessionStorage.clear()")
+        visitor.forget()
         visitor.page.reload()
-        expect(visitor.page.locator("#shortcuts")).to_be_visible()
+        visitor.is_at("trial/1")
+        assert visitor.chosen() == ""
         visitor.hands.choose("A")
         pages.append(skeleton(visitor.page.content())[0])
     assert pages[0] == pages[1]

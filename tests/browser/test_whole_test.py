@@ -62,14 +62,19 @@ def see_the_results(visitor: Visitor) -> None:
     judged = [j for j in visitor.judgments() if j.trial.stratum != "catch"]
     right = sum(j.correct for j in judged)
     expect(visitor.page.get_by_text(f"{right} of {len(judged)}")).to_be_visible()
+    told = "numbered as you saw them; 2 that only checked attention are not listed."
+    expect(visitor.page.get_by_text(told)).to_be_visible()
     results = visitor.page.locator(".result")
     expect(results).to_have_count(len(judged))
     for judgment, result in zip(judged, results.all(), strict=True):
         number, verdict = judgment.trial.position, "right" if judgment.correct else "wrong"
         expect(result).to_contain_text(f"Abstract {number}: {verdict}.")
-        assert result.locator(".abstract").text_content() == judgment.trial.item.original
+        item = judgment.trial.item
+        assert result.locator(".abstract").text_content() == item.original
+        marked = [passage.original for passage in item.abstract.alternations]
+        assert result.locator("mark").all_text_contents() == marked
         link = result.get_by_role("link", include_hidden=True)
-        assert link.get_attribute("href") == judgment.trial.item.doi_url
+        assert link.get_attribute("href") == item.doi_url
 
 
 def what_was_said_is_stored(visitor: Visitor, said: list[Said]) -> list[Judgment]:

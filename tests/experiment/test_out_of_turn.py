@@ -227,8 +227,15 @@ def test_after_the_time_to_come_back_every_page_says_so(study: Study) -> None:
     assert at.client.post(f"{study.get_absolute_url()}ping/").status_code == 204  # revives nothing
     assert_told(at.client.get(study.get_absolute_url()), 403, told, str(study.resume_hours))
     assert_told(at.client.get(at.address, follow=True), 403, told)
-    assert_told(at.send(), 403, told)
     assert stored() == before
+
+
+def test_an_answer_that_was_being_written_all_the_while_is_taken_however_late(study: Study) -> None:
+    at = open_page(study, "trial")
+    leave(at.person, hours=study.resume_hours + 1)
+    assert at.send().status_code == 303
+    assert Judgment.objects.filter(trial__token=at.fields["trial_token"]).count() == 1
+    assert at.client.get(study.get_absolute_url(), follow=True).status_code == 200
 
 
 def test_who_finished_can_fetch_the_end_again_long_after(study: Study) -> None:

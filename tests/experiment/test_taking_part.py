@@ -173,7 +173,7 @@ def test_changed_rules_are_applied_to_who_finished_but_not_to_published_particip
     imported = make_participant(study, kind="imported", cheated=True)
     study.exclude_cheating = False
     study.save()
-    assert reapply_exclusions(study) == 1
+    assert reapply_exclusions(study).participants == 1
     participant.refresh_from_db()
     assert participant.excluded_by == ""
     study.exclude_cheating = True
@@ -185,9 +185,15 @@ def test_changed_rules_are_applied_to_who_finished_but_not_to_published_particip
 
 def test_the_same_external_id_twice_is_flagged_and_excludes_nobody(study):
     external = ExternalIds("prolific", "abc", "s", "t")
-    first, second = (start(study, external=external) for _ in range(2))
-    assert [take(p).flags for p in (first, second)] == ["duplicate_external_id"] * 2
-    assert second.excluded_by == ""
+    first = start(study, external=external)
+    take(first)
+    assert first.flags == ""
+    second = start(study, external=external)
+    pilot = start(study, external=external, kind="pilot")
+    for participant in (second, pilot):
+        take(participant)
+    found = Participant.objects.order_by("pk").values_list("flags", "excluded_by")
+    assert list(found) == [("duplicate_external_id", ""), ("duplicate_external_id", ""), ("", "")]
 
 
 def test_pages_can_be_neither_skipped_nor_taken_twice(study):
@@ -218,6 +224,8 @@ def test_recruitment_decides_who_enters_and_as_what(study):
     assert entry_kind(study, is_member=True) == "pilot"
     assert entry_kind(set_recruitment(study, "pilot"), is_member=False) == "pilot"
     assert entry_kind(set_recruitment(study, "open"), is_member=False) == "real"
+    # A look at the running study must not become data.
+    assert entry_kind(study, is_member=True) == "pilot"
     with pytest.raises(NotOpenError, match="no longer"):
         entry_kind(set_recruitment(study, "closed"), is_member=True)
 
@@ -250,6 +258,23 @@ def test_works_shared_between_the_strata_could_run_out():
     item = make_item("shared-machine-9", source="machine", doi="10.1234/another")
     study.study_items.create(item=item)
     assert readiness_problems(study) == []
+
+
+def test_a_retired_item_is_drawn_no_more_and_stays_with_who_holds_it(study):
+    holder = start(study)
+    held = show_trial(holder, 1, NOW)
+    study.items.exclude(kind="practice").update(status="retired")
+    with pytest.raises(NoItemLeftError):
+        show_trial(start(study), 1, NOW)
+    assert show_trial(holder, 1, NOW).pk == held.pk
+
+
+def test_changed_rules_report_the_trials_that_changed(study):
+    take(start(study), rt_ms=40_000)
+    study.min_rt_ms = 61_000
+    study.save()
+    changed = reapply_exclusions(study)
+    assert (changed.participants, changed.trials) == (0, 11)
 
 
 def test_running_out_of_items_is_said_and_loses_nothing(study):
