@@ -61,7 +61,7 @@ class UseCaseDoor:
             self.study,
             kind=lambda: Participant.Kind.SIMULATED,
             consent_sha256=self.consent_sha256,
-            key=uuid.UUID(int=participant_rng(script.seed, "key").getrandbits(128), version=4),
+            key=uuid.uuid4(),  # one of its own, although other studies may be simulated with the same seed
             now=now,
             seed=script.seed,
             policy=self.policy,

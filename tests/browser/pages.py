@@ -196,7 +196,10 @@ class Visitor:
 
     def forget(self) -> None:
         """Let the browser forget, on leaving this page, what was done on it."""
-        self.page.evaluate("window.addEventListener('pagehide', () => localStorage.clear())")
+        self.page.evaluate("""() => {
+          addEventListener("pagehide", () => localStorage.clear());
+          document.addEventListener("visibilitychange", () => localStorage.clear());
+        }""")
 
     def reopen(self) -> None:
         """Close the tab, and come to the study again in a new one."""

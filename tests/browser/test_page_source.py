@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable
 
-from playwright.sync_api import APIResponse, Route, expect
+from playwright.sync_api import APIResponse, Route
 
 from experiment.models import Study, Trial
 from tests.browser.pages import Visitor, other

@@ -77,6 +77,13 @@ def test_keep_adds_to_what_was_simulated_before(study):
     assert data["flow"]["finished"] == 4
 
 
+def test_the_same_seed_serves_two_studies_and_can_be_added_again(study):
+    other = make_study("other", human=12, machine=6, catch=3)
+    for slug, arguments in ((study.slug, ()), (other.slug, ()), (other.slug, ("--keep",))):
+        simulate(slug, "--finish", "2", "--dropout", "0", *arguments)
+    assert (study.participants.count(), other.participants.count()) == (2, 4)
+
+
 def test_the_paper_policy_assigns_everything_at_once(study):
     simulate(study.slug, "--finish", "3", "--dropout", "0.6", "--policy", "paper", "--seed", "2")
     started = Participant.objects.filter(started_at__isnull=False)
