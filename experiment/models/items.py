@@ -1,5 +1,6 @@
 import hashlib
 from functools import cached_property
+from urllib.parse import quote
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -103,7 +104,7 @@ class Item(models.Model):
 
     @property
     def doi_url(self) -> str:
-        return f"https://doi.org/{self.doi}" if self.doi else ""
+        return f"https://doi.org/{quote(self.doi, safe='/:;()')}" if self.doi else ""
 
     @cached_property
     def abstract(self) -> markup_rules.Abstract:
