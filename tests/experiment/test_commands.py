@@ -30,7 +30,6 @@ def run(*arguments):
         ("reapply_exclusions", "nowhere"),
         ("create_study", "not a slug"),
         ("load_demo", "--simulate", "-1"),
-        ("import_brainbench", "/nowhere"),
     ],
     ids=lambda arguments: arguments[0],
 )
