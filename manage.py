@@ -14,12 +14,26 @@ def main() -> None:
         sys.exit(
             "Django is not installed here: run `make venv`, then `.venv/bin/python manage.py`."
         )
+    from django.db.utils import OperationalError, ProgrammingError
+
     from config.env import EnvError
 
     try:
         execute_from_command_line(sys.argv)
     except EnvError as error:
         sys.exit(f"Wrong setting in the environment: {error}")
+    except (OperationalError, ProgrammingError) as error:
+        if "--traceback" in sys.argv:
+            raise
+        sys.exit(database_sentence(str(error).strip()))
+
+
+def database_sentence(said: str) -> str:
+    """What to do about a database that has no tables yet or does not answer."""
+    first_line = said.splitlines()[0] if said else "no reason given"
+    if "no such table" in said or ("relation" in said and "does not exist" in said):
+        return f"The database has no tables yet: run `manage.py migrate` first. ({first_line})"
+    return f"The database does not do as asked ({first_line}). DATABASE_URL names it; --traceback shows more."
 
 
 if __name__ == "__main__":

@@ -20,12 +20,14 @@ class HideQueryStrings(logging.Filter):
 
 
 class ShortenRefusals(logging.Filter):
-    """Drops the traceback of a request that was refused: the sentence says what was wrong with it."""
+    """Drops the traceback of a refused request, whose sentence says what was wrong, and forgotten fields altogether."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        if 400 <= getattr(record, "status_code", 0) < 500:
+        status = getattr(record, "status_code", 0)
+        if 400 <= status < 500:
             record.exc_info = None
-        return True
+        # 422: somebody left a field empty, which is not the log's business
+        return status != 422
 
 
 def hide_query(text: str) -> str:

@@ -81,6 +81,10 @@ def revise(
     return redirect("admin:experiment_item_change", drafts[0].pk) if len(drafts) == 1 else None
 
 
+# What tells which item this is, and what was shown; subfield, date and note may still be corrected.
+FROZEN_FIELDS = ("key", "markup", "kind", "source", "generator", "doi", "texts", "is_demo")
+
+
 class ItemAdmin(admin.ModelAdmin):
     form = ItemForm
     list_display = (
@@ -114,7 +118,7 @@ class ItemAdmin(admin.ModelAdmin):
             return self.always_readonly
         if obj.is_frozen:
             # People may have judged it as what it is: text, kind and source stay.
-            return (*self.always_readonly, "key", "markup", "kind", "source", "texts", "is_demo")
+            return (*self.always_readonly, *FROZEN_FIELDS)
         return self.always_readonly if obj.version == 1 else (*self.always_readonly, "key")
 
     def has_delete_permission(self, request: HttpRequest, obj: Item | None = None) -> bool:

@@ -233,7 +233,11 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
         "Codes of the reasons to leave all of this participant's trials out.",
         null="no reason",
     ),
-    Column("trial_excluded_by", "Codes of the reasons to leave this trial out.", null="no reason"),
+    Column(
+        "trial_excluded_by",
+        "Codes of the reasons to leave this trial out; decided when the participant finishes.",
+        null="no reason, or not finished",
+    ),
     Column("flags", "Codes of what a person should look at; flags exclude nothing.", null="none"),
     Column(
         "included",
@@ -267,7 +271,9 @@ comma-separated, in UTF-8, with a header line. The set `all` holds every judged 
 
 A text that a spreadsheet would run as a formula (it starts with `=`, `+`, `-`, `@`, a tab or a carriage return,
 also after spaces) has an apostrophe put before it. Numbers never do. Imported participants' answers about
-themselves are given in the levels below, whatever words their publication used.
+themselves are given in the levels below, whatever words their publication used; their times are the publication's own,
+and `external_id` is their stable name, since `participant` differs from one installation to the next. Spreadsheet
+programs want to be told that the file is UTF-8.
 """
 
 

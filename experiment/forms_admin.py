@@ -84,6 +84,7 @@ class StudyForm(forms.ModelForm):
         study = self.instance
         self.fields["pinned_items"].queryset = choosable_items(study)
         if study.pk is None:
+            self.initial.setdefault("demographic_fields", list(DEMOGRAPHIC_FIELDS))
             self.initial.setdefault("briefing", BRIEFING.format(n_trials=study.n_trials))
             self.initial.setdefault("consent_text", CONSENT)
             return

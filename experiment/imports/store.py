@@ -11,10 +11,15 @@ from experiment.imports.pins import pin_published
 from experiment.imports.store_items import store_items
 from experiment.imports.store_trials import store_participants
 from experiment.imports.tables import Problem
-from experiment.models import Item, Study
+from experiment.models import Item, Participant, Study
 from experiment.study_setup import create_study
 
 CONTACT = "the study team (set a contact address in the study's settings)"
+
+
+ANOTHER_STUDY = (
+    "this study has participants of its own, or is the demo; name another one, which is then made"
+)
 
 
 class ImportRefusedError(Exception):
@@ -48,6 +53,9 @@ def import_published(data: Published, slug: str, texts: str) -> Imported:
         # The database's objections are collected even if the files' are known: all are shown together.
         study = Study.objects.filter(slug=slug).first()
         n_studies = int(study is None)
+        if study is not None and _is_another(study):
+            problems.append(Problem(f"--study {slug}", ANOTHER_STUDY))
+            raise ImportRefusedError(problems)
         study = study or _create_study(slug, problems)
         stored = store_items(data.items, texts, problems)
         people = store_participants(data, study, problems)
@@ -62,6 +70,13 @@ def import_published(data: Published, slug: str, texts: str) -> Imported:
         "pins": pins,
     }
     return Imported(study, created, stored.successors, [*people.notes, *notes], not people.skipped)
+
+
+def _is_another(study: Study) -> bool:
+    """Whether the study is somebody's own: published trials and items would change it under its participants."""
+    kinds = set(study.participants.values_list("kind", flat=True))
+    mixed = study.is_demo or kinds & {Participant.Kind.REAL, Participant.Kind.PILOT}
+    return bool(mixed) and Participant.Kind.IMPORTED not in kinds
 
 
 def _create_study(slug: str, problems: Sequence[Problem]) -> Study:

@@ -22,6 +22,7 @@ from tests.data.small_copy import (
     item,
     trial,
 )
+from tests.factories import make_participant, make_study
 
 pytestmark = pytest.mark.django_db
 
@@ -174,6 +175,20 @@ def test_a_directory_with_nothing_known_is_refused(copy):
 def test_a_path_that_is_no_directory_is_refused(copy):
     copy.root /= "nowhere"
     assert refusal(copy) == [f"{copy.root}: is not a directory"]
+
+
+def test_a_study_with_participants_of_its_own_is_not_added_to(copy):
+    study = make_study("ours")
+    make_participant(study)
+    assert "participants of its own" in refusal(copy, "--study", "ours")[0]
+    study.participants.update(kind="simulated")
+    assert run_import(copy, "--study", "ours")["created"]["trials"] > 0
+
+
+def test_a_published_study_that_took_participants_since_can_be_imported_again(copy):
+    run_import(copy)
+    make_participant(Study.objects.get(slug="brainbench"), judged=0)
+    assert run_import(copy)["created"]["trials"] == 0
 
 
 def test_a_name_that_no_study_can_have_is_refused(copy):

@@ -118,14 +118,23 @@ def test_an_accepted_text_is_read_only_and_its_description_is_not(boss: Client) 
     item = make_item(markup="Rats [[slept, ran]] more.")
     boss.post(
         item_url(item),
-        item_form(key="other", markup="Cats [[slept, ran]].", source="machine", doi="10.1/x"),
+        item_form(
+            key="other",
+            markup="Cats [[slept, ran]].",
+            source="machine",
+            doi="10.1/x",
+            generator="Eve",
+            subfield="Sleep",
+        ),
     )
     item.refresh_from_db()
-    assert (item.key, item.original, item.source, item.doi) == (
+    assert (item.key, item.original, item.source, item.doi, item.generator, item.subfield) == (
         "item-1",
         "Rats slept more.",
         "human",
-        "10.1/x",
+        "",
+        "Ada",
+        "Sleep",
     )
 
 
@@ -331,6 +340,7 @@ def test_a_study_is_added_with_its_consent_and_its_author_as_member(boss: Client
     add = reverse("admin:experiment_study_add")
     initial = boss.get(add).context["adminform"].form.initial
     assert "You will see 11 abstracts" in initial["briefing"]
+    assert len(initial["demographic_fields"]) == 5
     model = make_study("model")
     form = study_form(model, slug="fresh", pinned_items=[], consent_text=initial["consent_text"])
     boss.post(add, form)

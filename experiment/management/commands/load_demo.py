@@ -49,7 +49,7 @@ class Command(ReportingCommand):
         flow = flow_summary(study, Participant.Kind.SIMULATED)
         data = {"study": SLUG, "url": url, "items": count_items(study), "simulated": flow}
         lines = [
-            f"The demo study is ready, with {flow['finished']} simulated participants to look at.",
+            f"The demo study is ready, with {flow['finished']} simulated finishers to look at.",
             f"  Take the test:  {url}",
         ]
         self.report(options, data, lines)

@@ -61,10 +61,11 @@ class Command(ReportingCommand):
             n_steps = count_steps(study, plan)
         except ValueError as error:
             raise CommandError(f"Cannot simulate: {error}.") from error
-        if not options["keep"]:
-            remove_simulated(study)
+        removed = 0 if options["keep"] else remove_simulated(study)
         try:
             self._run(study, plan, n_steps, options)
+        except requests.ConnectionError as error:
+            raise CommandError(f"No server answers at {options['http']}.") from error
         except (PageError, requests.RequestException) as error:
             raise CommandError(f"The simulation over HTTP stopped: {error}.") from error
         kind = Participant.Kind.SIMULATED
@@ -75,6 +76,7 @@ class Command(ReportingCommand):
             "seed": plan.seed,
             "exposures": exposure_summary(study, kind),
             "flow": flow_summary(study, kind),
+            "removed": removed,
             "seconds": round(time.perf_counter() - started, 2),
         }
         self.report(options, data, _lines(data))
@@ -93,6 +95,8 @@ class Command(ReportingCommand):
 
 
 def _lines(data):
+    if data["removed"]:
+        yield f"{data['removed']} earlier simulated participants were removed (--keep keeps them)"
     flow = data["flow"]
     yield f"{flow['started']} started, {flow['finished']} finished, {flow['valid']} valid ({data['seconds']} s)"
     yield "valid judgments per test case:"
