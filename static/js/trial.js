@@ -73,6 +73,7 @@ function choose(side) {
   if (sender.busy()) return;
   setRadio("side", side);
   sideChosen();
+  dropMended();
   form.querySelector("#choice-status").textContent = `Side ${side} chosen`;
 }
 
@@ -114,6 +115,11 @@ function missing() {
     });
   }
   return problems;
+}
+
+/** Messages do not outlive what they speak of. */
+function dropMended() {
+  if (!missing().length) clearErrors(form);
 }
 
 /** Once, when ratings may stay empty and some are: true if the reminder was shown now. */
@@ -174,7 +180,11 @@ form.addEventListener("submit", (event) => {
   sender.send(Object.fromEntries(new FormData(form)));
 });
 form.addEventListener("click", passageClicked);
-form.addEventListener("change", (event) => (event.target.name === "side" ? sideChosen() : save()));
+form.addEventListener("change", (event) => {
+  if (event.target.name === "side") sideChosen();
+  else save();
+  dropMended();
+});
 form.addEventListener("keydown", (event) => {
   // Enter on a radio button would send the form: here it only chooses.
   if (event.key !== "Enter" || event.target.type !== "radio") return;

@@ -193,3 +193,15 @@ def test_a_side_may_be_chosen_by_its_card(visit: Visit, demo: Study) -> None:
     assert visitor.chosen() == "B"
     said = visitor.answer("B")
     assert said == Said("B", said.confidence, said.expertise)
+
+
+def test_messages_go_when_what_they_speak_of_is_mended(demo: Study, visit: Visit) -> None:
+    visitor = visit(demo).start()
+    visitor.go_on()
+    summary = visitor.page.locator("#error-summary")
+    expect(summary).to_be_visible()
+    visitor.page.keyboard.press("b")
+    expect(summary).to_be_visible()  # the other question is still open
+    visitor.has_seen_it()
+    expect(summary).to_be_hidden()
+    expect(visitor.page.locator(".field-error")).to_have_count(0)
