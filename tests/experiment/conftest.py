@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.test import Client
 
 from experiment.models import Study
 from tests.experiment.http_client import Server
-from tests.factories import make_item, make_study
+from tests.factories import make_item, make_study, make_user
 
 
 @pytest.fixture
@@ -33,3 +34,10 @@ def server(transactional_db: None, open_study: Study, tmp_path: Path) -> Iterato
     # As Django and gunicorn report what they did not expect
     assert "Internal Server Error" not in log
     assert "Error handling request" not in log
+
+
+@pytest.fixture
+def ruth(client: Client, study: Study) -> Client:
+    """The browser of a researcher who belongs to the study and is no administrator."""
+    client.force_login(make_user("ruth", study))
+    return client

@@ -1,16 +1,16 @@
 """Who may see what in the lab, and how administrators come in."""
 
-import io
 import json
 import re
 
 import pytest
 from django.contrib.auth import get_user_model
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.test import Client
 from django.urls import reverse
 
 from experiment.models import Study
+from tests.experiment.lab_client import run
 from tests.factories import make_study, make_user
 
 pytestmark = pytest.mark.django_db
@@ -19,25 +19,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def study() -> Study:
     return make_study()
-
-
-@pytest.fixture
-def ruth(client: Client, study: Study) -> Client:
-    """The browser of a researcher who belongs to the study and is no administrator."""
-    client.force_login(make_user("ruth", study))
-    return client
-
-
-def page(client: Client, study: Study, query: str = "") -> str:
-    response = client.get(reverse("lab:study", args=[study.slug]) + query)
-    assert response.status_code == 200
-    return response.content.decode()
-
-
-def run(name: str, *arguments: str) -> str:
-    out = io.StringIO()
-    call_command(name, *arguments, stdout=out)
-    return out.getvalue()
 
 
 # Who may see what
