@@ -31,6 +31,9 @@ At the end you receive a withdrawal code. With it you can have your answers eras
 By choosing “I agree” you confirm that you are at least 18 years old, that you have read this page, and \
 that you agree to take part."""
 
+# What participants read until the lab has named somebody.
+NO_CONTACT = "the study team (no address given yet)"
+
 PRESETS: dict[str, dict[str, Any]] = {
     # The paper's study: 6 human-created and 3 machine-created test cases and 2 catch trials.
     "brainbench": {
@@ -43,7 +46,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 @transaction.atomic
-def create_study(slug: str, preset: str, *, contact: str, **changes: Any) -> Study:
+def create_study(slug: str, preset: str, *, contact: str = NO_CONTACT, **changes: Any) -> Study:
     """Create a study from a preset, with its consent text and no items yet."""
     fields = PRESETS[preset] | {"slug": slug, "contact": contact} | changes
     consent = fields.pop("consent", CONSENT)

@@ -14,9 +14,6 @@ from experiment.imports.tables import Problem
 from experiment.models import Item, Participant, Study
 from experiment.study_setup import create_study
 
-CONTACT = "the study team (set a contact address in the study's settings)"
-
-
 ANOTHER_STUDY = (
     "this study has participants of its own, or is the demo; name another one, which is then made"
 )
@@ -81,7 +78,7 @@ def _is_another(study: Study) -> bool:
 
 def _create_study(slug: str, problems: Sequence[Problem]) -> Study:
     try:
-        return create_study(slug, "brainbench", contact=CONTACT)
+        return create_study(slug, "brainbench")
     except ValidationError as error:
         problem = Problem(f"--study {slug}", " ".join(error.messages))
         raise ImportRefusedError([*problems, problem]) from error

@@ -128,10 +128,6 @@ class Participant(models.Model):
     def n_trials(self) -> int:
         return len(self.plan)
 
-    @property
-    def reasons(self) -> list[str]:
-        return self.excluded_by.split()
-
 
 class Trial(models.Model):
     """One item shown, or about to be shown, to one participant."""

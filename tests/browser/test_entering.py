@@ -170,7 +170,7 @@ def test_at_the_end_the_finisher_is_sent_to_the_completion_page(visit: Visit, de
     assert visitor.page.url == "https://panel.example/complete?cc=C0DE&id=a%20b%26c"
     person = visitor.participant
     assert (person.stage, person.cheated) == ("finished", True)
-    assert "admitted_cheating" in person.reasons
+    assert "admitted_cheating" in person.excluded_by.split()
 
 
 def test_who_comes_back_after_the_end_sees_the_codes_again(visit: Visit, demo: Study) -> None:

@@ -82,6 +82,13 @@ def test_a_whole_session_ends_valid_and_counts_once_per_item(study):
     assert scores(study) == [0, 0, 1, 1, 1, 1, 1, 1]
 
 
+def test_the_draw_does_not_see_whether_answers_were_right(study):
+    take(start(study))
+    before = scores(study)
+    assert Judgment.objects.exclude(trial__stratum="catch").update(correct=False) == 9
+    assert scores(study) == before
+
+
 def test_somebody_under_way_counts_with_their_chance_to_finish(study):
     participant = start(study)
     position = next(

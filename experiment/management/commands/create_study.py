@@ -6,6 +6,7 @@ from experiment.builtin_items import ensure_builtin_items
 from experiment.management.output import ReportingCommand, add_json_argument
 from experiment.models import Item, Study
 from experiment.study_setup import (
+    NO_CONTACT,
     PRESETS,
     count_items,
     create_study,
@@ -13,8 +14,6 @@ from experiment.study_setup import (
     readiness_problems,
     set_recruitment,
 )
-
-CONTACT = "the study team (no address given yet)"
 
 
 class Command(ReportingCommand):
@@ -24,7 +23,7 @@ class Command(ReportingCommand):
         parser.add_argument("slug")
         parser.add_argument("--preset", choices=sorted(PRESETS), default="brainbench")
         parser.add_argument("--title")
-        parser.add_argument("--contact", default=CONTACT)
+        parser.add_argument("--contact", default=NO_CONTACT)
         parser.add_argument(
             "--target", type=int, dest="target_valid", help="number of valid finishers to stop at"
         )
