@@ -1,7 +1,7 @@
 """The Celery app. Only workers import it, and whoever sends them a message: `celery -A config worker --concurrency 1`.
 
-A message is a hint and says "look at run N"; what is to be done, and by whom, the run's row says (scoring/leases.py).
-So a message that is lost, late or there twice changes nothing, and scoring/sweeping.py sends again what was lost.
+A message is a hint and says "look at this row"; what is to be done, and by whom, the row says (lib/jobs).
+So a message that is lost, late or there twice changes nothing, and lib/jobs/requeue.py sends again what was lost.
 """
 
 import hashlib
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from celery import Celery
+from kombu.entity import Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -19,14 +20,14 @@ from django.conf import settings
 REDISTRIBUTE_AFTER_S = 3600  # Redis alone: a message that a killed worker held comes back
 
 
-def queue_name(database: Mapping[str, Any]) -> str:
-    """One for each database: two sites on one broker would else take each other's messages."""
+def site_name(database: Mapping[str, Any]) -> str:
+    """What its queues begin with, one for each database: two sites on one broker would else share messages."""
     address = [str(database.get(key, "")) for key in ("ENGINE", "HOST", "PORT", "NAME")]
     return f"brainbench-{hashlib.sha256(repr(address).encode()).hexdigest()[:12]}"
 
 
 def transport_options(broker_url: str, queue: str, folder: Path) -> dict[str, Any]:
-    """What the broker wants to know beside its address; `folder` is for messages kept as files."""
+    """What the broker needs beside its address; `folder` is for messages that are files."""
     if broker_url.startswith("filesystem:"):
         places = {
             "data_folder_in": folder / "messages",
@@ -55,7 +56,7 @@ def pool(broker_url: str) -> str:
     return "solo" if broker_url.startswith("filesystem:") else "prefork"
 
 
-QUEUE = queue_name(settings.DATABASES["default"])
+QUEUE = site_name(settings.DATABASES["default"])
 app = Celery("brainbench")
 app.conf.update(
     broker_url=settings.CELERY_BROKER_URL,
@@ -63,8 +64,13 @@ app.conf.update(
         settings.CELERY_BROKER_URL, QUEUE, settings.VAR_DIR / "celery"
     ),
     broker_connection_retry_on_startup=True,
-    imports=("scoring.tasks", "analysis.tasks"),
+    imports=("lib.jobs.tasks",),
     task_default_queue=QUEUE,
+    # What a worker of this machine takes, by the names that lib/jobs/queue.py sends to
+    task_queues=[
+        Queue(f"{QUEUE}-{label}")  # type: ignore[no-untyped-call]
+        for label in settings.JOB_APPS
+    ],
     task_serializer="json",
     accept_content=["json"],
     task_ignore_result=True,
@@ -73,7 +79,7 @@ app.conf.update(
     task_reject_on_worker_lost=True,
     worker_prefetch_multiplier=1,
     worker_pool=pool(settings.CELERY_BROKER_URL),
-    # Somebody waits for the page: without a broker it says so at once, and the run waits in the database
+    # A reader waits for the page: without a broker it says so at once, and the run waits in the database
     task_publish_retry=False,
     broker_connection_timeout=5,
     worker_enable_remote_control=False,

@@ -5,6 +5,7 @@ names the variable, the value and what was expected; a password inside a URL is 
 """
 
 import os
+import re
 import secrets
 import tempfile
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
 _POSTGRES_SCHEMES = frozenset({"postgres", "postgresql"})
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _DATABASE_FORMS = "sqlite:////absolute/path.db or postgres://user:password@host:port/name"
 
 
@@ -73,11 +75,13 @@ class Env:
             raise EnvError(name, value, limits)
         return number
 
-    def names(self, name: str, default: list[str]) -> list[str]:
-        """Return the comma-separated parts of `name`, each without surrounding spaces."""
+    def names(self, name: str, default: list[str], *, choices: tuple[str, ...] = ()) -> list[str]:
+        """Return the comma-separated parts of `name`, each without surrounding spaces; of `choices`, if there are any."""
         value = self.text(name, "")
-        parts = [part.strip() for part in value.split(",")]
-        return [part for part in parts if part] if value else list(default)
+        parts = [part for part in (part.strip() for part in value.split(",")) if part]
+        if choices and not set(parts) <= set(choices):
+            raise EnvError(name, value, f"names among {', '.join(choices)}, separated by commas")
+        return parts if value else list(default)
 
     def url(self, name: str, default: str) -> str:
         """Return an http or https address without the slash at its end."""
@@ -100,6 +104,30 @@ class Env:
         if not value:
             return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(default)}
         return parse_database_url(value, name)
+
+    def storage(self, name: str, default: Path, part: str) -> dict[str, Any]:
+        """Return `parse_storage` of `name` for one part of the site's files, by default a folder in `default`."""
+        return parse_storage(self.text(name, str(default)), part, name)
+
+
+def parse_storage(value: str, part: str, name: str = "FILES_URL") -> dict[str, Any]:
+    """Return the entry of Django's `STORAGES` that a folder or a bucket says, for the files in its folder `part`.
+
+    Who may use a bucket, and where it is, the variables of Amazon's own tools say (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL, ...).
+
+    >>> parse_storage("/srv/files", "scoring")["OPTIONS"]
+    {'location': '/srv/files/scoring'}
+    >>> parse_storage("s3://lab/brainbench", "scoring")["OPTIONS"]
+    {'bucket_name': 'lab', 'location': 'brainbench/scoring'}
+    """
+    if value.startswith("/"):
+        options = {"location": str(Path(value) / part)}
+        return {"BACKEND": "lib.storage.AtomicFileStorage", "OPTIONS": options}
+    bucket, _, prefix = value.removeprefix("s3://").partition("/")
+    if not value.startswith("s3://") or not _BUCKET.fullmatch(bucket):
+        raise EnvError(name, hide_password(value), "a folder's absolute path or s3://bucket/prefix")
+    options = {"bucket_name": bucket, "location": "/".join(filter(None, (prefix.strip("/"), part)))}
+    return {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
 
 
 def parse_database_url(value: str, name: str = "DATABASE_URL") -> dict[str, Any]:
@@ -140,11 +168,12 @@ def hide_password(url: str) -> str:
 
 
 def file_secret(path: Path) -> str:
-    """Return the secret kept in `path`, which is made once, readable by its owner alone.
+    """Return the secret in `path`, which is made once, readable by its owner alone.
 
     The text is written to a file of its own and then linked to `path`, so that two processes that start
     together agree on one secret and none reads a half-written one.
     """
+    # Not lib.files: settings import no lib, and that one replaces files, while a secret is made once
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, draft = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)  # mode 0600

@@ -19,4 +19,4 @@ control_socket_disable = True
 
 def when_ready(server: object) -> None:
     """Say where the site is, once it can be opened."""
-    print(f"Serving {_env.text('BASE_URL', f'http://{bind}')}/ (Ctrl-C stops it)", flush=True)
+    print(f"Serving {_env.text('BASE_URL', f'http://{bind}')}/ (Ctrl-C stops it)", flush=True)  # noqa: T201

@@ -26,7 +26,7 @@ class ShortenRefusals(logging.Filter):
         status = getattr(record, "status_code", 0)
         if 400 <= status < 500:
             record.exc_info = None
-        # 422: somebody left a field empty, which is not the log's business
+        # 422: a participant left a field empty, which no operator needs to know
         return status != 422
 
 

@@ -4,9 +4,12 @@ import os
 from pathlib import Path
 from typing import Any
 
+import django_stubs_ext
 from csp.constants import NONE, SELF
 
 from config.env import Env, file_secret
+
+django_stubs_ext.monkeypatch()  # lets classes of Django name their type: ModelAdmin[Item]
 
 env = Env(os.environ)
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -32,14 +35,16 @@ INSTALLED_APPS = [
     "django.forms",  # its widgets' templates, beside ours
     "csp",
     "django_countries",
+    "lib",
     "experiment.apps.ExperimentConfig",
     "scoring.apps.ScoringConfig",
     "analysis.apps.AnalysisConfig",
+    "benchmarks",
 ]
 
 MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",  # outermost: error pages carry the policy too
-    "config.readable.RefuseUnreadable",
+    "config.middleware.RejectMalformedRequests",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -80,16 +85,25 @@ else:
     _database["CONN_HEALTH_CHECKS"] = True
 DATABASES = {"default": _database}
 
-# Scoring: docs/operations.md says how to run workers
-SCORING_DIR = VAR_DIR / "scoring"  # token-level records, one folder per run
-SCORING_EXECUTOR = env.choice("SCORING_EXECUTOR", "inline", ("inline", "celery"))
-SCORING_STALE_SECONDS = env.integer(
-    "SCORING_STALE_SECONDS", 60
-)  # without a heartbeat: up for grabs
+# Background jobs: docs/scoring-workers.md says how to run workers. The names with SCORING_ are older ones
+_EXECUTORS = ("inline", "celery")
+JOB_EXECUTOR = env.choice(
+    "JOB_EXECUTOR", env.choice("SCORING_EXECUTOR", "inline", _EXECUTORS), _EXECUTORS
+)
+# Without a heartbeat for so long, another worker may take the job
+JOB_STALE_SECONDS = env.integer(
+    "JOB_STALE_SECONDS", env.integer("SCORING_STALE_SECONDS", 60, minimum=1), minimum=1
+)
+# Whose jobs workers of this machine take
+_APPS = ("experiment", "scoring", "analysis")
+JOB_APPS = env.names("JOB_APPS", list(_APPS), choices=_APPS)
+CELERY_APP = "config.celery.app"  # imported when a message is sent
+CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", "redis://127.0.0.1:6379/0")
+
+# Scoring
 SCORING_HOSTS = env.names(
     "SCORING_HOSTS", ["localhost", "127.0.0.1", "[::1]"]
 )  # completions servers
-CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", "redis://127.0.0.1:6379/0")
 
 # People
 AUTH_PASSWORD_VALIDATORS = [
@@ -157,6 +171,9 @@ STORAGES = {
         if STATIC_HASHED
         else "django.contrib.staticfiles.storage.StaticFilesStorage",
     },
+    # Files that every machine of the site must see
+    "token_records": env.storage("FILES_URL", VAR_DIR, "scoring"),
+    "results": env.storage("FILES_URL", VAR_DIR, "results"),
 }
 
 # Words and times

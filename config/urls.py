@@ -6,11 +6,18 @@ from django.views.generic import RedirectView
 
 from config.health import healthz
 
+# Pages about people, models and results, each with its app; templates name all of them `lab:...`.
+LAB = [
+    path("", include("experiment.lab.urls")),
+    path("", include("scoring.lab.urls")),
+    path("", include("analysis.lab.urls")),
+]
+
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="lab:studies")),
     path("healthz", healthz),
     path("s/", include("experiment.participant.urls")),
-    path("lab/", include("config.lab_urls")),
+    path("lab/", include((LAB, "lab"))),
     path("admin/", admin.site.urls),
 ]
 

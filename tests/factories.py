@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib.auth import get_user_model
 
 from experiment.models import Item, Judgment, Participant, Study, Trial
-from experiment.study_setup import create_study, pin_items
+from experiment.services.study_setup import create_study, pin_items
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 FILLER = (

@@ -4,43 +4,51 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from analysis.lab.choosing import Chosen
-from analysis.options import SOURCES
-from experiment.models import Judgment, Study
-from scoring.lab.counting import count_by_run
+from django.utils.functional import Promise
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+
+from analysis.data.filters import SOURCES
+from analysis.lab.filter_form import Chosen
+from analysis.teams.options import PUBLISHED
+from experiment.models import Item, Judgment, Study
+from lib.formatting import number, percent
 from scoring.models import LanguageModel, ModelSetMember, ScoringRun
+from scoring.services.summary import count_by_run
 
 HUMAN = "human"
-PEOPLE = ("Human", "Second human", "Third human")
-N_USUAL_MODELS = 3
+PEOPLE = (_("Human"), _("Second human"), _("Third human"))
+N_DEFAULT_MODELS = 3
 MOST_TOGETHER = 10  # models of a family that stand in one column
-NUMBERS = ("no", "one", "two", "three")
-PUBLISHED_WORDS = "the three Llama-2 chat models of the published teams"
 METHODS = {
     "logistic": (
-        "Logistic regression",
-        "Weighs everybody's signed confidence, as in the published analysis.",
+        _("Logistic regression"),
+        _("Weighs everybody's signed confidence, as in the published analysis."),
     ),
     "improved": (
-        "Improved logistic regression",
-        "Scales each member, allows for each participant's own calibration, and chooses its penalty within the training folds.",
+        _("Improved logistic regression"),
+        _(
+            "Scales each member, allows for each participant's own calibration, and chooses its penalty within the training folds."
+        ),
     ),
     "bayesian": (
-        "Bayesian",
-        "Correlated latent scores behind choices and confidence. A pair takes seconds, five members up to a minute.",
+        _("Bayesian"),
+        _(
+            "Correlated latent scores behind choices and confidence. A pair takes seconds, five members up to a minute."
+        ),
     ),
     "average": (
-        "Average probability",
-        "Confidence becomes a probability of being right; the mean decides.",
+        _("Average probability"),
+        _("Confidence becomes a probability of being right; the mean decides."),
     ),
-    "most-confident": ("Most confident", "Whoever is surest, once calibrated, decides."),
-    "majority": ("Majority", "One member, one vote; a tie goes to the surer side."),
+    "most-confident": (_("Most confident"), _("Whoever is surest, once calibrated, decides.")),
+    "majority": (_("Majority"), _("One member, one vote; a tie goes to the surer side.")),
 }
 OUT_OF = {
-    "item": ("Test cases", "A team is tried on test cases that its fit has not seen."),
+    "item": (_("Test cases"), _("A team is tried on test cases that its fit has not seen.")),
     "participant": (
-        "Test cases and participants",
-        "Nor has it seen the participant, as where somebody new joins.",
+        _("Test cases and participants"),
+        _("Nor has it seen the participant, as when a new one joins."),
     ),
 }
 
@@ -50,8 +58,8 @@ class Tick:
     """Something to be ticked, with a few words about it."""
 
     value: str
-    label: str
-    about: str
+    label: str | Promise
+    about: str | Promise
     is_current: bool
 
 
@@ -99,31 +107,25 @@ def offered_models(study: Study, source: str) -> dict[str, Offered]:
     return {m.model.name: m for m in found}
 
 
-def usual_models(study: Study, models: Mapping[str, Offered]) -> tuple[list[str], str]:
-    """The published team; else the most accurate of the set, of those that scored as many test cases as any. And who they are."""
-    if study.items.filter(key__startswith="brainbench-").exists():
-        # Here, since it comes with what computes
-        from analysis.team_options import PUBLISHED
+@dataclass(frozen=True, slots=True)
+class DefaultModels:
+    """Who is ticked where the address names no members: the published team's models, all models, or the most accurate ones."""
 
-        if set(PUBLISHED) <= models.keys():
-            return [name for name in models if name in PUBLISHED], PUBLISHED_WORDS
+    names: Sequence[str]
+    is_published: bool = False
+    is_all: bool = False
+
+
+def default_models(study: Study, models: Mapping[str, Offered]) -> DefaultModels:
+    """The published team; else the most accurate of the set, of those that scored as many test cases as any."""
+    is_brainbench = study.items.filter(collection=Item.Collection.BRAINBENCH).exists()
+    if is_brainbench and set(PUBLISHED) <= models.keys():
+        return DefaultModels([name for name in models if name in PUBLISHED], is_published=True)
     of_set = [m for m in models.values() if m.in_set] or list(models.values())
     most = max((m.n for m in of_set), default=0)
-    best = sorted((m for m in of_set if m.n == most), key=lambda m: -m.accuracy)[:N_USUAL_MODELS]
+    best = sorted((m for m in of_set if m.n == most), key=lambda m: -m.accuracy)[:N_DEFAULT_MODELS]
     names = [m.model.name for m in of_set if m in best]
-    return names, _words(len(names), len(models))
-
-
-def _words(n: int, n_offered: int) -> str:
-    """Who the usual models are.
-
-    >>> _words(3, 9), _words(2, 2), _words(1, 1)
-    ('the three most accurate language models', 'both language models', 'the language model')
-    """
-    if n and n == n_offered:
-        return ("the language model", "both language models", "all three language models")[n - 1]
-    best = "most accurate language model" + "s"[: n != 1]
-    return f"the {NUMBERS[n]} {best}" if n > 1 else f"the {best}" if n else ""
+    return DefaultModels(names, is_all=len(names) == len(models))
 
 
 def trial_counts(study: Study, shared: Chosen) -> dict[str, int]:
@@ -135,10 +137,10 @@ def trial_counts(study: Study, shared: Chosen) -> dict[str, int]:
 
 
 def people_ticks(n_trials: int, n_humans: int) -> list[Tick]:
-    about = (
-        f"{n_trials:,} {'trial' if n_trials == 1 else 'trials'}",
-        "another participant's judgment of the same test case",
-        "one more",
+    about: tuple[str | Promise, ...] = (
+        ngettext("%(n)s trial", "%(n)s trials", n_trials) % {"n": number(n_trials, 0)},
+        _("another participant's judgment of the same test case"),
+        _("one more"),
     )
     if not n_trials and not n_humans:
         return []
@@ -151,11 +153,11 @@ def families_of(models: Mapping[str, Offered], current: Sequence[str]) -> list[F
     """Families in the order in which their first models come; the nameless last."""
     found: dict[str, list[Tick]] = {}
     for name, m in models.items():
-        tick = Tick(name, str(m.model), f"{100 * m.accuracy:.1f}%", name in current)
+        tick = Tick(name, str(m.model), percent(m.accuracy), name in current)
         found.setdefault(m.model.family, []).append(tick)
     rest = found.pop("", [])
     if rest:
-        found["Other models" if found else "Models"] = rest
+        found[gettext("Other models") if found else gettext("Models")] = rest
     return [part for title, ticks in found.items() for part in _parts(title, ticks)]
 
 
@@ -164,6 +166,9 @@ def _parts(title: str, ticks: Sequence[Tick]) -> list[Family]:
     n = max(1, ceil(len(ticks) / MOST_TOGETHER))
     size = ceil(len(ticks) / n)
     return [
-        Family(f"{title}, continued" if start else title, ticks[start : start + size])
+        Family(
+            gettext("%(family)s, continued") % {"family": title} if start else title,
+            ticks[start : start + size],
+        )
         for start in range(0, len(ticks), size)
     ]

@@ -1,138 +1,99 @@
-"""What `team` prints for people. Pure."""
+"""What `team` prints for people."""
 
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from analysis.lab import team_posterior, team_story
-from analysis.lab.team_names import short, whole
-from analysis.lab.team_words import method_name
-from analysis.lab.wording import listing
+from django.utils.translation import gettext as _
 
-HEADS = ("team", "accuracy", "95% interval", "gain", "95% interval", "log loss")
-POSTERIOR_HEADS = ("posterior", "mean", "95% interval")
-NUTS_HEADS = ("NUTS mean", "95% interval")
-NONE = "-"
-GAP = "  "
+from analysis.stats.arrays import Interval
+from analysis.teams.names import method_name, short
+from analysis.teams.page.answer import Answer
+from analysis.teams.page.posterior import posterior_rows
+from analysis.teams.page.sections import text_line
+from analysis.teams.results import Method, TeamResult, TeamsDocument
+from lib.commands import table_lines
+from lib.formatting import DASH, is_known, listing
+
 WIDTH = 120
 MOST_ROWS = 40
-MORE = (
-    "Shown are {n} of {total} teams: {which}. --json has all of them, --predictions what each said."
-)
+INDENT = " " * len("participants  ")
+SENTENCES = ("picked", "not_whole", "adding", "gain", "alone", "together", "two_way", "tried_on")
 
 
-def lines(values: Mapping[str, Any]) -> list[str]:
+def lines(document: TeamsDocument) -> list[str]:
     """Study, table, sentences, and what is not in it."""
-    teams = values["teams"]
-    methods = [t["method"] for t in teams if t["method"] != "alone"]
-    rows, more = _listed(values)
-    said = [
-        f"study         {values['study']['slug']} ({values['study']['title']})",
-        f"participants  {values['participants']['label']}. {values['participants']['note']}".rstrip(),
-        f"test cases    {values['source']}-created",
-        f"method        {method_name(methods[0] if methods else values['options']['method'])}; {values['folds']}",
-        *_members(values),
+    answer, who = Answer.of(document), document.participants
+    method = Method(document.options.method) if answer.method == Method.ALONE else answer.method
+    members = ", ".join(m.display_name for m in answer.members)
+    rows, others = _listed(answer)
+    found = [
+        f"study         {document.study.slug} ({document.study.title})",
+        f"participants  {who.label}. {who.note}".rstrip(),
+        f"test cases    {document.source}-created",
+        f"method        {method_name(method)}; {document.tried.folds}",
+        *textwrap.wrap(
+            f"members       {members}", WIDTH, subsequent_indent=INDENT, break_on_hyphens=False
+        ),
         "",
-        *aligned(HEADS, [_row(values, team) for team in rows]),
+        *table_lines([_row(answer, result) for result in rows], ("team",)),
         "",
-        *_sentences(values, more),
+        *_sentences(answer, len(rows), others),
     ]
-    if posterior := list(_posterior(values)):
-        said += ["", *posterior]
-    return said
+    return [*found, *_posterior(answer)]
 
 
-def _sentences(values: Mapping[str, Any], more: str) -> list[str]:
-    said = [
-        more,
-        team_story.picked_sentence(values),
-        team_story.not_whole(values),
-        *team_story.answers(values),
-        team_story.together_sentence(values),
-        team_story.two_way_sentence(values),
-        *team_story.about(values),
-        *_not_possible(values),
+def _sentences(answer: Answer, n_shown: int, others: str) -> list[str]:
+    context = {"answer": answer, "is_simulated": answer.is_simulated, "n_shown": n_shown}
+    found = [text_line("more", {**context, "more": others})]
+    found += [text_line(name, context) for name in SENTENCES]
+    found += [
+        text_line("not_possible", {"names": names, "why": why})
+        for names, why in answer.not_possible()
     ]
-    return [sentence for sentence in said if sentence]
+    return [sentence for sentence in found if sentence]
 
 
-def _members(values: Mapping[str, Any]) -> list[str]:
-    """Who is in the whole team, folded below each other where they are many."""
-    names = ", ".join(m["display_name"] for m in values["members"])
-    indent = " " * len("participants  ")
-    return textwrap.wrap(
-        f"{'members':<{len(indent)}}{names}", WIDTH, subsequent_indent=indent, break_on_hyphens=False
-    )  # fmt: skip
-
-
-def _listed(values: Mapping[str, Any]) -> tuple[Sequence[Mapping[str, Any]], str]:
-    """The teams to print, and that there are more."""
-    teams = values["teams"]
+def _listed(answer: Answer) -> tuple[Sequence[TeamResult], str]:
+    """The teams to print, and which they are where there are more."""
+    teams = answer.tried.teams
     if len(teams) <= MOST_ROWS:
         return teams, ""
-    n_members = len(values["members"])
-    whole_one = [team for team in teams if len(team["members"]) == n_members > 1]
-    alone = [team for team in teams if len(team["members"]) == 1]
+    whole = [r for r in teams if len(r.team) == len(answer.members) > 1]
+    alone = [r for r in teams if len(r.team) == 1]
     alone = alone if len(alone) <= MOST_ROWS // 2 else []
-    first = [*whole_one, *alone]
-    rest = sorted((t for t in teams if t not in first), key=lambda t: -t["accuracy"])
-    words = ["the whole one"] * bool(whole_one) + ["the members alone"] * bool(alone)
-    more = MORE.format(n=MOST_ROWS, total=len(teams), which=listing([*words, "the most accurate"]))
-    return [*first, *rest][:MOST_ROWS], more
+    first = [*whole, *alone]
+    rest = sorted((r for r in teams if r not in first), key=lambda r: -r.accuracy)
+    parts = [_("the whole one")] if whole else []
+    parts += [_("the members alone")] if alone else []
+    return [*first, *rest][:MOST_ROWS], listing([*parts, _("the most accurate")])
 
 
-def aligned(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """A table: the first column to the left, numbers to the right.
-
-    >>> aligned(("team", "right"), [("a", "9"), ("human", "10")])
-    ['team   right', 'a          9', 'human     10']
-    """
-    table = [tuple(heads), *map(tuple, rows)]
-    widths = [max(len(row[k]) for row in table) for k in range(len(heads))]
-    return [
-        GAP.join(
-            cell.ljust(width) if k == 0 else cell.rjust(width)
-            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in table
-    ]
-
-
-def _row(values: Mapping[str, Any], team: Mapping[str, Any]) -> tuple[str, ...]:
-    return (
-        short(values, team["members"]),
-        _number(team["accuracy"]),
-        _interval(team["accuracy_ci95"], ""),
-        _number(team["gain"], "+"),
-        _interval(team["gain_ci95"], "+"),
-        _number(team["log_loss"]),
-    )
+def _row(answer: Answer, result: TeamResult) -> dict[str, str]:
+    return {
+        "team": short(result.team, answer.members),
+        "accuracy": _number(result.accuracy),
+        "95% interval": _interval(result.accuracy_ci95, ""),
+        "gain": _number(result.gain, "+"),
+        "95% interval of the gain": _interval(result.gain_ci95, "+"),
+        "log loss": _number(result.log_loss_nats),
+    }
 
 
 def _number(value: float | None, sign: str = "") -> str:
-    return NONE if value is None else f"{value:{sign}.4f}"
+    return f"{value:{sign}.4f}" if is_known(value) else DASH
 
 
-def _interval(ci95: Sequence[float | None] | None, sign: str) -> str:
-    if not ci95 or None in ci95:
-        return NONE
-    return f"{_number(ci95[0], sign)} to {_number(ci95[1], sign)}"
+def _interval(ci95: Interval | None, sign: str) -> str:
+    return f"{_number(ci95[0], sign)} to {_number(ci95[1], sign)}" if ci95 else DASH
 
 
-def _posterior(values: Mapping[str, Any]) -> Iterator[str]:
-    """Sensitivities and correlations of a Bayesian team, by one engine or by both, and how they were reached."""
-    rows = team_posterior.posterior_rows(values, is_main=True)
-    if not rows:
+def _posterior(answer: Answer) -> Iterator[str]:
+    """Sensitivities and correlations of a Bayesian team, and how far they can be relied on."""
+    if answer.fit is None:
         return
-    chains = {name: (mean, ci95) for name, mean, ci95 in team_posterior.chain_rows(values)}
-    heads = (*POSTERIOR_HEADS, *(NUTS_HEADS if chains else ()))
-    cells = [(*row, *(chains.get(row[0], (NONE, NONE)) if chains else ())) for row in rows]
-    name = short(values, whole(values)["members"])
-    yield f"What the fit says of {name}: d is sensitivity, in standard deviations; 0 is guessing."
-    yield from aligned(heads, cells)
-    yield from team_posterior.diagnostics(values)
-
-
-def _not_possible(values: Mapping[str, Any]) -> Iterator[str]:
-    for names, lack in team_story.lacks(values):
-        yield f"Not possible: {'; '.join(names)}. {lack.reason} {lack.needed}".rstrip()
+    yield ""
+    yield text_line("posterior", {"answer": answer})
+    rows = posterior_rows(answer.fit, is_main=True)
+    names = ("posterior", "mean", "95% interval")
+    yield from table_lines([dict(zip(names, row, strict=True)) for row in rows], names[:1])
+    yield text_line("diagnostics", {"answer": answer})

@@ -6,10 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.stats import NotEnough
-from analysis.stats.estimates import Floats, Proportion, proportion
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+from analysis.stats.arrays import Bools, Floats, Ints
+from analysis.stats.estimates import Proportion, proportion
 
 TIE_RULE = (
     "Within each item the floor(share x n) trials of largest self-rated expertise; of equal ratings those stored first. "
@@ -19,6 +17,8 @@ TIE_RULE = (
 
 @dataclass(frozen=True)
 class TopShare:
+    """Of `top_share`: shares of correct decisions from 0 to 1, with the bounds that ties allow; mean_expertise in its scale."""
+
     share: float
     n_items_contributing: int
     n_items_without: int
@@ -57,8 +57,8 @@ def top_share(
             f"At least {int(np.ceil(1 / share))} trials on one item are needed.",
         )
     stored = np.arange(len(items))
-    first = _kept(np.lexsort((stored, -level, items)), items, counts, places)
-    last = _kept(np.lexsort((-stored, -level, items)), items, counts, places)
+    first = _best(np.lexsort((stored, -level, items)), items, counts, places)
+    last = _best(np.lexsort((-stored, -level, items)), items, counts, places)
     least, most, expected = _tie_bounds(items, level, right, first, places)
     n = int(places.sum())
     return TopShare(
@@ -102,20 +102,20 @@ def _rated(
     return items, level[keep], np.asarray(is_correct, dtype=bool)[keep]
 
 
-def _kept(order: Ints, items: Ints, counts: Ints, places: Ints) -> Ints:
+def _best(order: Ints, items: Ints, counts: Ints, places: Ints) -> Ints:
     """Rows, best first within each item, cut at the item's number of places."""
     starts = np.cumsum(counts) - counts
     ordered = items[order]
-    kept: Ints = order[np.arange(len(order)) - starts[ordered] < places[ordered]]
-    return kept
+    best: Ints = order[np.arange(len(order)) - starts[ordered] < places[ordered]]
+    return best
 
 
 def _tie_bounds(
-    items: Ints, level: Floats, right: Bools, kept: Ints, places: Ints
+    items: Ints, level: Floats, right: Bools, best: Ints, places: Ints
 ) -> tuple[float, float, float]:
-    """Fewest, most and expected correct decisions among the kept trials over every way to break ties at the cuts."""
+    """Fewest, most and expected correct decisions among the best trials over every way to break ties at the cuts."""
     cut = np.full(len(places), np.inf)
-    np.minimum.at(cut, items[kept], level[kept])
+    np.minimum.at(cut, items[best], level[best])
 
     def count(rows: Bools) -> Floats:
         return np.bincount(items[rows], minlength=len(places)).astype(float)

@@ -7,7 +7,8 @@ import numpy.typing as npt
 from scipy import special, stats
 
 from analysis.stats import NotEnough
-from analysis.stats.estimates import Floats, Interval, proportion_of_counts
+from analysis.stats.arrays import Floats, Interval
+from analysis.stats.estimates import proportion_of_counts
 
 BIN_RULE = (
     "Judgements ranked from 0 to n-1 by confidence, equal ones in stored order; half-open bins between equally spaced "
@@ -21,6 +22,8 @@ BINNED = (
 
 @dataclass(frozen=True)
 class Bin:
+    """Judgements of neighbouring ranks: midpoint in ranks, accuracy with Wilson's interval, the scores at its ends."""
+
     bin: int
     midpoint: float
     n: int
@@ -34,6 +37,8 @@ class Bin:
 
 @dataclass(frozen=True)
 class Line:
+    """y = intercept + slope x, with standard errors; p and the interval from Student's t with m - 2 degrees of freedom."""
+
     slope: float
     intercept: float
     r: float
@@ -45,6 +50,8 @@ class Line:
 
 @dataclass(frozen=True)
 class Binned:
+    """Of `binned`: the line's slope is accuracy per rank of n."""
+
     n: int
     bins: tuple[Bin, ...]
     line: Line

@@ -6,9 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.stats import NotEnough
+from analysis.stats.arrays import Floats, Interval, Ints
 from analysis.stats.calibration import scored
-from analysis.stats.estimates import Floats, Interval
-from analysis.stats.resampling import times_drawn
+from analysis.stats.crossed_bootstrap import times_drawn
+from analysis.stats.distributions import percentile_interval
 
 ERROR = (
     "Expected calibration error: |accuracy - mean probability| of each bin, averaged with the bins' numbers of judgements "
@@ -24,11 +25,11 @@ IN_GROUPS = "{n:,} random groups of {units}"
 N_SIMULATIONS = N_RESAMPLES = 1000
 MOST_UNITS = 2000  # so that a million judgements cost no more to resample than these
 
-Ints = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True)
 class CalibrationError:
+    """Of `calibration_error`, in units of accuracy; when_calibrated: its mean and 95th percentile were chance the only error."""
+
     value: float
     ci95: Interval | None
     n: int
@@ -69,8 +70,7 @@ def calibration_error(
     n = len(values)
     if n == 0:
         raise NotEnough("No judgement has a probability.", "At least one is needed.")
-    width = (1 - low) / n_bins
-    place = np.clip(np.floor((values - low) / width + 1e-9), 0, n_bins - 1).astype(np.int64)
+    place = equal_width_bins(values, low, n_bins)
     counts, stated, correct = (np.bincount(place, weights=w) for w in (None, values, right))
     filled = counts > 0
     counts, stated, correct = counts[filled], stated[filled], correct[filled]
@@ -95,6 +95,16 @@ def calibration_error(
         rule=f"{n_bins} bins of equal width on [{low:g}, 1], {len(counts)} of them filled",
         ci_method=INTERVAL.format(resamples=N_RESAMPLES, units=drawn, seed=seed),
     )
+
+
+def equal_width_bins(values: Floats, low: float, n_bins: int) -> Ints:
+    """(n,) the bin of each value in [low, 1]: half-open, the last closed. A value within rounding of an edge is above it.
+
+    >>> equal_width_bins(np.array([0.0, 0.3, 1.0]), 0.0, 10)  # 0.3 / 0.1 is a little below 3
+    array([0, 3, 9])
+    """
+    place = np.floor((values - low) * n_bins / (1 - low) + 1e-9)
+    return np.clip(place, 0, n_bins - 1).astype(np.int64)
 
 
 def _groups(
@@ -129,6 +139,6 @@ def _resampled(
 def _interval(value: float, resampled: Floats, limit: float) -> Interval | None:
     if not len(resampled):
         return None
-    q_low, q_high = np.quantile(resampled, [0.025, 0.975])
-    low = 0.0 if value <= limit else max(0.0, 2 * value - float(q_high))
-    return min(low, value), max(2 * value - float(q_low), value)
+    q_low, q_high = percentile_interval(resampled)
+    low = 0.0 if value <= limit else max(0.0, 2 * value - q_high)
+    return min(low, value), max(2 * value - q_low, value)

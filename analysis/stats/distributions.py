@@ -7,8 +7,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from analysis.stats import NotEnough
-
-Floats = npt.NDArray[np.float64]
+from analysis.stats.arrays import Floats, Interval
 
 SPREAD = (
     "Quartiles by linear interpolation; sd with n-1; 95% interval of the median from order statistics "
@@ -28,7 +27,7 @@ class Spread:
     median: float
     q3: float
     max: float
-    ci95: tuple[float, float] | None
+    ci95: Interval | None
     method: str = SPREAD
 
 
@@ -45,12 +44,20 @@ def spread_of(values: npt.ArrayLike) -> Spread:
     low, q1, median, q3, high = (float(q) for q in np.quantile(ordered, [0, 0.25, 0.5, 0.75, 1]))
     sd = float(ordered.std(ddof=1)) if len(ordered) > 1 else None
     mean = float(ordered.mean())
-    return Spread(
-        len(ordered), mean, sd, low, q1, median, q3, high, _interval_of_quantile(ordered, 0.5)
-    )
+    return Spread(len(ordered), mean, sd, low, q1, median, q3, high, median_interval(ordered))
 
 
-def median_interval(values: npt.ArrayLike) -> tuple[float, float] | None:
+def percentile_interval(values: Floats) -> Interval:
+    """The 2.5th and 97.5th percentiles of resampled values (n,), linear between ranks: the percentile interval.
+
+    >>> percentile_interval(np.arange(0.0, 1001.0))
+    (25.0, 975.0)
+    """
+    low, high = np.quantile(values, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def median_interval(values: npt.ArrayLike) -> Interval | None:
     """`quantile_interval` of the median: x_(j) to x_(n+1-j), None below n = 6.
 
     >>> median_interval([5, 1, 2, 4, 3, 6]), median_interval([1, 2, 3])
@@ -59,22 +66,19 @@ def median_interval(values: npt.ArrayLike) -> tuple[float, float] | None:
     return quantile_interval(values, 0.5)
 
 
-def quantile_interval(values: npt.ArrayLike, share: float) -> tuple[float, float] | None:
+def quantile_interval(values: npt.ArrayLike, share: float) -> Interval | None:
     """95% interval of the quantile below which `share` of the population lies, from order statistics of values (n,).
 
     From the j-th to the k-th smallest: with X ~ Binomial(n, share), j is the largest rank with P(X < j) < 2.5% and k the
     smallest with P(X >= k) <= 2.5%: at least 95% for independent values of every continuous distribution (Conover 1999,
-    3.2), wider than needed where values repeat. None where n is too small for one of the two.
+    3.2), wider than needed where values repeat. None where n is too small for one of the two. As scipy's quantile_test.
 
     >>> quantile_interval(range(1, 101), 0.8)
     (72.0, 89.0)
     """
-    return _interval_of_quantile(np.sort(np.asarray(values, dtype=np.float64).ravel()), share)
-
-
-def _interval_of_quantile(ordered: Floats, share: float) -> tuple[float, float] | None:
-    n = len(ordered)
-    if not n:
+    known = np.asarray(values, dtype=np.float64).ravel()
+    if not len(known):
         return None
-    low, high = (int(k) for k in stats.binom.ppf([0.025, 0.975], n, share))
-    return (float(ordered[low - 1]), float(ordered[high])) if low > 0 and high < n else None
+    found = stats.quantile_test(known, p=share).confidence_interval(0.95)
+    exists = np.isfinite([found.low, found.high]).all()
+    return (float(found.low), float(found.high)) if exists else None

@@ -1,19 +1,20 @@
-"""The estimates that every part uses: a share, a mean, a paired difference, a correlation. Each with n, interval, method.
+"""The estimates that every chapter uses: a share, a mean, a paired difference, a correlation. Each with n, interval, method.
 
 A value that the numbers do not define is NaN and an interval that does not exist is None; where nothing at all can be
 said, `NotEnough` is raised.
 """
 
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy import special, stats
+from statsmodels.stats.contingency_tables import mcnemar as exact_mcnemar
+from statsmodels.stats.proportion import proportion_confint
 
 from analysis.stats import NotEnough
-
-Floats = npt.NDArray[np.float64]
-Interval = tuple[float, float]
+from analysis.stats.arrays import Floats, Interval
 
 Z95 = 1.959963984540054  # 97.5th percentile of the standard normal distribution
 
@@ -35,6 +36,8 @@ SPEARMAN = (
 
 @dataclass(frozen=True)
 class Proportion:
+    """Of `proportion`: all values from 0 to 1."""
+
     n: int
     n_correct: int
     accuracy: float
@@ -45,6 +48,8 @@ class Proportion:
 
 @dataclass(frozen=True)
 class Mean:
+    """Of `mean_of`, in the values' unit."""
+
     n: int
     mean: float
     sd: float | None
@@ -55,6 +60,8 @@ class Mean:
 
 @dataclass(frozen=True)
 class PairedTest:
+    """Of `paired_t`: differences in the values' unit, d_av and d_z in standard deviations."""
+
     n: int
     mean_difference: float
     sd_difference: float
@@ -69,6 +76,8 @@ class PairedTest:
 
 @dataclass(frozen=True)
 class McNemar:
+    """Of `mcnemar`: gained and lost are numbers of items, difference is one of accuracies."""
+
     n: int
     gained: int
     lost: int
@@ -81,11 +90,26 @@ class McNemar:
 
 @dataclass(frozen=True)
 class Correlation:
+    """Of `spearman`."""
+
     n: int
     rho: float
     p: float
     ci95: Interval | None
     method: str = SPEARMAN
+
+
+class HasRho(Protocol):
+    @property
+    def rho(self) -> float: ...
+
+
+AnyCorrelation = TypeVar("AnyCorrelation", bound=HasRho)
+
+
+def defined(found: AnyCorrelation | None) -> AnyCorrelation | None:
+    """The correlation, or None where it is NaN: one side does not vary."""
+    return None if found is None or np.isnan(found.rho) else found
 
 
 def proportion(is_correct: npt.ArrayLike) -> Proportion:
@@ -119,18 +143,17 @@ def proportion_of_counts(n_correct: int, n: int) -> Proportion:
 def wilson(n_correct: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Floats, Floats]:
     """Lower and upper ends of Wilson's 95% score intervals, elementwise: counts of any shape, NaN where n is 0.
 
-    (k + z^2/2 -+ z sqrt(k (n - k) / n + z^2/4)) / (n + z^2), z = 1.96 (Wilson 1927).
+    (k + z^2/2 -+ z sqrt(k (n - k) / n + z^2/4)) / (n + z^2), z = 1.96 (Wilson 1927): statsmodels' proportion_confint,
+    with ends of exactly 0 and 1 where it leaves a rounding error.
 
     >>> low, high = wilson([0, 5, 10], 10)
     >>> low.round(2).tolist(), high.round(2).tolist()
     ([0.0, 0.24, 0.72], [0.28, 0.76, 1.0])
     """
-    k, n = np.broadcast_arrays(np.asarray(n_correct, dtype=float), np.asarray(n, dtype=float))
+    k, n = np.asarray(n_correct, dtype=float), np.asarray(n, dtype=float)
     with np.errstate(invalid="ignore", divide="ignore"):
-        half = Z95 * np.sqrt(k * (n - k) / n + Z95**2 / 4)
-    low = np.where(k == 0, 0.0, (k + Z95**2 / 2 - half) / (n + Z95**2))
-    high = np.where(k == n, 1.0, (k + Z95**2 / 2 + half) / (n + Z95**2))
-    return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)
+        low, high = proportion_confint(k, n, method="wilson")
+    return np.where((k == 0) & (n > 0), 0.0, low), np.where((k == n) & (n > 0), 1.0, high)
 
 
 def mean_of(values: npt.ArrayLike) -> Mean:
@@ -159,7 +182,8 @@ def paired_t(x: npt.ArrayLike, y: npt.ArrayLike) -> PairedTest:
 
     t = mean / (sd / sqrt(n)), n - 1 degrees of freedom, sd of the differences with ddof=1;
     d_av = mean / sqrt((s_x^2 + s_y^2) / 2) with ddof=1 (a single y has variance 0), which is what the paper calls
-    Cohen's d; d_z = mean / sd. If all differences are equal, t, p and d_z are NaN. Raises NotEnough below two pairs.
+    Cohen's d; d_z = mean / sd. If all differences are equal, t, p and d_z are NaN (scipy's
+    ttest_rel divides by rounding errors there). Raises NotEnough below two pairs. Checked against ttest_rel.
 
     >>> shift = paired_t([1, 2, 3], [0, 0, 0])
     >>> shift.mean_difference, shift.df, round(shift.t, 3), shift.d_z
@@ -204,7 +228,7 @@ def mcnemar(before_correct: npt.ArrayLike, after_correct: npt.ArrayLike) -> McNe
         raise NotEnough("No item was decided both times.", "At least one is needed.")
     gained = int(np.count_nonzero(~before & after))
     lost = int(np.count_nonzero(before & ~after))
-    p = float(stats.binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0
+    p = float(exact_mcnemar([[0, gained], [lost, 0]]).pvalue)
     centre = (gained - lost) / (n + 2)
     changed = (gained + lost + 1) / (n + 2)
     half = Z95 * float(np.sqrt((changed - centre**2) / (n + 2)))

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.stats import NotEnough
+from analysis.stats.arrays import Interval
 from analysis.stats.distributions import quantile_interval
-from analysis.stats.estimates import Interval
 
 P80 = (
     "80th percentile, linear between ranks; 95% interval from order statistics, the ratings taken as independent "
@@ -18,6 +18,8 @@ N_CLASSES, WIDTH = 10, 10
 
 @dataclass(frozen=True)
 class HistogramClass:
+    """n ratings from low to high, both included."""
+
     low: int
     high: int
     n: int
@@ -25,6 +27,8 @@ class HistogramClass:
 
 @dataclass(frozen=True)
 class Distribution:
+    """Of `distribution`, in points of the rating."""
+
     n: int
     mean: float
     sd: float

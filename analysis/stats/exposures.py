@@ -22,6 +22,8 @@ class ExposureBin:
 
 @dataclass(frozen=True)
 class Exposures:
+    """Of `exposures`: trials per item."""
+
     n_items: int
     mean: float
     sd: float | None

@@ -15,8 +15,6 @@ from analysis.stats.estimates import (
     proportion_of_counts,
 )
 
-Floats = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class Tuning:

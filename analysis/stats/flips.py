@@ -5,25 +5,42 @@ The two versions of a text differ in tokens, so the running sums are compared on
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from analysis.stats import NotEnough
+from analysis.stats.arrays import Floats
 from analysis.stats.estimates import Mean, mean_of
 from analysis.stats.token_alignment import Streams
 
-Floats = npt.NDArray[np.float64]
-
 # Two runs of the same text differ by about this much in single precision: no preference
 ZERO_NATS = 1e-6
-CATEGORIES = ("PosPos", "PosNeg", "NegPos", "NegNeg")
 Ends = Mapping[int, Mapping[str, Sequence[int]]]  # item -> version -> characters
 GRID = np.arange(21) / 20  # shares of the text at which trajectories are read
+ENDS_ON_ORIGINAL = ("PosPos", "NegPos")  # categories whose last difference is positive
 DECISIONS = {"right": 1.0, "wrong": 0.0}
 TRAJECTORY = ("decision", "place", "n_items", "mean_nats", "q1_nats", "median_nats", "q3_nats")
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Items by the sign of their first difference that is not zero, and of their last; positive favours the original."""
+
+    PosPos: int
+    PosNeg: int
+    NegPos: int
+    NegNeg: int
+
+
+@dataclass(frozen=True)
+class SignFlips:
+    """Changes of sign per item, where the model's decision is correct and where it is wrong; None without such an item."""
+
+    correct: Mean | None
+    wrong: Mean | None
 
 
 @dataclass(frozen=True)
@@ -37,9 +54,13 @@ class Flips:
     n_items: int
     n_undecided: int
     n_end_disagrees: int
-    counts: Mapping[str, int]
-    correct: Mean | None
-    wrong: Mean | None
+    counts: Counts
+    sign_flips: SignFlips
+
+    @property
+    def turned(self) -> float:
+        """Share of the items whose last sign is not their first."""
+        return (self.counts.PosNeg + self.counts.NegPos) / self.n_items
 
 
 def token_places(streams: Streams) -> pd.DataFrame:
@@ -116,7 +137,7 @@ def summarise(found: pd.DataFrame, is_correct: npt.ArrayLike) -> Flips:
 
     >>> rows = pd.DataFrame({"category": ["PosPos", "PosNeg", ""], "sign_flips": [2, 1, 0]})
     >>> flips = summarise(rows, [1, 0, 0])
-    >>> flips.counts["PosNeg"], flips.correct.mean, flips.n_undecided, flips.n_end_disagrees
+    >>> flips.counts.PosNeg, flips.sign_flips.correct.mean, flips.n_undecided, flips.n_end_disagrees
     (1, 2.0, 1, 0)
     """
     decided = found["category"].to_numpy() != ""
@@ -128,15 +149,14 @@ def summarise(found: pd.DataFrame, is_correct: npt.ArrayLike) -> Flips:
     right = np.asarray(is_correct, dtype=np.float64)[decided]
     category = found["category"].to_numpy()[decided].astype(str)
     changes = found["sign_flips"].to_numpy()[decided]
-    favours = np.char.endswith(category, "Pos")
+    favours = np.isin(category, ENDS_ON_ORIGINAL)
     disagrees = ~np.isnan(right) & (favours != (right > 0))
     return Flips(
         n_items=int(decided.sum()),
         n_undecided=int((~decided).sum()),
         n_end_disagrees=int(disagrees.sum()),
-        counts={name: int((category == name).sum()) for name in CATEGORIES},
-        correct=_mean(changes[right == 1]),
-        wrong=_mean(changes[right == 0]),
+        counts=Counts(**{f.name: int((category == f.name).sum()) for f in fields(Counts)}),
+        sign_flips=SignFlips(_mean(changes[right == 1]), _mean(changes[right == 0])),
     )
 
 

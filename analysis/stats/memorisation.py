@@ -6,9 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from analysis.stats.arrays import Floats
 from analysis.stats.distributions import Spread, spread_of
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -48,6 +47,5 @@ def auc(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     (0.75, 0.5)
     """
     first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    n, m = len(first), len(second)
-    ranks = stats.rankdata(np.concatenate([first, second]))
-    return float((ranks[:n].sum() - n * (n + 1) / 2) / (n * m))
+    u = stats.mannwhitneyu(first, second, method="asymptotic").statistic
+    return float(u / (len(first) * len(second)))

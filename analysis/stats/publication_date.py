@@ -15,6 +15,8 @@ METHOD = (
 
 @dataclass(frozen=True)
 class DateCorrelation:
+    """Of `date_correlation`: n items, of n_unique_dates dates."""
+
     rho: float
     p: float
     n: int

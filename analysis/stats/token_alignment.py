@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from analysis.stats.arrays import Floats, Ints
+
 VERSIONS = ("original", "altered")
 
 
@@ -75,8 +75,8 @@ class Streams:
         """Rows of the original and of the altered version that end at the same place, after the first alternation."""
         start, end = self._matches(from_end=False), self._matches(from_end=True)
         # Where the first token of a stretch is the same in both, the alternation before it ends at the same place
-        opening = start[start["rank"] == 0]
-        before = opening[["row", "row_altered"]] - 1
+        first = start[start["rank"] == 0]
+        before = first[["row", "row_altered"]] - 1
         last = pd.DataFrame(
             {"row": self.bounds[1::2] - 1, "row_altered": self.bounds[2::2] - 1},
         )[self._has_changes()]
@@ -97,7 +97,7 @@ class Streams:
         """Plain tokens after an alternation: row, item, is_altered, stretch, token.
 
         `stretch` counts the alternations before. Where the versions have other numbers of them (one that is empty in a
-        version, or that melts into the next), only what follows the last one can be told: it is stretch -1.
+        version, or that melts into the next), only what follows the last one can be compared: it is stretch -1.
         """
         previous = np.concatenate([[False], self.changed[:-1]])
         previous[self.bounds[:-1]] = False
@@ -126,7 +126,7 @@ class Streams:
         pairs = rows[~rows["is_altered"]].merge(
             rows[rows["is_altered"]], on=keys, suffixes=("", "_altered")
         )
-        # An alternation that is empty in one version has no tokens there: its stretch is told from the end alone
+        # An alternation that is empty in one version has no tokens there: its stretch is found from the end alone
         usable = from_end | (pairs["stretch"] > 0)
         differs = (pairs["token"] != pairs["token_altered"]) | ~usable
         pairs = pairs.assign(differs=differs).sort_values(keys)

@@ -6,7 +6,7 @@ Every draw takes the item of a stratum with the lowest *expected exposure*::
     P(finish | page) = (finished + 1) / (reached + 2)
 
 where `valid(i)` counts the valid judgments of finished participants, `reached` the participants whose
-fate is known (finished, or gone) that got at least as far as that page, and `finished` those of them
+outcome is known (finished, or gone) that got at least as far as that page, and `finished` those of them
 that finished: Laplace's rule of succession, so a new study starts at 1/2. Whether answers were right
 never enters, so the draw cannot lean on the outcome that the study measures.
 """
@@ -131,7 +131,7 @@ def finish_chance(finished: int, reached: int) -> float:
 def finish_chances(
     gone_at: Mapping[int, int], finished: int, pages: Iterable[int]
 ) -> dict[int, float]:
-    """Chance to finish from each page, from the participants whose fate is known.
+    """Chance to finish from each page, from the participants whose outcome is known.
 
     Args:
         gone_at: furthest page -> number of participants who left there for good.

@@ -10,34 +10,52 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A rule: its stable code and the sentence a reader of an export sees."""
+    """A rule: its stable code, what it is called, and the sentence a reader of an export sees."""
 
     code: str
+    label: str
     sentence: str
 
 
 MISSED_CATCH = Reason(
-    "missed_catch", "The participant chose the altered version in at least one catch trial."
+    "missed_catch",
+    "missed a catch trial",
+    "The participant chose the altered version in at least one catch trial.",
 )
 UNTOUCHED_SLIDERS = Reason(
-    "untouched_sliders", "The participant never moved any confidence or expertise slider."
+    "untouched_sliders",
+    "never moved a slider",
+    "The participant never moved any confidence or expertise slider.",
 )
-ADMITTED_CHEATING = Reason("admitted_cheating", "The participant admitted to having cheated.")
-NOT_FINISHED = Reason("not_finished", "The participant did not reach the end of the study.")
-WITHDRAWN = Reason("withdrawn", "The participant withdrew; the answers were erased.")
-RECOGNISED = Reason("recognised", "The participant had seen the study before this trial.")
+ADMITTED_CHEATING = Reason(
+    "admitted_cheating", "admitted to having cheated", "The participant admitted to having cheated."
+)
+NOT_FINISHED = Reason(
+    "not_finished", "not finished", "The participant did not reach the end of the study."
+)
+WITHDRAWN = Reason("withdrawn", "withdrawn", "The participant withdrew; the answers were erased.")
+RECOGNISED = Reason(
+    "recognised", "recognised", "The participant had seen the study before this trial."
+)
 TOO_FAST = Reason(
     "too_fast",
+    "too fast",
     "The participant answered this trial in less than the minimum time (5 s in the paper).",
 )
 
 PARTICIPANT_REASONS = (MISSED_CATCH, UNTOUCHED_SLIDERS, ADMITTED_CHEATING, NOT_FINISHED, WITHDRAWN)
 TRIAL_REASONS = (RECOGNISED, TOO_FAST)
 
-FAST_PAGE = Reason("fast_page", "The answer came sooner than the abstract can be read.")
-MUCH_HIDDEN = Reason("much_hidden", "The page was hidden for a long time while the trial was open.")
+FAST_PAGE = Reason(
+    "fast_page", "fast page", "The answer came sooner than the abstract can be read."
+)
+MUCH_HIDDEN = Reason(
+    "much_hidden", "much hidden", "The page was hidden for a long time while the trial was open."
+)
 DUPLICATE_EXTERNAL_ID = Reason(
-    "duplicate_external_id", "Another participant came with the same external id."
+    "duplicate_external_id",
+    "duplicate external id",
+    "Another participant came with the same external id.",
 )
 FLAGS = (FAST_PAGE, MUCH_HIDDEN, DUPLICATE_EXTERNAL_ID)
 

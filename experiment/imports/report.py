@@ -1,116 +1,110 @@
-"""What an import tells: a dictionary whose keys are a contract, and lines for people."""
+"""What an import did: typed, as JSON whose keys are a contract, and as lines for people (templates/experiment/import_report.txt)."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from django.template.loader import render_to_string
 from django.urls import reverse
 
-from experiment.imports.brainbench import Published
-from experiment.imports.store import Imported
-from experiment.imports.tables import Problem
-from experiment.imports.testcases import PublishedItem
+from experiment.imports.read.brainbench import Published
+from experiment.imports.read.tables import Problem
+from experiment.imports.read.testcases import PublishedItem
+from experiment.imports.read.trials import Excluded
+from experiment.imports.store.published import Created, Imported
 from experiment.models import Item
 
 # More than a person reads in one go; --json gives all.
 MAX_PROBLEMS_SHOWN = 50
-NOTHING_CREATED = {"studies": 0, "items": 0, "participants": 0, "trials": 0, "pins": 0}
 
 
-def as_json(
+@dataclass(frozen=True, slots=True)
+class DamagedText:
+    """A published text that is not what its authors meant, and the version that takes its place."""
+
+    source: str
+    row: int
+    doi: str
+    reason: str
+    repaired: bool
+    key: str
+    version: int
+    status: str
+    admin_path: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """Counts are of what the directory holds, so a second import counts the same; `created` is of rows."""
+
+    study: str
+    texts: str
+    items: Mapping[str, int]
+    participants: int
+    trials: int
+    damaged: Sequence[DamagedText]
+    excluded_before_publication: Excluded
+    created: Created
+    absent: Sequence[str]
+    notes: Sequence[str]
+    problems: Sequence[Problem]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self) | {"problems": [problem.as_dict() for problem in self.problems]}
+
+
+def make_report(
     data: Published,
     slug: str,
     texts: str,
     outcome: Imported | None,
     problems: Sequence[Problem] = (),
-) -> dict[str, Any]:
-    """Counts are of what the directory holds, so a second import tells the same; `created` is of rows."""
-    trials_stored = outcome is None or outcome.trials_stored
-    people = data.participants if trials_stored else ()
-    return {
-        "study": slug,
-        "texts": texts,
-        "items": {
-            source: sum(item.source == source for item in data.items)
-            for source in ("human", "machine")
-        },
-        "participants": len(people),
-        "trials": sum(len(person.trials) for person in people),
-        "damaged": [_damaged(item, texts, outcome) for item in data.items if item.damage],
-        "excluded_before_publication": asdict(data.excluded),
-        "created": dict(outcome.created if outcome else NOTHING_CREATED),
-        "absent": list(data.absent),
-        "notes": [*data.notes, *(outcome.notes if outcome else ())],
-        "problems": [problem.as_dict() for problem in problems],
+) -> ImportReport:
+    """Of an import, or of a refused one, which has no outcome."""
+    people = data.participants if outcome is None or outcome.trials_stored else ()
+    counts = {
+        source: sum(item.source == source for item in data.items) for source in ("human", "machine")
     }
+    return ImportReport(
+        study=slug,
+        texts=texts,
+        items=counts,
+        participants=len(people),
+        trials=sum(len(person.trials) for person in people),
+        damaged=[_damaged(item, texts, outcome) for item in data.items if item.damage],
+        excluded_before_publication=data.excluded,
+        created=outcome.created if outcome else Created(),
+        absent=list(data.absent),
+        notes=[*data.notes, *(outcome.notes if outcome else ())],
+        problems=problems,
+    )
 
 
-def _damaged(item: PublishedItem, texts: str, outcome: Imported | None) -> dict[str, Any]:
+def _damaged(item: PublishedItem, texts: str, outcome: Imported | None) -> DamagedText:
     assert item.damage is not None
     successor = outcome.successors.get(item.key) if outcome else None
-    return {
-        "source": item.source,
-        "row": item.row.number,
-        "doi": item.doi,
-        "reason": item.damage.reason,
-        "repaired": texts == Item.Texts.REPAIRED and item.damage.repaired is not None,
-        "key": item.key,
-        "version": successor.version if successor else 1,
-        "status": successor.status if successor else Item.Status.ACCEPTED.value,
-        "admin_path": f"{reverse('admin:index')}experiment/item/{successor.pk}/change/"
+    return DamagedText(
+        source=item.source,
+        row=item.row.number,
+        doi=item.doi,
+        reason=item.damage.reason,
+        repaired=texts == Item.Texts.REPAIRED and item.damage.repaired is not None,
+        key=item.key,
+        version=successor.version if successor else 1,
+        status=successor.status if successor else Item.Status.ACCEPTED.value,
+        admin_path=f"{reverse('admin:index')}experiment/item/{successor.pk}/change/"
         if successor
         else None,
-    }
-
-
-def success_lines(report: dict[str, Any], more: Iterable[str] = ()) -> Iterator[str]:
-    """`more` are lines about what others read in the same directory."""
-    items, left_out, created = (
-        report[k] for k in ("items", "excluded_before_publication", "created")
-    )
-    yield f"{items['human']} human-created and {items['machine']} machine-created test cases"
-    yield (
-        f"{report['participants']} participants with {report['trials']} trials (the publication left out "
-        f"{left_out['participants']} whole participants and {left_out['trials']} single trials)"
-    )
-    yield from more
-    if any(created.values()):
-        new = ", ".join(f"{name} {n}" for name, n in created.items() if n)
-        yield f"Written for the study {report['study']} ({report['texts']} texts): {new}."
-    else:
-        yield f"The study {report['study']} ({report['texts']} texts) has all of it already: nothing was written."
-    for name in report["absent"]:
-        yield f"Absent, and left out: {name}"
-    for note in report["notes"]:
-        yield f"Note: {note}"
-    if report["damaged"]:
-        yield f"{len(report['damaged'])} published texts are damaged:"
-    for entry in report["damaged"]:
-        yield f"  {entry['key']} ({entry['source']} row {entry['row']}, {entry['doi']}): {entry['reason']}."
-        yield f"    {_what_was_done(entry, report['texts'])}"
-
-
-def _what_was_done(entry: dict[str, Any], texts: str) -> str:
-    version, path = entry["version"], entry["admin_path"]
-    if texts == Item.Texts.AS_PUBLISHED:
-        return "Kept as people and models saw it."
-    if entry["repaired"]:
-        return f"Repaired as version {version}; the published trials stay with version 1."
-    if entry["status"] == Item.Status.ACCEPTED:
-        return f"Mended by a person as version {version}."
-    return (
-        f"A person must mend it: correct and accept version {version} at {path}, then import again "
-        "to have the study draw it."
     )
 
 
-def problem_lines(problems: Sequence[Problem]) -> Iterator[str]:
-    plural = "s" if len(problems) > 1 else ""
-    yield (
-        f"Nothing was written. {len(problems)} problem{plural} "
-        "(lines count from 1, rows of data from 0):"
-    )
-    for problem in problems[:MAX_PROBLEMS_SHOWN]:
-        yield f"  {problem}"
-    if len(problems) > MAX_PROBLEMS_SHOWN:
-        yield f"  … and {len(problems) - MAX_PROBLEMS_SHOWN} more (--json names them all)"
+def render_lines(template: str, context: Mapping[str, Any]) -> list[str]:
+    """The lines of a text template; those that only hold its tags are left out."""
+    text = render_to_string(template, dict(context))
+    return [line for line in text.splitlines() if line.strip()]
+
+
+def problem_lines(problems: Sequence[Problem]) -> list[str]:
+    shown = problems[:MAX_PROBLEMS_SHOWN]
+    context = {"problems": shown, "n": len(problems), "n_more": len(problems) - len(shown)}
+    return render_lines("experiment/import_problems.txt", context)

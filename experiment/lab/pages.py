@@ -5,10 +5,12 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import Count, Q, QuerySet
+from django.http import Http404, HttpRequest
+from django_stubs_ext import StrOrPromise
 
-from experiment import exporting, overview
-from experiment.kinds import kind_counts, kind_note
 from experiment.models import Participant, Study
+from experiment.services import export, exposure, overview
+from experiment.services.participant_kinds import default_kind, kind_counts, kind_note
 
 Kind = Participant.Kind
 
@@ -16,16 +18,16 @@ Kind = Participant.Kind
 @dataclass(frozen=True, slots=True)
 class KindTab:
     kind: str
-    label: str
+    label: StrOrPromise
     n: int
     is_current: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ExportButton:
-    set: str
-    label: str
-    rows: int
+def chosen_kind(request: HttpRequest, study: Study) -> str:
+    kind = request.GET.get("kind") or default_kind(study)
+    if kind not in Kind.values:
+        raise Http404
+    return kind
 
 
 def study_list(studies: QuerySet[Study]) -> QuerySet[Study]:
@@ -45,9 +47,8 @@ def study_list(studies: QuerySet[Study]) -> QuerySet[Study]:
 
 def live_context(study: Study, kind: str, now: datetime) -> dict[str, Any]:
     """The parts of a study's page that change while people take part."""
-    items = overview.item_exposures(study, kind, now)
+    items = exposure.item_exposures(study, kind, now)
     flow = overview.flow(study, kind, now)
-    rows = exporting.row_counts(study, kind)
     target = study.target_valid if kind == Kind.REAL else None
     return {
         "study": study,
@@ -58,12 +59,9 @@ def live_context(study: Study, kind: str, now: datetime) -> dict[str, Any]:
         "flow": flow,
         "target": target,
         "target_percent": min(100.0, 100 * flow.valid / target) if target else 0.0,
-        "exposures": overview.exposures(items),
+        "exposures": exposure.exposures(items),
         "items": items,
-        "exports": (
-            ExportButton("analysis", "Trials of the analysis", rows["analysis"]),
-            ExportButton("all", "All judged trials", rows["all"]),
-        ),
+        "export_rows": export.row_counts(study, kind),
         "comments": overview.recent_comments(study, kind),
         "updated_at": now,
     }

@@ -1,10 +1,10 @@
-"""The lab's pages about people; config/lab_urls.py puts them together with those about models."""
+"""The lab's pages about people, in the namespace `lab` (config/urls.py)."""
 
 from django.contrib.auth.views import LoginView, LogoutView, PasswordResetConfirmView
 from django.urls import path, reverse_lazy
 
-from experiment.lab import views
-from experiment.lab.signing_in import SignInForm
+from experiment.lab import exports, views
+from experiment.lab.forms import SignInForm
 
 urlpatterns = [
     path("", views.studies, name="studies"),
@@ -30,6 +30,10 @@ urlpatterns = [
     ),
     path("studies/<slug:slug>/", views.study, name="study"),
     path("studies/<slug:slug>/live/", views.study_live, name="study_live"),
-    path("studies/<slug:slug>/export/<str:set_name>.csv", views.export, name="export"),
+    path("studies/<slug:slug>/export/<str:set_name>.csv", exports.export, name="export"),
+    path("studies/<slug:slug>/exports/<int:pk>/", exports.waiting, name="export_job"),
+    path("studies/<slug:slug>/exports/<int:pk>/live/", exports.live, name="export_live"),
+    path("studies/<slug:slug>/exports/<int:pk>/file/", exports.file, name="export_file"),
+    path("studies/<slug:slug>/exports/<int:pk>/retry/", exports.retry, name="export_retry"),
     path("studies/<slug:slug>/recruitment/", views.recruitment, name="recruitment"),
 ]

@@ -1,50 +1,18 @@
-"""The researcher's pages. Views find what the researcher may see; overview, exporting and use cases do the work."""
-
-import tempfile
-from collections.abc import Callable
-from contextlib import ExitStack
-from functools import wraps
-from typing import Any
+"""The researcher's pages. Views find what the researcher may see; services do the work."""
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.cache import never_cache
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from experiment import exporting, study_setup
-from experiment.kinds import default_kind
-from experiment.lab.pages import live_context, study_list
-from experiment.models import Participant, Study
-
-View = Callable[..., HttpResponse]
-
-
-def for_researchers(view: View) -> View:
-    """Signed-in people only; a study that is not theirs does not exist for them."""
-
-    @never_cache
-    @login_required
-    @wraps(view)
-    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if "slug" in kwargs:
-            kwargs["study"] = get_object_or_404(
-                Study.objects.visible_to(request.user), slug=kwargs.pop("slug")
-            )
-        return view(request, *args, **kwargs)
-
-    return wrapped
-
-
-def _kind(request: HttpRequest, study: Study) -> str:
-    kind = request.GET.get("kind") or default_kind(study)
-    if kind not in Participant.Kind.values:
-        raise Http404
-    return kind
+from experiment.lab.access import for_researchers
+from experiment.lab.pages import chosen_kind, live_context, study_list
+from experiment.models import Study
+from experiment.services import study_setup
 
 
 @require_safe
@@ -59,7 +27,7 @@ def studies(request: HttpRequest) -> HttpResponse:
 @require_safe
 @for_researchers
 def study(request: HttpRequest, study: Study) -> HttpResponse:
-    context = live_context(study, _kind(request, study), timezone.now())
+    context = live_context(study, chosen_kind(request, study), timezone.now())
     context |= {
         "participant_url": settings.BASE_URL + study.get_absolute_url(),
         "problems": study_setup.readiness_problems(study),
@@ -72,26 +40,9 @@ def study(request: HttpRequest, study: Study) -> HttpResponse:
 @for_researchers
 def study_live(request: HttpRequest, study: Study) -> HttpResponse:
     """The parts of the study's page that change by themselves."""
-    context = live_context(study, _kind(request, study), timezone.now())
+    context = live_context(study, chosen_kind(request, study), timezone.now())
     # The long table is sent only to those who have it open.
     return render(request, "lab/_live.html", context | {"with_items": "items" in request.GET})
-
-
-@require_safe
-@for_researchers
-def export(request: HttpRequest, study: Study, set_name: str) -> HttpResponse:
-    if set_name not in exporting.SETS:
-        raise Http404
-    kind = _kind(request, study)
-    with ExitStack() as stack:
-        # Written whole before the first byte is sent: a failure is an error page and never half a file.
-        file = stack.enter_context(tempfile.TemporaryFile())
-        exporting.export_trials(study, kind, set_name, file)
-        stack.pop_all()  # from here on the response closes it
-    name = f"{study.slug}-{kind}-{set_name}-{timezone.now():%Y%m%dT%H%MZ}.csv"
-    return FileResponse(
-        file, as_attachment=True, filename=name, content_type="text/csv; charset=utf-8"
-    )
 
 
 @require_POST
@@ -103,10 +54,9 @@ def recruitment(request: HttpRequest, study: Study) -> HttpResponse:
     try:
         study = study_setup.set_recruitment(study, state)
     except ValidationError:
-        message = (
-            f"Recruitment stays {study.recruitment}: what is missing is listed under Recruitment."
-        )
-        messages.error(request, message)
+        message = _("Recruitment stays %(state)s: what is missing is listed under Recruitment.")
+        messages.error(request, message % {"state": study.recruitment})
     else:
-        messages.success(request, f"Recruitment is now {Study.Recruitment(state).label}.")
+        message = _("Recruitment is now %(state)s.")
+        messages.success(request, message % {"state": Study.Recruitment(state).label})
     return redirect("lab:study", slug=study.slug)

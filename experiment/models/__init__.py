@@ -1,8 +1,10 @@
 """Entities of the experiment, with the rules that a database can hold."""
 
+from experiment.models.exports import TrialExport
 from experiment.models.items import Item, work_name
-from experiment.models.participants import Judgment, Participant, Trial
+from experiment.models.participants import Participant
 from experiment.models.studies import ConsentVersion, Study, StudyItem
+from experiment.models.trials import Judgment, Trial
 
 __all__ = [
     "ConsentVersion",
@@ -12,5 +14,6 @@ __all__ = [
     "Study",
     "StudyItem",
     "Trial",
+    "TrialExport",
     "work_name",
 ]

@@ -1,14 +1,15 @@
 import hashlib
 from functools import cached_property
+from typing import Any, Self
 from urllib.parse import quote
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from experiment.domain import markup as markup_rules
 from experiment.domain.item_checks import ItemWarning, check_item
-from experiment.querysets import ItemQuerySet
 
 
 def text_hash(text: str) -> str:
@@ -17,64 +18,103 @@ def text_hash(text: str) -> str:
 
 
 def work_name(doi: str, key: str) -> str:
-    """What an item tells of: two items of one work are never shown to one person."""
+    """The publication behind an item: two items of one work are never shown to one person."""
     return doi.lower() or f"key:{key}"
+
+
+class ItemQuerySet(models.QuerySet["Item"]):
+    def accepted(self) -> Self:
+        return self.filter(status=Item.Status.ACCEPTED)
+
+    def latest_versions(self) -> Self:
+        newer = Item.objects.filter(
+            key=models.OuterRef("key"), version__gt=models.OuterRef("version")
+        )
+        return self.filter(~models.Exists(newer))
+
+    def of_stratum(self, stratum: str) -> Self:
+        """Items a stratum is drawn from: catch items, or the test items of a source."""
+        if stratum == "catch":
+            return self.filter(kind=Item.Kind.CATCH)
+        return self.filter(kind=Item.Kind.TEST, source=stratum)
 
 
 class Item(models.Model):
     """One version of a test case. An edit of an accepted text makes a new row with the next `version`."""
 
     class Kind(models.TextChoices):
-        TEST = "test", "test"
-        CATCH = "catch", "catch"
-        PRACTICE = "practice", "practice"
+        TEST = "test", _("test")
+        CATCH = "catch", _("catch")
+        PRACTICE = "practice", _("practice")
 
     class Source(models.TextChoices):
-        HUMAN = "human", "human-created"
-        MACHINE = "machine", "machine-created"
+        HUMAN = "human", _("human-created")
+        MACHINE = "machine", _("machine-created")
 
     class Status(models.TextChoices):
-        DRAFT = "draft", "draft"
-        IN_REVIEW = "in_review", "in review"
-        ACCEPTED = "accepted", "accepted"
-        RETIRED = "retired", "retired"
+        DRAFT = "draft", _("draft")
+        IN_REVIEW = "in_review", _("in review")
+        ACCEPTED = "accepted", _("accepted")
+        RETIRED = "retired", _("retired")
 
     class Texts(models.TextChoices):
-        AUTHORED = "authored", "as written here"
-        AS_PUBLISHED = "as-published", "as published"
-        REPAIRED = "repaired", "repaired"
+        AUTHORED = "authored", _("as written here")
+        AS_PUBLISHED = "as-published", _("as published")
+        REPAIRED = "repaired", _("repaired")
+
+    class Collection(models.TextChoices):
+        BRAINBENCH = "brainbench", _("BrainBench")
 
     # Texts that people or models may have judged: nothing in them changes any more.
     FROZEN_STATUSES = (Status.ACCEPTED, Status.RETIRED)
     TEXT_FIELDS = ("key", "version", "markup", "original", "altered", "sha256")
 
-    key = models.CharField(max_length=80, help_text="The same for all versions of a test case.")
+    key = models.CharField(max_length=80, help_text=_("The same for all versions of a test case."))
     version = models.PositiveIntegerField(default=1)
     kind = models.CharField(max_length=10, choices=Kind, default=Kind.TEST)
     source = models.CharField(max_length=10, choices=Source, default=Source.HUMAN)
     generator = models.CharField(
-        max_length=80, blank=True, help_text="Who or what altered it, e.g. GPT-4."
+        max_length=80, blank=True, help_text=_("Who or what altered it, e.g. GPT-4.")
     )
     subfield = models.CharField(max_length=80, blank=True)
-    doi = models.CharField("DOI", max_length=200, blank=True, help_text="Without https://doi.org/.")
+    doi = models.CharField(
+        _("DOI"), max_length=200, blank=True, help_text=_("Without https://doi.org/.")
+    )
     publication_date = models.DateField(null=True, blank=True)
     markup = models.TextField(
-        help_text="The abstract, with [[original, altered]] where the versions differ."
+        help_text=_("The abstract, with [[original, altered]] where the versions differ.")
     )
     original = models.TextField(editable=False)
     altered = models.TextField(editable=False)
     sha256 = models.CharField(max_length=64, editable=False)
     status = models.CharField(max_length=10, choices=Status, default=Status.DRAFT)
     texts = models.CharField(max_length=12, choices=Texts, default=Texts.AUTHORED)
-    is_demo = models.BooleanField("demo material", default=False)
-    note = models.TextField(blank=True, help_text="For curators; participants never see it.")
+    is_damaged = models.BooleanField(
+        _("damaged as published"),
+        default=False,
+        help_text=_("The published versions are not what the authors meant."),
+    )
+    collection = models.CharField(
+        max_length=20,
+        choices=Collection,
+        blank=True,
+        help_text=_("The published set that it came with."),
+    )
+    collection_row = models.PositiveIntegerField(
+        _("row in the published file"),
+        null=True,
+        blank=True,
+        help_text=_("From 0, as the file counts."),
+    )
+    is_demo = models.BooleanField(_("demo material"), default=False)
+    note = models.TextField(blank=True, help_text=_("For curators; participants never see it."))
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
 
     objects = ItemQuerySet.as_manager()
 
     class Meta:
-        verbose_name = "test case"
+        verbose_name = _("test case")
         ordering = ("key", "version")
         constraints = (
             models.UniqueConstraint(fields=("key", "version"), name="item_key_version_unique"),
@@ -97,6 +137,11 @@ class Item(models.Model):
     @property
     def is_frozen(self) -> bool:
         return self.status in self.FROZEN_STATUSES
+
+    @property
+    def stratum(self) -> str:
+        """What the item is drawn as, where it is no practice item."""
+        return "catch" if self.kind == self.Kind.CATCH else self.source
 
     @property
     def work(self) -> str:
@@ -130,7 +175,7 @@ class Item(models.Model):
         self.original, self.altered = self.abstract.original, self.abstract.altered
         self.sha256 = text_hash(self.markup)
 
-    def save(self, *args, **kwargs) -> None:
+    def save(self, *args: Any, **kwargs: Any) -> None:
         # The derived columns can never disagree with the markup, whoever writes the row.
         self.derive_texts()
         super().save(*args, **kwargs)

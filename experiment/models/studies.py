@@ -1,12 +1,15 @@
+from typing import Any, Self
+
 from django.conf import settings
+from django.contrib.auth.models import AnonymousUser, User
 from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 
 from experiment.domain.assignment import Stratum
 from experiment.domain.exclusion import Rules
-from experiment.models.items import Item, text_hash
-from experiment.querysets import StudyQuerySet
+from experiment.models.items import Item, ItemQuerySet, text_hash
 
 DEMOGRAPHIC_FIELDS = ("gender", "age", "country", "position", "experience_years")
 
@@ -15,18 +18,26 @@ def all_demographic_fields() -> list[str]:
     return list(DEMOGRAPHIC_FIELDS)
 
 
+class StudyQuerySet(models.QuerySet["Study"]):
+    def visible_to(self, user: User | AnonymousUser) -> Self:
+        """A researcher sees the studies they belong to; an administrator all."""
+        if isinstance(user, AnonymousUser):
+            return self.none()
+        return self if user.is_superuser else self.filter(members=user)
+
+
 class Study(models.Model):
     """A configured experiment: its texts, what a participant gets, its rules and its state."""
 
     class Recruitment(models.TextChoices):
-        DRAFT = "draft", "draft: only signed-in members can try it, as pilots"
-        PILOT = "pilot", "pilot: whoever has the link is a pilot participant"
-        OPEN = "open", "open"
-        CLOSED = "closed", "closed: nobody new; those under way may finish"
+        DRAFT = "draft", _("draft: only signed-in members can try it, as pilots")
+        PILOT = "pilot", _("pilot: whoever has the link is a pilot participant")
+        OPEN = "open", _("open")
+        CLOSED = "closed", _("closed: nobody new; those under way may finish")
 
     class Policy(models.TextChoices):
-        BALANCED = "balanced", "lowest expected exposure, drawn when shown"
-        PAPER = "paper", "plain counter at assignment, as in the paper"
+        BALANCED = "balanced", _("lowest expected exposure, drawn when shown")
+        PAPER = "paper", _("plain counter at assignment, as in the paper")
 
     slug = models.SlugField(max_length=60, unique=True)
     title = models.CharField(max_length=200)
@@ -35,58 +46,68 @@ class Study(models.Model):
     items = models.ManyToManyField(Item, through="StudyItem", related_name="studies")
     demographic_fields = models.JSONField(default=all_demographic_fields, blank=True)
     human_items = models.PositiveSmallIntegerField(
-        "human-created test cases per participant", default=6
+        _("human-created test cases per participant"), default=6
     )
     machine_items = models.PositiveSmallIntegerField(
-        "machine-created test cases per participant", default=3
+        _("machine-created test cases per participant"), default=3
     )
-    catch_items = models.PositiveSmallIntegerField("catch trials per participant", default=2)
+    catch_items = models.PositiveSmallIntegerField(_("catch trials per participant"), default=2)
     ratings_required = models.BooleanField(default=False)
     policy = models.CharField(max_length=10, choices=Policy, default=Policy.BALANCED)
     recruitment = models.CharField(max_length=10, choices=Recruitment, default=Recruitment.DRAFT)
     target_valid = models.PositiveIntegerField(
-        "target number of valid finishers",
+        _("target number of valid finishers"),
         null=True,
         blank=True,
-        help_text="Nobody new is let in beyond it.",
+        help_text=_("Nobody new is let in beyond it."),
     )
     exclude_missed_catch = models.BooleanField(default=True)
-    exclude_untouched = models.BooleanField("exclude who never moved any slider", default=True)
-    exclude_cheating = models.BooleanField("exclude who admitted to having cheated", default=True)
-    exclude_recognised = models.BooleanField("exclude recognised trials", default=True)
-    min_rt_ms = models.PositiveIntegerField("exclude trials under (ms)", default=5_000)
-    fast_page_ms = models.PositiveIntegerField("flag trials under (ms)", default=15_000)
+    exclude_untouched = models.BooleanField(_("exclude who never moved any slider"), default=True)
+    exclude_cheating = models.BooleanField(
+        _("exclude who admitted to having cheated"), default=True
+    )
+    exclude_recognised = models.BooleanField(_("exclude recognised trials"), default=True)
+    min_rt_ms = models.PositiveIntegerField(_("exclude trials under (ms)"), default=5_000)
+    fast_page_ms = models.PositiveIntegerField(_("flag trials under (ms)"), default=15_000)
     hidden_flag_ms = models.PositiveIntegerField(
-        "flag trials hidden longer than (ms)", default=60_000
+        _("flag trials hidden longer than (ms)"), default=60_000
     )
     completion_url = models.CharField(
         max_length=500,
         blank=True,
-        validators=[RegexValidator(r"^https://", "A completion address starts with https://.")],
-        help_text="Where finishers are sent; {external_id} is replaced by the participant's id there.",
+        validators=[RegexValidator(r"^https://", _("A completion address starts with https://."))],
+        help_text=_(
+            "Where finishers are sent; {external_id} is replaced by the participant's id there."
+        ),
     )
     completion_code = models.CharField(max_length=60, blank=True)
     screen_out_url = models.CharField(
         max_length=500,
         blank=True,
-        validators=[RegexValidator(r"^https://", "An address starts with https://.")],
+        validators=[RegexValidator(r"^https://", _("An address starts with https://."))],
     )
-    contact = models.CharField(max_length=300, help_text="Whom participants can write to.")
+    contact = models.CharField(
+        max_length=300,
+        blank=True,
+        help_text=_("Whom participants can write to; a study without a contact cannot be opened."),
+    )
     live_minutes = models.PositiveSmallIntegerField(
-        "minutes until a silent page counts as left", default=15, validators=[MinValueValidator(1)]
+        _("minutes until a silent page counts as left"),
+        default=15,
+        validators=[MinValueValidator(1)],
     )
     resume_hours = models.PositiveIntegerField(
-        "hours during which a participant may come back",
+        _("hours during which a participant may come back"),
         default=168,
         validators=[MinValueValidator(1)],
     )
-    is_demo = models.BooleanField("demo material", default=False)
+    is_demo = models.BooleanField(_("demo material"), default=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = StudyQuerySet.as_manager()
 
     class Meta:
-        verbose_name_plural = "studies"
+        verbose_name_plural = _("studies")
         ordering = ("slug",)
         constraints = (
             models.CheckConstraint(
@@ -108,6 +129,11 @@ class Study(models.Model):
     @property
     def consent(self) -> "ConsentVersion | None":
         return self.consent_versions.order_by("-number").first()
+
+    @property
+    def accepted_items(self) -> ItemQuerySet:
+        """What can be drawn: a test case that was retired since stays pinned and is not drawn."""
+        return Item.objects.accepted().filter(studies=self)
 
     @property
     def trial_counts(self) -> dict[Stratum, int]:
@@ -148,20 +174,20 @@ class ConsentVersion(models.Model):
     def __str__(self) -> str:
         return f"{self.study} consent v{self.number}"
 
-    def save(self, *args, **kwargs) -> None:
+    def save(self, *args: Any, **kwargs: Any) -> None:
         self.sha256 = text_hash(self.text)
         super().save(*args, **kwargs)
 
 
 class StudyItem(models.Model):
-    """Pins the exact item row that a study draws from."""
+    """One exact item row that a study draws from."""
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="study_items")
     item = models.ForeignKey(Item, models.PROTECT, related_name="study_items")
 
     class Meta:
-        verbose_name = "test case of the study"
-        verbose_name_plural = "test cases of the study"
+        verbose_name = _("test case of the study")
+        verbose_name_plural = _("test cases of the study")
         constraints = (models.UniqueConstraint(fields=("study", "item"), name="study_item_unique"),)
 
     def __str__(self) -> str:

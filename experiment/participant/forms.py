@@ -1,31 +1,33 @@
-"""What participants may send, and how it is told apart from what they may not."""
+"""What participants may send."""
 
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 from django_countries import countries
+from django_stubs_ext import StrOrPromise
 
-from experiment.judging import Answer
+from experiment.services.judging import Answer
 
 PREFER_NOT = "prefer_not_to_say"
-DECLINE = (PREFER_NOT, "Prefer not to say")
+DECLINE = (PREFER_NOT, _("Prefer not to say"))
 GENDERS = (
-    ("female", "Female"),
-    ("male", "Male"),
-    ("gender_variant", "Gender variant or non-conforming"),
-    ("other", "Another gender identity"),
+    ("female", _("Female")),
+    ("male", _("Male")),
+    ("gender_variant", _("Gender variant or non-conforming")),
+    ("other", _("Another gender identity")),
     DECLINE,
 )
 POSITIONS = (
-    ("predoctoral_student", "Predoctoral student"),
-    ("doctoral_student", "Doctoral student"),
-    ("postdoctoral_researcher", "Postdoctoral researcher"),
-    ("faculty", "Faculty or academic staff"),
-    ("research_scientist", "Research scientist"),
-    ("other", "Other"),
+    ("predoctoral_student", _("Predoctoral student")),
+    ("doctoral_student", _("Doctoral student")),
+    ("postdoctoral_researcher", _("Postdoctoral researcher")),
+    ("faculty", _("Faculty or academic staff")),
+    ("research_scientist", _("Research scientist")),
+    ("other", _("Other")),
     DECLINE,
 )
-CHOOSE = ("", "Please choose")
+CHOOSE = ("", _("Please choose"))
 MAX_COMMENT = 5_000
 # A year in milliseconds: no honest reading is longer, and sums stay far from a column's limit.
 MAX_MS = 365 * 24 * 3600 * 1000
@@ -47,7 +49,7 @@ class NumberOrDeclined(forms.MultiValueField):
         def decompress(self, value: str | None) -> list[Any]:
             return [None, True] if value == PREFER_NOT else [value, False]
 
-    def __init__(self, low: float, high: float, *, whole: bool, label: str) -> None:
+    def __init__(self, low: float, high: float, *, whole: bool, label: StrOrPromise) -> None:
         self.low, self.high = low, high
         if whole:
             number: forms.Field = forms.IntegerField(
@@ -73,12 +75,12 @@ class NumberOrDeclined(forms.MultiValueField):
             return PREFER_NOT
         if number is None:
             raise forms.ValidationError(
-                "Please give a number, or choose “prefer not to say”.", code="required"
+                _("Please give a number, or choose “prefer not to say”."), code="required"
             )
         return f"{number.normalize():f}" if hasattr(number, "normalize") else str(number)
 
 
-def _required(message: str) -> dict[str, str]:
+def _required(message: StrOrPromise) -> dict[str, StrOrPromise]:
     return {"required": message}
 
 
@@ -88,27 +90,27 @@ class DemographicsForm(forms.Form):
     gender = forms.ChoiceField(
         choices=GENDERS,
         widget=forms.RadioSelect,
-        label="Gender identity",
-        error_messages=_required("Please choose one, or “prefer not to say”."),
+        label=_("Gender identity"),
+        error_messages=_required(_("Please choose one, or “prefer not to say”.")),
     )
-    age = NumberOrDeclined(18, 120, whole=True, label="Age in years")
+    age = NumberOrDeclined(18, 120, whole=True, label=_("Age in years"))
     country = forms.ChoiceField(
         choices=lambda: [CHOOSE, DECLINE, *countries],
-        label="Country where you live",
-        error_messages=_required("Please choose a country, or “prefer not to say”."),
+        label=_("Country where you live"),
+        error_messages=_required(_("Please choose a country, or “prefer not to say”.")),
     )
     position = forms.ChoiceField(
         choices=(CHOOSE, *POSITIONS),
-        label="Current position",
-        error_messages=_required("Please choose a position, or “prefer not to say”."),
+        label=_("Current position"),
+        error_messages=_required(_("Please choose a position, or “prefer not to say”.")),
     )
     experience_years = NumberOrDeclined(
-        0, 90, whole=False, label="Years of experience in the field"
+        0, 90, whole=False, label=_("Years of experience in the field")
     )
 
-    def __init__(self, *args: Any, asked: list[str], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, fields: list[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for name in set(self.fields) - set(asked):
+        for name in set(self.fields) - set(fields):
             del self.fields[name]
 
 
@@ -123,13 +125,13 @@ class TrialForm(forms.Form):
     idempotency_key = forms.UUIDField()
     side = forms.ChoiceField(
         choices=(("A", "A"), ("B", "B")),
-        error_messages=_required("Please choose side A or side B: select any of its passages."),
+        error_messages=_required(_("Please choose side A or side B: select any of its passages.")),
     )
     confidence = forms.IntegerField(min_value=1, max_value=100, required=False)
     expertise = forms.IntegerField(min_value=1, max_value=100, required=False)
     recognised = forms.ChoiceField(
         choices=(("yes", "yes"), ("no", "no")),
-        error_messages=_required("Please say whether you have seen this study before."),
+        error_messages=_required(_("Please say whether you have seen this study before.")),
     )
     reminded = forms.BooleanField(required=False)
     rt_choice_ms = _measure()
@@ -152,6 +154,10 @@ class TrialForm(forms.Form):
         "viewport_height",
     )
     RATINGS = ("confidence", "expertise")
+    RATING_MISSING = {
+        "confidence": _("Please rate your confidence."),
+        "expertise": _("Please rate your expertise."),
+    }
 
     def __init__(
         self, *args: Any, ratings_required: bool, practice: bool = False, **kwargs: Any
@@ -160,7 +166,7 @@ class TrialForm(forms.Form):
         self.fields["recognised"].required = not practice
         for name in self.RATINGS:
             self.fields[name].required = ratings_required
-            self.fields[name].error_messages["required"] = f"Please rate your {name}."
+            self.fields[name].error_messages["required"] = self.RATING_MISSING[name]
 
     @property
     def is_malformed(self) -> bool:
@@ -173,15 +179,17 @@ class TrialForm(forms.Form):
 
     @property
     def shown_errors(self) -> dict[str, str]:
-        """Field -> message; trouble with what a person cannot see or mend becomes one general message."""
+        """Field -> message; an error in what a person cannot see becomes one general message."""
         shown = {
-            name: errors[0]
+            name: str(errors[0])
             for name, errors in self.errors.items()
             if name in ("side", *self.RATINGS, "recognised")
         }
         if set(self.errors) - set(shown):
-            shown["general"] = (
-                "The form did not arrive as it was sent. Please check your answer and continue again."
+            shown["general"] = str(
+                _(
+                    "The form did not arrive as it was sent. Please check your answer and continue again."
+                )
             )
         return shown
 
@@ -208,7 +216,7 @@ class Comment(forms.CharField):
     """Text in which a line break is one character, as it is for the browser that counts them."""
 
     def to_python(self, value: Any) -> str:
-        return super().to_python(value).replace("\r\n", "\n")
+        return (super().to_python(value) or "").replace("\r\n", "\n")
 
 
 class DebriefForm(forms.Form):
@@ -216,5 +224,7 @@ class DebriefForm(forms.Form):
     comments = Comment(
         max_length=MAX_COMMENT,
         required=False,
-        error_messages={"max_length": f"Please keep your comment under {MAX_COMMENT} characters."},
+        error_messages={
+            "max_length": _("Please keep your comment under %(limit_value)d characters.")
+        },
     )

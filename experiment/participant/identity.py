@@ -3,18 +3,19 @@
 import re
 import uuid
 from dataclasses import dataclass
+from typing import Any
 
 from django.conf import settings
 from django.core import signing
-from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, QueryDict
 
-from experiment.enrollment import NOBODY, ExternalIds
 from experiment.models import Participant, Study
+from experiment.models.participants import MAX_EXTERNAL_ID
+from experiment.participant.problems import BadLinkError
+from experiment.services.enrollment import NO_EXTERNAL_IDS, ExternalIds
 
 # Longer than any study's return window, so that a late returner is known for what they are.
 COOKIE_SECONDS = 365 * 24 * 3600
-MAX_ID_LENGTH = Participant._meta.get_field("external_id").max_length
 # source -> parameters holding the participant's id, the study's and the session's there
 SOURCES = {
     "prolific": ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID"),
@@ -30,13 +31,13 @@ class Entry:
     """A visitor before consent. `key` makes the consent's POST create one participant however often it comes."""
 
     key: uuid.UUID
-    external: ExternalIds = NOBODY
+    external: ExternalIds = NO_EXTERNAL_IDS
     simulated: bool = False
 
     def may_be(self, participant: Participant) -> bool:
         """Whether this visit can be the participant's that the browser remembers.
 
-        A link without an id says nothing against it; one with another id is somebody else at this computer.
+        A link without an id may be theirs; one with another id is another person at this computer.
         """
         if participant.enrollment_key == self.key:
             return True
@@ -46,29 +47,29 @@ class Entry:
 
 
 def read_parameters(query: QueryDict) -> tuple[ExternalIds, bool]:
-    """The recruitment parameters of an entry link; BadRequest where they cannot be ids."""
+    """The recruitment parameters of an entry link; BadLinkError where they cannot be ids."""
     for source, names in SOURCES.items():
         if query.get(names[0]):
             values = [_clean_id(name, query.get(name, "")) if name else "" for name in names]
             return ExternalIds(source, *values), False
     token = query.get(SIMULATED_PARAMETER, "")
     if not token:
-        return NOBODY, False
+        return NO_EXTERNAL_IDS, False
     try:
         signing.loads(token, salt=SIMULATED_SALT, max_age=24 * 3600)
     except signing.BadSignature as error:
-        raise BadRequest("The link of a simulated participant is not valid.") from error
-    return NOBODY, True
+        raise BadLinkError from error
+    return NO_EXTERNAL_IDS, True
 
 
 def simulated_token() -> str:
-    """What `simulate_participants --http` adds to the entry link, so that nobody else can pose as simulated."""
+    """What `simulate_participants --http` adds to the entry link, so that no other visitor can pose as simulated."""
     return signing.dumps("simulated", salt=SIMULATED_SALT)
 
 
 def _clean_id(name: str, value: str) -> str:
-    if len(value) > MAX_ID_LENGTH or re.search(r"[\x00-\x1f\x7f]", value):
-        raise BadRequest(f"The link's {name} is not an id of at most {MAX_ID_LENGTH} characters.")
+    if len(value) > MAX_EXTERNAL_ID or re.search(r"[\x00-\x1f\x7f]", value):
+        raise BadLinkError(name, MAX_EXTERNAL_ID)
     return value
 
 
@@ -106,7 +107,7 @@ def _name(name: str, study: Study) -> str:
     return f"bb-{name}-{study.pk}"
 
 
-def _read(request: HttpRequest, name: str, study: Study):
+def _read(request: HttpRequest, name: str, study: Study) -> Any:
     try:
         return signing.loads(request.COOKIES.get(_name(name, study), ""), salt=_name(name, study))
     except signing.BadSignature:

@@ -2,17 +2,19 @@
 
 import uuid
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, cast
 from urllib.parse import quote
 
-from django.shortcuts import redirect
+from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
+from experiment.domain.assignment import Side
 from experiment.domain.markup import Alternation, Segment
-from experiment.domain.presentation import by_side
-from experiment.enrollment import practice_item, practice_side
-from experiment.flow import current_page, n_pages, page_number
+from experiment.domain.presentation import ShownSegment, by_side
 from experiment.models import Judgment, Participant, Trial
+from experiment.services.enrollment import practice_item, practice_side
+from experiment.services.flow import current_page, n_pages, page_number
 
 Stage = Participant.Stage
 
@@ -35,82 +37,107 @@ def url_of(participant: Participant) -> str:
     return reverse(f"participant:{PAGE_NAMES[Stage(page.stage)]}", args=args)
 
 
-def redirect_to(participant: Participant):
+def redirect_to(participant: Participant) -> HttpResponse:
     # 303: whatever the method was, the next request is a GET.
-    response = redirect(url_of(participant))
-    response.status_code = 303
-    return response
+    return HttpResponseRedirect(url_of(participant), status=303)
 
 
-def progress(participant: Participant) -> dict[str, Any]:
-    """How far the participant is: pages done, pages in all, and in words."""
-    labels = {
-        Stage.DEMOGRAPHICS: "About you",
-        Stage.PRACTICE: "Practice",
-        Stage.TRIAL: f"Abstract {participant.position} of {participant.n_trials}",
-        Stage.DEBRIEF: "Your results",
-        Stage.FINISHED: "Done",
-    }
-    # Consent, which everyone here has behind them, is a page too.
-    return {
-        "value": page_number(participant) + 1,
-        "max": n_pages(participant.n_trials) + 1,
-        "label": labels[Stage(participant.stage)],
-    }
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the participant is: pages done and pages in all. Consent, which is done, is a page too."""
+
+    stage: str
+    value: int
+    max: int
 
 
-def trial_context(participant: Participant, trial: Trial) -> dict[str, Any]:
-    return {
-        "trial_token": str(trial.token),
-        "segments": by_side(trial.item.segments, trial.original_side),
-        "position": trial.position,
-        "total": participant.n_trials,
-        "practice": False,
-    }
+def progress(participant: Participant) -> Progress:
+    n_done, n_all = page_number(participant), n_pages(participant.n_trials)
+    return Progress(participant.stage, n_done + 1, n_all + 1)
 
 
-def practice_context(participant: Participant) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class TrialPage:
+    """One abstract to judge, a trial or the practice."""
+
+    token: str
+    segments: list[ShownSegment]
+    position: int = 0
+    is_practice: bool = False
+
+
+def trial_page(trial: Trial) -> TrialPage:
+    segments = by_side(trial.item.segments, cast(Side, trial.original_side))
+    return TrialPage(str(trial.token), segments, trial.position)
+
+
+def practice_page(participant: Participant) -> TrialPage:
     item = practice_item(participant.study)
-    return {
-        "trial_token": str(uuid.uuid5(participant.public_id, "practice")),
-        "segments": by_side(item.segments, practice_side(participant)),
-        "practice": True,
-    }
+    token = str(uuid.uuid5(participant.public_id, "practice"))
+    return TrialPage(token, by_side(item.segments, practice_side(participant)), is_practice=True)
 
 
-def original_segments(segments: Iterable[Segment]) -> list[dict[str, Any]]:
-    """The original, cut where the other version differed."""
+@dataclass(frozen=True, slots=True)
+class OriginalSegment:
+    """A part of the original; `is_alternation` where the other version differed."""
+
+    text: str
+    is_alternation: bool
+
+
+def original_segments(segments: Iterable[Segment]) -> list[OriginalSegment]:
     return [
-        {"text": segment.original, "is_alternation": True}
+        OriginalSegment(segment.original, True)
         if isinstance(segment, Alternation)
-        else {"text": segment.text, "is_alternation": False}
+        else OriginalSegment(segment.text, False)
         for segment in segments
     ]
 
 
-def results_context(participant: Participant) -> dict[str, Any]:
-    """The debrief's list: the test trials in the order they were shown, by their numbers then."""
-    given = Judgment.objects.filter(trial__participant=participant)
-    given = given.select_related("trial__item").order_by("trial__position")
-    judgments = [judgment for judgment in given if judgment.trial.stratum != "catch"]
-    results = [
-        {
-            "number": judgment.trial.position,
-            "correct": judgment.correct,
-            "chosen_side": judgment.side,
-            "segments": original_segments(judgment.trial.item.segments),
-            "doi_url": judgment.trial.item.doi_url,
-            "subfield": judgment.trial.item.subfield,
-        }
-        for judgment in judgments
-    ]
-    return {
-        "results": results,
-        "n_correct": sum(judgment.correct for judgment in judgments),
-        "n_test": len(judgments),
-        "n_catch": len(given) - len(judgments),
-        "withdrawal_code": participant.withdrawal_code,
-    }
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A judged abstract, as the debrief lists it."""
+
+    number: int
+    correct: bool
+    chosen_side: str
+    segments: list[OriginalSegment]
+    doi_url: str
+    subfield: str
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    results: list[Result]
+    n_catch: int
+
+    @property
+    def n_test(self) -> int:
+        return len(self.results)
+
+    @property
+    def n_correct(self) -> int:
+        return sum(result.correct for result in self.results)
+
+
+def results(participant: Participant) -> Results:
+    """The test trials in the order in which they were shown, with their numbers then."""
+    judgments = Judgment.objects.filter(trial__participant=participant)
+    judgments = judgments.select_related("trial__item").order_by("trial__position")
+    tests = [judgment for judgment in judgments if judgment.trial.stratum != "catch"]
+    return Results([_result(judgment) for judgment in tests], len(judgments) - len(tests))
+
+
+def _result(judgment: Judgment) -> Result:
+    item = judgment.trial.item
+    return Result(
+        judgment.trial.position,
+        judgment.correct,
+        judgment.side,
+        original_segments(item.segments),
+        item.doi_url,
+        item.subfield,
+    )
 
 
 def fill_in(url: str, external_id: str) -> str:

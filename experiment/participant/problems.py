@@ -1,9 +1,53 @@
-"""Pages for what went wrong: always a sentence, a way on, and the right status."""
+"""Pages for what went wrong: always a sentence, a way on, and the right status. templates/participant/problem.txt words them."""
 
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template import loader
 
 from experiment.models import Study
+from experiment.services.flow import Refusal
+
+UNPROCESSABLE = 422  # understood, but something is missing
+STATUSES = {
+    "no_cookie": 400,
+    "bad_link": 400,
+    "bad_request": 400,
+    "permission_denied": 403,
+    "csrf_failure": 403,
+    "too_late": 403,
+    "unknown_participant": 403,
+    Refusal.FOREIGN_TRIAL: 403,
+    Refusal.STUDY_FULL: 403,
+    Refusal.STUDY_ENDED: 403,
+    Refusal.STUDY_NOT_STARTED: 403,
+    "not_found": 404,
+    "already_taking_part": 409,
+    Refusal.ANOTHER_PAGE: 409,
+    Refusal.ALREADY_ANSWERED: 409,
+    Refusal.ALREADY_SENT: 409,
+    Refusal.CONSENT_CHANGED: 409,
+    "wrong_side": UNPROCESSABLE,
+    "server_error": 500,
+    "no_item_left": 503,
+}
+
+
+class BadLinkError(BadRequest):
+    """An entry link with something in it that this site cannot use; `parameter` names what should hold an id."""
+
+    def __init__(self, parameter: str = "", max_length: int = 0) -> None:
+        self.parameter, self.max_length = parameter, max_length
+        super().__init__(f"parameter {parameter}" if parameter else "simulated participant")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    title: str
+    message: str
+    action: str = ""
 
 
 def wants_json(request: HttpRequest) -> bool:
@@ -12,64 +56,45 @@ def wants_json(request: HttpRequest) -> bool:
 
 def problem(
     request: HttpRequest,
-    status: int,
-    title: str,
-    message: str,
+    name: str,
     *,
     study: Study | None = None,
     action_url: str = "",
-    action_label: str = "",
-    template: str = "participant/problem.html",
+    **context: Any,
 ) -> HttpResponse:
+    """The page, or for a script the JSON, of one of `STATUSES`."""
+    text = loader.render_to_string(
+        "participant/problem.txt", {"problem": str(name), "study": study, **context}
+    )
+    found = Problem(*(line for line in text.splitlines() if line.strip()))
+    status = STATUSES[name]
     if wants_json(request):
-        return JsonResponse({"title": title, "message": message}, status=status)
-    context = {
-        "study": study,
-        "title": title,
-        "message": message,
-        "action_url": action_url,
-        "action_label": action_label,
-    }
-    response = HttpResponse(loader.render_to_string(template, context, request), status=status)
-    response["Cache-Control"] = "no-store"
-    return response
+        return JsonResponse({"title": found.title, "message": found.message}, status=status)
+    page = {"study": study, "problem": found, "action_url": action_url}
+    html = loader.render_to_string("participant/problem.html", page, request)
+    return HttpResponse(html, status=status, headers={"Cache-Control": "no-store"})
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    said = str(exception) if exception is not None and str(exception).startswith("The link") else ""
-    message = (
-        said or "The address or the form is not one that this site can read. Nothing was changed."
-    )
-    return problem(request, 400, "This request cannot be read", message)
+    if isinstance(exception, BadLinkError):
+        return problem(
+            request, "bad_link", parameter=exception.parameter, max_length=exception.max_length
+        )
+    return problem(request, "bad_request")
 
 
 def permission_denied(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return problem(
-        request,
-        403,
-        "This page is not yours to see",
-        "You may need to sign in with another account.",
-    )
+    return problem(request, "permission_denied")
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return problem(
-        request,
-        404,
-        "There is no such page",
-        "Please check the address, or use the link you were given.",
-    )
+    return problem(request, "not_found")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    # The database may be what failed: this page needs none.
-    message = "The mistake is ours. Answers that you have already sent are kept; please try again in a minute."
-    return problem(request, 500, "Something went wrong", message)
+    """The database may be what failed: this page needs none."""
+    return problem(request, "server_error")
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    message = (
-        "Your browser did not send back the cookie that protects this form. Please allow cookies for this site, "
-        "reload the page and try again. Answers that you have already given are kept."
-    )
-    return problem(request, 403, "The form could not be checked", message)
+    return problem(request, "csrf_failure")

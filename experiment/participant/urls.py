@@ -1,11 +1,12 @@
 from django.urls import path
 
-from experiment.participant import entering, views
+from experiment.participant import views
+from experiment.participant.entry import entry
 
 app_name = "participant"
 
 urlpatterns = [
-    path("<slug:slug>/", entering.entry, name="entry"),
+    path("<slug:slug>/", entry, name="entry"),
     path("<slug:slug>/about-you/", views.demographics, name="demographics"),
     path("<slug:slug>/practice/", views.practice, name="practice"),
     path("<slug:slug>/trial/<int:position>/", views.trial, name="trial"),

@@ -1,4 +1,4 @@
-"""The participant's pages. Views read the request and choose the page; use cases do the work."""
+"""The participant's pages. Views read the request and choose the page; services do the work."""
 
 import uuid
 from typing import Any
@@ -7,22 +7,17 @@ from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
-from experiment import enrollment, judging, withdrawal
-from experiment.flow import WrongPageError, current_page
 from experiment.models import Participant, Study
 from experiment.participant import identity, pages
 from experiment.participant.forms import DebriefForm, DemographicsForm, TrialForm
-from experiment.participant.guards import (
-    UNPROCESSABLE,
-    get_study,
-    go_on,
-    on_stage,
-    sends_problems,
-)
-from experiment.participant.problems import problem, wants_json
+from experiment.participant.guards import get_study, go_on, on_stage, shows_problems
+from experiment.participant.problems import UNPROCESSABLE, problem, wants_json
+from experiment.services import enrollment, judging, withdrawal
+from experiment.services.flow import WrongPageError, current_page
 
 Stage = Participant.Stage
 
@@ -33,9 +28,10 @@ def render_page(
     name: str,
     context: dict[str, Any],
     status: int = 200,
-):
+) -> HttpResponse:
     shared = {
         "study": participant.study,
+        "participant": participant,
         "progress": pages.progress(participant),
         "form_action": request.path,
     }
@@ -44,7 +40,7 @@ def render_page(
 
 @on_stage(Stage.DEMOGRAPHICS)
 def demographics(request: HttpRequest, study: Study, participant: Participant) -> HttpResponse:
-    form = DemographicsForm(request.POST or None, asked=study.demographic_fields)
+    form = DemographicsForm(request.POST or None, fields=study.demographic_fields)
     if request.method == "POST" and form.is_valid():
         return go_on(
             request, enrollment.save_demographics(participant, form.cleaned_data, timezone.now())
@@ -61,21 +57,21 @@ def practice(request: HttpRequest, study: Study, participant: Participant) -> Ht
         return go_on(request, participant)
     if participant.stage != Stage.PRACTICE:
         raise WrongPageError
-    context = pages.practice_context(participant)
+    page = pages.practice_page(participant)
     if request.method != "POST":
-        return render_trial(request, participant, context)
+        return render_trial(request, participant, page)
     form = TrialForm(request.POST, ratings_required=False, practice=True)
     if not form.is_valid():
-        return render_invalid(request, participant, context, form)
+        return render_invalid(request, participant, page, form)
     side = form.cleaned_data["side"]
     if wants_json(request) and side != enrollment.practice_side(participant):
         # The script sends the form once more as a page; that one is the attempt.
-        return problem(request, UNPROCESSABLE, "Not this one", "Please read again.")
+        return problem(request, "wrong_side")
     if enrollment.attempt_practice(participant, side, timezone.now()):
         participant.refresh_from_db()
         return go_on(request, participant)
     return render_trial(
-        request, participant, context | {"practice_feedback": "wrong"}, form.data, UNPROCESSABLE
+        request, participant, page, form, status=UNPROCESSABLE, is_wrong_practice=True
     )
 
 
@@ -83,57 +79,51 @@ def practice(request: HttpRequest, study: Study, participant: Participant) -> Ht
 def trial(
     request: HttpRequest, study: Study, participant: Participant, position: int
 ) -> HttpResponse:
+    now = timezone.now()
     if request.method != "POST":
         if current_page(participant).position != position:
             return pages.redirect_to(participant)
-        shown = enrollment.show_trial(participant, position, timezone.now())
-        return render_trial(request, participant, pages.trial_context(participant, shown))
+        shown = enrollment.show_trial(participant, position, now)
+        return render_trial(request, participant, pages.trial_page(shown))
     form = TrialForm(request.POST, ratings_required=study.ratings_required)
     if form.is_valid() and not form.needs_reminder:
         token, key = form.cleaned_data["trial_token"], form.cleaned_data["idempotency_key"]
-        judging.judge(participant, position, token, key, form.answer(), timezone.now())
+        judging.judge(participant, position, token, key, form.answer(), now)
         participant.refresh_from_db()
         return go_on(request, participant)
     if not enrollment.is_shown(participant, position):
         raise WrongPageError
-    context = pages.trial_context(
-        participant, enrollment.show_trial(participant, position, timezone.now())
-    )
+    page = pages.trial_page(enrollment.show_trial(participant, position, now))
     if not form.is_valid():
-        return render_invalid(request, participant, context, form)
-    return render_trial(
-        request, participant, context | {"ask_reminder": True}, form.data, UNPROCESSABLE
-    )
+        return render_invalid(request, participant, page, form)
+    return render_trial(request, participant, page, form, status=UNPROCESSABLE, ask_reminder=True)
 
 
 def render_invalid(
-    request: HttpRequest, participant: Participant, context: dict[str, Any], form: TrialForm
-):
+    request: HttpRequest, participant: Participant, page: pages.TrialPage, form: TrialForm
+) -> HttpResponse:
     status = 400 if form.is_malformed else UNPROCESSABLE
-    return render_trial(
-        request, participant, context | {"errors": form.shown_errors}, form.data, status
-    )
+    return render_trial(request, participant, page, form, status=status, errors=form.shown_errors)
 
 
 def render_trial(
     request: HttpRequest,
     participant: Participant,
-    context: dict[str, Any],
-    data=None,
+    page: pages.TrialPage,
+    form: TrialForm | None = None,
+    *,
     status: int = 200,
-):
+    **notices: Any,
+) -> HttpResponse:
     """A trial page, with what was already filled in."""
-    given = {name: (data or {}).get(name, "") for name in ("confidence", "expertise", "recognised")}
-    context = (
-        context
-        | given
-        | {
-            "choice": (data or {}).get("side", ""),
-            "ratings_required": participant.study.ratings_required and not context["practice"],
-            "idempotency_key": str(uuid.uuid4()),
-        }
-    )
-    return render_page(request, participant, "trial", context, status)
+    names = ("side", "confidence", "expertise", "recognised")
+    context = {
+        "page": page,
+        "given": {name: form.data.get(name, "") if form else "" for name in names},
+        "ratings_required": participant.study.ratings_required and not page.is_practice,
+        "idempotency_key": str(uuid.uuid4()),
+    }
+    return render_page(request, participant, "trial", context | notices, status)
 
 
 @on_stage(Stage.DEBRIEF)
@@ -146,14 +136,12 @@ def debrief(request: HttpRequest, study: Study, participant: Participant) -> Htt
             participant, cheated=cheated, comments=comments, now=timezone.now()
         )
         if study.completion_url and not wants_json(request):
-            return HttpResponse(
-                status=303,
-                headers={"Location": pages.fill_in(study.completion_url, participant.external_id)},
-            )
+            url = pages.fill_in(study.completion_url, participant.external_id)
+            return HttpResponse(status=303, headers={"Location": url})
         return go_on(request, participant)
     if participant.stage != Stage.DEBRIEF:
         raise WrongPageError
-    context = pages.results_context(participant)
+    context: dict[str, Any] = {"debrief": pages.results(participant)}
     if request.method != "POST":
         return render_page(request, participant, "debrief", context)
     context |= {
@@ -164,7 +152,7 @@ def debrief(request: HttpRequest, study: Study, participant: Participant) -> Htt
     return render_page(request, participant, "debrief", context, UNPROCESSABLE)
 
 
-@sends_problems
+@shows_problems
 def done(request: HttpRequest, study: Study) -> HttpResponse:
     """The end, for as long as the browser remembers: code and link can be fetched again."""
     participant = identity.read_participant(request, study)
@@ -173,9 +161,7 @@ def done(request: HttpRequest, study: Study) -> HttpResponse:
     if participant.stage != Stage.FINISHED:
         return pages.redirect_to(participant)
     context = {
-        "completion_code": study.completion_code,
         "completion_url": pages.fill_in(study.completion_url, participant.external_id),
-        "withdrawal_code": participant.withdrawal_code,
     }
     return render_page(request, participant, "done", context)
 
@@ -192,7 +178,7 @@ def ping(request: HttpRequest, slug: str) -> HttpResponse:
     return HttpResponse(status=204)
 
 
-@sends_problems
+@shows_problems
 def withdraw(request: HttpRequest, study: Study) -> HttpResponse:
     if request.method != "POST":
         participant = identity.read_participant(request, study)
@@ -207,7 +193,7 @@ def withdraw(request: HttpRequest, study: Study) -> HttpResponse:
         context = {
             "study": study,
             "code_value": code,
-            "errors": {"code": "This study has no such code. Please check it."},
+            "errors": {"code": _("This study has no such code. Please check it.")},
         }
         return render(request, "participant/withdraw.html", context, status=UNPROCESSABLE)
     return render(request, "participant/withdraw.html", {"study": study, "withdrawn": True})

@@ -1,34 +1,16 @@
-"""The ways to score texts. Nothing heavy is imported before a backend is opened."""
+"""The ways to score texts: their kinds and arguments. Imports none of them."""
 
-from collections.abc import Mapping
+from scoring.domain.backend import ScoringError
 
-from scoring.backends.protocol import Backend, ScoringError
-
-# The command's words (lm-evaluation-harness's) -> ours
+# The command's names (lm-evaluation-harness's) -> ours
 ALIASES = {"hf": "transformers"}
 KINDS = ("transformers", "completions", "embedded")
 
-
-def open_backend(kind: str, args: Mapping[str, str]) -> Backend:
-    """Load the model, or reach the server, that the arguments name.
-
-    Raises:
-        ScoringError: it cannot be had; the message is for the person who asked.
-    """
-    kind = ALIASES.get(kind, kind)
-    if kind == "transformers":
-        from scoring.backends.transformers_lm import TransformersBackend
-
-        return TransformersBackend(args)
-    if kind == "completions":
-        from scoring.backends.completions_api import CompletionsBackend
-
-        return CompletionsBackend(args)
-    if kind == "embedded":
-        from scoring.backends.embedded import open_embedded
-
-        return open_embedded(args)
-    raise ScoringError(f"“{kind}” is no backend: choose one of {', '.join(KINDS)}.")
+# Arguments that say which model it is; the embedded one takes none of them
+WHICH_MODEL_ARGS = ("pretrained", "revision", "peft", "tokenizer", "quantization")
+# `rung` is the older name of `strategy`
+EMBEDDED_ARGS = ("dtype", "device", "device_map", "attn", "strategy", "rung")
+TRANSFORMERS_ARGS = (*WHICH_MODEL_ARGS, *EMBEDDED_ARGS)
 
 
 def parse_model_args(text: str) -> dict[str, str]:
@@ -46,8 +28,10 @@ def parse_model_args(text: str) -> dict[str, str]:
             continue
         name, equals, value = (piece.strip() for piece in part.partition("="))
         if not (name and equals and value):
-            raise ScoringError(f"--model_args: “{part.strip()}” is not written as name=value.")
+            raise ScoringError(
+                f"“{part.strip()}” is not written as name=value.", option="--model_args"
+            )
         if name in args:
-            raise ScoringError(f"--model_args: {name} is given twice.")
+            raise ScoringError(f"{name} is given twice.", option="--model_args")
         args[name] = value
     return args

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from scoring.backends.protocol import ScoringError
+from scoring.domain.backend import ScoringError
 
 MANIFEST = "manifest.json"
 FILES = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")

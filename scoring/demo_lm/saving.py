@@ -10,12 +10,12 @@ from typing import Any
 import safetensors.torch
 import torch
 
-from scoring.backends.protocol import ScoringError
 from scoring.demo_lm import NAME
 from scoring.demo_lm.bpe import save_tokenizer
 from scoring.demo_lm.corpus import Paragraph, corpus_sha256
 from scoring.demo_lm.manifest import write_manifest
 from scoring.demo_lm.training import Recipe, Trained
+from scoring.domain.backend import ScoringError
 
 LABEL = "demonstration only"
 ABOUT = (

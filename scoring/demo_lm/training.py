@@ -3,7 +3,7 @@
 import copy
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -11,7 +11,6 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 from torch.nn import functional
-from tqdm import tqdm
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from scoring.demo_lm.bpe import BOS_ID, train_tokenizer
@@ -60,19 +59,24 @@ class Trained:
         return self.held_out_loss / math.log(2) * self.held_out_tokens / self.held_out_bytes
 
 
-def train(training: Sequence[Paragraph], held_out: Sequence[Paragraph], recipe: Recipe) -> Trained:
+def train(
+    training: Sequence[Paragraph],
+    held_out: Sequence[Paragraph],
+    recipe: Recipe,
+    on_step: Callable[[int], None] = lambda step: None,
+) -> Trained:
     """Train tokenizer and model on `training`; return the model as it was when it predicted `held_out` best.
 
     The same corpus, recipe, libraries and kind of processor give the same bits, however many cores there are:
     one thread does the sums. Another processor or another torch may round them in another order, and give slightly
-    different weights.
+    different weights. `on_step` is called with the number of steps done.
     """
     tokenizer = train_tokenizer([p.text for p in training], recipe.vocabulary)
     training_ids = [tokenizer.encode(p.text).ids for p in training]  # each begins with BOS
     held_out_ids = [tokenizer.encode(p.text).ids for p in held_out]
     with _reproducible(recipe.seed):
         trained = Trained(GPT2LMHeadModel(config_of(recipe)), tokenizer)
-        _learn(trained, Rows(training_ids, recipe), held_out_ids, recipe)
+        _learn(trained, Rows(training_ids, recipe), held_out_ids, recipe, on_step)
         trained.training_loss = mean_nll_nats(trained.model, training_ids)
     trained.held_out_tokens = sum(len(ids) - 1 for ids in held_out_ids)
     trained.held_out_bytes = sum(len(p.text.encode()) for p in held_out)
@@ -80,21 +84,24 @@ def train(training: Sequence[Paragraph], held_out: Sequence[Paragraph], recipe: 
 
 
 def _learn(
-    trained: Trained, rows: "Rows", held_out: Sequence[Sequence[int]], recipe: Recipe
+    trained: Trained,
+    rows: "Rows",
+    held_out: Sequence[Sequence[int]],
+    recipe: Recipe,
+    on_step: Callable[[int], None],
 ) -> None:
     model = trained.model
     optimizer = _optimizer(model, recipe)
     best = model.state_dict()
-    # Quiet where standard error is no terminal
-    for step in (bar := tqdm(range(1, recipe.steps + 1), "Training", unit="step", disable=None)):
+    for step in range(1, recipe.steps + 1):
         _step(model, optimizer, rows.draw(), _learning_rate(step, recipe))
+        on_step(step)
         if step % recipe.evaluate_every and step != recipe.steps:
             continue
         loss = mean_nll_nats(model, held_out)
         if loss < trained.held_out_loss:
             trained.best_step, best = step, copy.deepcopy(model.state_dict())
         trained.held_out_losses.append((step, loss))
-        bar.set_postfix(held_out=f"{loss:.3f}", best=f"{trained.held_out_loss:.3f}")
     model.load_state_dict(best)
 
 
@@ -135,7 +142,7 @@ class Rows:
 
 def mean_nll_nats(model: GPT2LMHeadModel, texts: Sequence[Sequence[int]]) -> float:
     """Mean of -log p over all tokens but the BOS, in nats; each text (BOS first) is scored by itself."""
-    model.eval()
+    model.eval()  # type: ignore[no-untyped-call]
     total, count = 0.0, 0
     with torch.inference_mode():
         for text in texts:
@@ -156,7 +163,7 @@ def _step(
     logits = model(rows[:, :-1]).logits.flatten(0, 1)  # (B * T, V)
     loss = functional.cross_entropy(logits, rows[:, 1:].flatten())  # targets: (B * T,)
     optimizer.zero_grad(set_to_none=True)
-    loss.backward()
+    loss.backward()  # type: ignore[no-untyped-call]
     torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
 

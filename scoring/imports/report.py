@@ -1,69 +1,139 @@
-"""What an import tells of models, added to what it tells of items and people; the keys are a contract."""
+"""What an import did with models' results, added to what it did with items and people; the keys are a contract."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from statistics import fmean
 from typing import Any
 
-from experiment.imports import report
-from experiment.imports.brainbench import Published
-from experiment.imports.tables import Problem
-from scoring.catalog import readable_name
-from scoring.imports.results import PublishedModel, PublishedResults, PublishedScores
-from scoring.imports.store import ImportedAll
-from scoring.perplexity import accuracy, decide
-from scoring.published_models import MODELS, PAPER_MODELS
+from experiment.imports.read.brainbench import Published
+from experiment.imports.read.tables import Problem
+from experiment.imports.report import ImportReport, make_report, render_lines
+from scoring.domain.known_models import MODELS, PAPER_MODELS
+from scoring.domain.perplexity import Accuracy, accuracy, decide
+from scoring.imports.read.results import PublishedModel, PublishedResults, PublishedScores
+from scoring.imports.store.published import ImportedAll
+from scoring.services.open_model import short_name
 
 CONDITIONS = ("full", "isolated", "swapped")
 PAPER_NAMES = {model.name for model in PAPER_MODELS}
 
 
-def as_json(
+@dataclass(frozen=True, slots=True)
+class ModelReport:
+    """A model, and how often it is right about the full human-created abstracts, where it read them."""
+
+    name: str
+    display_name: str
+    is_of_paper: bool
+    human: Accuracy | None
+
+    def to_json(self) -> dict[str, Any]:
+        model = {
+            "name": self.name,
+            "display_name": self.display_name,
+            "is_of_paper": self.is_of_paper,
+        }
+        if self.human is None:
+            return model
+        return model | {
+            "n_items": self.human.n,
+            "n_correct": self.human.n_correct,
+            "accuracy": self.human.value,
+            "sem": self.human.sem,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ModelsReport:
+    models: Sequence[ModelReport]
+    runs: Mapping[str, int]
+
+    @property
+    def of_paper(self) -> list[float]:
+        return [m.human.value for m in self.models if m.is_of_paper and m.human]
+
+    @property
+    def n_of_paper(self) -> int:
+        return len(self.of_paper)
+
+    @property
+    def accuracy_of_paper(self) -> float | None:
+        return fmean(self.of_paper) if self.of_paper else None
+
+
+@dataclass(frozen=True, slots=True)
+class FullReport:
+    """Of all that a directory holds; `created`, `absent` and `notes` are of people and models together."""
+
+    people: ImportReport
+    models: ModelsReport
+    created: Mapping[str, int]
+    absent: Sequence[str]
+    notes: Sequence[str]
+
+    def to_json(self) -> dict[str, Any]:
+        return self.people.to_json() | {
+            "models": [model.to_json() for model in self.models.models],
+            "runs": self.models.runs,
+            "created": self.created,
+            "absent": self.absent,
+            "notes": self.notes,
+        }
+
+    def lines(self) -> list[str]:
+        new = ", ".join(f"{name} {n}" for name, n in self.created.items() if n)
+        return render_lines(
+            "scoring/import_report.txt",
+            {
+                "report": self.people,
+                "models": self.models,
+                "created": new,
+                "absent": self.absent,
+                "notes": self.notes,
+            },
+        )
+
+
+def make_full_report(
     data: Published,
     results: PublishedResults,
     slug: str,
     texts: str,
     outcome: ImportedAll | None,
     problems: Sequence[Problem] = (),
-) -> dict[str, Any]:
-    """Counts are of what the directory holds, so a second import tells the same; `created` is of rows."""
-    told = report.as_json(data, slug, texts, outcome.people if outcome else None, problems)
+) -> FullReport:
+    """Of an import, or of a refused one, which has no outcome."""
+    people = make_report(data, slug, texts, outcome.people if outcome else None, problems)
     models = outcome.models if outcome else results.models
-    created = (
-        {"models": outcome.runs.models, "runs": outcome.runs.runs, "scores": outcome.runs.scores}
-        if outcome
-        else {"models": 0, "runs": 0, "scores": 0}
+    rows = outcome.runs if outcome else None
+    created = {
+        "models": rows.models if rows else 0,
+        "runs": rows.runs if rows else 0,
+        "scores": rows.scores if rows else 0,
+    }
+    return FullReport(
+        people=people,
+        models=ModelsReport([_model(model) for model in models], _runs(models)),
+        created=asdict(people.created) | created,
+        absent=[*people.absent, *results.absent],
+        notes=[*people.notes, *results.notes, *(outcome.notes if outcome else ())],
     )
-    return told | {
-        "models": [_model(model) for model in models],
-        "runs": _runs(models),
-        "created": told["created"] | created,
-        "absent": [*told["absent"], *results.absent],
-        "notes": [*told["notes"], *results.notes, *(outcome.notes if outcome else ())],
-    }
 
 
-def _model(model: PublishedModel) -> dict[str, Any]:
-    """A model, and how often it is right about the full human-created abstracts."""
+def _model(model: PublishedModel) -> ModelReport:
     known = MODELS.get(model.name)
-    told: dict[str, Any] = {
-        "name": model.name,
-        "display_name": known.display_name if known else readable_name(model.name),
-        "is_of_paper": model.name in PAPER_NAMES,
-    }
-    for scores in model.scores:
-        if (scores.source, scores.condition) == ("human", "full"):
-            told |= _accuracy(scores)
-    return told
+    human = [s for s in model.scores if (s.source, s.condition) == ("human", "full")]
+    return ModelReport(
+        model.name,
+        known.display_name if known else short_name(model.name),
+        model.name in PAPER_NAMES,
+        _accuracy(human[-1]) if human else None,
+    )
 
 
-def _accuracy(scores: PublishedScores) -> dict[str, Any]:
+def _accuracy(scores: PublishedScores) -> Accuracy:
     pairs = zip(scores.original(scores.ppl), scores.altered(scores.ppl), strict=True)
-    counted = accuracy([decide(original, altered) for original, altered in pairs])
-    return {
-        "n_items": counted.n,
-        "n_correct": counted.n_correct,
-        "accuracy": counted.value,
-        "sem": counted.sem,
-    }
+    return accuracy([decide(original, altered) for original, altered in pairs])
 
 
 def _runs(models: Sequence[PublishedModel]) -> dict[str, int]:
@@ -71,23 +141,3 @@ def _runs(models: Sequence[PublishedModel]) -> dict[str, int]:
     return {condition: conditions.count(condition) for condition in CONDITIONS} | {
         "corpus": sum(len(model.corpora) for model in models)
     }
-
-
-def success_lines(told: Mapping[str, Any]) -> Iterator[str]:
-    yield from report.success_lines(dict(told), _model_lines(told))
-
-
-def _model_lines(told: Mapping[str, Any]) -> Iterator[str]:
-    if not told["models"]:
-        return
-    runs = told["runs"]
-    yield (
-        f"{len(told['models'])} language models with {runs['full']} runs on full abstracts, {runs['isolated']} on isolated "
-        f"sentences, {runs['swapped']} with swapped context and {runs['corpus']} on reference corpora"
-    )
-    shares = [m["accuracy"] for m in told["models"] if m["is_of_paper"] and "accuracy" in m]
-    if shares:
-        yield (
-            f"The paper's models ({len(shares)} are here) are right about {sum(shares) / len(shares):.1%} "
-            "of the human-created test cases on average."
-        )

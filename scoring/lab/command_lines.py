@@ -1,12 +1,12 @@
-"""The commands that a page tells its reader to run, ready to be copied."""
+"""The commands that a page offers to its reader, ready to be copied."""
 
 import shlex
 
 from experiment.models import Study
 from scoring.backends import ALIASES
-from scoring.backends.protocol import ScoringError
+from scoring.domain.backend import ScoringError
 from scoring.models import ScoringRun
-from scoring.opening import default_name
+from scoring.services.open_model import default_name
 
 MANAGE = (".venv/bin/python", "manage.py")
 QUEUE = shlex.join((*MANAGE, "score", "--queue"))

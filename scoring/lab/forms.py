@@ -6,35 +6,21 @@ from typing import Any
 from django import forms
 from django.conf import settings
 
-from experiment.forms_admin import with_unix_newlines
+from experiment.admin.forms import with_unix_newlines
 from experiment.models import Item
-from scoring.asking import DEFAULT_SEED
-from scoring.backends import ALIASES, parse_model_args
-from scoring.backends.completions_address import check_allowed, parse_address
-from scoring.backends.completions_options import read_options
-from scoring.backends.protocol import ScoringError
+from scoring.backends import ALIASES, EMBEDDED_ARGS, TRANSFORMERS_ARGS, parse_model_args
+from scoring.backends.completions.address import check_allowed, parse_address
+from scoring.backends.completions.options import read_options
+from scoring.domain.backend import ScoringError
+from scoring.domain.prompts import PLACEHOLDER, Prompt, PromptError
 from scoring.models import ScoringRun
-from scoring.prompts import PLACEHOLDER, Prompt, PromptError
+from scoring.services.create_run import DEFAULT_SEED
 
 BACKENDS = (
     ("hf", "folder or Hub name (hf)"),
     ("completions", "completions server"),
     ("embedded", "demonstration model"),
 )
-# What the backends take, whose modules import torch; no web process may
-HF_ARGS = (
-    "pretrained",
-    "dtype",
-    "revision",
-    "peft",
-    "tokenizer",
-    "device",
-    "device_map",
-    "quantization",
-    "attn",
-    "rung",
-)
-EMBEDDED_ARGS = ("dtype", "device", "device_map", "attn", "rung")
 MAX_NUMBER = 2**31 - 1  # what the database's whole numbers hold
 
 
@@ -48,7 +34,7 @@ def check_model_args(backend: str, args: Mapping[str, str]) -> None:
         address = parse_address(read_options(args).base_url)
         check_allowed(address, settings.SCORING_HOSTS)
         return
-    known = HF_ARGS if backend == "transformers" else EMBEDDED_ARGS
+    known = TRANSFORMERS_ARGS if backend == "transformers" else EMBEDDED_ARGS
     unknown = [name for name in args if name not in known]
     if unknown:
         raise ScoringError(
@@ -135,7 +121,7 @@ class QueueForm(forms.Form):
                 cleaned["parsed_args"] = parse_model_args(cleaned["model_args"])
                 check_model_args(cleaned["backend"], cleaned["parsed_args"])
             except ScoringError as error:
-                self.add_error("model_args", str(error).removeprefix("--model_args: "))
+                self.add_error("model_args", str(error))
         self._check_prompt(cleaned)
         return cleaned
 
@@ -148,9 +134,9 @@ class QueueForm(forms.Form):
             sentence = str(error)
             self.add_error("custom_prompt", f"{sentence[:1].upper()}{sentence[1:]}.")
 
-    def asked(self) -> dict[str, Any]:
-        """What the use case is to be called with."""
-        asked = {
+    def settings(self) -> dict[str, Any]:
+        """What `queue_runs` takes."""
+        values = {
             name: self.cleaned_data[name]
             for name in (
                 "backend",
@@ -164,4 +150,4 @@ class QueueForm(forms.Form):
                 "batch_tokens",
             )
         }
-        return asked | {"model_args": self.cleaned_data["parsed_args"]}
+        return values | {"model_args": self.cleaned_data["parsed_args"]}

@@ -1,30 +1,38 @@
-"""What the template of a run is given."""
+"""What the template of a run shows."""
 
 import csv
 import io
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.core.paginator import Page, Paginator
+from django.core.paginator import Paginator
 from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy
 
-from experiment.exporting import cell
-from scoring import leases
-from scoring.lab import provenance
+from lib.csv import cell
+from lib.jobs import leases
+from scoring.domain.perplexity import CHANCE, NEAR_TIE_NATS
+from scoring.lab import identity
 from scoring.lab.command_lines import QUEUE, resume_command
-from scoring.lab.comparing import SOURCES, progress_percent
-from scoring.lab.counting import IS_NEAR_TIE, IS_RIGHT, count
-from scoring.lab.picture import dot, scale_for
+from scoring.lab.comparison import progress_percent, source_label
+from scoring.lab.scale import dot, scale_for
 from scoring.models import ItemScore, ScoringRun
-from scoring.perplexity import CHANCE, NEAR_TIE_NATS
-from scoring.reporting import problems, score_rows, within_item
+from scoring.services.summary import (
+    IS_CORRECT,
+    IS_NEAR_TIE,
+    WithinItem,
+    count,
+    score_rows,
+    unscored,
+    within_item,
+)
 
 PAIRS_PER_PAGE = 40
 MOST_NAMED = 100  # of what could not be scored; the file holds all
-WHICH = {"": "All", "wrong": "Wrong", "near": "Near-ties"}
+WHICH = {"": gettext_lazy("All"), "wrong": gettext_lazy("Wrong"), "near": gettext_lazy("Near-ties")}
 Status = ScoringRun.Status
 
 
@@ -41,19 +49,19 @@ class Pair:
 
 
 def run_context(
-    run: ScoringRun, now: datetime, which: str = "", page: object = 1
+    run: ScoringRun, now: datetime, which: str = "", page: int | str = 1
 ) -> dict[str, Any]:
-    """A run: what was asked for, how far it is, what it came to, and what exactly was scored."""
+    """A run: its settings, how far it is, its results, and what exactly was scored."""
     context = {
         "study": run.study,
         "part": "models",
         "run": run,
         "model": run.language_model,
         "is_published": run.backend == ScoringRun.Backend.IMPORTED,
-        "source_label": SOURCES.get(run.source, run.source),
+        "source_label": source_label(run.source),
         "model_args": ",".join(f"{name}={value}" for name, value in run.model_args.items()),
-        "identity": list(provenance.lines(run.identity)),
-        "files": provenance.files(run.identity),
+        "identity": list(identity.lines(run.identity)),
+        "files": identity.files(run.identity),
         "updated_at": now,
         **_progress(run, now),
         **_result(run),
@@ -62,14 +70,16 @@ def run_context(
 
 
 def _progress(run: ScoringRun, now: datetime) -> dict[str, Any]:
-    is_stale = run.status == Status.RUNNING and leases.stale().filter(pk=run.pk).exists()
+    is_stale = (
+        run.status == Status.RUNNING and leases.stale(ScoringRun.objects.filter(pk=run.pk)).exists()
+    )
     beat = run.heartbeat_at
     return {
         "is_stale": is_stale,
         "progress_percent": progress_percent(run),
-        "silent_for": "" if beat is None else duration(max(0.0, (now - beat).total_seconds())),
-        "time_left": _time_left(run),
-        "by_celery": settings.SCORING_EXECUTOR == "celery",
+        "silent_s": None if beat is None else max(0.0, (now - beat).total_seconds()),
+        "left_s": _left_s(run),
+        "by_celery": settings.JOB_EXECUTOR == "celery",
         "queue_command": QUEUE,
         "can_resume": run.status in (Status.FAILED, Status.CANCELLED),
         "resume_command": (
@@ -78,29 +88,16 @@ def _progress(run: ScoringRun, now: datetime) -> dict[str, Any]:
     }
 
 
-def _time_left(run: ScoringRun) -> str:
-    """At the rate so far; empty until there is one."""
+def _left_s(run: ScoringRun) -> float | None:
+    """At the rate so far; None until there is one."""
     if run.status != Status.RUNNING or not run.done or not run.scoring_seconds:
-        return ""
-    return duration(run.scoring_seconds * (run.total - run.done) / run.done)
-
-
-def duration(seconds: float) -> str:
-    """As people say it.
-
-    >>> duration(4.2), duration(89), duration(600), duration(9000)
-    ('4 s', '89 s', '10 minutes', '2.5 hours')
-    """
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    if seconds < 90 * 60:
-        return f"{seconds / 60:.0f} minutes"
-    return f"{seconds / 3600:.1f} hours"
+        return None
+    return run.scoring_seconds * (run.total - run.done) / run.done
 
 
 def _result(run: ScoringRun) -> dict[str, Any]:
     counted = count(run.item_scores.all())
-    share, found = counted.accuracy, problems(run)
+    share, texts = counted.accuracy, unscored(run)
     scale = scale_for([(share.value - share.sem, share.value + share.sem)] if share.n else [])
     return {
         "counted": counted,
@@ -110,28 +107,23 @@ def _result(run: ScoringRun) -> dict[str, Any]:
         "chance_at": scale.percent(CHANCE),
         "ticks": [(scale.percent(tick), f"{tick:.0%}") for tick in scale.ticks],
         "near_tie_nats": NEAR_TIE_NATS,
-        "tokens_per_s": run.scored_tokens / run.scoring_seconds if run.scoring_seconds else None,
         "within_item": _within_item(run),
-        "problems": found[:MOST_NAMED],
-        "n_problems": len(found),
+        "unscored": texts[:MOST_NAMED],
+        "n_unscored": len(texts),
     }
 
 
-def _within_item(run: ScoringRun) -> dict[str, Any] | None:
+def _within_item(run: ScoringRun) -> WithinItem | None:
     if run.condition != ScoringRun.Condition.ISOLATED or run.is_open:
         return None
-    figures = within_item(run.item_scores.all())
-    percent = {
-        f"{name}_percent": None if figures[name] is None else 100 * figures[name]
-        for name in ("accuracy", "sem")
-    }
-    return figures | percent if figures["n_items"] else None
+    averages = within_item(run.item_scores.all())
+    return averages if averages.n_items else None
 
 
-def _pairs(run: ScoringRun, which: str, page: object) -> dict[str, Any]:
+def _pairs(run: ScoringRun, which: str, page: int | str) -> dict[str, Any]:
     """A page of the pairs of texts; of all, or of those that went wrong or nearly so."""
     scores = _chosen(run, which).select_related("item").order_by("item__key", "unit")
-    shown: Page = Paginator(scores, PAIRS_PER_PAGE).get_page(page)
+    shown = Paginator(scores, PAIRS_PER_PAGE).get_page(page)
     return {
         "which": which,
         "whiches": WHICH,
@@ -145,7 +137,7 @@ def _pairs(run: ScoringRun, which: str, page: object) -> dict[str, Any]:
 def _chosen(run: ScoringRun, which: str) -> "QuerySet[ItemScore]":
     scores = run.item_scores.all()
     if which == "wrong":
-        return scores.exclude(IS_RIGHT)
+        return scores.exclude(IS_CORRECT)
     return scores.filter(IS_NEAR_TIE) if which == "near" else scores
 
 
@@ -153,7 +145,7 @@ def scores_csv(run: ScoringRun) -> str:
     """One line per pair of texts, as the command's `--json` has them; numbers are whole."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    rows = score_rows(run)
+    rows = [asdict(row) for row in score_rows(run)]
     names = ["run", "model", *(rows[0] if rows else ("item", "unit")), "correct"]
     writer.writerow(names)
     for row in rows:

@@ -1,4 +1,4 @@
-"""The lab's pages about models; config/lab_urls.py puts them together with those about people."""
+"""The lab's pages about models, in the namespace `lab` (config/urls.py)."""
 
 from django.urls import path
 

@@ -1,21 +1,28 @@
-"""The lab's pages about models. Views find what the researcher may see; use cases do the work."""
+"""The lab's pages about models. Views find what the researcher may see; services do the work."""
 
 from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.template.loader import render_to_string
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from experiment.lab.views import for_researchers
+from experiment.lab.access import for_researchers
 from experiment.models import Item, Study
-from scoring import leases, queueing
-from scoring.backends.protocol import ScoringError
+from lib.jobs import leases
+from scoring.domain.backend import ScoringError
 from scoring.lab.forms import QueueForm
-from scoring.lab.pages import models_context
+from scoring.lab.models_page import models_context
 from scoring.lab.run_page import WHICH, run_context, scores_csv
 from scoring.models import ScoringRun
+from scoring.services import queue as run_queue
+
+
+def _say(request: HttpRequest, level: int, event: str, **about: Any) -> None:
+    sentence = render_to_string("scoring/_message.html", {"event": event, **about})
+    messages.add_message(request, level, sentence.strip())
 
 
 def _among(request: HttpRequest, name: str, known: Any, default: str = "") -> str:
@@ -40,7 +47,7 @@ def _run_of(study: Study, pk: int) -> ScoringRun:
 
 
 def _own_run_of(study: Study, pk: int) -> ScoringRun:
-    """A run that may be worked on: what was imported is nobody's to stop."""
+    """A run that was queued here: one that was imported cannot be stopped or resumed."""
     run = _run_of(study, pk)
     if run.backend == ScoringRun.Backend.IMPORTED:
         raise Http404
@@ -68,7 +75,7 @@ def queue(request: HttpRequest, study: Study) -> HttpResponse:
     form = QueueForm(request.POST)
     if form.is_valid():
         try:
-            queued = queueing.queue_runs(study, user=request.user, **form.asked())
+            queued = run_queue.queue_runs(study, user=request.user, **form.settings())
         except ScoringError as error:
             form.add_error(None, str(error))
         else:
@@ -77,16 +84,11 @@ def queue(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, "scoring/models.html", context | {"form": form}, status=422)
 
 
-def _after_queueing(request: HttpRequest, study: Study, queued: queueing.Queued) -> HttpResponse:
+def _after_queueing(request: HttpRequest, study: Study, queued: run_queue.Queued) -> HttpResponse:
     for run in queued.known:
-        messages.info(
-            request, f"Run {run.pk} with the same settings is {run.get_status_display()} already."
-        )
+        _say(request, messages.INFO, "known", run=run)
     if queued.waiting:
-        numbers = ", ".join(str(run.pk) for run in queued.waiting)
-        several = len(queued.waiting) > 1
-        wait = f"Runs {numbers} wait" if several else f"Run {numbers} waits"
-        messages.success(request, f"{wait} to be worked off.")
+        _say(request, messages.SUCCESS, "queued", runs=[run.pk for run in queued.waiting])
     if len(queued.waiting) + len(queued.known) == 1:
         return redirect((queued.waiting or queued.known)[0])
     return redirect("lab:scoring", slug=study.slug)
@@ -125,21 +127,20 @@ def scores(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
 @for_researchers
 def cancel(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     run = _own_run_of(study, pk)
-    leases.ask_to_stop(run)
-    run.refresh_from_db()
+    run = leases.request_cancel(run)
     if run.status == ScoringRun.Status.CANCELLED:
-        messages.success(request, f"Run {run.pk} was stopped. What it has is kept.")
+        _say(request, messages.SUCCESS, "stopped", run=run)
     elif run.is_open:
-        messages.success(request, f"Run {run.pk} stops after the texts it is busy with.")
+        _say(request, messages.SUCCESS, "stopping", run=run)
     else:
-        messages.info(request, f"Run {run.pk} is {run.get_status_display()} already.")
+        _say(request, messages.INFO, "over", run=run)
     return redirect(run)
 
 
 @require_POST
 @for_researchers
 def resume(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
-    run = queueing.resume(_own_run_of(study, pk))
+    run = run_queue.resume(_own_run_of(study, pk))
     if run.status == ScoringRun.Status.WAITING:
-        messages.success(request, f"Run {run.pk} waits to be gone on with.")
+        _say(request, messages.SUCCESS, "queued", runs=[run.pk])
     return redirect(run)

@@ -1,25 +1,24 @@
 """What `score` and `score_corpus` share: which model, with what prompt; one run after the other, to the end."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
-from tqdm import tqdm
 
-from experiment.management.output import ReportingCommand, add_json_argument
-from scoring import runs
-from scoring.asking import draft_run
+from lib.commands import ReportingCommand, add_json_argument, progress
 from scoring.backends import ALIASES, parse_model_args
-from scoring.backends.protocol import Backend, ScoringError
-from scoring.models import LanguageModel, ScoringRun
-from scoring.opening import OneModel, default_name, language_model
-from scoring.prompts import PLACEHOLDER
+from scoring.domain.backend import Backend, ScoringError
+from scoring.domain.prompts import PLACEHOLDER
+from scoring.models import LanguageModel, ScoringRun, UnscoredText
+from scoring.services.create_run import create_run, draft_run, find_finished, find_resumable, reopen
+from scoring.services.execute import check_same_model, execute
+from scoring.services.open_model import OneModel, default_name, language_model
 
 Status = ScoringRun.Status
 EXACT = ("float32", "float64")
-INTERRUPTED = 130  # as shells say it
+INTERRUPTED = 130  # as shells report it
 
 
 def batch_tokens(text: str) -> int | None:
@@ -32,7 +31,7 @@ class ScoringCommand(ReportingCommand):
 
     default_prompt = "paper"
     name_flags: tuple[str, ...] = ("--model_name",)
-    run: ScoringRun | None = None  # the one at work
+    run: ScoringRun | None = None  # the one that is scored now
 
     def add_model_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--model", choices=("hf", "completions", "embedded"))
@@ -64,7 +63,7 @@ class ScoringCommand(ReportingCommand):
         )
         parser.add_argument("--limit", type=int, metavar="N", help="only the first N")
         parser.add_argument(
-            "--resume", action="store_true", help="go on with the run of the same settings"
+            "--resume", action="store_true", help="continue the run of the same settings"
         )
         add_json_argument(parser)
 
@@ -74,16 +73,16 @@ class ScoringCommand(ReportingCommand):
             return super().execute(*args, **options)
         except ScoringError as error:
             if options.get("json") and not self.has_reported:
-                self.report(options, {"error": str(error)}, ())
-            raise CommandError(str(error)) from error
+                self.report(options, {"error": error.for_terminal}, ())
+            raise CommandError(error.for_terminal) from error
 
     def score_all(
-        self, asks: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
+        self, all_settings: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
     ) -> list[ScoringRun]:
-        """Score what is asked for, each a run, with the model of the options; all runs are finished then.
+        """Score a run for each of the settings with the model of the options; all runs are finished then.
 
         Raises:
-            ScoringError, CommandError: with a sentence; what was scored is kept.
+            ScoringError, CommandError: with a sentence; the scores so far stay.
         """
         if not options["model"]:
             raise CommandError("Name the model: --model hf, completions or embedded.")
@@ -98,28 +97,30 @@ class ScoringCommand(ReportingCommand):
             "custom_prompt": custom,
             "batch_tokens": options["batch_tokens"],
         }
-        for ask in asks:  # before a model is loaded for nothing
-            draft_run(**ask, **common, language_model=LanguageModel(name=name))
+        for settings in all_settings:  # before a model is loaded for nothing
+            draft_run(**settings, **common, language_model=LanguageModel(name=name))
         models = OneModel()
         try:
             backend = models.open(kind, args)
             common["language_model"] = language_model(kind, name)
-            return [self._score({**ask, **common}, backend, options) for ask in asks]
+            return [
+                self._score({**settings, **common}, backend, options) for settings in all_settings
+            ]
         except KeyboardInterrupt as interrupt:
             raise CommandError(self._stopped(), returncode=INTERRUPTED) from interrupt
         finally:
             models.close()
 
     def _score(
-        self, ask: Mapping[str, Any], backend: Backend, options: Mapping[str, Any]
+        self, settings: Mapping[str, Any], backend: Backend, options: Mapping[str, Any]
     ) -> ScoringRun:
-        self.run = run = self._run_for(ask, options)
+        self.run = run = self._run_for(settings, options)
         if run.status == Status.FINISHED:
-            runs.check_same_model(run, backend)  # its name says little: a folder's content changes
+            check_same_model(run, backend)  # its name says little: a folder's content changes
             self.stderr.write(f"Run {run.pk} ({run.condition}) is finished: nothing is left to do.")
             return run
         with self.progress(run, options) as show:
-            run = runs.work_off(run, backend=backend, on_progress=show)
+            run = execute(run, backend=backend, on_progress=show)
         if run.status == Status.FAILED:
             raise ScoringError(run.error)
         if run.status == Status.CANCELLED:
@@ -131,13 +132,13 @@ class ScoringCommand(ReportingCommand):
         self._warn_of_rounding(run)
         return run
 
-    def _run_for(self, ask: Mapping[str, Any], options: Mapping[str, Any]) -> ScoringRun:
-        unfinished = runs.find_resumable(**ask)
+    def _run_for(self, settings: Mapping[str, Any], options: Mapping[str, Any]) -> ScoringRun:
+        unfinished = find_resumable(**settings)
         if options["resume"]:
-            same = unfinished or runs.find_finished(**ask)
+            same = unfinished or find_finished(**settings)
             if same is not None:
-                return runs.reopen(same, ask.get("corpus_file"))
-        run = runs.create_run(**ask)
+                return reopen(same, settings.get("corpus_file"))
+        run = create_run(**settings)
         if unfinished is not None and not options["resume"]:
             self.stderr.write(
                 f"Run {unfinished.pk} with the same settings stands at {unfinished.done} of {unfinished.total} "
@@ -155,42 +156,37 @@ class ScoringCommand(ReportingCommand):
         )
 
     def _warn_of_rounding(self, run: ScoringRun) -> None:
-        dtype = run.identity.get("dtype")  # a server does not tell its own
+        dtype = run.identity.get("dtype")  # unknown of a server
         if dtype and dtype not in EXACT:
             self.stderr.write(
                 f"Scored in {dtype}: rounding may turn near-ties; float32 decides them."
             )
 
     @contextmanager
-    def progress(self, run: ScoringRun, options: Mapping[str, Any]) -> Iterator[Any]:
-        """A bar with rate and remaining time on standard error; none where that is no terminal."""
-        quiet = options["json"] or None  # None: let the terminal decide
-        with tqdm(
-            total=run.total, initial=run.done, unit="pair", desc=run.condition, disable=quiet
-        ) as bar:
-            is_first = True
+    def progress(
+        self, run: ScoringRun, options: Mapping[str, Any]
+    ) -> Iterator[Callable[[ScoringRun], None]]:
+        with progress(
+            run.condition, run.total, "pairs", done=run.done, quiet=options["json"]
+        ) as update:
+            yield lambda run: update(run.done)
 
-            def show(run: ScoringRun) -> None:
-                nonlocal is_first
-                if is_first:
-                    bar.unpause()  # what it took to get ready says nothing about the rate
-                is_first = False
-                bar.update(run.done - bar.n)
-
-            yield show
-
-    def refuse_unscored(self, summaries: Sequence[Mapping[str, Any]]) -> None:
+    def refuse_unscored(self, unscored: Sequence[UnscoredText]) -> None:
         """After the results: what could not be scored makes the command fail, in one sentence.
 
         Raises:
             CommandError: something could not be scored.
         """
-        problems = [problem for summary in summaries for problem in summary["problems"]]
-        if not problems:
+        if not unscored:
             return
-        first = f"{problems[0]['name']} could not be scored ({problems[0]['reason']})"
-        more = f", nor could {len(problems) - 1} more" if len(problems) > 1 else ""
+        first = f"{unscored[0].name} could not be scored ({unscored[0].reason})"
+        more = f", nor could {len(unscored) - 1} more" if len(unscored) > 1 else ""
         raise CommandError(f"{first}{more}; the rest is stored.")
+
+
+def unscored_rows(unscored: Sequence[UnscoredText]) -> list[dict[str, str]]:
+    """For JSON: what could not be scored, and why."""
+    return [{"name": text.name, "reason": text.reason} for text in unscored]
 
 
 def _prompt(options: Mapping[str, Any]) -> tuple[str, str]:

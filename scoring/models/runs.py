@@ -5,15 +5,18 @@ from django.db import models
 from django.urls import reverse
 
 from experiment.models import Study
+from lib.jobs.models import Job
 from scoring.models.language_models import LanguageModel
 
 
-class ScoringRun(models.Model):
+class ScoringRun(Job):
     """One model on one set of texts under one condition and prompt. This row is the truth about the work on it.
 
-    The first block says what was asked for; `identity` and `plan` are filled when a worker first opens the model and
-    must be the same whenever the run is taken up again; the last block is the state of the work.
+    The first block holds the settings; `identity` and `plan` are filled when a worker first opens the model and
+    must be the same whenever the run is taken up again; the last block, with `Job`'s columns, is the state of the work.
     """
+
+    runner = "scoring.services.execute.execute_slice"
 
     class Backend(models.TextChoices):
         TRANSFORMERS = "transformers", "transformers"
@@ -32,15 +35,6 @@ class ScoringRun(models.Model):
         CLEAN = "clean", "the paper's sentence, the abstract's tokens scored"
         CHAT = "chat", "the model's chat template"
         CUSTOM = "custom", "custom text"
-
-    class Status(models.TextChoices):
-        WAITING = "waiting", "waiting"
-        RUNNING = "running", "running"
-        FINISHED = "finished", "finished"
-        FAILED = "failed", "failed"
-        CANCELLED = "cancelled", "cancelled"
-
-    OPEN_STATUSES = (Status.WAITING, Status.RUNNING)
 
     uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     study = models.ForeignKey(
@@ -69,23 +63,15 @@ class ScoringRun(models.Model):
     batch_tokens = models.PositiveIntegerField(
         null=True, blank=True, help_text="Empty: the backend chooses."
     )
-    created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
 
-    # SHA-256 over all that was asked for and over the texts: what --resume goes by
+    # SHA-256 over the settings and the texts: what --resume looks for
     fingerprint = models.CharField(max_length=64, blank=True, db_index=True, editable=False)
     identity = models.JSONField(default=dict, blank=True, editable=False)
     plan = models.JSONField(default=list, blank=True, editable=False)
 
-    status = models.CharField(max_length=10, choices=Status, default=Status.WAITING)
     total = models.PositiveIntegerField("pairs of texts in all", default=0)
     done = models.PositiveIntegerField("pairs scored, or named as not to be scored", default=0)
-    cancel_requested = models.BooleanField(default=False)
-    error = models.TextField(blank=True)
-    worker = models.CharField(max_length=200, blank=True, editable=False)
-    heartbeat_at = models.DateTimeField(null=True, blank=True, editable=False)
-    started_at = models.DateTimeField(null=True, blank=True, editable=False)
-    finished_at = models.DateTimeField(null=True, blank=True, editable=False)
     scored_tokens = models.PositiveBigIntegerField(default=0, editable=False)
     scoring_seconds = models.FloatField(default=0, editable=False)
 
@@ -99,12 +85,7 @@ class ScoringRun(models.Model):
                 ),
                 name="scoring_run_study_or_corpus",
             ),
-            models.CheckConstraint(
-                condition=models.Q(
-                    status__in=("waiting", "running", "finished", "failed", "cancelled")
-                ),
-                name="scoring_run_status_known",
-            ),
+            Job.status_constraint("scoring_run_status_known"),
             models.CheckConstraint(
                 condition=models.Q(condition__in=("full", "isolated", "swapped")),
                 name="scoring_run_condition_known",
@@ -132,10 +113,10 @@ class ScoringRun(models.Model):
         return reverse("lab:scoring_run", args=[self.study.slug, self.pk])
 
     @property
+    def tokens_per_s(self) -> float | None:
+        return self.scored_tokens / self.scoring_seconds if self.scoring_seconds else None
+
+    @property
     def mode(self) -> str:
         """Which tokens the reported perplexity counts: all but the first (`paper`), or the text's (`clean`)."""
         return "paper" if self.prompt == self.Prompt.PAPER else "clean"
-
-    @property
-    def is_open(self) -> bool:
-        return self.status in self.OPEN_STATUSES

@@ -1,8 +1,8 @@
 from django.db import models
 
 from experiment.models import Item
+from scoring.domain.perplexity import Decision, decide
 from scoring.models.runs import ScoringRun
-from scoring.perplexity import Decision, decide
 
 
 class ItemScore(models.Model):

@@ -5,11 +5,11 @@ const button = form?.querySelector("button[type=submit]");
 const status = form?.querySelector("[data-combining-status]");
 const words = button?.textContent;
 
-form?.addEventListener("submit", () => tell(true));
-// Also on the way back to a page that the browser kept as it was
-window.addEventListener("pageshow", () => tell(false));
+form?.addEventListener("submit", () => showBusy(true));
+// Also on the way back to a page that the browser restored as it was
+window.addEventListener("pageshow", () => showBusy(false));
 
-function tell(isBusy) {
+function showBusy(isBusy) {
   if (!form) return;
   form.setAttribute("aria-busy", String(isBusy));
   button.textContent = isBusy ? form.dataset.combining : words;

@@ -1,4 +1,4 @@
-// Keeps a study's page current: every 10 seconds (or as its data-live-seconds says), while somebody looks at it,
+// Keeps a study's page current: every 10 seconds (or as its data-live-seconds says), while it is visible,
 // the parts that changed are replaced. Without JavaScript the page shows the state at which it was loaded.
 
 const root = document.getElementById("study-live");

@@ -14,13 +14,13 @@ for (const form of document.querySelectorAll('form[method="post"]:not([data-tria
     if (sent) return event.preventDefault();
     if (navigator.onLine === false) {
       event.preventDefault();
-      return tellOffline(form);
+      return showOffline(form);
     }
     sent = true;
   });
 }
 
-function tellOffline(form) {
+function showOffline(form) {
   let note = form.querySelector("[data-offline]");
   if (!note) {
     note = document.createElement("p");

@@ -7,10 +7,10 @@ import { clearPending, savePending } from "./store.js";
 const TIMEOUT_MS = 20000;
 const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 30000;
-const WAIT_TEXT = "No connection: your answer is kept on this page and will be sent again.";
+const WAIT_TEXT = "No connection: your answer stays on this page and will be sent again.";
 
-/** One attempt: {kind: "stored", next} | {kind: "rejected"} | {kind: "failed"}. */
-async function attempt(url, fields) {
+/** One request: {kind: "stored", next} | {kind: "rejected"} | {kind: "failed"}. */
+async function sendOnce(url, fields) {
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort(), TIMEOUT_MS);
   try {
@@ -47,7 +47,7 @@ export function createSender({ token, url, show, stored, rejected }) {
     inFlight = true;
     clearTimeout(timer);
     show("Saving…", false);
-    const result = await attempt(url, fields);
+    const result = await sendOnce(url, fields);
     inFlight = false;
     if (result.kind === "failed") {
       show(WAIT_TEXT, true);
@@ -72,8 +72,8 @@ export function createSender({ token, url, show, stored, rejected }) {
       if (fields !== null) return; // a double click sends once
       fields = newFields;
       wait = FIRST_WAIT_MS;
-      const { csrfmiddlewaretoken, ...kept } = newFields; // a fresh page brings its own
-      savePending(token, kept);
+      const { csrfmiddlewaretoken, ...fieldsToStore } = newFields; // a fresh page brings its own
+      savePending(token, fieldsToStore);
       tryOnce();
     },
     retryNow: tryOnce,

@@ -70,7 +70,7 @@ export function upgradeRating(rating, changed) {
     sawInput = true;
     rate(slider.value);
   });
-  // A press exactly on the middle changes nothing, so no input event tells of it, and after a tap
+  // A press exactly on the middle changes nothing, so there is no input event, and after a tap
   // there is no click either. A touch that scrolls the page ends in pointercancel, not here.
   slider.addEventListener("pointerup", (event) => {
     if (pressed && !sawInput) rate(valueAt(slider, event.clientX));

@@ -1,4 +1,4 @@
-// The trial page. The form works without this file; with it, choices are timed, kept over
+// The trial page. The form works without this file; with it, choices are timed, stored over
 // reloads and closed tabs, checked before sending, and sent without losing them to a bad network.
 
 import { clearErrors, showErrors } from "./errors.js";
@@ -51,11 +51,11 @@ function showSide() {
   form.dataset.side = radioValue("side"); // for browsers without :has()
 }
 
-function restore(kept) {
-  setRadio("side", kept.side);
-  setRadio("recognised", kept.recognised);
-  for (const rating of ratings) if (kept[rating.name]) rating.set(kept[rating.name]);
-  if (kept.reminded) field("reminded").value = kept.reminded;
+function restore(values) {
+  setRadio("side", values.side);
+  setRadio("recognised", values.recognised);
+  for (const rating of ratings) if (values[rating.name]) rating.set(values[rating.name]);
+  if (values.reminded) field("reminded").value = values.reminded;
 }
 
 let lastSide = "";
@@ -73,7 +73,7 @@ function choose(side) {
   if (sender.busy()) return;
   setRadio("side", side);
   sideChosen();
-  dropMended();
+  dropResolved();
   form.querySelector("#choice-status").textContent = `Side ${side} chosen`;
 }
 
@@ -86,7 +86,7 @@ function passageClicked(event) {
   if (!passage) return;
   event.preventDefault();
   const moved = Math.hypot(event.clientX - pressed.x, event.clientY - pressed.y);
-  if (event.detail && moved > 8 && !window.getSelection().isCollapsed) return; // marking text, not choosing
+  if (event.detail && moved > 8 && !window.getSelection().isCollapsed) return; // marking text, not a choice
   choose(document.getElementById(passage.htmlFor).value);
 }
 
@@ -117,8 +117,8 @@ function missing() {
   return problems;
 }
 
-/** Messages do not outlive what they speak of. */
-function dropMended() {
+/** Messages go when their cause is gone. */
+function dropResolved() {
   if (!missing().length) clearErrors(form);
 }
 
@@ -183,7 +183,7 @@ form.addEventListener("click", passageClicked);
 form.addEventListener("change", (event) => {
   if (event.target.name === "side") sideChosen();
   else save();
-  dropMended();
+  dropResolved();
 });
 form.addEventListener("keydown", (event) => {
   // Enter on a radio button would send the form: here it only chooses.

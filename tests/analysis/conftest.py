@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from analysis import caching
-from analysis.options import ReportOptions
-from analysis.source_data import SourceData
+from analysis.data.dataset import SourceData
+from analysis.data.filters import ReportOptions
 from experiment.models import Study
 from tests.analysis import made, published_files
 from tests.analysis import results_stub as stub
 from tests.factories import make_study, make_user
+from tests.storages import store_files_in
 
 
 @pytest.fixture(scope="session")
@@ -36,8 +36,8 @@ def small() -> SourceData:
 @pytest.fixture
 def var_dir(settings: Any, tmp_path: Any) -> None:
     settings.VAR_DIR = tmp_path
-    settings.SCORING_DIR = tmp_path / "scoring"
-    settings.SCORING_EXECUTOR = "inline"
+    store_files_in(settings, tmp_path)
+    settings.JOB_EXECUTOR = "inline"
 
 
 @pytest.fixture
@@ -56,10 +56,10 @@ def computed(monkeypatch: Any) -> list[ReportOptions]:
     """Reports and figures from the stub; the options they were asked for with."""
     asked: list[ReportOptions] = []
 
-    def make_report(study: Study, options: ReportOptions) -> Any:
+    def make_report(study: Study, options: ReportOptions, progress: Any = None) -> Any:
         asked.append(options)
         return stub.report(study, options)
 
-    monkeypatch.setattr(caching, "make_report", make_report)
-    monkeypatch.setattr("analysis.figures.build_all", stub.figures, raising=False)
+    monkeypatch.setattr("analysis.report.services.make.make_report", make_report)
+    monkeypatch.setattr("analysis.report.services.save.draw_all", stub.figures, raising=False)
     return asked

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from analysis.source_data import SourceData
+from analysis.data.dataset import SourceData
 
 SUBFIELDS = ("Behaviour", "Circuits", "Disease")
 CAREERS = ("Doctoral student", "Postdoctoral researcher", "Faculty")

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.source_data import SourceData
-from scoring.published_models import MODELS, name_of
+from analysis.data.dataset import SourceData
+from scoring.domain.known_models import MODELS, name_of
 
 POSITIONS = (
     "Predoctoral student",

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, Route, expect
 
 from experiment.models import Participant, Study
 from tests.browser.accessibility import axe_source, faults, violations
-from tests.browser.pages import Said, Visitor, other
+from tests.browser.visitor import Answer, Visitor, other
 from tests.factories import make_participant
 
 Visit = Callable[..., Visitor]
@@ -74,12 +74,12 @@ def test_pages_before_the_first_abstract(visit: Visit, demo: Study, inspector: I
     expect(visitor.page.locator("#error-summary")).to_be_focused()
     assert visitor.page.title().startswith("Error: ")
     inspector.look(visitor)
-    visitor.tell_about_oneself()
+    visitor.fill_demographics()
     inspector.look(visitor)
     visitor.go_on()
     expect(visitor.page.locator("#error-summary")).to_be_focused()
     inspector.look(visitor)
-    visitor.hands.choose(visitor.wrong_practice_side)
+    visitor.driver.choose(visitor.wrong_practice_side)
     visitor.go_on()
     expect(visitor.page.locator("#practice-feedback")).to_be_focused()
     inspector.look(visitor)
@@ -92,9 +92,9 @@ def test_an_abstract_in_every_state(visit: Visit, demo: Study, inspector: Inspec
     expect(visitor.page.locator("#error-summary li")).to_have_count(2)
     inspector.look(visitor)
     for side in "AB":
-        visitor.hands.choose(side)
+        visitor.driver.choose(side)
         inspector.look(visitor)
-    visitor.has_seen_it()
+    visitor.answer_recognised()
     visitor.go_on()
     expect(visitor.page.locator("#reminder")).to_be_focused()
     inspector.look(visitor)
@@ -111,7 +111,7 @@ def test_an_abstract_that_the_server_shows_again(
     visitor = visit(demo).start()
     Study.objects.filter(pk=demo.pk).update(ratings_required=True)
     change_what_is_sent(visitor.page, "confidence=70", "confidence=700")
-    visitor.fill(Said("A", 70, 30))
+    visitor.fill(Answer("A", 70, 30))
     visitor.page.evaluate("document.querySelector('[name=confidence]').value = '70'")
     visitor.go_on()
     expect(visitor.page.locator("#confidence-error")).to_be_visible()
@@ -132,9 +132,9 @@ def test_the_pages_without_script_in_their_later_states(
     visitor = visit(demo).start()
     without_script(visitor.page)
     visitor.page.goto(visitor.page.url)
-    visitor.hands.choose("B")
+    visitor.driver.choose("B")
     inspector.look(visitor)
-    visitor.has_seen_it()
+    visitor.answer_recognised()
     visitor.go_on()
     expect(visitor.page.locator("#reminder")).to_be_focused()
     inspector.look(visitor)
@@ -215,7 +215,7 @@ def test_the_pages_for_problems(visit: Visit, demo: Study, inspector: Inspector)
     visitor.button("I agree and want to take part").click()
     inspector.look(visitor, "The form could not be checked")
     visitor.start()
-    visitor.fill(Said("A", 50, 50))
+    visitor.fill(Answer("A", 50, 50))
     visitor.page.evaluate("const form = document.forms[0]; form.action = '../2/'; form.submit()")
     inspector.look(visitor, "You are on another page")
     people = Participant.objects.filter(study=demo)

@@ -1,4 +1,4 @@
-"""Reload, the back button, two tabs, double clicks, leaving and returning: nobody loses an answer or gives it twice."""
+"""Reload, the back button, two tabs, double clicks, leaving and returning: no participant loses an answer or gives it twice."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -7,9 +7,9 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from experiment.models import Judgment, Participant, Study
-from tests.browser.hands import NoScript
-from tests.browser.pages import Said, Visitor
+from experiment.models import Participant, Study
+from tests.browser.drivers import NoScriptDriver
+from tests.browser.visitor import Answer, Visitor
 
 Visit = Callable[..., Visitor]
 
@@ -40,7 +40,7 @@ def test_in_a_second_tab_the_first_answer_stands(visit: Visit, demo: Study) -> N
     second = first.context.new_page()
     visitor.use(second)
     visitor.enter()
-    visitor.fill(Said("B", 10, 10))
+    visitor.fill(Answer("B", 10, 10))
     visitor.use(first)
     visitor.answer("A")
     visitor.use(second)
@@ -59,11 +59,11 @@ def test_a_double_click_on_continue_stores_one_answer(
 ) -> None:
     visitor = visit(
         demo,
-        NoScript if not has_script else type(visit(demo).hands),
+        NoScriptDriver if not has_script else type(visit(demo).driver),
         java_script_enabled=has_script,
     )
     visitor.start()
-    visitor.fill(Said("A", 70, 30))
+    visitor.fill(Answer("A", 70, 30))
     visitor.button("Continue").dblclick()
     visitor.is_at("trial/2")
     assert visitor.chosen() == ""
@@ -86,28 +86,6 @@ def test_who_closes_the_page_goes_on_with_the_same_abstract(visit: Visit, demo: 
     assert visitor.participant.trials.count() == 2
 
 
-def test_one_returns_to_the_same_abstract_within_the_studys_hours_and_not_later(
-    visit: Visit, demo: Study
-) -> None:
-    visitor = visit(demo).start()
-    abstract = visitor.page.locator(".abstract").text_content()
-    hours = demo.resume_hours
-    for away, heading in ((hours - 1, "Which version"), (hours + 1, "The time to come back")):
-        Participant.objects.update(last_seen_at=timezone.now() - timedelta(hours=away))
-        visitor.enter()
-        expect(visitor.heading).to_contain_text(heading)
-        if away < hours:
-            assert visitor.page.locator(".abstract").text_content() == abstract
-
-
-def test_pages_ahead_and_behind_lead_to_where_one_is(visit: Visit, demo: Study) -> None:
-    visitor = visit(demo).start()
-    for page in ("about-you", "practice", "trial/2", "trial/11", "trial/99", "debrief", "done", ""):
-        visitor.page.goto(visitor.home + page + ("/" if page else ""))
-        visitor.is_at("trial/1")
-    assert visitor.participant.trials.count() == 1
-
-
 def test_an_open_page_tells_the_server_that_somebody_is_there(visit: Visit, demo: Study) -> None:
     visitor = visit(demo)
     visitor.page.clock.install()
@@ -119,14 +97,3 @@ def test_an_open_page_tells_the_server_that_somebody_is_there(visit: Visit, demo
     assert timezone.now() - visitor.participant.last_seen_at < timedelta(minutes=1)
     with visitor.page.expect_response(lambda r: r.url.endswith("/ping/")):
         visitor.page.clock.run_for(31_000)
-
-
-def test_an_answer_that_waited_for_days_is_still_taken(visit: Visit, demo: Study) -> None:
-    """The page was left open past every limit; its answer counts."""
-    visitor = visit(demo).start()
-    visitor.fill(Said("A", 70, 30))
-    away = timezone.now() - timedelta(days=6)
-    Participant.objects.update(last_seen_at=away)
-    visitor.go_on()
-    visitor.is_at("trial/2")
-    assert Judgment.objects.count() == 1

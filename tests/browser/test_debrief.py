@@ -5,7 +5,7 @@ from collections.abc import Callable
 from playwright.sync_api import expect
 
 from experiment.models import Participant, Study, Trial
-from tests.browser.pages import Visitor
+from tests.browser.visitor import Visitor
 
 
 def test_attention_checks_are_spoken_of_only_where_there_were_some(

@@ -1,14 +1,16 @@
-"""A lost network at Continue: the answer is kept, the page says so, and it is stored once with the same key."""
+"""A lost network at Continue: the answer stays, the page says so, and it is stored once with the same key."""
 
 from collections.abc import Callable
+from datetime import timedelta
 
+from django.utils import timezone
 from playwright.sync_api import Route, expect
 
 from experiment.models import Study
-from tests.browser.pages import Said, Visitor
+from tests.browser.visitor import Answer, Visitor
 
 Visit = Callable[..., Visitor]
-KEPT = "No connection: your answer is kept on this page and will be sent again."
+WAITING = "No connection: your answer stays on this page and will be sent again."
 
 
 def lose_posts(visitor: Visitor, *, after_delivery: bool = False) -> None:
@@ -25,26 +27,26 @@ def lose_posts(visitor: Visitor, *, after_delivery: bool = False) -> None:
     visitor.page.route("**/trial/**", lose)
 
 
-def find_posts(visitor: Visitor) -> None:
+def deliver_posts(visitor: Visitor) -> None:
     visitor.page.unroute("**/trial/**")
 
 
-def waits_with_the_answer(visitor: Visitor, said: Said) -> None:
-    expect(visitor.page.locator("#send-status")).to_have_text(KEPT)
+def waits_with_the_answer(visitor: Visitor, given: Answer) -> None:
+    expect(visitor.page.locator("#send-status")).to_have_text(WAITING)
     expect(visitor.button("Try again now")).to_be_visible()
-    assert visitor.chosen() == said.side
-    assert visitor.rating("confidence") == str(said.confidence)
-    assert visitor.rating("expertise") == str(said.expertise)
+    assert visitor.chosen() == given.side
+    assert visitor.rating("confidence") == str(given.confidence)
+    assert visitor.rating("expertise") == str(given.expertise)
 
 
 def test_offline_the_answer_waits_in_sight_and_is_sent_once_when_the_network_is_back(
     visit: Visit, demo: Study
 ) -> None:
     visitor = visit(demo).start()
-    said = visitor.fill(Said("A", 70, 30))
+    given = visitor.fill(Answer("A", 70, 30))
     visitor.page.context.set_offline(True)
     visitor.go_on()
-    waits_with_the_answer(visitor, said)
+    waits_with_the_answer(visitor, given)
     # What is on its way can no longer be changed, and the focus is not lost.
     visitor.page.keyboard.press("b")
     assert visitor.chosen() == "A"
@@ -54,7 +56,7 @@ def test_offline_the_answer_waits_in_sight_and_is_sent_once_when_the_network_is_
     visitor.page.context.set_offline(False)
     visitor.is_at("trial/2")
     [judgment] = visitor.judgments()
-    assert (judgment.side, judgment.confidence) == ("A", said.confidence)
+    assert (judgment.side, judgment.confidence) == ("A", given.confidence)
     keys = visitor.sent_keys()
     assert set(keys) == {str(judgment.idempotency_key)}
 
@@ -62,18 +64,17 @@ def test_offline_the_answer_waits_in_sight_and_is_sent_once_when_the_network_is_
 def test_the_answer_is_kept_over_a_reload_while_it_waits(visit: Visit, demo: Study) -> None:
     visitor = visit(demo).start()
     visitor.read_for(30_000)
-    said = visitor.fill(Said("B", 70, 30))
+    given = visitor.fill(Answer("B", 70, 30))
     warnings: list[str] = []
     visitor.page.on("dialog", lambda dialog: (warnings.append(dialog.type), dialog.accept()))
     lose_posts(visitor)
     visitor.go_on()
-    waits_with_the_answer(visitor, said)
+    waits_with_the_answer(visitor, given)
     visitor.page.reload()
-    waits_with_the_answer(visitor, said)
+    waits_with_the_answer(visitor, given)
     assert warnings == ["beforeunload"]
     assert visitor.judgments() == []
-    find_posts(visitor)
-    visitor.button("Try again now").click()
+    deliver_posts(visitor)  # the page sends again by itself
     visitor.is_at("trial/2")
     [judgment] = visitor.judgments()
     assert judgment.side == "B"
@@ -82,16 +83,32 @@ def test_the_answer_is_kept_over_a_reload_while_it_waits(visit: Visit, demo: Stu
     assert 30_000 <= judgment.rt_ms < 60_000
 
 
-def test_the_answer_is_kept_in_a_closed_tab_too(visit: Visit, demo: Study) -> None:
-    visitor = visit(demo).start()
-    said = visitor.fill(Said("B", 70, 30))
+def test_who_will_not_wait_can_send_at_once(visit: Visit, demo: Study) -> None:
+    visitor = visit(demo)
+    visitor.page.clock.install()
+    visitor.start()
+    given = visitor.fill(Answer("A", 70, 30))
     lose_posts(visitor)
     visitor.go_on()
-    waits_with_the_answer(visitor, said)
+    waits_with_the_answer(visitor, given)
+    visitor.page.clock.pause_at(timezone.now() + timedelta(minutes=1))  # no attempt by itself
+    waits_with_the_answer(visitor, given)
+    deliver_posts(visitor)
+    visitor.button("Try again now").click()
+    visitor.is_at("trial/2")
+    assert [judgment.side for judgment in visitor.judgments()] == ["A"]
+
+
+def test_the_answer_is_kept_in_a_closed_tab_too(visit: Visit, demo: Study) -> None:
+    visitor = visit(demo).start()
+    given = visitor.fill(Answer("B", 70, 30))
+    lose_posts(visitor)
+    visitor.go_on()
+    waits_with_the_answer(visitor, given)
     visitor.reopen()  # and the page sends what it finds
     visitor.is_at("trial/2")
     [judgment] = visitor.judgments()
-    assert (judgment.side, judgment.confidence) == ("B", said.confidence)
+    assert (judgment.side, judgment.confidence) == ("B", given.confidence)
     assert set(visitor.sent_keys()) == {str(judgment.idempotency_key)}
 
 
@@ -99,13 +116,12 @@ def test_an_answer_that_arrived_although_its_reply_was_lost_is_stored_once(
     visit: Visit, demo: Study
 ) -> None:
     visitor = visit(demo).start()
-    said = visitor.fill(Said("A", 70, 30))
+    given = visitor.fill(Answer("A", 70, 30))
     lose_posts(visitor, after_delivery=True)
     visitor.go_on()
-    waits_with_the_answer(visitor, said)
+    waits_with_the_answer(visitor, given)
     assert len(visitor.judgments()) == 1
-    find_posts(visitor)
-    visitor.button("Try again now").click()
+    deliver_posts(visitor)  # the page sends again by itself
     visitor.is_at("trial/2")
     [judgment] = visitor.judgments()
     keys = visitor.sent_keys()
@@ -126,9 +142,9 @@ def test_a_server_that_fails_for_a_moment_is_asked_again(visit: Visit, demo: Stu
             route.continue_()
 
     visitor.page.route("**/trial/**", fail)
-    visitor.fill(Said("A", 70, 30))
+    visitor.fill(Answer("A", 70, 30))
     visitor.go_on()
-    visitor.is_at("trial/2")  # nobody had to press anything
+    visitor.is_at("trial/2")  # no one had to press anything
     assert answers == []
     [judgment] = visitor.judgments()
     assert visitor.sent_keys() == [str(judgment.idempotency_key)] * 3
@@ -138,7 +154,7 @@ def test_an_answer_that_was_refused_and_then_lost_is_still_there(visit: Visit, d
     """What the server refuses is sent again as a page: when that is lost, the browser still has the answer."""
     visitor = visit(demo).start()
     visitor.read_for(30_000)
-    said = visitor.fill(Said("B", 70, 30))
+    given = visitor.fill(Answer("B", 70, 30))
 
     def refuse(route: Route) -> None:
         if route.request.method != "POST":
@@ -151,14 +167,14 @@ def test_an_answer_that_was_refused_and_then_lost_is_still_there(visit: Visit, d
     visitor.page.route("**/trial/**", refuse)
     with visitor.page.expect_event("requestfailed"):
         visitor.go_on()
-    find_posts(visitor)
+    deliver_posts(visitor)
     visitor.reopen()
     visitor.is_at("trial/1")
     assert visitor.chosen() == "B"
     visitor.go_on()
     visitor.is_at("trial/2")
     [judgment] = visitor.judgments()
-    assert (judgment.side, judgment.confidence) == ("B", said.confidence)
+    assert (judgment.side, judgment.confidence) == ("B", given.confidence)
     assert 30_000 <= judgment.rt_ms < 60_000
 
 
@@ -172,7 +188,7 @@ def test_without_a_network_the_other_forms_keep_what_was_entered(visit: Visit, d
     expect(visitor.page.get_by_role("alert")).to_contain_text("No connection")
     expect(visitor.page.locator("#id_age_0")).to_have_value("33")
     visitor.page.context.set_offline(False)
-    visitor.tell_about_oneself()
+    visitor.fill_demographics()
 
 
 def test_a_browser_that_refuses_to_store_anything_still_takes_the_test(

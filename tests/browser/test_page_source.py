@@ -1,4 +1,4 @@
-"""Nothing that reaches the browser tells which side is the original."""
+"""Nothing that reaches the browser shows which side is the original."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from playwright.sync_api import APIResponse, Route
 
 from experiment.models import Study, Trial
-from tests.browser.pages import Visitor, other
+from tests.browser.visitor import Visitor, other
 
 Visit = Callable[..., Visitor]
 # What differs from load to load, and says nothing.
@@ -63,7 +63,7 @@ def test_after_the_scripts_have_run_the_page_still_does_not_tell(visit: Visit, d
         visitor.page.reload()
         visitor.is_at("trial/1")
         assert visitor.chosen() == ""
-        visitor.hands.choose("A")
+        visitor.driver.choose("A")
         pages.append(skeleton(visitor.page.content())[0])
     assert pages[0] == pages[1]
 
@@ -72,19 +72,19 @@ def test_the_answer_to_an_answer_does_not_tell_whether_it_was_right(
     visit: Visit, demo: Study
 ) -> None:
     visitor = visit(demo).start()
-    told = []
+    answers = []
 
     def listen(route: Route) -> None:
         response = route.fetch(max_redirects=0)
         if route.request.method == "POST":
-            told.append((response.status, json.loads(response.text())))
+            answers.append((response.status, json.loads(response.text())))
         route.fulfill(response=response)
 
     visitor.page.route("**/trial/**", listen)
     for position in (1, 2):
         original = visitor.trial.original_side
         visitor.answer(original if position == 1 else other(original))
-    assert told == [(200, {"next": f"{visitor.home}trial/{n}/"}) for n in (2, 3)]
+    assert answers == [(200, {"next": f"{visitor.home}trial/{n}/"}) for n in (2, 3)]
     assert [judgment.correct for judgment in visitor.judgments()] == [True, False]
 
 
@@ -103,4 +103,4 @@ def test_the_browser_is_told_to_keep_no_page_and_to_run_no_script_but_ours(
         "document.body.append(Object.assign(document.createElement('script'), {text: 'window.ran = 1'}))"
     )
     assert visitor.page.evaluate("window.ran") is None
-    assert "Content Security Policy" in visitor.troubles.pop()
+    assert "Content Security Policy" in visitor.errors.pop()

@@ -6,20 +6,20 @@ import pytest
 from playwright.sync_api import expect
 
 from experiment.models import Study
-from tests.browser.hands import Finger, Hands, Mouse, NoScript
-from tests.browser.pages import Said, Visitor
+from tests.browser.drivers import Driver, MouseDriver, NoScriptDriver, TouchDriver
+from tests.browser.visitor import Answer, Visitor
 
 Visit = Callable[..., Visitor]
 NAMES = ("confidence", "expertise")
 
 
 def state(visitor: Visitor, name: str) -> tuple[str, str, str]:
-    """The value that would be sent, and what a reader and a listener are told of it."""
+    """The value that would be sent, and what a reader and a listener learn of it."""
     rating = visitor.page.locator(f".rating:has(#{name})")
-    told = rating.locator(".rating-state").text_content() or ""
+    state = rating.locator(".rating-state").text_content() or ""
     return (
         visitor.rating(name),
-        told,
+        state,
         visitor.page.locator(f"#{name}").get_attribute("aria-valuetext") or "",
     )
 
@@ -30,22 +30,22 @@ UNRATED = ("", "Not yet rated", "not yet rated")
 def test_a_slider_has_no_value_until_it_is_moved(visit: Visit, demo: Study) -> None:
     visitor = visit(demo).start()
     visitor.page.locator("#confidence").focus()
-    visitor.hands.choose("A")
+    visitor.driver.choose("A")
     assert state(visitor, "confidence") == UNRATED
     assert state(visitor, "expertise") == UNRATED
-    visitor.hands.rate("expertise", 80)
+    visitor.driver.rate("expertise", 80)
     assert state(visitor, "confidence") == UNRATED
     value = visitor.rating("expertise")
     assert state(visitor, "expertise") == (value, "Rated", f"{value} of 100")
 
 
-@pytest.mark.parametrize("hands", [Mouse, Finger])
+@pytest.mark.parametrize("driver", [MouseDriver, TouchDriver])
 @pytest.mark.parametrize("value", [1, 25, 50, 51, 100])
 def test_a_press_anywhere_rates_the_exact_middle_included(
-    visit: Visit, demo: Study, hands: type[Hands], value: int
+    visit: Visit, demo: Study, driver: type[Driver], value: int
 ) -> None:
-    visitor = visit(demo, hands, has_touch=True).practice()
-    assert abs(visitor.hands.rate("confidence", value) - value) <= 3
+    visitor = visit(demo, driver, has_touch=True).practice()
+    assert abs(visitor.driver.rate("confidence", value) - value) <= 3
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,9 @@ def test_a_key_rates(visit: Visit, demo: Study, key: str, value: str) -> None:
 def test_empty_ratings_bring_one_gentle_reminder_and_then_go_on_empty(
     visit: Visit, demo: Study, has_script: bool
 ) -> None:
-    hands = Mouse if has_script else NoScript
-    visitor = visit(demo, hands, java_script_enabled=has_script).start()
-    visitor.fill(Said("B", confidence=30))
+    driver = MouseDriver if has_script else NoScriptDriver
+    visitor = visit(demo, driver, java_script_enabled=has_script).start()
+    visitor.fill(Answer("B", confidence=30))
     visitor.go_on()
     expect(visitor.page.locator("#reminder")).to_be_visible()
     expect(visitor.page.locator("#error-summary")).to_be_hidden()
@@ -88,25 +88,25 @@ def test_empty_ratings_bring_one_gentle_reminder_and_then_go_on_empty(
     assert abs(judgment.confidence - 30) <= 4
     assert (judgment.expertise, judgment.expertise_moved) == (None, False)
     assert judgment.confidence_moved
-    visitor.fill(Said("A"))
+    visitor.fill(Answer("A"))
     visitor.go_on()
     expect(visitor.page.locator("#reminder")).to_be_visible()  # once for each abstract
 
 
 @pytest.mark.parametrize("has_script", [True, False], ids=["with JavaScript", "without JavaScript"])
 def test_required_ratings_are_asked_for(visit: Visit, demo: Study, has_script: bool) -> None:
-    hands = Mouse if has_script else NoScript
-    visitor = visit(demo, hands, java_script_enabled=has_script).start()
+    driver = MouseDriver if has_script else NoScriptDriver
+    visitor = visit(demo, driver, java_script_enabled=has_script).start()
     Study.objects.filter(pk=demo.pk).update(ratings_required=True)
     visitor.page.reload()
-    visitor.fill(Said("B", confidence=30))
+    visitor.fill(Answer("B", confidence=30))
     visitor.go_on()
     expect(visitor.page.locator("#expertise-error")).to_be_visible()
     expect(visitor.page.locator("#confidence-error")).to_have_count(0)
     visitor.go_on()
     expect(visitor.page.locator("#expertise-error")).to_be_visible()
     assert visitor.judgments() == []
-    visitor.hands.rate("expertise", 10)
+    visitor.driver.rate("expertise", 10)
     visitor.go_on()
     visitor.is_at("trial/2")
     assert len(visitor.judgments()) == 1

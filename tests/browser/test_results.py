@@ -1,19 +1,20 @@
-"""The results page in a real browser: computed while one waits, filtered, downloaded; and readable by all."""
+"""The results page in a real browser: computed while one waits, filtered, downloaded; and accessible to all."""
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from analysis import caching
+from analysis.report.chapters.accuracy.results import Accuracy
 from experiment.models import Study
 from scoring.models import LanguageModel
 from tests.analysis import results_stub as stub
 from tests.browser.accessibility import faults
 from tests.factories import make_participant, make_study
-from tests.scoring.lab_rows import ask, finish
+from tests.scoring.lab.rows import ask, finish
 
 pytestmark = pytest.mark.django_db(transaction=True)
 RESULTS = "/lab/studies/memory/results/"
@@ -22,17 +23,20 @@ RESULTS = "/lab/studies/memory/results/"
 @pytest.fixture(autouse=True)
 def results_dir(settings: Any, tmp_path: Any) -> None:
     settings.VAR_DIR = tmp_path
-    settings.SCORING_EXECUTOR = "inline"
+    settings.JOB_EXECUTOR = "inline"
 
 
 @pytest.fixture
 def stubbed(monkeypatch: Any) -> None:
-    """Everything there, computed by nobody, with the longest words that may come."""
-    values = stub.source_values(2)
-    values["models"].append(stub.model(f"org/{'long-name-' * 12}"))
-    values["flips"] = values["integration"] = stub.LACK
-    monkeypatch.setattr(caching, "make_report", lambda s, o: stub.report(s, o, values))
-    monkeypatch.setattr("analysis.figures.build_all", stub.figures)
+    """Everything there, without computing, with the longest words that may come."""
+    own = stub.source().of(Accuracy)
+    longest = replace(own.models[0], display_name=f"org/{'long-name-' * 12}")
+    results = stub.without(stub.source(), "flips", "integration")
+    results = stub.with_results(results, replace(own, models=(*own.models, longest)))
+    monkeypatch.setattr(
+        "analysis.report.services.make.make_report", lambda s, o, p=None: stub.report(s, o, results)
+    )
+    monkeypatch.setattr("analysis.report.services.save.draw_all", stub.figures)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The team page in a real browser: members are ticked, and the answer follows; readable by all, at any width."""
+"""The team page in a real browser: members are ticked, and the answer follows; accessible to all, at any width."""
 
 import re
 from collections.abc import Callable
@@ -10,10 +10,11 @@ from playwright.sync_api import Page, expect
 
 from experiment.models import Study
 from scoring.models import LanguageModel
-from tests.analysis import team_page_stub as stub
+from tests.analysis.teams import made_teams
 from tests.browser.accessibility import faults
 from tests.factories import make_participant, make_study
-from tests.scoring.lab_rows import ask, finish
+from tests.scoring.lab.rows import ask, finish
+from tests.storages import store_files_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TEAMS = "/lab/studies/memory/results/teams/"
@@ -23,13 +24,14 @@ LONG = "an-organisation-with-a-long-name/" + "a-language-model-" * 5 + "7b-chat"
 @pytest.fixture(autouse=True)
 def results_dir(settings: Any, tmp_path: Any) -> None:
     settings.VAR_DIR = tmp_path
+    settings.JOB_EXECUTOR = "inline"
+    store_files_in(settings, tmp_path)
 
 
 @pytest.fixture
 def stubbed(monkeypatch: Any) -> None:
-    """Everything there, fitted by nobody."""
-    monkeypatch.setattr("analysis.teams.make_teams", lambda s, o, p=None: stub.report(s, o))
-    monkeypatch.setattr("analysis.figures.build_teams", stub.figures, raising=False)
+    """Figures that are never drawn."""
+    monkeypatch.setattr("analysis.teams.services.save.draw_teams", made_teams.figures)
 
 
 @pytest.fixture
@@ -78,7 +80,7 @@ def test_members_are_ticked_combined_and_unticked_without_any_script(
     expect(page.get_by_alt_text("Alt of teams")).to_be_visible()
     with page.expect_download() as download:
         page.get_by_role("link", name="Held-out predictions").click()
-    assert download.value.path().read_bytes().startswith(b"team,accuracy\n")
+    assert download.value.path().read_bytes().startswith(b"trial,participant,")
 
 
 @pytest.mark.usefixtures("stubbed")
@@ -100,11 +102,11 @@ def test_the_button_says_that_a_team_is_computed_until_a_page_is_shown(
     expect(form).to_have_attribute("aria-busy", "false")
     expect(status).to_be_empty()
 
-    # Nothing ticked is nobody, not the usual; and the form goes out
+    # Nothing ticked is no one, not the usual; and the form goes out
     for box in page.get_by_role("checkbox", checked=True).all()[::-1]:
         box.uncheck()
     page.get_by_role("button", name="Combine").click()
-    expect(page.get_by_role("heading", name="Nobody is in the team")).to_be_visible()
+    expect(page.get_by_role("heading", name="No one is in the team")).to_be_visible()
     expect(page.get_by_role("checkbox", checked=True)).to_have_count(0)
 
 
@@ -135,6 +137,6 @@ def test_an_empty_study_says_what_it_takes(open_page: Callable[..., Page], study
     study.participants.all().delete()
     study.scoring_runs.all().delete()
     page = open_page(TEAMS)
-    expect(page.get_by_role("heading", name="Nobody to combine yet")).to_be_visible()
+    expect(page.get_by_role("heading", name="No one to combine yet")).to_be_visible()
     expect(page.get_by_role("button", name="Combine")).to_have_count(0)
     assert "\n".join(faults(page)) == ""

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import expect
 
 from experiment.models import Judgment, Study
-from tests.browser.hands import Finger, Keyboard, NoScript
-from tests.browser.pages import Said, Visitor, other
+from tests.browser.drivers import KeyboardDriver, NoScriptDriver, TouchDriver
+from tests.browser.visitor import Answer, Visitor, other
 
 pytestmark = pytest.mark.sqlite  # the test cases are read once and copied, SQLite's way
 
@@ -24,13 +24,13 @@ PHONE = {
 }
 
 
-def take_the_whole_test(visitor: Visitor) -> list[Said]:
+def take_the_whole_test(visitor: Visitor) -> list[Answer]:
     """Choose rightly in catch trials and in every second other one; returns what was answered."""
     visitor.enter()
     visitor.agree()
-    visitor.tell_about_oneself()
+    visitor.fill_demographics()
     visitor.practise()
-    said = []
+    given = []
     for position in range(1, N_TRIALS + 1):
         visitor.is_at(f"trial/{position}")
         side_a_comes_first_everywhere(visitor)
@@ -39,14 +39,14 @@ def take_the_whole_test(visitor: Visitor) -> list[Said]:
         side = trial.original_side if rightly else other(trial.original_side)
         visitor.read_for(READING_MS)
         confidence, expertise = (96, 3) if position % 3 else (5, 100)
-        said.append(visitor.fill(Said(side, confidence, expertise, recognised=position == 2)))
+        given.append(visitor.fill(Answer(side, confidence, expertise, recognised=position == 2)))
         visitor.go_on()
     visitor.is_at("debrief")
     see_the_results(visitor)
-    visitor.hands.write(visitor.page.get_by_label("Comments"), "A pleasure.")
-    visitor.hands.press(visitor.button("Finish"))
+    visitor.driver.write(visitor.page.get_by_label("Comments"), "A pleasure.")
+    visitor.driver.press(visitor.button("Finish"))
     visitor.is_at("done")
-    return said
+    return given
 
 
 def side_a_comes_first_everywhere(visitor: Visitor) -> None:
@@ -62,8 +62,8 @@ def see_the_results(visitor: Visitor) -> None:
     judged = [j for j in visitor.judgments() if j.trial.stratum != "catch"]
     right = sum(j.correct for j in judged)
     expect(visitor.page.get_by_text(f"{right} of {len(judged)}")).to_be_visible()
-    told = "numbered as you saw them; 2 that only checked attention are not listed."
-    expect(visitor.page.get_by_text(told)).to_be_visible()
+    note = "numbered as you saw them; 2 that only checked attention are not listed."
+    expect(visitor.page.get_by_text(note)).to_be_visible()
     results = visitor.page.locator(".result")
     expect(results).to_have_count(len(judged))
     for judgment, result in zip(judged, results.all(), strict=True):
@@ -77,10 +77,10 @@ def see_the_results(visitor: Visitor) -> None:
         assert link.get_attribute("href") == item.doi_url
 
 
-def what_was_said_is_stored(visitor: Visitor, said: list[Said]) -> list[Judgment]:
+def what_was_said_is_stored(visitor: Visitor, given: list[Answer]) -> list[Judgment]:
     judgments = visitor.judgments()
     assert [j.trial.position for j in judgments] == list(range(1, N_TRIALS + 1))
-    for judgment, answer in zip(judgments, said, strict=True):
+    for judgment, answer in zip(judgments, given, strict=True):
         assert judgment.side == answer.side
         assert judgment.correct == (answer.side == judgment.trial.original_side)
         assert (judgment.confidence, judgment.expertise) == (answer.confidence, answer.expertise)
@@ -145,7 +145,7 @@ def test_the_whole_test_on_a_desktop_with_the_mouse(visit: Visit, brainbench: St
 
 
 def test_the_whole_test_on_a_phone_by_touch(visit: Visit, brainbench: Study) -> None:
-    visitor = visit(brainbench, Finger, **PHONE)
+    visitor = visit(brainbench, TouchDriver, **PHONE)
     judgments = what_was_said_is_stored(visitor, take_the_whole_test(visitor))
     the_session_is_as_designed(visitor)
     the_times_are_sane(judgments)
@@ -154,7 +154,7 @@ def test_the_whole_test_on_a_phone_by_touch(visit: Visit, brainbench: Study) -> 
 
 
 def test_the_whole_test_with_the_keyboard_alone(visit: Visit, brainbench: Study) -> None:
-    visitor = visit(brainbench, Keyboard)
+    visitor = visit(brainbench, KeyboardDriver)
     judgments = what_was_said_is_stored(visitor, take_the_whole_test(visitor))
     the_session_is_as_designed(visitor)
     the_times_are_sane(judgments)
@@ -164,7 +164,7 @@ def test_the_whole_test_with_the_keyboard_alone(visit: Visit, brainbench: Study)
 def test_the_whole_test_with_javascript_off(visit: Visit, brainbench: Study) -> None:
     # Nothing can be skipped on the server's clock, which is all that there is: let no trial be too fast.
     Study.objects.filter(pk=brainbench.pk).update(min_rt_ms=0)
-    visitor = visit(brainbench, NoScript, java_script_enabled=False)
+    visitor = visit(brainbench, NoScriptDriver, java_script_enabled=False)
     judgments = what_was_said_is_stored(visitor, take_the_whole_test(visitor))
     the_session_is_as_designed(visitor)
     only_the_recognised_trial_is_excluded(visitor)

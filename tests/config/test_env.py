@@ -45,6 +45,11 @@ def test_names_are_split_at_commas_and_trimmed() -> None:
     assert Env({"HOSTS": " a.org ,, b.org,"}).names("HOSTS", []) == ["a.org", "b.org"]
 
 
+def test_names_may_be_limited_to_choices() -> None:
+    with pytest.raises(EnvError, match=r"JOB_APPS='scoring,lab' .* among scoring, analysis"):
+        Env({"JOB_APPS": "scoring,lab"}).names("JOB_APPS", [], choices=("scoring", "analysis"))
+
+
 def test_a_choice_names_the_choices() -> None:
     with pytest.raises(EnvError, match=r"LOG_LEVEL='LOUD' .* one of INFO, ERROR"):
         Env({"LOG_LEVEL": "LOUD"}).choice("LOG_LEVEL", "INFO", ("INFO", "ERROR"))
@@ -68,6 +73,20 @@ def test_an_origin_is_a_scheme_and_a_host_only() -> None:
     assert env.origins("GOOD") == ["https://a.org", "http://b.org:81"]
     with pytest.raises(EnvError, match=r"BAD='https://a\.org/page'"):
         env.origins("BAD")
+
+
+def test_files_are_in_a_folder_or_in_a_bucket(tmp_path: Path) -> None:
+    assert Env({}).storage("FILES_URL", tmp_path, "results")["OPTIONS"] == {
+        "location": str(tmp_path / "results")
+    }
+    bucket = Env({"FILES_URL": "s3://lab-files"}).storage("FILES_URL", tmp_path, "results")
+    assert bucket["OPTIONS"] == {"bucket_name": "lab-files", "location": "results"}
+
+
+@pytest.mark.parametrize("value", ["files", "s3://", "s3:/lab", "s3://La b/x", "https://lab/files"])
+def test_a_place_of_files_that_is_none_is_refused(value: str, tmp_path: Path) -> None:
+    with pytest.raises(EnvError, match=r"FILES_URL=.*a folder's absolute path or s3://bucket"):
+        Env({"FILES_URL": value}).storage("FILES_URL", tmp_path, "results")
 
 
 def test_without_a_database_url_the_default_file_is_used(tmp_path: Path) -> None:

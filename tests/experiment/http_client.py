@@ -117,7 +117,7 @@ class Server:
         self.process = None
 
     def kill(self) -> None:
-        """As when the machine's power goes: nobody is asked, nothing is tidied up."""
+        """As when the machine's power goes: no one is asked, nothing is tidied up."""
         self.stop(signal.SIGKILL)
 
 

@@ -8,9 +8,9 @@ from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 
-from experiment import enrollment, judging
 from experiment.models import Judgment, Participant, Study, Trial
 from experiment.participant import identity
+from experiment.services import enrollment, judging
 
 PAGES = ("consent", "about-you", "practice", "trial", "debrief", "withdraw")
 ABOUT_ME = {

@@ -8,12 +8,12 @@ from django.test import Client
 
 from experiment.models import Study
 from tests.factories import make_study, make_user
+from tests.storages import store_files_in
 
 
 @pytest.fixture(autouse=True)
-def scoring_dir(settings: Any, tmp_path: Path) -> Path:
-    settings.SCORING_DIR = tmp_path / "scoring"
-    return settings.SCORING_DIR
+def own_storages(settings: Any, tmp_path: Path) -> None:
+    store_files_in(settings, tmp_path)
 
 
 @pytest.fixture

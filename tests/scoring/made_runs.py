@@ -4,9 +4,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from experiment.models import Study
-from scoring import runs, token_store
-from scoring.backends.protocol import Group, GroupResult
+from scoring.domain.backend import Group, GroupResult
 from scoring.models import LanguageModel, ScoringRun
+from scoring.services import token_store
+from scoring.services.create_run import create_run
 from tests.scoring.ngram_backend import NgramBackend
 
 VALUES = (
@@ -49,7 +50,7 @@ def ask(study: Study, **fields: Any) -> ScoringRun:
         "model_args": {"pretrained": "bigrams"},
         "batch_tokens": 400,
     }
-    return runs.create_run(study=study, language_model=model, **(values | fields))
+    return create_run(study=study, language_model=model, **(values | fields))
 
 
 def scores(run: ScoringRun) -> list[tuple[Any, ...]]:

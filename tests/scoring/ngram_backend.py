@@ -12,7 +12,7 @@ import numpy as np
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
-from scoring.backends.protocol import Group, GroupResult, LogProbs, TextError, TokenIds
+from scoring.domain.backend import Group, GroupResult, LogProbs, TextError, TokenIds
 
 CORPUS = (
     "The sample was large, the measure was reliable and the analysis was planned in advance. "

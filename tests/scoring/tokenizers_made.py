@@ -27,7 +27,7 @@ def gpt2(shared_dir: Path) -> PreTrainedTokenizerFast:
 
 
 def byte_level(*, trim_offsets: bool = False, **special: str) -> PreTrainedTokenizerFast:
-    """Bytes, without any start token unless told; some models' tokenizers trim the spaces off their offsets."""
+    """Bytes, without any start token unless asked for; some models' tokenizers trim the spaces off their offsets."""
     made = Tokenizer(models.BPE())
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     made.decoder = decoders.ByteLevel()

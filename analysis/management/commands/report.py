@@ -1,14 +1,26 @@
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from analysis.management.asking import Bar, add_trial_arguments, place
-from analysis.options import SOURCE_CHOICES, ReportOptions, UnknownChoiceError
-from analysis.report import PARTS, Report, make_report
-from analysis.writing import DEFAULT_FORMATS, FORMATS, Written, write_report
-from experiment.management.output import ReportingCommand, add_json_argument
+from analysis.codec import MissingResult, present
+from analysis.data.filters import SOURCE_CHOICES, ReportOptions, UnknownChoiceError
+from analysis.management.arguments import Bar, add_trial_arguments, place
+from analysis.report.chapter import SourceResults
+from analysis.report.chapters.accuracy.results import Accuracy
+from analysis.report.contents import CHAPTERS
+from analysis.report.report import Report
+from analysis.report.services.make import make_report
+from analysis.services.export import DEFAULT_FORMATS, FORMATS, Written, write_report
+from analysis.stats.arrays import Interval
+from analysis.stats.estimates import PairedTest
+from experiment.management.studies import find_study
 from experiment.models import Study
+from lib.commands import ReportingCommand, add_json_argument
+
+# What the first lines say already
+IN_HEADLINE = ("humans", "models", "models_mean", "models_vs_humans")
 
 
 class Command(ReportingCommand):
@@ -46,16 +58,14 @@ class Command(ReportingCommand):
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = Study.objects.filter(slug=options["study"]).first()
-        if study is None:
-            raise CommandError(f"There is no study “{options['study']}”.")
+        study = find_study(options["study"])
         if options["output"] is None and not options["json"]:
             raise CommandError(
                 "Say where to write with --output DIR, or print report.json with --json."
             )
         try:
             wanted = _report_options(options)
-            with Bar(len(PARTS) * len(wanted.sources), "part") as bar:
+            with Bar(len(CHAPTERS) * len(wanted.sources)) as bar:
                 report = make_report(
                     study, wanted, lambda source, part: bar.step(f"{part} ({source}-created)")
                 )
@@ -71,7 +81,7 @@ class Command(ReportingCommand):
             raise CommandError(
                 f"{error.filename or options['output']}: {error.strerror or error}"
             ) from error
-        self.report(options, report.values, _lines(report, written, options["output"]))
+        self.report(options, report.to_json(), _lines(report, written, options["output"]))
 
     def _write(
         self,
@@ -83,7 +93,9 @@ class Command(ReportingCommand):
     ) -> Written | None:
         if options["output"] is None:
             return None
-        return write_report(study, wanted, report, options["output"], options["formats"], bar.tell)
+        return write_report(
+            study, wanted, report, options["output"], options["formats"], bar.announce
+        )
 
 
 def _report_options(options: dict[str, Any]) -> ReportOptions:
@@ -98,13 +110,11 @@ def _report_options(options: dict[str, Any]) -> ReportOptions:
 
 
 def _lines(report: Report, written: Written | None, folder: Path) -> list[str]:
-    values = report.values
-    lines = [f"study        {values['study']['slug']} ({values['study']['title']})"]
-    lines.append(
-        f"participants {values['participants']['label']}. {values['participants']['note']}".rstrip()
-    )
-    for source, own in values["sources"].items():
-        lines += ["", f"{source}-created test cases", *_headline(own)]
+    study, participants = report.header.study, report.header.participants
+    lines = [f"study        {study.slug} ({study.title})"]
+    lines.append(f"participants {participants.label}. {participants.note}".rstrip())
+    for name, source in report.sources.items():
+        lines += ["", f"{name}-created test cases", *_headline(source)]
     if written is not None:
         lines += [
             "",
@@ -116,38 +126,49 @@ def _lines(report: Report, written: Written | None, folder: Path) -> list[str]:
     return lines
 
 
-def _headline(own: dict[str, Any]) -> list[str]:
-    humans, models, test = own["humans"], own["models_mean"], own["models_vs_humans"]
-    lines = [
-        _lacking(humans)
-        or _share(humans["accuracy"], humans["ci95"], humans["n_trials"], "trials"),
-        _lacking(models) or _share(models["mean"], models["ci95"], models["n"], "models"),
-        _lacking(test) or _difference(test),
-    ]
-    shown = ("humans", "models", "models_mean", "models_vs_humans")
-    names = ("humans", "models", "models less humans")
+def _headline(source: SourceResults) -> list[str]:
+    own = source.of(Accuracy)
+    humans, mean, versus = own.humans, own.models_mean, own.models_vs_humans
+    lines = {
+        "humans": _missing(humans)
+        if isinstance(humans, MissingResult)
+        else _share(humans.trials.accuracy, humans.trials.ci95, humans.trials.n, "trials"),
+        "models": _missing(mean)
+        if isinstance(mean, MissingResult)
+        else _share(mean.mean, mean.ci95, mean.n, "models"),
+        "models less humans": _missing(versus)
+        if isinstance(versus, MissingResult)
+        else _difference(versus.test),
+    }
     return [
-        *(f"  {name:<18} {line}" for name, line in zip(names, lines, strict=True)),
-        *(
-            f"  {name}: {part['reason']}"
-            for name, part in own.items()
-            if isinstance(part, dict) and "reason" in part and name not in shown
-        ),
+        *(f"  {name:<18} {line}" for name, line in lines.items()),
+        *(f"  {key}: {why.reason}" for key, why in _others_missing(source)),
     ]
 
 
-def _lacking(part: dict[str, Any]) -> str:
-    return " ".join((part["reason"], part["needed"])) if "reason" in part else ""
+def _others_missing(source: SourceResults) -> Iterator[tuple[str, MissingResult]]:
+    """The results of which no line is printed and that the data could not support."""
+    pairs = present(source.of(Accuracy).base_vs_chat)
+    if pairs and isinstance(pairs.test, MissingResult):
+        yield "base_vs_chat", pairs.test
+    for chapter in CHAPTERS:
+        for key, why in zip(chapter.keys, chapter.missing_in(source), strict=True):
+            if why is not None and key not in IN_HEADLINE:
+                yield key, why
 
 
-def _share(value: float, ci95: list[float] | None, n: int, unit: str) -> str:
+def _missing(why: MissingResult) -> str:
+    return f"{why.reason} {why.needed}"
+
+
+def _share(value: float, ci95: Interval | None, n: int, unit: str) -> str:
     interval = "" if ci95 is None else f"  95% interval {ci95[0]:.4f} to {ci95[1]:.4f}"
     return f"accuracy {value:.4f}{interval}  ({n:,} {unit[:-1] if n == 1 else unit})"
 
 
-def _difference(test: dict[str, Any]) -> str:
-    low, high = test["ci95"]
+def _difference(test: PairedTest) -> str:
+    low, high = test.ci95
     return (
-        f"{test['mean_difference']:+.4f}  95% interval {low:+.4f} to {high:+.4f}  t({test['df']}) = {test['t']:.2f}, "
-        f"p = {test['p']:.2g}, d_av = {test['d_av']:.2f}"
+        f"{test.mean_difference:+.4f}  95% interval {low:+.4f} to {high:+.4f}  t({test.df}) = {test.t:.2f}, "
+        f"p = {test.p:.2g}, d_av = {test.d_av:.2f}"
     )

@@ -1,18 +1,21 @@
+import json
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from analysis import team_keeping
-from analysis.caching import csv_text
-from analysis.kept import write
-from analysis.management.asking import Bar, add_trial_arguments, place
+from analysis.data.filters import SOURCES, UnknownChoiceError
+from analysis.management.arguments import Bar, add_trial_arguments, place
 from analysis.management.team_text import lines
-from analysis.options import SOURCES, UnknownChoiceError
+from analysis.services import compute
 from analysis.stats import NotEnough
-from analysis.team_options import ENGINES, METHODS, MOST_HUMANS, OUT_OF, TeamOptions
-from analysis.teams import TeamReport, make_teams
-from experiment.management.output import ReportingCommand, add_json_argument
+from analysis.store import csv_text
+from analysis.teams.options import METHODS, MOST_HUMANS, OUT_OF, TeamOptions
+from analysis.teams.services.save import save_teams
+from analysis.teams.services.try_teams import TeamReport, make_teams
+from experiment.management.studies import find_study
 from experiment.models import Study
+from lib.commands import ReportingCommand, add_json_argument
+from lib.files import write_file
 
 
 class Command(ReportingCommand):
@@ -36,7 +39,7 @@ class Command(ReportingCommand):
             default=[],
             metavar="NAME",
             help=f"human (again for each further human, up to {MOST_HUMANS} in all; any participants, so that human-2 alone is a human) "
-            "and language models, by their names or by a part of them that no other has; parted by commas or spaces (default: "
+            "and language models, by their names or by a part of them that no other has; separated by commas or spaces (default: "
             "for the published data a human and the three Llama-2 chat models of the published teams, else a human and the "
             "three models with most trials right)",
         )
@@ -58,12 +61,6 @@ class Command(ReportingCommand):
             help="what a team is tried on: test cases its fit has not seen (item, the default), or test cases and "
             "participants it has not seen (participant)",
         )
-        parser.add_argument(
-            "--engine",
-            choices=ENGINES,
-            default=default.engine,
-            help="of the bayesian method (default: laplace; nuts takes minutes)",
-        )
         add_trial_arguments(parser)
         parser.add_argument(
             "--predictions",
@@ -75,18 +72,16 @@ class Command(ReportingCommand):
             "--output",
             type=place,
             metavar="DIR",
-            help="write teams.json, tables and figures there, and keep them for the page; made where the folder above it exists",
+            help="write teams.json, tables and figures there, and store them for the page; made where the folder above it exists",
         )
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = Study.objects.filter(slug=options["study"]).first()
-        if study is None:
-            raise CommandError(f"There is no study “{options['study']}”.")
+        study = find_study(options["study"])
         try:
             wanted = _team_options(options)
             _check_places(options)
-            with Bar(None, " teams") as bar:
+            with Bar(None) as bar:
                 report = make_teams(study, wanted, bar.step)
             written = _write(study, wanted, report, options)
         except (UnknownChoiceError, NotEnough) as error:
@@ -96,15 +91,15 @@ class Command(ReportingCommand):
         except OSError as error:
             place = error.filename or options["output"] or options["predictions"]
             raise CommandError(f"{place}: {error.strerror or error}") from error
-        self.report(options, report.values, [*lines(report.values), *written])
+        self.report(options, report.values, [*lines(report.document), *written])
 
 
 def _team_options(options: dict[str, Any]) -> TeamOptions:
     names = [name.strip() for part in options["members"] for name in part.split(",")]
-    plain = {n: v for n, v in options.items() if n in TeamOptions.__dataclass_fields__}
+    chosen = {n: v for n, v in options.items() if n in TeamOptions.__dataclass_fields__}
     if options["up_to"] and not options["all_subsets"]:
         raise CommandError("--up-to K goes with --all-subsets.")
-    return TeamOptions(**plain | {"members": tuple(filter(None, names))})
+    return TeamOptions(**chosen | {"members": tuple(filter(None, names))})
 
 
 def _check_places(options: dict[str, Any]) -> None:
@@ -126,21 +121,20 @@ def _write(
     lines = []
     if file := options["predictions"]:
         table = report.tables["predictions"]
-        write(file, csv_text(table))
+        write_file(file, csv_text(table), durable=False)
         lines += ["", f"{len(table):,} held-out predictions in {file}"]
     if folder := options["output"]:
-        kept = team_keeping.keep(study, team_keeping.key(study, wanted), report)
+        result = compute.keep(study, wanted, lambda row: save_teams(row, report))
         for name in ("tables", "figures"):
             (folder / name).mkdir(parents=True, exist_ok=True)
-        for name in kept.tables:
-            write(folder / "tables" / f"{name}.csv", kept.table(name))
-        for figure in kept.figures:
+        for name in result.tables:
+            write_file(folder / "tables" / f"{name}.csv", result.table_file(name), durable=False)
+        for figure in result.figures:
             for kind in ("svg", "png"):
-                write(
-                    folder / "figures" / f"{figure['name']}.{kind}",
-                    kept.figure(figure["name"], kind),
-                )
-        write(folder / "teams.json", (kept.path / "teams.json").read_bytes())
-        n = 1 + len(kept.tables) + 2 * len(kept.figures)
+                picture = result.figure_file(figure.stem, kind)
+                write_file(folder / "figures" / f"{figure.stem}.{kind}", picture, durable=False)
+        text = json.dumps(report.values, indent=1, allow_nan=False) + "\n"
+        write_file(folder / "teams.json", text, durable=False)
+        n = 1 + len(result.tables) + 2 * len(result.figures)
         lines += ["", f"{n} files in {folder}"]
     return lines

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
-from experiment.management.output import ReportingCommand, add_json_argument
+from lib.commands import ReportingCommand, add_json_argument
 
 User = get_user_model()
 

@@ -1,12 +1,13 @@
+from collections.abc import Mapping
+from typing import Any
+
 from django.core.exceptions import ValidationError
-from django.core.management.base import CommandError
+from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
-from experiment.builtin_items import ensure_builtin_items
-from experiment.management.output import ReportingCommand, add_json_argument
 from experiment.models import Item, Study
-from experiment.study_setup import (
-    NO_CONTACT,
+from experiment.services.builtin_items import ensure_builtin_items
+from experiment.services.study_setup import (
     PRESETS,
     count_items,
     create_study,
@@ -14,18 +15,19 @@ from experiment.study_setup import (
     readiness_problems,
     set_recruitment,
 )
+from lib.commands import ReportingCommand, add_json_argument
 
 
 class Command(ReportingCommand):
     help = "Create a study from a preset, with all accepted test cases of the same material."
 
-    def add_arguments(self, parser):
+    def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("slug")
         parser.add_argument("--preset", choices=sorted(PRESETS), default="brainbench")
         parser.add_argument("--title")
         parser.add_argument(
             "--contact",
-            default=NO_CONTACT,
+            default="",
             help="whom participants can ask, an address for instance; without it a study is not opened",
         )
         parser.add_argument(
@@ -36,7 +38,7 @@ class Command(ReportingCommand):
         )
         add_json_argument(parser)
 
-    def handle(self, *args, **options):
+    def handle(self, *args: Any, **options: Any) -> None:
         slug = options["slug"]
         if Study.objects.filter(slug=slug).exists():
             raise CommandError(f"There is a study {slug} already; choose another name.")
@@ -50,14 +52,14 @@ class Command(ReportingCommand):
                 study = set_recruitment(study, options["recruitment"])
         except ValidationError as error:
             raise CommandError(" ".join(error.messages)) from error
-        problems = readiness_problems(study)
+        items, problems = count_items(study), readiness_problems(study)
         data = {
             "study": slug,
-            "items": count_items(study),
+            "items": items,
             "recruitment": study.recruitment,
-            "problems": problems,
+            "problems": [str(problem) for problem in problems],
         }
-        lines = [f"Created study {slug} ({study.recruitment}) with {_describe(data['items'])}."]
+        lines = [f"Created study {slug} ({study.recruitment}) with {_describe(items)}."]
         lines += [f"Before it can be opened: {problem}." for problem in problems]
         self.report(options, data, lines)
 
@@ -76,5 +78,5 @@ def _material() -> list[Item]:
     return list(newest.values())
 
 
-def _describe(items) -> str:
+def _describe(items: Mapping[str, int]) -> str:
     return ", ".join(f"{n} {name}" for name, n in sorted(items.items())) or "no test cases"

@@ -7,10 +7,11 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from experiment import exporting
-from experiment.kinds import default_kind, kind_note
-from experiment.management.output import ReportingCommand, add_json_argument
+from experiment.management.studies import find_study
 from experiment.models import Participant, Study
+from experiment.services import export
+from experiment.services.participant_kinds import default_kind, kind_note
+from lib.commands import ReportingCommand, add_json_argument
 
 
 class Command(ReportingCommand):
@@ -21,7 +22,7 @@ class Command(ReportingCommand):
         parser.add_argument(
             "--set",
             required=True,
-            choices=exporting.SETS,
+            choices=export.SETS,
             help="all judged trials, or those of the analysis",
         )
         parser.add_argument("--format", choices=("csv",), default="csv")
@@ -32,9 +33,7 @@ class Command(ReportingCommand):
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = Study.objects.filter(slug=options["study"]).first()
-        if study is None:
-            raise CommandError(f"There is no study “{options['study']}”.")
+        study = find_study(options["study"])
         kind = options["kind"] or default_kind(study)
         if options["output"] == "-":
             self._to_standard_output(study, kind, options)
@@ -43,11 +42,11 @@ class Command(ReportingCommand):
         if path.is_dir() or (path.exists() and not path.is_file()):
             raise CommandError(f"{path} is not a file that could be replaced.")
         try:
-            export = exporting.export_to_file(study, kind, options["set"], path)
+            written = export.export_to_file(study, kind, options["set"], path)
         except OSError as error:
             raise CommandError(f"{path} was not written: {error.strerror or error}.") from error
-        data = {**asdict(export), "file": str(path)}
-        self.report(options, data, [self._summary(study, export, str(path))])
+        data = {**asdict(written), "file": str(path)}
+        self.report(options, data, [self._summary(study, written, str(path))])
 
     def _to_standard_output(self, study: Study, kind: str, options: dict[str, Any]) -> None:
         if options["json"]:
@@ -56,13 +55,13 @@ class Command(ReportingCommand):
             )
         # By way of a file: whoever reads on gets everything or nothing.
         with tempfile.TemporaryFile() as file:
-            export = exporting.export_trials(study, kind, options["set"], file)
+            written = export.export_trials(study, kind, options["set"], file)
             shutil.copyfileobj(file, getattr(sys.stdout, "buffer", sys.stdout))
-        self.stderr.write(self._summary(study, export, "standard output"))
+        self.stderr.write(self._summary(study, written, "standard output"))
 
-    def _summary(self, study: Study, export: exporting.Export, target: str) -> str:
-        note = kind_note(study, export.kind)
+    def _summary(self, study: Study, written: export.Export, target: str) -> str:
+        note = kind_note(study, written.kind)
         return (
-            f"{export.rows} trials of {export.participants} {export.kind} participants "
-            f"(set: {export.set}) written to {target}. {note}".rstrip()
+            f"{written.rows} trials of {written.participants} {written.kind} participants "
+            f"(set: {written.set}) written to {target}. {note}".rstrip()
         )

@@ -1,12 +1,15 @@
+from dataclasses import asdict
+from typing import Any
+
 from django.conf import settings
-from django.core.management.base import CommandError
+from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
-from experiment.builtin_items import ensure_items
-from experiment.management.output import ReportingCommand, add_json_argument
-from experiment.models import Item, Participant, Study
-from experiment.simulating import Plan, UseCaseDoor, flow_summary, simulate
-from experiment.study_setup import count_items, create_study, pin_items, set_recruitment
+from experiment.models import Item, Study
+from experiment.services.builtin_items import ensure_items
+from experiment.services.study_setup import count_items, create_study, pin_items, set_recruitment
+from experiment.simulation.run import Plan, ServiceDriver, count_flow, simulate
+from lib.commands import ReportingCommand, add_json_argument
 
 SLUG = "demo"
 DEMO = {
@@ -20,7 +23,7 @@ CONTACT = "the person who showed you this demonstration"
 class Command(ReportingCommand):
     help = "Create or update the built-in demo study, open to anyone with its link."
 
-    def add_arguments(self, parser):
+    def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "--simulate",
             type=int,
@@ -30,7 +33,7 @@ class Command(ReportingCommand):
         )
         add_json_argument(parser)
 
-    def handle(self, *args, **options):
+    def handle(self, *args: Any, **options: Any) -> None:
         if options["simulate"] < 0:
             raise CommandError("--simulate takes a number of finishers, 0 for none.")
         with transaction.atomic():
@@ -43,13 +46,13 @@ class Command(ReportingCommand):
                 pin_items(study, ensure_items(tuple(Item.Kind.values)))
         if options["simulate"] and not study.participants.exists():
             plan = Plan(options["simulate"], dropout=0.3, arrival="steady", accuracy=0.63, seed=1)
-            for _ in simulate(study, plan, lambda: UseCaseDoor(study, study.policy)):
+            for _ in simulate(study, plan, lambda: ServiceDriver(study, study.policy)):
                 pass
         url = settings.BASE_URL.rstrip("/") + study.get_absolute_url()
-        flow = flow_summary(study, Participant.Kind.SIMULATED)
-        data = {"study": SLUG, "url": url, "items": count_items(study), "simulated": flow}
+        flow = count_flow(study)
+        data = {"study": SLUG, "url": url, "items": count_items(study), "simulated": asdict(flow)}
         lines = [
-            f"The demo study is ready, with {flow['finished']} simulated finishers to look at.",
+            f"The demo study is ready, with {flow.finished} simulated finishers to look at.",
             f"  Take the test:  {url}",
         ]
         self.report(options, data, lines)

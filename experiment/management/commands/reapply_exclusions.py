@@ -1,10 +1,10 @@
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 
-from experiment.judging import reapply_exclusions
-from experiment.management.output import ReportingCommand, add_json_argument
-from experiment.models import Study
+from experiment.management.studies import find_study
+from experiment.services.judging import reapply_exclusions
+from lib.commands import ReportingCommand, add_json_argument
 
 
 class Command(ReportingCommand):
@@ -15,9 +15,7 @@ class Command(ReportingCommand):
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = Study.objects.filter(slug=options["study"]).first()
-        if study is None:
-            raise CommandError(f"There is no study “{options['study']}”.")
+        study = find_study(options["study"])
         changed = reapply_exclusions(study)
         data = {
             "study": study.slug,

@@ -3,9 +3,10 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 
-from experiment.management.output import ReportingCommand, add_json_argument
+from experiment.management.studies import find_study
 from experiment.models import Study
-from experiment.study_setup import set_recruitment
+from experiment.services.study_setup import set_recruitment
+from lib.commands import ReportingCommand, add_json_argument
 
 
 class Command(ReportingCommand):
@@ -17,9 +18,7 @@ class Command(ReportingCommand):
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = Study.objects.filter(slug=options["study"]).first()
-        if study is None:
-            raise CommandError(f"There is no study “{options['study']}”.")
+        study = find_study(options["study"])
         try:
             study = set_recruitment(study, options["recruitment"])
         except ValidationError as error:

@@ -1,23 +1,29 @@
 import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
 
-import requests
-from django.core.management.base import CommandError
-from tqdm import tqdm
+import httpx2
+from django.core.management.base import CommandError, CommandParser
 
 from experiment.domain.simulation import ARRIVALS
-from experiment.management.output import ReportingCommand, add_json_argument
-from experiment.models import Participant, Study
-from experiment.simulating import (
+from experiment.management.studies import find_study
+from experiment.models import Study
+from experiment.services.exposure import Exposures
+from experiment.services.study_setup import completion_problems
+from experiment.simulation.over_http import HttpDriver, PageError
+from experiment.simulation.run import (
+    Driver,
+    FlowCounts,
     Plan,
-    UseCaseDoor,
+    ServiceDriver,
+    count_flow,
     count_steps,
-    exposure_summary,
-    flow_summary,
     remove_simulated,
     simulate,
+    simulated_exposures,
 )
-from experiment.simulating_http import PageDoor, PageError
-from experiment.study_setup import completion_problems
+from lib.commands import ReportingCommand, add_json_argument, progress, table_lines
 
 
 class Command(ReportingCommand):
@@ -26,7 +32,7 @@ class Command(ReportingCommand):
         "Earlier simulated participants of the study are removed first, unless --keep is given."
     )
 
-    def add_arguments(self, parser):
+    def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("slug")
         parser.add_argument("--finish", type=int, default=200, help="number of finishers")
         parser.add_argument(
@@ -46,13 +52,13 @@ class Command(ReportingCommand):
         )
         add_json_argument(parser)
 
-    def handle(self, *args, **options):
-        study = Study.objects.filter(slug=options["slug"]).first()
-        if study is None:
-            raise CommandError(f"There is no study {options['slug']}.")
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = find_study(options["slug"])
         problems = completion_problems(study)
         if problems:
-            raise CommandError(f"Study {study.slug} cannot be taken: {'; '.join(problems)}.")
+            raise CommandError(
+                f"Study {study.slug} cannot be taken: {'; '.join(map(str, problems))}."
+            )
         plan = Plan(
             *(options[name] for name in ("finish", "dropout", "arrival", "accuracy", "seed"))
         )
@@ -61,44 +67,62 @@ class Command(ReportingCommand):
             n_steps = count_steps(study, plan)
         except ValueError as error:
             raise CommandError(f"Cannot simulate: {error}.") from error
-        removed = 0 if options["keep"] else remove_simulated(study)
+        n_removed = 0 if options["keep"] else remove_simulated(study)
         try:
             self._run(study, plan, n_steps, options)
-        except requests.ConnectionError as error:
+        except httpx2.ConnectError as error:
             raise CommandError(f"No server answers at {options['http']}.") from error
-        except (PageError, requests.RequestException) as error:
+        except (PageError, httpx2.HTTPError) as error:
             raise CommandError(f"The simulation over HTTP stopped: {error}.") from error
-        kind = Participant.Kind.SIMULATED
+        flow, exposures = count_flow(study), simulated_exposures(study)
+        seconds = round(time.perf_counter() - started, 2)
         data = {
             "study": study.slug,
             "arrival": plan.arrival,
             "policy": options["policy"] or study.policy,
             "seed": plan.seed,
-            "exposures": exposure_summary(study, kind),
-            "flow": flow_summary(study, kind),
-            "removed": removed,
-            "seconds": round(time.perf_counter() - started, 2),
+            "exposures": {
+                row.stratum: {"mean": row.mean, "sd": row.sd, "min": row.min, "max": row.max}
+                for row in exposures
+            },
+            "flow": asdict(flow),
+            "removed": n_removed,
+            "seconds": seconds,
         }
-        self.report(options, data, _lines(data))
+        self.report(options, data, _lines(flow, exposures, n_removed, seconds))
 
-    def _run(self, study, plan, n_steps, options):
+    def _run(self, study: Study, plan: Plan, n_steps: int, options: dict[str, Any]) -> None:
         policy = options["policy"] or study.policy
-        if options["http"]:
-            if policy != study.policy:
-                raise CommandError("Over HTTP the study's own policy holds; leave --policy out.")
-            open_door = lambda: PageDoor(study, options["http"])  # noqa: E731
-        else:
-            open_door = lambda: UseCaseDoor(study, policy)  # noqa: E731
-        with tqdm(total=n_steps, unit="page", disable=options["json"] or None) as bar:
-            for done in simulate(study, plan, open_door):
-                bar.update(done - bar.n)
+        if options["http"] and policy != study.policy:
+            raise CommandError("Over HTTP the study's own policy holds; leave --policy out.")
+
+        def new_driver() -> Driver:
+            if options["http"]:
+                return HttpDriver(study, options["http"])
+            return ServiceDriver(study, policy)
+
+        with progress("Simulating", n_steps, "pages", quiet=options["json"]) as update:
+            for done in simulate(study, plan, new_driver):
+                update(done)
 
 
-def _lines(data):
-    if data["removed"]:
-        yield f"{data['removed']} earlier simulated participants were removed (--keep keeps them)"
-    flow = data["flow"]
-    yield f"{flow['started']} started, {flow['finished']} finished, {flow['valid']} valid ({data['seconds']} s)"
+def _lines(
+    flow: FlowCounts, exposures: list[Exposures], n_removed: int, seconds: float
+) -> Iterator[str]:
+    if n_removed:
+        yield f"{n_removed} earlier simulated participants were removed (--keep keeps them)"
+    yield f"{flow.started} started, {flow.finished} finished, {flow.valid} valid ({seconds} s)"
     yield "valid judgments per test case:"
-    for stratum, row in data["exposures"].items():
-        yield f"  {stratum:<8} mean {row['mean']:.2f}  sd {row['sd']:.2f}  min {row['min']}  max {row['max']}"
+    yield from table_lines(
+        (
+            {
+                "stratum": row.stratum,
+                "mean": f"{row.mean:.2f}",
+                "sd": f"{row.sd:.2f}",
+                "min": str(row.min),
+                "max": str(row.max),
+            }
+            for row in exposures
+        ),
+        left=("stratum",),
+    )

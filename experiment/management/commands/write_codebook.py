@@ -4,7 +4,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
-from experiment import codebook
+from experiment.domain import codebook
 
 
 class Command(BaseCommand):

@@ -6,7 +6,7 @@ whose own logits differ from that is scored by its own head, a few rows at a tim
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -28,7 +28,7 @@ class StandIn(nn.Module):
 
     @property
     def weight(self) -> Tensor:
-        return self.head.weight
+        return cast(Tensor, self.head.weight)
 
 
 class CaptureHidden(StandIn):
@@ -49,7 +49,8 @@ class GivenHidden(StandIn):
         self.hidden = hidden
 
     def forward(self, _: Tensor) -> Tensor:
-        return self.head(self.hidden)[None]
+        logits: Tensor = self.head(self.hidden)
+        return logits[None]
 
 
 class Backbone:
@@ -57,7 +58,7 @@ class Backbone:
 
     def __init__(self, model: PreTrainedModel) -> None:
         self.model = model
-        self.head = model.get_output_embeddings()
+        self.head = model.get_output_embeddings()  # type: ignore[no-untyped-call]
         places = [name for name, module in model.named_modules() if module is self.head]
         if self.head is None or not places:
             raise NotImplementedError("the model has no output embeddings of its own")
@@ -83,7 +84,8 @@ class Backbone:
         """(n, V) logits of hidden states (n, D) as the model's forward makes them, transformations included."""
         any_token = torch.zeros(1, 1, dtype=torch.long, device=self.model.device)
         given = GivenHidden(self.head, hidden)
-        return self._run_with(given, input_ids=any_token, use_cache=False).logits[0]
+        logits: Tensor = self._run_with(given, input_ids=any_token, use_cache=False).logits
+        return logits[0]
 
     def _run_with(self, head: nn.Module, **inputs: object) -> Any:
         setattr(self._parent, self._name, head)

@@ -1,6 +1,7 @@
 """Loads a causal language model, and an adapter onto it, or says in one sentence why not."""
 
 import json
+import logging
 import re
 import warnings
 from collections.abc import Iterator, Mapping
@@ -8,15 +9,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
 from transformers.utils import logging as hf_logging
 
+from scoring.backends import TRANSFORMERS_ARGS
 from scoring.backends.causal_lm import weights
-from scoring.backends.hf_tokenizer import hub_has
-from scoring.backends.protocol import ScoringError
+from scoring.backends.tokenizers import hub_has
+from scoring.domain.backend import ScoringError
 
 DTYPES = {
     "float32": torch.float32,
@@ -24,14 +26,13 @@ DTYPES = {
     "float16": torch.float16,
     "float64": torch.float64,
 }
-KNOWN_ARGS = ("pretrained", "dtype", "revision", "peft", "tokenizer", "device", "device_map", "quantization", "attn", "rung")  # fmt: skip
 QUANTIZATIONS = ("8bit", "4bit")
 NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A model ready to score with, and what is to be kept of where it came from."""
+    """A model ready to score with, and where it came from."""
 
     model: PreTrainedModel
     provenance: dict[str, Any] = field(default_factory=dict)
@@ -68,7 +69,8 @@ def load(args: Mapping[str, str]) -> Loaded:
             raise ScoringError(
                 f"{name} is an encoder-decoder: only causal language models are scored."
             )
-        model, info = AutoModelForCausalLM.from_pretrained(
+        # With output_loading_info it is a pair, which the library's types do not say
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
             name,
             revision=args.get("revision"),
             config=config,
@@ -80,8 +82,11 @@ def load(args: Mapping[str, str]) -> Loaded:
             local_files_only=stored_only,
             **_placement(args),
         )
+        model: PreTrainedModel = loaded[0]
+        info: Mapping[str, Any] = loaded[1]
         if "device_map" not in args and "quantization" not in args:
-            model.to(args.get("device") or ("cuda" if torch.cuda.is_available() else "cpu"))
+            device = args.get("device") or ("cuda" if torch.cuda.is_available() else "cpu")
+            model.to(device)  # type: ignore[arg-type]
     _check_whole(name, model, info)
     provenance["weights_unused"] = sorted(info.get("unexpected_keys", ()))
     provenance["config_sha256"] = weights.config_sha256(config.to_dict())
@@ -93,14 +98,15 @@ def load(args: Mapping[str, str]) -> Loaded:
         provenance["adapter_sha256"] = weights.weights_sha256(Path(args["peft"]))
         settings = json.loads((Path(args["peft"]) / "adapter_config.json").read_text())
         provenance["adapter_config_sha256"] = weights.config_sha256(settings)
-    return Loaded(model.eval(), provenance)
+    model.eval()  # type: ignore[no-untyped-call]
+    return Loaded(model, provenance)
 
 
 def _checked(args: Mapping[str, str]) -> str:
-    unknown = sorted(set(args) - set(KNOWN_ARGS))
+    unknown = sorted(set(args) - set(TRANSFORMERS_ARGS))
     if unknown:
         raise ScoringError(
-            f"--model_args: {unknown[0]} is not known here; choose from {', '.join(KNOWN_ARGS)}."
+            f"--model_args: {unknown[0]} is not known here; choose from {', '.join(TRANSFORMERS_ARGS)}."
         )
     if not args.get("pretrained"):
         raise ScoringError("--model_args must name the model: pretrained=PATH.")
@@ -127,7 +133,7 @@ def _placement(args: Mapping[str, str]) -> dict[str, Any]:
             ) from error
         from transformers import BitsAndBytesConfig
 
-        placed["quantization_config"] = BitsAndBytesConfig(
+        placed["quantization_config"] = BitsAndBytesConfig(  # type: ignore[no-untyped-call]
             load_in_8bit=args["quantization"] == "8bit", load_in_4bit=args["quantization"] == "4bit"
         )
         placed.setdefault("device_map", "auto")
@@ -186,8 +192,8 @@ def _with_adapter(model: PreTrainedModel, path: str) -> PreTrainedModel:
         for name, _ in adapted.named_parameters()
     ):
         raise ScoringError(f"the adapter {path} changes nothing in this model.")
-    # The model's own class, with the adapter's layers in place: the rungs of the ladder know that one
-    return adapted.base_model.model
+    # The model's own class, with the adapter's layers in place: the strategies know that one
+    return cast(PreTrainedModel, adapted.base_model.model)
 
 
 def _folder_of(name: str, model: PreTrainedModel) -> Path:
@@ -195,12 +201,12 @@ def _folder_of(name: str, model: PreTrainedModel) -> Path:
     folder = Path(name)
     if folder.is_dir():
         return folder
-    from transformers.utils import cached_file
+    from transformers.utils.hub import cached_file
 
     config = cached_file(
         name, "config.json", revision=model.config._commit_hash, local_files_only=True
     )
-    return Path(config).parent
+    return Path(str(config)).parent
 
 
 @contextmanager
@@ -208,14 +214,14 @@ def quiet() -> Iterator[None]:
     """No progress bars or advice from the library on our terminal; what is wrong is raised, not printed."""
     verbosity = hf_logging.get_verbosity()
     bars = hf_logging.is_progress_bar_enabled()
-    hf_logging.set_verbosity_error()
-    hf_logging.disable_progress_bar()
+    hf_logging.set_verbosity(logging.ERROR)
+    hf_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
         yield
     finally:
         hf_logging.set_verbosity(verbosity)
         if bars:
-            hf_logging.enable_progress_bar()
+            hf_logging.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
 @contextmanager
@@ -236,13 +242,13 @@ def _one_sentence(name: str, folder: Path) -> Iterator[None]:
             raise ScoringError(
                 f"{name} needs Python code of its own (auto_map in its config.json); such code is never run here."
             ) from error
-        reason = _telling_line(str(error))
+        reason = _reason_line(str(error))
         raise ScoringError(
             f"{name} cannot be loaded ({type(error).__name__}: {reason[:300]})."
         ) from error
 
 
-def _telling_line(message: str) -> str:
+def _reason_line(message: str) -> str:
     """The line of a library's message that says what is wrong: of several, the first that names a weight."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     return next((line for line in lines if "size mismatch" in line), lines[0] if lines else "")

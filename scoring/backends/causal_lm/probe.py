@@ -1,7 +1,7 @@
-"""Which rung of the ladder is right for an architecture: tried out, never assumed.
+"""Which forward strategy is right for an architecture: tried out, never assumed.
 
 Sharing can be silently wrong (windows shorter than the text, ALiBi, state-space models, attention of an architecture's
-own ...). So each rung, from the fastest down, must first give what one text at a time gives: on a tiny model of the
+own ...). So each strategy, from the fastest down, must first give what one text at a time gives: on a tiny model of the
 same class and configuration (windows, layer kinds and position rule untouched, weights scaled up so that what is
 wrongly seen makes a difference), with texts as long as the longest real one; then on two real items under the real model.
 """
@@ -19,8 +19,8 @@ from scoring.backends.causal_lm import layout
 from scoring.backends.causal_lm.head import Backbone, ChunkedHead, OwnHead
 from scoring.backends.causal_lm.layout import Ids
 from scoring.backends.causal_lm.loading import quiet
-from scoring.backends.causal_lm.rungs import LADDER, Groups, Head, Rung, Single
-from scoring.backends.protocol import LogProbs, ScoringError
+from scoring.backends.causal_lm.strategies import STRATEGIES, Groups, Head, Single, Strategy
+from scoring.domain.backend import LogProbs, ScoringError
 
 PROBE_TOKENS = 8192  # masks of tokens by tokens stay under 300 MB
 TINY_VOCABULARY = 257
@@ -37,25 +37,25 @@ LOW_PRECISION_NATS = (2.0, 0.05)
 
 @dataclass(frozen=True)
 class Choice:
-    """The rung that was chosen, and why each one before it was not."""
+    """The strategy that was chosen, and why each faster one was not."""
 
-    rung: Rung
+    strategy: Strategy
     refused: dict[str, str]
     probed_on: str
 
 
 def choose(model: PreTrainedModel, groups: Groups, forced: str = "") -> Choice:
-    """Find the highest rung that is right for this model on texts like these.
+    """Find the fastest strategy that is right for this model on texts like these.
 
     Raises:
-        ScoringError: the model is not causal, or the rung that was asked for is not right.
+        ScoringError: the model is not causal, or the strategy `forced` is not right.
     """
     backbone = Backbone(model)
     head = _choose_head(backbone, groups[0][0])
     check_causal(backbone, groups[0][0])
-    names = [rung.name for rung in LADDER]
+    names = [strategy.name for strategy in STRATEGIES]
     if forced and forced not in names:
-        raise ScoringError(f"rung={forced}: choose one of {', '.join(names)}.")
+        raise ScoringError(f"strategy={forced}: choose one of {', '.join(names)}.")
     longest = max(len(text) for group in groups for text in group)
     reason = ""
     if _depends_on_longest(model.config, longest):
@@ -63,11 +63,11 @@ def choose(model: PreTrainedModel, groups: Groups, forced: str = "") -> Choice:
     elif longest > PROBE_TOKENS:
         reason = f"texts of more than {PROBE_TOKENS} tokens are too long to try it out on"
     if reason and not forced:
-        refused = {kind.name: reason for kind in LADDER if kind is not Single}
+        refused = {kind.name: reason for kind in STRATEGIES if kind is not Single}
         return Choice(Single(backbone, head), refused, "its configuration")
     tiny = tiny_model(model)
     refused = {}
-    for kind in LADDER:
+    for kind in STRATEGIES:
         if forced and kind.name != forced:
             continue
         reason = "" if kind is Single else _why_not(kind, backbone, head, tiny, groups)
@@ -75,15 +75,18 @@ def choose(model: PreTrainedModel, groups: Groups, forced: str = "") -> Choice:
             probed = "tiny model and real items" if tiny is not None else "real items"
             return Choice(kind(backbone, head), refused, probed)
         refused[kind.name] = reason
-    raise ScoringError(f"rung={forced} is not right for this model: {refused[forced]}.")
+    raise ScoringError(f"strategy={forced} is not right for this model: {refused[forced]}.")
 
 
 def _why_not(
-    kind: type[Rung], backbone: Backbone, head: Head, tiny: PreTrainedModel | None, groups: Groups
+    kind: type[Strategy],
+    backbone: Backbone,
+    head: Head,
+    tiny: PreTrainedModel | None,
+    groups: Groups,
 ) -> str:
-    """Why a rung cannot be used; empty if it can."""
-    shares = kind.shares
-    if shares and tiny is None:
+    """Why a strategy cannot be used; empty if it can."""
+    if kind.shares and tiny is None:
         return "no tiny model of this configuration could be made to try it on"
     if tiny is not None:
         small = Backbone(tiny)
@@ -103,17 +106,19 @@ def _why_not(
     return ""
 
 
-def _largest_gap(rung: Rung, plain: Rung, groups: Groups) -> tuple[float, float] | str:
-    """Largest difference of a token's log-probability and of a text's mean; or why the rung does not run at all."""
+def _largest_gap(
+    strategy: Strategy, reference: Strategy, groups: Groups
+) -> tuple[float, float] | str:
+    """Largest difference of a token's log-probability and of a text's mean; or why the strategy does not run at all."""
     try:
-        got = rung.logprobs(groups)
+        got = strategy.logprobs(groups)
     except (torch.OutOfMemoryError, MemoryError):
         raise
     except Exception as error:  # noqa: BLE001 (an architecture may refuse in any way it likes)
         return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no reason given'}"[
             :200
         ]
-    expected = plain.logprobs(groups)
+    expected = reference.logprobs(groups)
     gaps = [
         np.abs(g[1:] - e[1:]) if np.isfinite(g[1:]).all() else np.array([np.inf])
         for a, b in zip(got, expected, strict=True)
@@ -152,7 +157,7 @@ def tiny_model(model: PreTrainedModel) -> PreTrainedModel | None:
     try:
         with torch.random.fork_rng(devices=[]), quiet():
             torch.manual_seed(0)
-            tiny = type(model)._from_config(
+            tiny: PreTrainedModel = type(model)._from_config(  # type: ignore[no-untyped-call]
                 tiny_config(model.config),
                 dtype=torch.float32,
                 attn_implementation=model.config._attn_implementation,
@@ -160,7 +165,7 @@ def tiny_model(model: PreTrainedModel) -> PreTrainedModel | None:
         for parameter in tiny.parameters():
             if parameter.dim() > 1:
                 parameter.data.mul_(WEIGHT_SCALE)
-        tiny = tiny.eval()
+        tiny.eval()  # type: ignore[no-untyped-call]
         with torch.inference_mode():
             logits = tiny(input_ids=torch.arange(3, 11)[None], use_cache=False).logits
         return tiny if bool(torch.isfinite(logits).all()) else None
@@ -209,7 +214,7 @@ def _depends_on_longest(config: PreTrainedConfig, longest: int) -> bool:
     if rope.get("rope_type") not in ("dynamic", "longrope"):
         return False
     trained = rope.get("original_max_position_embeddings") or config.max_position_embeddings
-    return longest > trained
+    return longest > int(trained)
 
 
 def _choose_head(backbone: Backbone, text: Ids) -> Head:
@@ -239,11 +244,11 @@ def check_causal(backbone: Backbone, text: Ids) -> None:
     Raises:
         ScoringError: it is not causal.
     """
-    plain = Single(backbone, OwnHead(backbone))
+    single = Single(backbone, OwnHead(backbone))
     whole, beginning = text[:24], text[:16]
     if len(whole) <= len(beginning) or len(beginning) < 2:
         return
-    one, other = plain.logprobs([[whole]])[0][0], plain.logprobs([[beginning]])[0][0]
+    one, other = single.logprobs([[whole]])[0][0], single.logprobs([[beginning]])[0][0]
     gap = np.abs(one[1 : len(beginning)] - other[1:])
     limit = 0.01 if backbone.model.dtype in TOLERANCES_NATS else 10 * LOW_PRECISION_NATS[1]
     if np.isfinite(gap).all() and gap.max() > limit:

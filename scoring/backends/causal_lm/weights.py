@@ -8,14 +8,13 @@ from typing import Any
 
 from safetensors import safe_open
 
-from scoring.backends.protocol import ScoringError
+from scoring.domain.backend import ScoringError
 
 UNSAFE = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5", ".msgpack")
 CIRCUMSTANCES = frozenset(
     {"_name_or_path", "_commit_hash", "transformers_version", "dtype", "torch_dtype", "base_model_name_or_path",
      "revision", "peft_version", "inference_mode"}
 )  # fmt: skip
-CHUNK_BYTES = 2**22
 
 
 def check_folder(folder: Path, what: str = "model") -> None:
@@ -46,7 +45,8 @@ def weights_sha256(folder: Path) -> str:
     digest = hashlib.sha256()
     for path in sorted(folder.glob("*.safetensors")):
         digest.update(f"{path.name}\n".encode())
-        digest.update(_file_sha256(path).encode())
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").hexdigest().encode())
     return digest.hexdigest()
 
 
@@ -61,8 +61,8 @@ def tensor_names(folder: Path) -> set[str]:
 
 def config_sha256(config: Mapping[str, Any]) -> str:
     """SHA-256 over all that a configuration says, except where it came from and by which release it was written."""
-    kept = {name: value for name, value in config.items() if name not in CIRCUMSTANCES}
-    return hashlib.sha256(json.dumps(kept, sort_keys=True, default=str).encode()).hexdigest()
+    described = {name: value for name, value in config.items() if name not in CIRCUMSTANCES}
+    return hashlib.sha256(json.dumps(described, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def has_custom_code(folder: Path) -> bool:
@@ -71,11 +71,3 @@ def has_custom_code(folder: Path) -> bool:
         return "auto_map" in json.loads((folder / "config.json").read_text())
     except (OSError, ValueError):
         return False
-
-
-def _file_sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(CHUNK_BYTES):
-            digest.update(chunk)
-    return digest.hexdigest()

@@ -5,9 +5,10 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from experiment.management.output import ReportingCommand, add_json_argument
+from experiment.management.studies import find_study
 from experiment.models import Item, Study
-from scoring import lm_eval_task
+from lib.commands import ReportingCommand, add_json_argument
+from scoring.lm_eval import task
 
 
 class Command(ReportingCommand):
@@ -19,36 +20,33 @@ class Command(ReportingCommand):
             "--study", metavar="SLUG", help="not needed where there is only one study"
         )
         parser.add_argument("--source", choices=Item.Source.values, help="default: both")
-        parser.add_argument("--prompt", choices=lm_eval_task.PROMPTS, default="paper")
+        parser.add_argument("--prompt", choices=task.PROMPTS, default="paper")
         parser.add_argument("--task", default="brainbench", help="its name; default: brainbench")
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        task, folder = options["task"], options["folder"]
-        if not re.fullmatch(r"[\w-]+", task):
+        name, folder = options["task"], options["folder"]
+        if not re.fullmatch(r"[\w-]+", name):
             raise CommandError("A task's name is made of letters, digits, _ and -.")
         items = self._items(self._study(options["study"]), options["source"])
         try:
-            written = lm_eval_task.write_task(items, folder, task, options["prompt"])
+            written = task.write_task(items, folder, name, options["prompt"])
         except OSError as error:
             raise CommandError(f"{folder} was not written: {error.strerror or error}.") from error
         lines = (
-            f"{written.items} test cases written to {folder} as task {task}. To score a model on them:",
-            f"lm_eval --model hf --model_args pretrained=MODEL --tasks {task} --include_path {folder}",
+            f"{written.items} test cases written to {folder} as task {name}. To score a model on them:",
+            f"lm_eval --model hf --model_args pretrained=MODEL --tasks {name} --include_path {folder}",
         )
         self.report(options, asdict(written), lines)
 
     def _study(self, slug: str | None) -> Study:
-        studies = Study.objects.filter(slug=slug) if slug else Study.objects.order_by("slug")
-        found = list(studies[:2])
-        if slug and not found:
-            raise CommandError(f"There is no study “{slug}”.")
-        if len(found) != 1:
-            raise CommandError(
-                "There are several studies: name one with --study."
-                if found
-                else "There is no study."
-            )
+        if slug:
+            return find_study(slug)
+        found = list(Study.objects.all()[:2])
+        if not found:
+            raise CommandError("There is no study.")
+        if len(found) > 1:
+            raise CommandError("There are several studies: name one with --study.")
         return found[0]
 
     def _items(self, study: Study, source: str | None) -> list[Item]:

@@ -1,15 +1,16 @@
 from pathlib import Path
+from typing import Any
 
-from django.core.management.base import CommandError
+from django.core.management.base import CommandError, CommandParser
 
-from experiment.imports.brainbench import read_published
+from experiment.imports.read.brainbench import read_published
 from experiment.imports.report import problem_lines
-from experiment.imports.store import ImportRefusedError
-from experiment.management.output import ReportingCommand, add_json_argument
+from experiment.imports.store.published import ImportRefusedError, country_code
 from experiment.models import Item
-from scoring.imports import report
-from scoring.imports.published import FOLDER, read_results
-from scoring.imports.store import import_all
+from lib.commands import ReportingCommand, add_json_argument
+from scoring.imports.read.published import FOLDER, read_results
+from scoring.imports.report import make_full_report
+from scoring.imports.store.published import import_all
 
 
 class Command(ReportingCommand):
@@ -18,7 +19,7 @@ class Command(ReportingCommand):
         "results repository. All or nothing; running it again changes nothing."
     )
 
-    def add_arguments(self, parser):
+    def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("directory", metavar="DIR", type=Path, help="the copy's top folder")
         parser.add_argument(
             "--texts",
@@ -34,15 +35,16 @@ class Command(ReportingCommand):
         )
         add_json_argument(parser)
 
-    def handle(self, *args, **options):
+    def handle(self, *args: Any, **options: Any) -> None:
         directory, slug, texts = options["directory"], options["study"], options["texts"]
-        data, results = read_published(directory, others=[FOLDER]), read_results(directory)
+        data = read_published(directory, country_code, others=[FOLDER])
+        results = read_results(directory)
         try:
             outcome = import_all(data, results, slug, texts)
         except ImportRefusedError as refusal:
             if options["json"]:
-                told = report.as_json(data, results, slug, texts, None, refusal.problems)
-                self.report(options, told, ())
+                refused = make_full_report(data, results, slug, texts, None, refusal.problems)
+                self.report(options, refused.to_json(), ())
             raise CommandError("\n".join(problem_lines(refusal.problems))) from refusal
-        told = report.as_json(data, results, slug, texts, outcome)
-        self.report(options, told, report.success_lines(told))
+        report = make_full_report(data, results, slug, texts, outcome)
+        self.report(options, report.to_json(), report.lines())

@@ -1,19 +1,23 @@
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from experiment.models import Item, Study
-from scoring import runs
-from scoring.conditions import CONDITIONS
-from scoring.leases import renew_connection
-from scoring.management.scoring_command import ScoringCommand
+from experiment.management.studies import find_study
+from experiment.models import Item
+from lib.jobs import leases
+from lib.jobs.leases import renew_connection
+from scoring.domain.conditions import CONDITIONS
+from scoring.management.scoring_command import ScoringCommand, unscored_rows
 from scoring.management.tables import run_lines, score_lines
 from scoring.models import ScoringRun
-from scoring.opening import OneModel
-from scoring.reporting import FIGURES, run_table, score_rows
+from scoring.services.execute import execute
+from scoring.services.open_model import OneModel
+from scoring.services.summary import RunSummary, run_rows, score_rows, summarise_run
+from scoring.services.token_store import delete_run
 
 WATCH_SECONDS = 5
 
@@ -21,7 +25,7 @@ WATCH_SECONDS = 5
 class Command(ScoringCommand):
     help = (
         "Score a language model on a study's test cases: `score --model hf --model_args pretrained=PATH --study SLUG`. "
-        "`score ls` lists the runs, `score rm RUN` removes one, `score --queue` works off those that wait."
+        "`score ls` lists the runs, `score rm RUN` removes one, `score --queue` scores those that wait."
     )
 
     name_flags = ("--name", "--model_name")
@@ -45,7 +49,7 @@ class Command(ScoringCommand):
             metavar="DIR",
             help="also as lm-evaluation-harness writes it",
         )
-        parser.add_argument("--queue", action="store_true", help="work off the runs that wait")
+        parser.add_argument("--queue", action="store_true", help="score the runs that wait")
         parser.add_argument("--watch", action="store_true", help="with --queue: and wait for more")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -54,15 +58,15 @@ class Command(ScoringCommand):
         elif options["action"] == "rm":
             self._remove(options)
         elif options["queue"]:
-            self._work_off_queue(options)
+            self._score_queue(options)
         else:
             self._score_study(options)
 
     def _score_study(self, options: Mapping[str, Any]) -> None:
-        study = _study(options)
-        if study is None:
+        if not options["study"]:
             raise CommandError("Name the study: --study SLUG.")
-        asks = [
+        study = find_study(options["study"])
+        settings = [
             {
                 "study": study,
                 "condition": condition,
@@ -72,31 +76,31 @@ class Command(ScoringCommand):
             }
             for condition in _conditions(options["conditions"])
         ]
-        finished = self.score_all(asks, options)
-        summaries = [runs.summary(run) for run in finished]
-        self.report(options, _as_json(finished, summaries), score_lines(summaries))
+        finished = self.score_all(settings, options)
+        summaries = [summarise_run(run) for run in finished]
+        self.report(options, _as_json(summaries), score_lines(summaries))
         if options["output_path"]:
             self._write_as_lm_eval(finished, options["output_path"])
-        self.refuse_unscored(summaries)
+        self.refuse_unscored([text for summary in summaries for text in summary.unscored])
 
     def _write_as_lm_eval(self, finished: Sequence[ScoringRun], folder: Path) -> None:
-        from scoring.lm_eval_results import write_results
+        from scoring.lm_eval.results import write_results
 
         for path in write_results(finished, folder):
             self.stderr.write(f"Written: {path}")
 
     def _list(self, options: Mapping[str, Any]) -> None:
-        rows = run_table(_study(options))
-        self.report(options, {"runs": rows}, run_lines(rows))
+        rows = run_rows(find_study(options["study"]) if options["study"] else None)
+        self.report(options, {"runs": [asdict(row) for row in rows]}, run_lines(rows))
 
     def _remove(self, options: Mapping[str, Any]) -> None:
         found = {run.pk: run for run in ScoringRun.objects.filter(pk__in=options["numbers"])}
         missing = [str(number) for number in options["numbers"] if number not in found]
-        stale = {run.pk for run in runs.stale_runs()}
+        stale = set(leases.stale(ScoringRun.objects.all()))
         at_work = [
             str(run.pk)
             for run in found.values()
-            if run.status == ScoringRun.Status.RUNNING and run.pk not in stale
+            if run.status == ScoringRun.Status.RUNNING and run not in stale
         ]
         if missing or at_work or not found:
             why = (
@@ -105,32 +109,31 @@ class Command(ScoringCommand):
             why = f"{', '.join(at_work)} is being worked on" if at_work and not missing else why
             raise CommandError(f"No run was removed: {why}.")
         for run in found.values():
-            runs.delete_run(run)
+            delete_run(run)
         self.report(options, {"removed": sorted(found)}, [f"Removed: {len(found)} run(s)."])
 
-    def _work_off_queue(self, options: Mapping[str, Any]) -> None:
+    def _score_queue(self, options: Mapping[str, Any]) -> None:
         if options["watch"] and options["json"]:
             raise CommandError("--watch never ends and so has no --json.")
         models, done = OneModel(), []
         try:
             for run in _next_runs(options["watch"]):
-                done.append(self._work_off(run, models, options))
+                done.append(self._execute(run, models, options))
         except KeyboardInterrupt:
-            self.stderr.write("Stopped; what was not finished waits on.")
+            self.stderr.write("Stopped; what is not finished waits.")
         finally:
             models.close()
         failed = [run for run in done if run.status == ScoringRun.Status.FAILED]
-        rows = [row for row in run_table() if row["run"] in {run.pk for run in done}]
-        self.report(options, {"runs": rows}, run_lines(rows) if rows else ["No run waits."])
+        rows = [row for row in run_rows() if row.run in {run.pk for run in done}]
+        lines = run_lines(rows) if rows else ["No run waits."]
+        self.report(options, {"runs": [asdict(row) for row in rows]}, lines)
         if failed:
             raise CommandError(f"{failed[0]} failed: {failed[0].error}")
 
-    def _work_off(
-        self, run: ScoringRun, models: OneModel, options: Mapping[str, Any]
-    ) -> ScoringRun:
+    def _execute(self, run: ScoringRun, models: OneModel, options: Mapping[str, Any]) -> ScoringRun:
         with self.progress(run, options) as show:
             try:
-                return runs.work_off(run, opener=models.open, on_progress=show)
+                return execute(run, opener=models.open, on_progress=show)
             except Exception:  # noqa: BLE001 (logged, and the run says it failed; the next one may be fine)
                 models.close()
                 run.refresh_from_db()
@@ -138,25 +141,19 @@ class Command(ScoringCommand):
 
 
 def _next_runs(watch: bool) -> Iterator[ScoringRun]:
-    """Runs that wait or whose worker is gone, the oldest first, until there is none left or, to watch, for ever."""
+    """Runs that wait or whose worker is gone, the oldest first, until none is left or, to watch, for ever."""
     while True:
         renew_connection()
-        run = runs.waiting_runs().first() or runs.stale_runs().first()
+        run = (
+            leases.waiting(ScoringRun.objects.all()).first()
+            or leases.stale(ScoringRun.objects.all()).first()
+        )
         if run is not None:
             yield run
         elif watch:
             time.sleep(WATCH_SECONDS)
         else:
             return
-
-
-def _study(options: Mapping[str, Any]) -> Study | None:
-    if not options["study"]:
-        return None
-    study = Study.objects.filter(slug=options["study"]).first()
-    if study is None:
-        raise CommandError(f"There is no study “{options['study']}”.")
-    return study
 
 
 def _conditions(text: str) -> list[str]:
@@ -169,21 +166,30 @@ def _conditions(text: str) -> list[str]:
     return names
 
 
-def _as_json(
-    finished: Sequence[ScoringRun], summaries: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
+def _as_json(summaries: Sequence[RunSummary]) -> dict[str, Any]:
     """The figures of condition full, or of the first; then those of every condition, and every pair of texts."""
-    main = next((s for s in summaries if s["condition"] == "full"), summaries[0])
-    conditions = {}
-    for summary in summaries:
-        figures = {name: summary[name] for name in (*FIGURES, "run")}
-        figures["unscored"] = summary["problems"]
-        if "within_item" in summary:
-            figures["within_item"] = summary["within_item"]
-        conditions[summary["condition"]] = figures
+    main = next((s for s in summaries if s.run.condition == "full"), summaries[0])
     return {
-        "model": main["model"],
-        **{name: main[name] for name in FIGURES},
-        "conditions": conditions,
-        "scores": [row for run in finished for row in score_rows(run)],
+        "model": main.run.language_model.name,
+        **_figures(main),
+        "conditions": {summary.run.condition: _condition(summary) for summary in summaries},
+        "scores": [asdict(row) for summary in summaries for row in score_rows(summary.run)],
+    }
+
+
+def _condition(summary: RunSummary) -> dict[str, Any]:
+    within = {} if summary.within_item is None else {"within_item": asdict(summary.within_item)}
+    unscored = unscored_rows(summary.unscored)
+    return {**_figures(summary), "run": summary.run.pk, "unscored": unscored, **within}
+
+
+def _figures(summary: RunSummary) -> dict[str, Any]:
+    accuracy = summary.counted.accuracy
+    return {
+        "n_items": accuracy.n,
+        "n_correct": accuracy.n_correct,
+        "accuracy": accuracy.value if accuracy.n else None,
+        "sem": accuracy.sem if accuracy.n else None,
+        "near_ties": summary.counted.near_ties,
+        "tokens_per_s": summary.run.tokens_per_s,
     }

@@ -1,16 +1,16 @@
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 
+from experiment.management.studies import find_study
 from experiment.models import Study
-from scoring import runs
-from scoring.corpora import describe_corpus
-from scoring.management.scoring_command import ScoringCommand
-from scoring.management.tables import problem_lines, rate
-
-KEYS = ("model", "corpus", "anchor", "run", "tokens_per_s", "ratio", "study", "anchors")
+from scoring.management.scoring_command import ScoringCommand, unscored_rows
+from scoring.management.tables import rate, unscored_lines
+from scoring.services.corpora import describe_corpus
+from scoring.services.corpus_summary import CorpusSummary, KnownTexts, summarise_corpus
 
 
 class Command(ScoringCommand):
@@ -32,42 +32,60 @@ class Command(ScoringCommand):
         parser.add_argument("--study", metavar="SLUG", help="whose test cases to set it beside")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = None
-        if options["study"]:
-            study = Study.objects.filter(slug=options["study"]).first()
-            if study is None:
-                raise CommandError(f"There is no study “{options['study']}”.")
+        study = find_study(options["study"]) if options["study"] else None
         path: Path = options["file"]
-        ask = {
+        settings = {
             "corpus": options["name"] or path.stem,
             "corpus_file": describe_corpus(path, options["text_column"], options["id_column"]),
             "is_anchor": options["anchor"],
             "limit": options["limit"],
         }
-        (run,) = self.score_all([ask], options)
-        summary = runs.corpus_summary(run, study)
-        data = {name: summary[name] for name in KEYS} | {"unscored": summary["problems"]}
-        self.report(options, data, _lines(summary, options["study"]))
-        self.refuse_unscored([summary])
+        (run,) = self.score_all([settings], options)
+        summary = summarise_corpus(run, study)
+        self.report(options, _as_json(summary, study), _lines(summary, study))
+        self.refuse_unscored(summary.unscored)
 
 
-def _lines(summary: Mapping[str, Any], study: str | None) -> Iterator[str]:
-    yield f"zlib bytes / perplexity of {summary['model']} ({rate(summary['tokens_per_s'])} tokens/s):"
-    kind = "anchor" if summary["anchor"] else "corpus"
-    yield _line(f"{kind} {summary['corpus']}", summary["ratio"])
-    items = summary["study"]
-    if items is not None:
-        yield _line(
-            f"study {items['study']} (run {items['run']}, prompt {items['prompt']})", items["ratio"]
-        )
-    elif study:
-        yield f"  study {study}: no finished run of this model on whole abstracts"
-    for anchor in summary["anchors"]:
-        yield _line(f"anchor {anchor['corpus']} (run {anchor['run']})", anchor["ratio"])
-    yield from problem_lines("not scored", summary["problems"])
+def _as_json(summary: CorpusSummary, study: Study | None) -> dict[str, Any]:
+    run, items = summary.run, summary.items
+    return {
+        "model": run.language_model.name,
+        "corpus": run.corpus,
+        "anchor": run.is_anchor,
+        "run": run.pk,
+        "tokens_per_s": run.tokens_per_s,
+        "ratio": _ratio(summary),
+        "study": study and items and {"study": study.slug, **_beside(items)},
+        "anchors": [{"corpus": known.run.corpus, **_beside(known)} for known in summary.anchors],
+        "unscored": unscored_rows(summary.unscored),
+    }
 
 
-def _line(name: str, ratio: Mapping[str, Any] | None) -> str:
-    if ratio is None:
+def _beside(known: KnownTexts) -> dict[str, Any]:
+    return {"run": known.run.pk, "prompt": known.run.prompt, "ratio": _ratio(known)}
+
+
+def _ratio(known: KnownTexts) -> dict[str, Any] | None:
+    return None if known.ratio is None else asdict(known.ratio)
+
+
+def _lines(summary: CorpusSummary, study: Study | None) -> Iterator[str]:
+    run, items = summary.run, summary.items
+    yield f"zlib bytes / perplexity of {run.language_model.name} ({rate(run.tokens_per_s)} tokens/s):"
+    yield _line(f"{'anchor' if run.is_anchor else 'corpus'} {run.corpus}", summary)
+    if study is not None and items is not None:
+        yield _line(f"study {study.slug} (run {items.run.pk}, prompt {items.run.prompt})", items)
+    elif study is not None:
+        yield f"  study {study.slug}: no finished run of this model on whole abstracts"
+    for anchor in summary.anchors:
+        yield _line(f"anchor {anchor.run.corpus} (run {anchor.run.pk})", anchor)
+    yield from unscored_lines("not scored", summary.unscored)
+
+
+def _line(name: str, known: KnownTexts) -> str:
+    if (ratio := known.ratio) is None:
         return f"  {name}: nothing was scored"
-    return f"  {name}: median {ratio['median']:.4g} (quartiles {ratio['q1']:.4g} to {ratio['q3']:.4g}, {ratio['n']} texts)"
+    return (
+        f"  {name}: median {ratio.median:.4g} "
+        f"(quartiles {ratio.q1:.4g} to {ratio.q3:.4g}, {ratio.n} texts)"
+    )

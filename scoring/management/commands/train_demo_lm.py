@@ -1,12 +1,14 @@
+from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter, process_time
+from typing import Any
 
-from django.core.management.base import CommandError
+from django.core.management.base import CommandError, CommandParser
 
-from experiment.management.output import ReportingCommand, add_json_argument
-from scoring.backends.protocol import ScoringError
+from lib.commands import ReportingCommand, add_json_argument, progress
 from scoring.demo_lm import MODEL_FOLDER
 from scoring.demo_lm.corpus import read_corpus, split
+from scoring.domain.backend import ScoringError
 
 
 class Command(ReportingCommand):
@@ -15,7 +17,7 @@ class Command(ReportingCommand):
         "Run again with the same options on the same machine, it writes the same bytes."
     )
 
-    def add_arguments(self, parser):
+    def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "--output",
             type=Path,
@@ -27,7 +29,7 @@ class Command(ReportingCommand):
         parser.add_argument("--steps", type=int, default=None, help="default: the shipped model's")
         add_json_argument(parser)
 
-    def handle(self, *args, **options):
+    def handle(self, *args: Any, **options: Any) -> None:
         if options["steps"] is not None and options["steps"] < 1:
             raise CommandError("--steps takes a number of 1 or more.")
         try:
@@ -36,7 +38,7 @@ class Command(ReportingCommand):
             raise CommandError(str(error)) from error
         self.report(options, result, _lines(result))
 
-    def _train(self, options):
+    def _train(self, options: Mapping[str, Any]) -> dict[str, Any]:
         # torch takes seconds to load: only for those who train
         from scoring.demo_lm.saving import ensure_writable, save
         from scoring.demo_lm.training import Recipe, train
@@ -46,18 +48,19 @@ class Command(ReportingCommand):
         recipe = Recipe(**given)
         paragraphs = read_corpus()
         wall, cpu = perf_counter(), process_time()
-        trained = train(*split(paragraphs), recipe)
+        with progress("Training", recipe.steps, "steps") as show:
+            trained = train(*split(paragraphs), recipe, show)
         seconds = {"wall_s": perf_counter() - wall, "cpu_s": process_time() - cpu}
         manifest = save(trained, recipe, paragraphs, options["output"])
         return {"output": str(options["output"]), **seconds, **manifest}
 
 
-def _lines(result):
+def _lines(result: Mapping[str, Any]) -> list[str]:
     corpus, losses = result["corpus"], result["losses"]
     size = sum(file["bytes"] for file in result["files"].values())
     trained = (
         f"Trained {result['parameters']:,} parameters on {corpus['sentences']} sentences in {result['wall_s']:.0f} s "
-        f"({result['cpu_s']:.0f} s of CPU time); kept step {result['best_step']} of {result['recipe']['steps']}."
+        f"({result['cpu_s']:.0f} s of CPU time); the best step is {result['best_step']} of {result['recipe']['steps']}."
     )
     return [
         trained,

@@ -1,0 +1,178 @@
+"""Pieces of charts: data, axes, dots with intervals, lines that mean something."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+from altair.typing import ChartType
+
+from analysis.charts.style import LINE, SOFT, config
+
+CHANCE = 0.5
+Drawn = Any  # a chart: in Altair's own types those of layers and properties do not fit together
+
+
+def chart(frame: pd.DataFrame) -> Drawn:
+    """A chart of the table's rows. They stay a table until it is saved, as Altair copies everything else at each step."""
+    rows = frame.reset_index(drop=True)
+    for column in rows.select_dtypes("datetime"):
+        rows[column] = rows[column].dt.strftime("%Y-%m-%d")
+    return alt.Chart(rows)
+
+
+def finish(drawn: ChartType, note: str = "", alt_text: str = "") -> ChartType:
+    """The chart in the house style, with the note on top of it where there is one."""
+    words: dict[str, Any] = {"config": config()}
+    if note:
+        words["title"] = alt.TitleParams(note)
+    if alt_text:
+        words["description"] = alt_text
+    return drawn.properties(**words)
+
+
+def spread(
+    values: Sequence[float | None], *, must: Sequence[float] = (), pad: float = 0.04
+) -> tuple[float, float]:
+    """The span of all numbers that are there and those that must be within, a little wider."""
+    known = [float(v) for v in (*values, *must) if v is not None and np.isfinite(v)]
+    low, high = (min(known), max(known)) if known else (0.0, 1.0)
+    margin = pad * ((high - low) or abs(high) or 1.0)
+    return low - margin, high + margin
+
+
+def share_domain(values: Sequence[float | None], must: Sequence[float] = (CHANCE,)) -> list[float]:
+    """Where an axis of shares begins and ends: on tens of percent, chance always within, never beyond 0 and 1.
+
+    >>> share_domain([0.62, 0.88])
+    [0.48, 0.9]
+    """
+    low, high = spread(values, must=must, pad=0.0)
+    first = np.floor(low * 10 + 1e-9) / 10
+    return [
+        float(round(first - 0.02, 2) if first > 0 else 0.0),  # so that nothing sits on the edge
+        float(min(1.0, np.ceil(high * 10 - 1e-9) / 10)),
+    ]
+
+
+def share_axis(title: str, **more: Any) -> alt.Axis:
+    """An axis in percent, five ticks or so."""
+    return alt.Axis(title=title, format=".0%", tickCount=5, **more)
+
+
+def share_x(field: str, domain: list[float], title: str, **more: Any) -> alt.X:
+    """A horizontal axis of shares with these ends, see `share_domain`."""
+    return alt.X(
+        f"{field}:Q",
+        scale=alt.Scale(domain=domain, nice=False, zero=False),
+        axis=share_axis(title, **more),
+    )
+
+
+def share_y(field: str, domain: list[float], title: str, **more: Any) -> alt.Y:
+    """The same, vertical, with grid lines."""
+    return alt.Y(
+        f"{field}:Q",
+        scale=alt.Scale(domain=domain, nice=False, zero=False),
+        axis=share_axis(title, grid=True, **more),
+    )
+
+
+def points_axis(title: str, **more: Any) -> alt.Axis:
+    """For differences of shares: ticks in percentage points with their sign, as the title says."""
+    signed = "datum.value === 0 ? '0' : format(100 * datum.value, '+.3~g')"
+    return alt.Axis(
+        title=f"{title}, percentage points", labelExpr=signed, **{"tickCount": 5, **more}
+    )
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """Round numbers within a logarithmic axis: as few per decade as give it at least three.
+
+    >>> log_ticks(0.3, 900), log_ticks(0.29, 1.0)
+    ([0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0], [0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
+    """
+    decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    found: list[float] = []
+    for steps in ((1, 3), (1, 2, 5), range(1, 10)):
+        every = [float(f"{step}e{decade}") for decade in decades for step in steps]
+        found = [t for t in every if low <= t <= high]
+        if len(found) >= 3:
+            break
+    return found
+
+
+def quarters(domain: Sequence[float]) -> list[float]:
+    """Ticks for narrow axes of shares.
+
+    >>> quarters([0.48, 1])
+    [0.5, 0.75, 1.0]
+    """
+    return [t for t in (0.0, 0.25, 0.5, 0.75, 1.0) if domain[0] <= t <= domain[1]]
+
+
+def upright(x: float, *, dash: bool = True, colour: str = LINE, width: float = 1.0) -> Drawn:
+    """A vertical line at `x`."""
+    line = alt.Chart(alt.InlineData(values=[{"at": x}])).mark_rule(
+        color=colour, strokeDash=[4, 3] if dash else [1, 0], strokeWidth=width
+    )
+    return line.encode(x=alt.X("at:Q"))
+
+
+def level(y: float, *, dash: bool = True, colour: str = LINE, width: float = 1.0) -> Drawn:
+    """A horizontal line at `y`."""
+    line = alt.Chart(alt.InlineData(values=[{"at": y}])).mark_rule(
+        color=colour, strokeDash=[4, 3] if dash else [1, 0], strokeWidth=width
+    )
+    return line.encode(y=alt.Y("at:Q"))
+
+
+def flag(x: float, text: str, colour: str = SOFT, align: Any = "center") -> Drawn:
+    """A word above the plot, over a vertical line at `x`."""
+    return (
+        alt.Chart(alt.InlineData(values=[{"at": x, "text": text}]))
+        .mark_text(align=align, baseline="bottom", color=colour, fontSize=11)
+        .encode(x=alt.X("at:Q"), y=alt.value(-4), text="text:N")
+    )
+
+
+def own_colour() -> alt.Color:
+    """The colour that the row names."""
+    return alt.Color("colour:N", scale=None, legend=None)
+
+
+def wrapped(text: str, width: int) -> str:
+    """The text in lines of at most `width` letters, broken at blanks, hyphens, underscores and strokes if it can be.
+
+    >>> wrapped("Llama-2-7B (chat)", 10).split(chr(10))
+    ['Llama-2-7B', '(chat)']
+    >>> wrapped("extraordinary", 8).split(chr(10))
+    ['extraord', 'inary']
+    """
+    words = [w for word in text.split(" ") for w in _pieces(word + " ", width)]
+    lines = [""]
+    for word in words:
+        if lines[-1] and len(lines[-1]) + len(word.rstrip()) > width:
+            lines.append("")
+        lines[-1] += word
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _pieces(word: str, width: int) -> list[str]:
+    parts = re.findall(r"[^/_]+[/_]*|[/_]+", word)
+    if max(len(p.rstrip()) for p in parts) > width:
+        parts = [q for p in parts for q in re.findall(r"[^-]+-*|-+", p)]
+    return [p[k : k + width] for p in parts for k in range(0, len(p.rstrip()) or 1, width)]
+
+
+def text_width(texts: Sequence[str], size: float = 11) -> int:
+    """About how many px the widest text takes: letters of Arial are half an em wide on average, capitals more."""
+    return max((int(sum(_letter(c) for c in t) * size) + 1 for t in texts), default=0)
+
+
+def _letter(c: str) -> float:
+    if c in "iljtfI.,:;|!'()[]/ -":
+        return 0.31
+    return 0.72 if c.isupper() or c in "mwMW%@" else 0.55

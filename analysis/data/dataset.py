@@ -1,0 +1,184 @@
+"""What the estimators of one report see: the trials and scores on the items of one source. Pure pandas.
+
+Items, participants and models are numbered from 0; `item`, `participant` and `model` in every table are these
+numbers, that is rows of `items`, `participants` and `models`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.data.flow_counts import FlowCounts
+from analysis.stats import NotEnough
+from analysis.stats.flips import Ends
+
+T = TypeVar("T")
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+NO_TRIALS = ("Nobody's trials are in the analysis yet.", "Let participants finish the study.")
+NONE_OF_THE_SET = (
+    "None of the study's set of models is among those that scored these test cases.",
+    "Score one of the set, or choose one.",
+)
+
+
+@dataclass(frozen=True)
+class ModelName:
+    """What a result about one language model begins with."""
+
+    name: str
+    display_name: str
+    family: str
+
+    @property
+    def label(self) -> str:
+        """What readers see."""
+        return self.display_name or self.name
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """A model's token log-probabilities: columns of scoring.services.token_store, with `item` as in SourceData."""
+
+    table: pd.DataFrame
+    sentence_ends: Ends = field(default_factory=dict[int, Any])
+
+
+@dataclass(frozen=True)
+class SourceData:
+    """Everything of one source (`human` or `machine`: who wrote the altered versions), filters applied.
+
+    items: key, subfield, published (datetime64, NaT unknown), is_damaged (its published text differs from what
+        was meant). In the published order, else by key.
+    participants: career (what position they hold, in words; "" not stated), experience_years (NaN unknown), age.
+    trials, in the order in which they were stored (the published file's order for an import):
+        participant, item (int64); is_correct (bool); confidence, expertise (float 1..100, NaN not given);
+        slider_moved (bool: any of the two); rt_ms (float, NaN not measured); side (chosen: "A", "B", "" unknown);
+        original_side (the same levels); trial_position (1..).
+    models: name, display_name, family, is_chat (bool), n_parameters (float, NaN unknown), base_partner, tuned_from
+        (names, "" none), is_demo (bool), in_set (bool). Members of the study's set first, in its order.
+    full, isolated, swapped, one row per model and item (and sentence; and seed): model, item, unit (int64; 0 but in
+        isolated), seed (int64, swapped only), ppl_original, ppl_altered (float), is_correct (ppl_original <
+        ppl_altered: a tie is wrong), is_tie, is_near_tie (|log(ppl_altered / ppl_original)| < 0.001 nat),
+        zlib_original_bytes, zlib_altered_bytes (float, NaN unknown), run (int64), original_side ("" unknown).
+    corpora: model, corpus, is_anchor (bool), row, ppl, zlib_bytes (float).
+    flow: counts of participants over the whole study, by step; the same for both sources.
+    """
+
+    source: str
+    items: pd.DataFrame
+    participants: pd.DataFrame
+    trials: pd.DataFrame
+    models: pd.DataFrame
+    full: pd.DataFrame
+    isolated: pd.DataFrame
+    swapped: pd.DataFrame
+    corpora: pd.DataFrame
+    # Career levels in the order of the questionnaire
+    position_order: tuple[str, ...] = ()
+    flow: FlowCounts | None = None
+    run_prompts: Mapping[int, str] = field(default_factory=dict)  # run -> prompt
+    is_brainbench: bool = False
+    study_slug: str = "SLUG"  # for commands that a missing result names
+    # Whether the study has a set of models, even where a filter leaves none of it; None: as `models` says
+    has_set: bool | None = None
+    is_filtered: bool = False  # models or subfields were chosen
+    seed: int = 42
+    resamples: int = 10_000
+    # (model) -> the tokens of its full run; None: none
+    read_tokens: Callable[[int], Tokens | None] = lambda _: None
+    _cache: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # Numbers are places: a table that was filtered and not numbered anew would give one model another's values
+        for table in (self.items, self.participants, self.models):
+            if not table.index.equals(pd.RangeIndex(len(table))):
+                raise ValueError("items, participants and models are numbered from 0")
+
+    def cached(self, compute: Callable[["SourceData"], T]) -> T:
+        """`compute(self)`, computed once for these data: for what takes long and several chapters need."""
+        if compute not in self._cache:
+            self._cache[compute] = compute(self)
+        found: T = self._cache[compute]
+        return found
+
+    @property
+    def no_scores(self) -> tuple[str, str]:
+        """Reason and remedy where no model has scored anything."""
+        return (
+            "No language model has scored these test cases.",
+            f"Score at least one: manage.py score --study {self.study_slug} --model ...",
+        )
+
+    def model_name(self, model: int) -> dict[str, str]:
+        """The fields of a model's ModelName."""
+        row = self.models.iloc[model]
+        return {f.name: str(row[f.name]) for f in fields(ModelName)}
+
+    @property
+    def n_items(self) -> int:
+        return len(self.items)
+
+    def need_trials(self) -> pd.DataFrame:
+        if self.trials.empty:
+            raise NotEnough(*NO_TRIALS)
+        return self.trials
+
+    def need_models(self) -> npt.NDArray[np.int64]:
+        """Numbers of the models of the set that scored full texts."""
+        if not len(self.set_models):
+            raise NotEnough(*(NONE_OF_THE_SET if len(self.extra_models) else self.no_scores))
+        return self.set_models
+
+    @cached_property
+    def members(self) -> npt.NDArray[np.int64]:
+        """Models of the study's set, scored or not, in its order; without a set all models."""
+        in_set = self.models["in_set"].to_numpy(dtype=bool)
+        has_set = in_set.any() if self.has_set is None else self.has_set
+        return np.flatnonzero(in_set) if has_set else np.arange(len(self.models))
+
+    @cached_property
+    def set_models(self) -> npt.NDArray[np.int64]:
+        """Models of the study's set with full scores, in its order; without a set, all that have full scores."""
+        scored = np.unique(self.full["model"].to_numpy())
+        return scored[np.isin(scored, self.members)]
+
+    @cached_property
+    def extra_models(self) -> npt.NDArray[np.int64]:
+        """Models with full scores that are not in the study's set."""
+        return np.setdiff1d(np.unique(self.full["model"].to_numpy()), self.set_models)
+
+    @cached_property
+    def difficulty(self) -> Floats:
+        """(models, items) PPL(altered) - PPL(original) on full texts, large = easy; NaN where not scored."""
+        return self._matrix(self.full["ppl_altered"] - self.full["ppl_original"])
+
+    @cached_property
+    def model_correct(self) -> Floats:
+        """(models, items) 1 correct, 0 wrong, NaN not scored; full texts."""
+        return self._matrix(self.full["is_correct"].astype(float))
+
+    @cached_property
+    def item_counts(self) -> Floats:
+        """(items,) number of trials."""
+        return np.bincount(self.trials["item"], minlength=self.n_items).astype(float)
+
+    @cached_property
+    def item_accuracy(self) -> Floats:
+        """(items,) share of its trials that are correct; NaN where no one judged it."""
+        right = np.bincount(
+            self.trials["item"], weights=self.trials["is_correct"], minlength=self.n_items
+        )
+        with np.errstate(invalid="ignore"):
+            return np.where(self.item_counts > 0, right / self.item_counts, np.nan)
+
+    def _matrix(self, values: pd.Series) -> Floats:
+        matrix = np.full((len(self.models), self.n_items), np.nan)
+        matrix[self.full["model"], self.full["item"]] = values
+        return matrix

@@ -1,0 +1,73 @@
+"""What a report is asked for: which trials, texts and models it is about. Plain data."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+SOURCES = ("human", "machine")
+SOURCE_CHOICES = ("all", *SOURCES)
+TEXTS = ("as-published", "repaired")
+TRIALS = ("analysed", "all")
+# Pilots tried the study out: their trials are no result.
+PARTICIPANTS = ("real", "simulated", "imported")
+
+
+class UnknownChoiceError(ValueError):
+    """An option that does not exist, or names what the study does not have; the sentence is for whoever chose."""
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """Filters of a report; an empty one lets everything through.
+
+    source: of the altered versions: human, machine or all. participants: a kind, "" the study's usual one.
+    texts: for test cases that were published damaged: `as-published` takes what was judged and scored then,
+        `repaired` what was judged and scored on the repaired text; the others are in both.
+    trials: `analysed` without excluded ones, or `all` judged ones but catch trials.
+    models: names; subfields: names. seed, resamples: of everything drawn at random, and of the bootstrap.
+    """
+
+    source: str = "all"
+    participants: str = ""
+    texts: str = "as-published"
+    trials: str = "analysed"
+    models: tuple[str, ...] = ()
+    subfields: tuple[str, ...] = ()
+    seed: int = 42
+    resamples: int = 10_000
+
+    def __post_init__(self) -> None:
+        _check("source", self.source, SOURCE_CHOICES)
+        _check("participants", self.participants, ("", *PARTICIPANTS))
+        _check("texts", self.texts, TEXTS)
+        _check("trials", self.trials, TRIALS)
+        if not 0 <= self.seed < 2**32:
+            raise UnknownChoiceError(f"seed: {self.seed} is not between 0 and 2^32 - 1")
+        if not 0 <= self.resamples <= 1_000_000:
+            raise UnknownChoiceError(f"resamples: {self.resamples} is not between 0 and 1,000,000")
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return SOURCES if self.source == "all" else (self.source,)
+
+    def command(self, study: str) -> str:
+        """What computes this report in a terminal, and stores it for the page."""
+        default = ReportOptions()
+        parts = [".venv/bin/python", "manage.py", "report", study, "--output", "FOLDER"]
+        for name in ("source", "participants", "texts", "trials"):
+            if (value := getattr(self, name)) != getattr(default, name):
+                parts += [f"--{name}", value]
+        for name in ("models", "subfields"):
+            if values := getattr(self, name):
+                parts += [f"--{name}", *values]
+        return shlex.join(parts)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+
+
+def _check(name: str, value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        choices = ", ".join(filter(None, known))
+        raise UnknownChoiceError(f"{name}: “{value}” is not one of {choices}")

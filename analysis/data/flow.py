@@ -1,0 +1,86 @@
+"""How many took part, how far they came, and who and what was left out."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from django.db.models import Count, Q
+
+from analysis.data.flow_counts import Exclusion, FlowCounts
+from experiment.domain.exclusion import PARTICIPANT_REASONS, TRIAL_REASONS
+from experiment.imports.read.trials import TRIALS_PER_PERSON
+from experiment.imports.store.trials import EXTERNAL_SOURCE
+from experiment.models import Judgment, Participant, Study
+
+Kind, Stage = Participant.Kind, Participant.Stage
+LABELS = {reason.code: reason.label for reason in (*PARTICIPANT_REASONS, *TRIAL_REASONS)}
+ORDER = list(LABELS)
+
+
+def read(study: Study, kind: str) -> FlowCounts:
+    """A participant or trial with several reasons is counted under the first."""
+    people = Participant.objects.of(study, kind)
+    counts = people.aggregate(
+        consented=Count("pk"),
+        started=Count("pk", filter=Q(started_at__isnull=False)),
+        finished=Count("pk", filter=Q(stage=Stage.FINISHED) | Q(finished_at__isnull=False)),
+        withdrawn=Count("pk", filter=Q(stage=Stage.WITHDRAWN)),
+    )
+    judged = Judgment.objects.of(study, kind).exclude(trial__stratum="catch")
+    analysed = judged.valid()
+    of_valid = Q(trial__participant__excluded_by="", trial__participant__stage=Stage.FINISHED)
+    of_others = judged.exclude(of_valid).count()
+    others = Exclusion("participant", "of people who did not finish or were excluded", of_others)
+    found = FlowCounts(
+        kind=kind,
+        recruited=None,
+        **counts,
+        excluded=tuple(_first_reasons(people.finished())),
+        analysed=analysed.order_by().values("trial__participant").distinct().count(),
+        trials_judged=judged.count(),
+        trials_excluded=(
+            *([others] if of_others else []),
+            *_first_reasons(judged.filter(of_valid)),
+        ),
+        trials_analysed=analysed.count(),
+    )
+    return _published(people, found) if kind == Kind.IMPORTED else found
+
+
+def _first_reasons(rows: Any) -> Sequence[Exclusion]:
+    tally: dict[str, int] = {}
+    excluded = rows.exclude(excluded_by="").order_by()
+    for codes, n in excluded.values_list("excluded_by").annotate(n=Count("pk")):
+        code = codes.split()[0]
+        tally[code] = tally.get(code, 0) + n
+    codes = sorted(tally, key=lambda code: ORDER.index(code) if code in LABELS else len(ORDER))
+    return [Exclusion(code, LABELS.get(code, code), tally[code]) for code in codes]
+
+
+def _published(people: Any, found: FlowCounts) -> FlowCounts:
+    """An import holds finishers only; the gaps in its numbering say how many were left out."""
+    rows = people.filter(external_source=EXTERNAL_SOURCE)
+    n_kept = rows.count()
+    if not n_kept:
+        return found
+    records = Judgment.objects.filter(trial__participant__in=rows).values_list(
+        "source_record", flat=True
+    )
+    indices = [int(record[""]) for record in records if str(record.get("", "")).isdecimal()]
+    n_blocks = max(indices) // TRIALS_PER_PERSON + 1 if indices else n_kept
+    n_trials = TRIALS_PER_PERSON * n_kept
+    return replace(
+        found,
+        recruited=n_blocks,
+        consented=None,
+        started=None,
+        finished=None,
+        excluded=(_before_publication(n_blocks - n_kept),),
+        trials_judged=n_trials,
+        trials_excluded=(_before_publication(n_trials - len(indices)),),
+        is_after_publication=True,
+    )
+
+
+def _before_publication(n: int) -> Exclusion:
+    return Exclusion("before_publication", "left out before publication", n)

@@ -1,0 +1,183 @@
+"""Language models, and their scores: of each model one run per condition."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from django.db.models import Q, QuerySet
+
+from analysis.data.columns import read_columns
+from analysis.data.filters import SOURCES, ReportOptions, UnknownChoiceError
+from experiment.models import Item, Study
+from scoring.domain.perplexity import near_tie
+from scoring.models import (
+    CorpusScore,
+    ItemScore,
+    LanguageModel,
+    ModelSet,
+    ModelSetMember,
+    ScoringRun,
+)
+
+CONDITIONS = ("full", "isolated", "swapped")
+
+
+@dataclass(frozen=True)
+class Scored:
+    """models as in SourceData; scores of all conditions and sources (with `condition` and `of_source`), corpora."""
+
+    models: pd.DataFrame
+    has_set: bool
+    scores: pd.DataFrame
+    corpora: pd.DataFrame
+    prompts: Mapping[int, str]
+
+
+def read(study: Study, options: ReportOptions, prefer_imported: bool) -> Scored:
+    """All that models did on the study's items, and on corpora.
+
+    Of several finished runs of one model under one condition counts: the published one where the people are imported
+    too; then one without a limit; one with the prompt that most models were given; the newest.
+    """
+    runs = list(
+        ScoringRun.objects.filter(study=study, status=ScoringRun.Status.FINISHED)
+        .select_related("language_model")
+        .order_by("-pk")
+    )
+    models = _models(study, runs, options)
+    numbers = {pk: n for n, pk in enumerate(models.pop("pk"))}
+    runs = [run for run in runs if run.language_model_id in numbers]
+    chosen = _choose(runs, prefer_imported)
+    corpus_runs = ScoringRun.objects.filter(
+        study=None, status=ScoringRun.Status.FINISHED, language_model__in=numbers
+    ).order_by("-pk")
+    return Scored(
+        models,
+        ModelSetMember.objects.filter(model_set__study=study).exists(),
+        _scores(chosen, numbers),
+        _corpora(corpus_runs, numbers, prefer_imported),
+        {run.pk: run.prompt for run, _ in chosen},
+    )
+
+
+def is_brainbench(items: pd.DataFrame) -> bool:
+    return bool((items["collection"] == Item.Collection.BRAINBENCH.value).any())
+
+
+def by_condition(scores: pd.DataFrame, source: str) -> dict[str, pd.DataFrame]:
+    own = scores[scores["of_source"] == source].drop(columns="of_source")
+    found = {name: own[own["condition"] == name].drop(columns="condition") for name in CONDITIONS}
+    return {
+        name: table if name == "swapped" else table.drop(columns="seed")
+        for name, table in found.items()
+    }
+
+
+def _models(study: Study, runs: list[ScoringRun], options: ReportOptions) -> pd.DataFrame:
+    """Members of the set in its order, then the other models by name."""
+    model_set = ModelSet.objects.filter(study=study).first()
+    places = dict(model_set.members.values_list("language_model", "position")) if model_set else {}
+    pks = {run.language_model_id for run in runs} | places.keys()
+    rows = LanguageModel.objects.filter(pk__in=pks).select_related("base_partner", "tuned_from")
+    ordered = sorted(rows, key=lambda m: (places.get(m.pk, len(places) + 10**6), m.name))
+    if unknown := sorted(set(options.models) - {m.name for m in ordered}):
+        known = ", ".join(m.name for m in ordered) or "none"
+        raise UnknownChoiceError(
+            f"models: no run of “{unknown[0]}” in this study; there are: {known}"
+        )
+    table = pd.DataFrame(
+        [_about(model, model.pk in places) for model in ordered],
+        columns=list(_about(LanguageModel(), False)),
+    )
+    if options.models:
+        table = table[table["name"].isin(options.models)].reset_index(drop=True)
+    return table
+
+
+def _about(model: LanguageModel, in_set: bool) -> dict[str, Any]:
+    size = model.n_parameters
+    return {
+        "pk": model.pk,
+        "name": model.name,
+        "display_name": model.display_name,
+        "family": model.family,
+        "is_chat": model.is_chat,
+        "n_parameters": np.nan if size is None else float(size),
+        "base_partner": model.base_partner.name if model.base_partner else "",
+        "tuned_from": model.tuned_from.name if model.tuned_from else "",
+        "is_demo": model.is_demo,
+        "in_set": in_set,
+    }
+
+
+def _choose(runs: list[ScoringRun], prefer_imported: bool) -> list[tuple[ScoringRun, str]]:
+    """(run, source it is taken for): of each model, condition, seed and source the best."""
+    prompts = Counter((run.condition, run.prompt) for run in runs)
+
+    def merit(run: ScoringRun) -> tuple[bool, bool, int, int]:
+        published = prefer_imported and run.backend == ScoringRun.Backend.IMPORTED
+        return published, run.limit is None, prompts[run.condition, run.prompt], run.pk
+
+    best: dict[tuple[Any, ...], ScoringRun] = {}
+    for run in sorted(runs, key=merit):
+        for source in SOURCES if not run.source else (run.source,):
+            best[run.language_model_id, run.condition, run.seed, source] = run
+    return [(run, source) for (*_, source), run in best.items()]
+
+
+def _scores(chosen: list[tuple[ScoringRun, str]], numbers: Mapping[int, int]) -> pd.DataFrame:
+    rows = ItemScore.objects.filter(run__in={run.pk for run, _ in chosen}).order_by()
+    scores = read_columns(
+        rows,
+        {
+            "run": ("run_id", np.int64),
+            "item": ("item_id", np.int64),
+            "of_source": ("item__source", object),
+            "unit": ("unit", np.int64),
+            "ppl_original": ("ppl_original", float),
+            "ppl_altered": ("ppl_altered", float),
+            "zlib_original_bytes": ("zlib_original_bytes", float),
+            "zlib_altered_bytes": ("zlib_altered_bytes", float),
+            "original_side": ("original_side", "U1"),
+        },
+    )
+    about = pd.DataFrame(
+        [
+            (run.pk, source, numbers[run.language_model_id], run.condition, run.seed or 0)
+            for run, source in chosen
+        ],
+        columns=["run", "of_source", "model", "condition", "seed"],
+    ).astype({"run": np.int64, "model": np.int64, "seed": np.int64})  # also where there is none
+    scores = scores.merge(about, on=["run", "of_source"], how="inner")
+    scores["is_correct"] = scores["ppl_original"] < scores["ppl_altered"]
+    scores["is_tie"] = scores["ppl_original"] == scores["ppl_altered"]
+    scores["is_near_tie"] = near_tie(scores["ppl_original"], scores["ppl_altered"])
+    return scores.sort_values(["model", "seed", "item", "unit"], ignore_index=True)
+
+
+def _corpora(
+    runs: QuerySet[ScoringRun], numbers: Mapping[int, int], prefer_imported: bool
+) -> pd.DataFrame:
+    newest: dict[tuple[int, str], ScoringRun] = {}
+    for run in sorted(
+        runs, key=lambda r: (prefer_imported and r.backend == ScoringRun.Backend.IMPORTED, r.pk)
+    ):
+        newest[run.language_model_id, run.corpus] = run
+    chosen = {run.pk: run for run in newest.values()}
+    texts = read_columns(
+        CorpusScore.objects.filter(Q(run__in=chosen)).order_by("run_id", "row"),
+        {
+            "run": ("run_id", np.int64),
+            "row": ("row", np.int64),
+            "ppl": ("ppl", float),
+            "zlib_bytes": ("zlib_bytes", float),
+        },
+    )
+    of_model = [numbers[chosen[r].language_model_id] for r in texts["run"]]
+    texts["model"] = np.array(of_model, dtype=np.int64)
+    texts["corpus"] = [chosen[r].corpus for r in texts["run"]]
+    texts["is_anchor"] = np.array([chosen[r].is_anchor for r in texts["run"]], dtype=bool)
+    return texts.drop(columns="run")

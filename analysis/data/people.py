@@ -1,0 +1,57 @@
+"""Participants and their trials."""
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.columns import read_columns
+from experiment.models import Judgment, Participant, Study
+from experiment.participant.forms import DECLINE, POSITIONS
+
+CAREERS = {code: str(label) for code, label in POSITIONS}
+NOT_STATED = ""
+POSITION_ORDER = tuple(label for code, label in CAREERS.items() if code != DECLINE[0])
+
+
+def read_participants(study: Study, kind: str) -> pd.DataFrame:
+    """pk, career (in words; "" not stated), experience_years, age (NaN not stated); by pk."""
+    rows = (
+        Participant.objects.of(study, kind).filter(trials__isnull=False).distinct().order_by("pk")
+    )
+    people = read_columns(rows, {"pk": ("pk", np.int64), "demographics": ("demographics", object)})
+    answers = people.pop("demographics")
+    people["career"] = [_career(a.get("position")) for a in answers]
+    for name in ("experience_years", "age"):
+        people[name] = pd.to_numeric(
+            pd.Series([a.get(name) for a in answers], dtype=object), errors="coerce"
+        ).astype(float)
+    return people
+
+
+def _career(code: object) -> str:
+    return NOT_STATED if not code or code == DECLINE[0] else CAREERS.get(str(code), str(code))
+
+
+def read_trials(study: Study, kind: str, trials: str) -> pd.DataFrame:
+    """The judged test trials in the order in which they were stored; participant and item are primary keys."""
+    judgments = Judgment.objects.of(study, kind).exclude(trial__stratum="catch")
+    if trials == "analysed":
+        judgments = judgments.valid()
+    table = read_columns(
+        judgments.order_by("pk"),
+        {
+            "participant": ("trial__participant_id", np.int64),
+            "item": ("trial__item_id", np.int64),
+            "is_correct": ("correct", bool),
+            "confidence": ("confidence", float),
+            "expertise": ("expertise", float),
+            "confidence_moved": ("confidence_moved", bool),
+            "expertise_moved": ("expertise_moved", bool),
+            "rt_ms": ("rt_ms", float),
+            "side": ("side", "U1"),
+            "original_side": ("trial__original_side", "U1"),
+            "trial_position": ("trial__position", np.int64),
+        },
+    )
+    moved = table.pop("confidence_moved") | table.pop("expertise_moved")
+    table["slider_moved"] = moved
+    return table

@@ -1,0 +1,109 @@
+"""The only place that turns database rows into tables: one pass per table, as the database is at one moment."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from analysis.data import flow, machines, people, tokens
+from analysis.data.dataset import SourceData
+from analysis.data.filters import ReportOptions, UnknownChoiceError
+from analysis.data.items import read_items
+from analysis.data.version import participants_kind
+from experiment.models import Participant, Study
+from experiment.services.export import snapshot
+
+
+def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
+    """Source -> its tables, with the options' filters applied.
+
+    Raises:
+        UnknownChoiceError: a model or subfield of the options is not in the study.
+    """
+    kind = participants_kind(study, options)
+    with snapshot():
+        items = read_items(study, options)
+        persons = people.read_participants(study, kind)
+        trials = people.read_trials(study, kind, options.trials)
+        scored = machines.read(study, options, kind == Participant.Kind.IMPORTED)
+        counted = flow.read(study, kind)
+    known = set(items["subfield"])
+    if unknown := sorted(set(options.subfields) - known):
+        raise UnknownChoiceError(
+            f"subfields: “{unknown[0]}” is none of the study's: {', '.join(sorted(known))}"
+        )
+    if options.subfields:
+        items = items[items["subfield"].isin(options.subfields)]
+    numbers = {pk: n for n, pk in enumerate(persons["pk"])}
+    trials["participant"] = _renumber(trials["participant"], numbers)
+    shared = {
+        "participants": persons.drop(columns="pk"),
+        "models": scored.models,
+        "corpora": scored.corpora,
+    }
+    made = {source: _of_source(source, items, trials, scored, shared) for source in options.sources}
+    return {
+        source: replace(
+            data,
+            position_order=people.POSITION_ORDER,
+            flow=counted,
+            has_set=scored.has_set,
+            is_filtered=bool(options.models or options.subfields),
+            run_prompts=scored.prompts,
+            is_brainbench=machines.is_brainbench(items),
+            seed=options.seed,
+            resamples=options.resamples,
+            study_slug=study.slug,
+        )
+        for source, data in made.items()
+    }
+
+
+def _of_source(
+    source: str,
+    items: pd.DataFrame,
+    trials: pd.DataFrame,
+    scored: machines.Scored,
+    shared: Mapping[str, pd.DataFrame],
+) -> SourceData:
+    own = items[items["source"] == source].reset_index(drop=True)
+    numbers = {pk: n for n, pk in enumerate(own["pk"])}
+    scores = {
+        condition: _about(table, numbers)
+        for condition, table in machines.by_condition(scored.scores, source).items()
+    }
+    full = scores["full"]
+    runs = {int(m): int(r) for m, r in zip(full["model"], full["run"], strict=True)}
+    return SourceData(
+        source=source,
+        items=own[["key", "subfield", "published", "is_damaged"]],
+        trials=_about(trials, numbers),
+        full=full,
+        isolated=scores["isolated"],
+        swapped=scores["swapped"],
+        participants=shared["participants"],
+        models=shared["models"],
+        corpora=shared["corpora"],
+        read_tokens=partial(tokens.read, runs, dict(own["pk"])),
+    )
+
+
+def _about(table: pd.DataFrame, numbers: dict[int, int]) -> pd.DataFrame:
+    """The rows about these items, numbered as they are."""
+    number = _renumber(table["item"], numbers)
+    return table.assign(item=number)[number >= 0].reset_index(drop=True)
+
+
+def _renumber(pks: pd.Series, numbers: dict[int, int]) -> np.ndarray:
+    """Primary keys as numbers from 0; -1 where a key has none."""
+    if not numbers or pks.empty:
+        return np.full(len(pks), -1, dtype=np.int64)
+    known = np.fromiter(numbers.keys(), dtype=np.int64)
+    values = np.fromiter(numbers.values(), dtype=np.int64)
+    order = np.argsort(known)
+    known, values = known[order], values[order]
+    keys = pks.to_numpy(dtype=np.int64)
+    at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+    return np.where(known[at] == keys, values[at], -1)

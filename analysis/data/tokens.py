@@ -1,0 +1,60 @@
+"""Token log-probabilities of a model's run on full texts, with the places where sentences end."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.dataset import Tokens
+from experiment.domain import markup
+from experiment.models import Item
+from scoring.domain.marked_texts import sentences
+from scoring.models import ScoringRun
+from scoring.services import token_store
+
+COLUMNS = [
+    "item",
+    "unit",
+    "version",
+    "position",
+    "token",
+    "start",
+    "end",
+    "logprob",
+    "in_text",
+    "in_alternation",
+]
+
+
+def read(runs: Mapping[int, int], items: Mapping[int, int], model: int) -> Tokens | None:
+    """The tokens of the model's run on these items (number -> primary key); None where none were stored."""
+    run = ScoringRun.objects.filter(
+        pk=runs.get(model, 0), status=ScoringRun.Status.FINISHED
+    ).first()
+    if run is None or run.backend == ScoringRun.Backend.IMPORTED:
+        return None
+    table = token_store.read_tokens(run)
+    if not table.num_rows:
+        return None
+    rows = Item.objects.in_bulk(items.values())
+    numbers = {(rows[pk].key, rows[pk].version): n for n, pk in items.items()}
+    tokens: pd.DataFrame = table.to_pandas()
+    names = pd.MultiIndex.from_frame(tokens[["item", "item_version"]])
+    number = pd.Series(numbers).reindex(names).to_numpy(dtype=float)
+    known = ~np.isnan(number)
+    tokens = tokens.assign(item=number)[known].astype({"item": np.int64})[COLUMNS]
+    tokens = tokens.reset_index(drop=True)
+    present = np.unique(tokens["item"])
+    return Tokens(tokens, {int(n): _ends(rows[items[int(n)]]) for n in present})
+
+
+def _ends(item: Any) -> dict[str, list[int]]:
+    ends: dict[str, list[int]] = {"original": [], "altered": []}
+    starts = {"original": 0, "altered": 0}
+    for sentence in sentences(markup.parse(item.markup)):
+        for version in ends:
+            starts[version] += len(getattr(sentence, version).text)
+            ends[version].append(starts[version])
+            starts[version] += len(sentence.after)
+    return ends

@@ -1,0 +1,94 @@
+"""Which report it would be: of which participants, and a short name for the state of the data. Light: every page asks."""
+
+import hashlib
+import json
+from typing import Any
+
+from django.db.models import Count, F, Max, Q, QuerySet, Sum
+
+from analysis.data.filters import ReportOptions
+from experiment.models import Item, Judgment, Participant, Study, Trial
+from experiment.services.participant_kinds import default_kind
+from scoring.models import LanguageModel, ModelSetMember, ScoringRun
+
+SCHEMA_VERSION = 1
+# To be raised whenever an estimator changes: stored reports are then computed again
+ESTIMATORS_VERSION = 2
+
+
+def participants_kind(study: Study, options: ReportOptions) -> str:
+    """The kind of participants a report is about; pilots are never its subject."""
+    kind = options.participants or default_kind(study)
+    return Participant.Kind.REAL.value if kind == Participant.Kind.PILOT else kind
+
+
+def data_version(study: Study) -> str:
+    """A short name for all that a report depends on: data and estimators. Equal ones give equal reports.
+
+    Counted in the database, cheap beside the report itself.
+    """
+    people = Participant.objects.filter(study=study)
+    judgments = Judgment.objects.filter(trial__participant__study=study)
+    runs = ScoringRun.objects.filter(
+        Q(study=study) | Q(study=None, language_model__scoring_runs__study=study)
+    ).distinct()
+    models = LanguageModel.objects.filter(
+        Q(scoring_runs__in=runs) | Q(model_sets__study=study)
+    ).distinct()
+    items = Item.objects.filter(
+        Q(pk__in=study.study_items.values("item"))
+        | Q(pk__in=Trial.objects.filter(participant__study=study).values("item"))
+        | Q(pk__in=Item.objects.filter(scores__run__study=study).values("pk"))
+    )
+    state: list[Any] = [
+        f"{SCHEMA_VERSION}.{ESTIMATORS_VERSION}",
+        [study.title, study.is_demo],
+        _grouped(people, "kind", "stage", "excluded_by"),
+        # A judgment never changes but for its exclusion, and is deleted with its participant alone
+        judgments.aggregate(last=Max("pk"), n=Count("pk")),
+        _grouped(judgments.exclude(excluded_by=""), "excluded_by"),
+        list(runs.order_by("pk").values_list("pk", "status", "done", "finished_at")),
+        list(
+            models.order_by("pk").values_list(
+                "pk",
+                "name",
+                "display_name",
+                "family",
+                "n_parameters",
+                "is_chat",
+                "base_partner",
+                "tuned_from",
+                "is_demo",
+            )
+        ),
+        list(
+            ModelSetMember.objects.filter(model_set__study=study)
+            .order_by("position")
+            .values_list("language_model", "position")
+        ),
+        list(
+            items.order_by("pk").values_list(
+                "pk",
+                "key",
+                "version",
+                "status",
+                "texts",
+                "subfield",
+                "source",
+                "publication_date",
+                "is_damaged",
+                "collection",
+            )
+        ),
+        sorted(study.study_items.values_list("item", flat=True)),
+    ]
+    return hashlib.sha256(json.dumps(state, default=str).encode()).hexdigest()[:16]
+
+
+def _grouped(rows: QuerySet[Any], *fields: str) -> list[Any]:
+    """Per combination of values how many rows, and the sums of their keys: identifies the rows, nearly surely."""
+    groups = rows.order_by().values_list(*fields)
+    return sorted(
+        groups.annotate(n=Count("pk"), keys=Sum("pk"), squares=Sum(F("pk") * F("pk") % 1_000_003)),
+        key=str,
+    )

@@ -1,0 +1,32 @@
+"""Files of results as responses."""
+
+from collections.abc import Callable
+
+from django.http import Http404, HttpResponse
+from django.utils.translation import gettext_lazy
+
+TYPES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}
+CSV = "text/csv; charset=utf-8"
+NOT_COMPUTED = gettext_lazy(
+    "These results are not computed yet: their page says how to compute them."
+)
+
+
+class RefusedError(Exception):
+    """A file cannot be given; the sentence says why."""
+
+
+def file_response(content: Callable[[], bytes], content_type: str, name: str) -> HttpResponse:
+    """The file; the sentence of a RefusedError; 404 where the file does not exist, or was deleted meanwhile."""
+    try:
+        found = content()
+    except RefusedError as why:
+        return HttpResponse(f"{why}\n", status=400, content_type="text/plain; charset=utf-8")
+    except FileNotFoundError as gone:
+        raise Http404 from gone
+    # Shown where the page embeds it, saved where a link says `download`
+    how = "attachment" if content_type.startswith("text/html") else "inline"
+    disposition = f'{how}; filename="{name}"'
+    return HttpResponse(
+        found, content_type=content_type, headers={"Content-Disposition": disposition}
+    )

@@ -1,0 +1,84 @@
+"""Arguments and progress that the commands about results share."""
+
+import argparse
+from pathlib import Path
+
+from django.core.management.base import CommandParser
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
+
+from analysis.data.filters import PARTICIPANTS, TEXTS, TRIALS, ReportOptions
+
+LONGEST = 60  # letters of what is worked on
+
+
+def add_trial_arguments(parser: CommandParser) -> None:
+    """--participants, --texts, --trials, --seed and --resamples, as ReportOptions has them."""
+    default = ReportOptions()
+    parser.add_argument(
+        "--participants",
+        choices=PARTICIPANTS,
+        default="",
+        help="which kind (default: real, unless there are only imported or simulated ones)",
+    )
+    parser.add_argument(
+        "--texts",
+        choices=TEXTS,
+        default=default.texts,
+        help="of test cases that were published damaged (default: as-published)",
+    )
+    parser.add_argument(
+        "--trials",
+        choices=TRIALS,
+        default=default.trials,
+        help="analysed: without excluded ones (default); all: every judged one",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=default.seed, help="of all that is random (default: 42)"
+    )
+    parser.add_argument(
+        "--resamples",
+        type=int,
+        default=default.resamples,
+        help="of test cases and participants, for intervals (default: 10000)",
+    )
+
+
+def place(name: str) -> Path:
+    """A file or folder that is named.
+
+    Raises:
+        argparse.ArgumentTypeError: the name is empty.
+    """
+    if not name:
+        raise argparse.ArgumentTypeError("the name is empty")
+    return Path(name)
+
+
+class Bar:
+    """Shows on standard error what is being worked on, to a terminal. `total` steps; None: unknown."""
+
+    def __init__(self, total: int | None) -> None:
+        console = Console(stderr=True)
+        columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        self._bar = Progress(
+            *columns, console=console, disable=not console.is_terminal, transient=True
+        )
+        self._task = self._bar.add_task("", total=total)
+
+    def __enter__(self) -> "Bar":
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def step(self, name: str) -> None:
+        """Begin the next step."""
+        self.announce(name)
+        self._bar.advance(self._task)
+
+    def announce(self, name: str) -> None:
+        """Say what is being worked on."""
+        short = name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
+        self._bar.update(self._task, description=short)

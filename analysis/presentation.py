@@ -1,0 +1,166 @@
+"""What report and teams show alike: sections of a page with their tables and figures, and texts rendered from templates.
+
+Sentences live in templates; here are the objects that templates are given.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.template import Context
+from django.template.loader import get_template, render_to_string
+from django.template.loader_tags import BlockNode
+from django.utils.safestring import SafeString
+
+from analysis.stats import MissingResult
+
+if TYPE_CHECKING:
+    from analysis.store import StoredFigure
+
+FIGURE_TEXTS = ("title", "caption", "alt")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    label: str
+    is_number: bool = False
+
+
+def text_column(label: str) -> Column:
+    return Column(label)
+
+
+def number_column(label: str) -> Column:
+    """A column whose cells are aligned as numbers."""
+    return Column(label, is_number=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A compact table; `csv` names the tidy table behind it, "" where there is none; `href` is its address."""
+
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, ...], ...]
+    csv: str = ""
+    href: str = ""
+
+    @property
+    def is_wide(self) -> bool:
+        return len(self.columns) > 4
+
+    @property
+    def is_widest(self) -> bool:
+        return len(self.columns) > 6
+
+    @property
+    def is_long(self) -> bool:
+        return len(self.rows) > 12
+
+    @property
+    def cells(self) -> list[list[tuple[str, Column]]]:
+        return [list(zip(row, self.columns, strict=True)) for row in self.rows]
+
+
+def table(
+    caption: str, columns: Sequence[Column], rows: Iterable[Sequence[str]], csv: str = ""
+) -> list[Table]:
+    """A list of the table, empty where it has no rows."""
+    cells = tuple(tuple(row) for row in rows)
+    return [Table(caption, tuple(columns), cells, csv)] if cells else []
+
+
+@dataclass(frozen=True, slots=True)
+class FigureView:
+    """A figure as a page shows it: where its picture is, its texts, and its files."""
+
+    name: str
+    title: str
+    caption: str
+    alt: str
+    src: str
+    width: int = 0
+    height: int = 0
+    files: Sequence[tuple[str, str]] = ()  # label, address
+
+    @classmethod
+    def of(
+        cls, figure: "StoredFigure", src: str, files: Sequence[tuple[str, str]] = ()
+    ) -> "FigureView":
+        texts = (figure.name, figure.title, figure.caption, figure.alt)
+        return cls(*texts, src, figure.width, figure.height, files)
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether its letters would be too small if it were fitted to a phone."""
+        return self.width > 480
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A section's part for one source; `label` is "" where there is one source only. `meaning` is HTML."""
+
+    source: str
+    label: str
+    meaning: str = ""
+    tables: Sequence[Table] = ()
+    methods: Sequence[str] = ()
+    figures: Sequence[FigureView] = ()
+    missing: Sequence[MissingResult] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.meaning or self.tables or self.figures)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    id: str
+    title: str
+    question: str
+    blocks: Sequence[Block] = ()
+    is_gap: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Neighbouring sections that are all absent: which, for which reasons."""
+
+    id: str
+    lines: Sequence[tuple[Sequence[str], MissingResult]] = ()
+    is_gap: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class FigureText:
+    """Title, caption (n and the kind of interval) and alternative text of a figure."""
+
+    title: str
+    caption: str
+    alt: str
+
+
+def figure_text(name: str, context: Mapping[str, Any], note: str = "") -> FigureText:
+    """The texts of a figure, without markup, from the blocks `title`, `caption` and `alt` of `analysis/figures/<name>.html`.
+
+    `note` says whose data the figure shows and ends the caption.
+    """
+    title, caption, alt = (
+        render_block(f"analysis/figures/{name}.html", block, context) for block in FIGURE_TEXTS
+    )
+    return FigureText(title, f"{caption} {note}".strip(), alt)
+
+
+def render_block(template: str, block: str, context: Mapping[str, Any]) -> str:
+    """One `{% block %}` of a template as plain text on one line."""
+    compiled: Any = get_template(template).template  # type: ignore[attr-defined]
+    nodes = {n.name: n for n in compiled.nodelist.get_nodes_by_type(BlockNode)}
+    ready = Context(dict(context), autoescape=False)
+    with ready.bind_template(compiled), ready.render_context.push_state(compiled):
+        return " ".join(nodes[block].nodelist.render(ready).split())
+
+
+def render_meaning(template: str, context: Mapping[str, Any]) -> str:
+    """A chapter's sentences as HTML; "" where the template has nothing to say."""
+    text = render_to_string(template, dict(context))
+    return SafeString(text.strip())

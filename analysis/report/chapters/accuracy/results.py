@@ -1,0 +1,260 @@
+"""How often people chose the original and each language model found it less surprising, and whether they differ."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.codec import MissingResult, flattened, tidy_table, try_estimate
+from analysis.data.dataset import Floats, ModelName, SourceData
+from analysis.report.chapter import Built
+from analysis.stats import NotEnough
+from analysis.stats.accuracy import at_least_percentile, top_share
+from analysis.stats.estimates import (
+    Mean,
+    PairedTest,
+    Proportion,
+    mean_of,
+    paired_t,
+    proportion,
+    wilson,
+)
+
+TOP_SHARE = 0.2
+COLUMNS = ("name", "display_name", "family", "is_chat", "n_parameters", "in_set", "n_items", "n_correct", "accuracy", "sem", "ci_low", "ci_high", "n_ties", "n_near_ties", "run", "prompt")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ExpertTrials:
+    """The trials at or above a percentile of self-rated expertise (0 to 100)."""
+
+    threshold: float
+    trials: Proportion = flattened(n="n_trials")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopExpertise:
+    """The top share of each item's trials by self-rated expertise; the tie_* are accuracies over ways to break ties."""
+
+    share: float
+    trials: Proportion = flattened(n="n_trials")
+    n_items_contributing: int
+    n_items_without: int
+    mean_expertise: float
+    tie_min_accuracy: float
+    tie_max_accuracy: float
+    tie_expected_accuracy: float
+    ties_keep_last_accuracy: float
+    tie_rule: str
+    above_p80: ExpertTrials | MissingResult
+
+
+@dataclass(frozen=True, kw_only=True)
+class HumanAccuracy:
+    trials: Proportion = flattened(n="n_trials")
+    n_participants: int
+    n_items: int
+    over_participants: Mean
+    over_items: Mean
+    top_expertise: TopExpertise | MissingResult
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelAccuracy(ModelName):
+    is_chat: bool
+    n_parameters: float
+    items: Proportion = flattened(n="n_items")
+    n_ties: int
+    n_near_ties: int
+    near_tie_items: tuple[str, ...]
+    run: int | None
+    prompt: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelsVsHumans:
+    """`t_item_means`: the t of the same test against the mean of people's accuracies per item."""
+
+    test: PairedTest = flattened()
+    human_accuracy: float
+    t_item_means: float
+
+
+@dataclass(frozen=True)
+class ChatPair:
+    base: str
+    chat: str
+    base_accuracy: float
+    chat_accuracy: float
+
+
+@dataclass(frozen=True)
+class BaseVsChat:
+    pairs: tuple[ChatPair, ...]
+    test: PairedTest | MissingResult = flattened()
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """`models` are those of the study's set, `extra_models` the others."""
+
+    humans: HumanAccuracy | MissingResult
+    models: tuple[ModelAccuracy, ...] | MissingResult
+    extra_models: tuple[ModelAccuracy, ...] | MissingResult
+    models_mean: Mean | MissingResult
+    models_vs_humans: ModelsVsHumans | MissingResult
+    base_vs_chat: BaseVsChat | MissingResult
+
+
+def build(data: SourceData) -> Built:
+    """Each result by itself: what the data cannot support is a MissingResult."""
+    members = tuple(_model(data, int(model)) for model in data.set_models)
+    extra = tuple(_model(data, int(model)) for model in data.extra_models)
+    results = Accuracy(
+        humans=try_estimate(_humans, data),
+        models=members or _no_models(data),
+        extra_models=extra,
+        models_mean=try_estimate(lambda: mean_of(accuracies(data, data.need_models()))),
+        models_vs_humans=try_estimate(_models_vs_humans, data),
+        base_vs_chat=try_estimate(_base_vs_chat, data),
+    )
+    tables = {"models": _models_table(members, extra)}
+    if not data.trials.empty:
+        tables["humans_items"] = _items_table(data)
+    return Built(results, tables)
+
+
+def participant_accuracy(trials: pd.DataFrame) -> Floats:
+    """Share of correct trials of every participant who has trials."""
+    participant = trials["participant"].to_numpy()
+    n = np.bincount(participant)
+    right = np.bincount(participant, weights=trials["is_correct"].to_numpy(dtype=float))
+    shares: Floats = right[n > 0] / n[n > 0]
+    return shares
+
+
+def accuracies(data: SourceData, models: npt.NDArray[np.int64]) -> Floats:
+    """(models,) share of the items that each model scored and got right."""
+    shares: Floats = np.nanmean(data.model_correct[models], axis=1)
+    return shares
+
+
+def _humans(data: SourceData) -> HumanAccuracy:
+    trials = data.need_trials()
+    return HumanAccuracy(
+        trials=proportion(trials["is_correct"]),
+        n_participants=int(trials["participant"].nunique()),
+        n_items=int(np.count_nonzero(data.item_counts)),
+        over_participants=mean_of(participant_accuracy(trials)),
+        over_items=mean_of(data.item_accuracy),
+        top_expertise=try_estimate(_top_expertise, trials),
+    )
+
+
+def _top_expertise(trials: pd.DataFrame) -> TopExpertise:
+    top = top_share(trials["item"], trials["expertise"], trials["is_correct"], TOP_SHARE)
+    return TopExpertise(
+        share=TOP_SHARE,
+        trials=top.accuracy,
+        n_items_contributing=top.n_items_contributing,
+        n_items_without=top.n_items_without,
+        mean_expertise=top.mean_expertise,
+        tie_min_accuracy=top.tie_min_accuracy,
+        tie_max_accuracy=top.tie_max_accuracy,
+        tie_expected_accuracy=top.tie_expected_accuracy,
+        ties_keep_last_accuracy=top.ties_keep_last_accuracy,
+        tie_rule=top.tie_rule,
+        above_p80=try_estimate(_above_p80, trials),
+    )
+
+
+def _above_p80(trials: pd.DataFrame) -> ExpertTrials:
+    return ExpertTrials(*at_least_percentile(trials["expertise"], trials["is_correct"]))
+
+
+def _model(data: SourceData, model: int) -> ModelAccuracy:
+    own = data.full[data.full["model"].to_numpy() == model]
+    near = own["is_near_tie"].to_numpy(dtype=bool)
+    known = data.models.iloc[model]
+    run = None if pd.isna(own["run"].iloc[0]) else int(own["run"].iloc[0])
+    return ModelAccuracy(
+        **data.model_name(model),
+        is_chat=bool(known["is_chat"]),
+        n_parameters=float(known["n_parameters"]),
+        items=proportion(data.model_correct[model]),
+        n_ties=int(own["is_tie"].sum()),
+        n_near_ties=int(near.sum()),
+        near_tie_items=tuple(data.items["key"].iloc[own["item"].to_numpy()[near]]),
+        run=run,
+        prompt="" if run is None else data.run_prompts.get(run, ""),
+    )
+
+
+def _no_models(data: SourceData) -> MissingResult:
+    found = try_estimate(data.need_models)
+    assert isinstance(found, MissingResult)
+    return found
+
+
+def _models_vs_humans(data: SourceData) -> ModelsVsHumans:
+    models = accuracies(data, data.need_models())
+    human = float(data.need_trials()["is_correct"].mean())
+    test = paired_t(models, human)
+    over_items = paired_t(models, float(np.nanmean(data.item_accuracy)))
+    method = (
+        f"{test.method} Each model's accuracy against one number, the people's over all trials."
+    )
+    return ModelsVsHumans(
+        test=replace(test, method=method), human_accuracy=human, t_item_means=over_items.t
+    )
+
+
+def _base_vs_chat(data: SourceData) -> BaseVsChat:
+    models = data.need_models()
+    number = {str(data.models["name"].iloc[model]): int(model) for model in models}
+    partners = data.models["base_partner"].iloc[models]
+    pairs = sorted(
+        (number[str(base)], int(chat))
+        for base, chat in zip(partners, models, strict=True)
+        if str(base) in number
+    )
+    if not pairs:
+        raise NotEnough(
+            "No chat model is here together with the base model it was made from.",
+            "Score both models of at least two such pairs.",
+        )
+    base, chat = (accuracies(data, np.array(side)) for side in zip(*pairs, strict=True))
+    names = data.models["name"]
+    return BaseVsChat(
+        tuple(
+            ChatPair(names.iloc[b], names.iloc[c], float(x), float(y))
+            for (b, c), x, y in zip(pairs, base, chat, strict=True)
+        ),
+        try_estimate(paired_t, base, chat),
+    )
+
+
+def _models_table(members: Iterable[ModelAccuracy], extra: Iterable[ModelAccuracy]) -> pd.DataFrame:
+    table = tidy_table((*members, *extra), COLUMNS)
+    in_set = {model.name for model in members}
+    return table.assign(in_set=[name in in_set for name in table["name"]])
+
+
+def _items_table(data: SourceData) -> pd.DataFrame:
+    n, share = data.item_counts, data.item_accuracy
+    low, high = wilson(np.nan_to_num(share * n), n)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        sem = np.sqrt(share * (1 - share) / n)
+    return pd.DataFrame(
+        {
+            "item": data.items["key"].to_numpy(),
+            "subfield": data.items["subfield"].to_numpy(),
+            "n_trials": n.astype(np.int64),
+            "accuracy": share,
+            "sem": sem,
+            "ci_low": low,
+            "ci_high": high,
+        }
+    )

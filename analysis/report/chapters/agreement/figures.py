@@ -1,0 +1,181 @@
+"""How far models find the same items hard, and whether people do: all pairs, and each model beside people."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from analysis.charts.figure import Figure
+from analysis.charts.marks import Drawn, chart, finish, flag, spread, text_width, upright
+from analysis.charts.rows import (
+    by_family,
+    dots_with_intervals,
+    labels,
+    model_frame,
+    rows_of,
+)
+from analysis.charts.style import FULL, HUMANS, INK, family_colour
+from analysis.codec import need, present
+from analysis.presentation import figure_text
+from analysis.report.chapter import FigureBuilder, SourceResults, Tables
+from analysis.report.chapters.agreement.results import Agreement, HumanAgreement, RankAgreement
+from analysis.stats import NotEnough
+from lib.formatting import number
+
+RHO = "\N{GREEK SMALL LETTER RHO}"
+PEOPLE = "People"
+LEGIBLE = 24  # px: cells at least this wide hold their number
+TABLE = ("name", "display_name", "family", "n", "rho", "p", "low", "high")
+
+
+def agreement(source: SourceResults, tables: Tables, note: str) -> Figure:
+    """Lower triangle of Spearman correlations of difficulty; each row's name ends it and heads its column; people below."""
+    own = need(source.of(Agreement).agreement)
+    models = by_family(own.models_human)
+    has_people = any(m.known for m in models)
+    if len(models) < 2 and not has_people:
+        raise NotEnough("One model alone agrees with nobody.", "Score a second model.")
+    names = labels(models)
+    cells = _cells(own, models)
+    text = figure_text("agreement", {"own": own, "n_models": len(models)}, note)
+    drawn = finish(_chart(cells, names, models, has_people), note, text.alt)
+    table = cells.drop(columns="text")
+    return Figure("agreement", text.title, text.caption, text.alt, table, drawn)
+
+
+def models_humans_agreement(source: SourceResults, tables: Tables, note: str) -> Figure:
+    """Dots with 95% intervals; a line at zero, and at the ceiling that people's reliability sets."""
+    own = need(source.of(Agreement).agreement)
+    models = [m for m in own.models_human if m.known]
+    if not models:
+        raise NotEnough(
+            "No model shares judged test cases with people.", "Collect judgments and scores."
+        )
+    rows = rows_of(models)
+    frame = model_frame(
+        models,
+        rows,
+        lambda m: {"n": m.known.n, "rho": m.known.rho, "p": m.known.p} if m.known else {},
+        lambda m: m.known.ci95 if m.known else None,
+    )
+    top = _ceiling(own)
+    low, high = spread([*frame["low"], *frame["high"]], must=[0, *([top] if top else [])])
+    x = alt.X(
+        "rho:Q",
+        scale=alt.Scale(domain=[low, min(high, 1.0)], nice=False, zero=False),
+        axis=alt.Axis(title=f"Spearman's {RHO} with people's accuracy", tickCount=6),
+    )
+    layers: list[Any] = [upright(0.0), flag(0.0, "none")]
+    if top:
+        layers += [upright(top, colour=HUMANS), flag(top, "noise ceiling", HUMANS)]
+    drawn: Drawn = alt.layer(*layers, dots_with_intervals(chart(frame), x, rows.y())).properties(
+        width=FULL - rows.width - 30, height=rows.height
+    )
+    context = {
+        "n_items": int(frame["n"].max()),
+        "n_models": len(models),
+        "lowest": frame["rho"].min(),
+        "highest": frame["rho"].max(),
+        "ceiling": top,
+    }
+    name = "models_humans_agreement"
+    text = figure_text(name, context, note)
+    table = frame.reindex(columns=list(TABLE)).rename(columns={"low": "ci_low", "high": "ci_high"})
+    drawn = finish(drawn, note, text.alt)
+    return Figure(name, text.title, text.caption, text.alt, table, drawn)
+
+
+FIGURES: Mapping[str, FigureBuilder] = {
+    "agreement": agreement,
+    "models_humans_agreement": models_humans_agreement,
+}
+
+
+def _ceiling(own: RankAgreement) -> float | None:
+    """The highest correlation with people that noise allows: the root of the reliability; None where there is none."""
+    people = present(own.noise_ceiling)
+    if people is None or not people.halves.spearman_brown > 0:
+        return None
+    return float(np.sqrt(people.halves.spearman_brown))
+
+
+def _cells(own: RankAgreement, models: Sequence[HumanAgreement]) -> pd.DataFrame:
+    matrix = np.array(own.matrix).reshape(len(models), -1)
+    at = {name: k for k, name in enumerate(own.names)}
+    rows = [
+        {
+            "row": a.name,
+            "column": b.name,
+            "i": i,
+            "j": j,
+            "rho": matrix[at[a.name], at[b.name]],
+        }
+        for i, a in enumerate(models)
+        for j, b in enumerate(models[:i])
+    ]
+    below = len(models) + 0.35  # a gap between models and people
+    rows += [
+        {"row": PEOPLE, "column": m.name, "i": below, "j": j, "rho": m.known.rho}
+        for j, m in enumerate(models)
+        if m.known
+    ]
+    frame = pd.DataFrame(rows)
+    return frame.assign(text=[number(x) if np.isfinite(x) else "" for x in frame["rho"]])
+
+
+def _chart(
+    cells: pd.DataFrame,
+    names: Mapping[str, str],
+    models: Sequence[HumanAgreement],
+    has_people: bool,
+) -> Drawn:
+    n = len(models)
+    right = text_width([*names.values(), PEOPLE])
+    cell = int(max(13, min(36, (FULL - right - 24) / n)))
+    lowest = min(0.0, float(np.floor(cells["rho"].min() * 10) / 10))
+    height = cell if cell < LEGIBLE else min(cell, 28)
+    rows = n + (1.35 if has_people else 0)
+    x = alt.X("x:Q", scale=alt.Scale(domain=[0, n], nice=False), axis=None)
+    y = alt.Y("y:Q", scale=alt.Scale(domain=[rows, 0], nice=False), axis=None)
+    data = chart(cells.assign(x=cells["j"], x2=cells["j"] + 1, y=cells["i"], y2=cells["i"] + 1))
+    boxes = data.mark_rect(stroke="white", strokeWidth=1).encode(
+        x=x, x2="x2:Q", y=y, y2="y2:Q", color=_colour(lowest)
+    )
+    layers: list[alt.Chart] = [boxes]
+    if cell >= LEGIBLE:
+        middle = chart(
+            cells.assign(x=cells["j"] + 0.5, y=cells["i"] + 0.5, dark=cells["rho"] > 0.55)
+        )
+        ink = alt.condition("datum.dark", alt.value("white"), alt.value(INK))
+        layers.append(middle.mark_text(fontSize=10).encode(x=x, y=y, text="text:N", color=ink))
+    layers.append(_names(names, models, has_people).encode(x=x, y=y))
+    return alt.layer(*layers).properties(width=cell * n, height=height * rows)
+
+
+def _colour(lowest: float) -> alt.Color:
+    return alt.Color(
+        "rho:Q",
+        scale=alt.Scale(
+            domain=[lowest, 1], range=["#f7f8f9", "#cfe0ec", "#6ba3c9", "#1c5f92", "#0a2f4f"]
+        ),
+        legend=alt.Legend(
+            title=f"Spearman's {RHO}", gradientLength=160, gradientThickness=10, tickCount=5
+        ),
+    )
+
+
+def _names(names: Mapping[str, str], models: Sequence[HumanAgreement], has_people: bool) -> Drawn:
+    rows = [
+        {"x": i, "y": i + 0.5, "text": names[m.name], "colour": family_colour(m.family)}
+        for i, m in enumerate(models)
+    ]
+    if has_people:
+        n = len(models)
+        rows.append({"x": n, "y": n + 0.85, "text": PEOPLE, "colour": HUMANS})
+    return (
+        chart(pd.DataFrame(rows))
+        .mark_text(align="left", dx=5)
+        .encode(text="text:N", color=alt.Color("colour:N", scale=None, legend=None))
+    )

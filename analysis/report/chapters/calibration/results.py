@@ -1,0 +1,208 @@
+"""Whether confidence goes with accuracy: people's slider, models' difference of perplexities."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.codec import MissingResult, flattened, present, tidy_table, try_estimate
+from analysis.data.dataset import NO_TRIALS, Floats, ModelName, SourceData
+from analysis.report.chapter import Built
+from analysis.stats import NotEnough
+from analysis.stats.calibration import Bin, Line, binned
+from analysis.stats.calibration_error import CalibrationError, calibration_error
+from analysis.stats.logistic import Logistic, held_out_probability, logistic
+from analysis.stats.table_s3 import NOTE, TableRow, table_s3
+
+BIN_COLUMNS = ("who", "name", "display_name", "family", "bin", "midpoint", "n", "accuracy", "sem", "ci_low", "ci_high", "score_low", "score_high")  # fmt: skip
+S3_COLUMNS = ("name", "display_name", "n", "coef_mean", "coef_sem", "intercept_mean", "intercept_sem", "t", "df", "p")  # fmt: skip
+HUMAN_ROW = ModelName("human", "Humans", "")  # people as a row among the models
+N_BINS = 20
+HUMAN_RULE = "Confidence 1 to 100 read as probability .5 + .5 confidence / 100 of being correct (a reading of ours); "
+MODEL_RULE = "Probability of being correct from the logistic fit on the absolute difference of perplexities to the other items"
+HELD_OUT = "Each item keeps its held-out probability: the fits are not repeated."
+S3_SEED = 42  # the paper's, whatever the report's
+ONE_KIND = "A draw held correct or wrong judgements only, so there is nothing to fit."
+
+
+@dataclass(frozen=True)
+class BinnedAccuracy:
+    """Accuracy in bins of equally many along the ranks of a score, and the line through the bins."""
+
+    n: int
+    bin_rule: str
+    bins: tuple[Bin, ...]
+    method: str
+    line: Line = flattened()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfidenceFits:
+    """What confidence says about accuracy: over bins, in a logistic fit to all data, read as a probability."""
+
+    binned: BinnedAccuracy | MissingResult = flattened()
+    logistic: Logistic | MissingResult
+    ece: CalibrationError | MissingResult
+
+
+@dataclass(frozen=True)
+class WithoutUntouched:
+    """The line over bins without the trials in which neither slider was moved."""
+
+    n: int
+    n_untouched: int
+    bin_rule: str
+    method: str
+    line: Line = flattened()
+
+
+@dataclass(frozen=True, kw_only=True)
+class HumanCalibration(ConfidenceFits):
+    without_untouched: WithoutUntouched | MissingResult
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelCalibration(ConfidenceFits, ModelName):
+    pass
+
+
+@dataclass(frozen=True)
+class TableS3Row:
+    """A row of the paper's Table S3: a model, or people under the name `human`."""
+
+    name: str
+    display_name: str
+    fit: TableRow | MissingResult = flattened()
+
+    @property
+    def label(self) -> str:
+        return self.display_name or self.name
+
+
+@dataclass(frozen=True)
+class CalibrationResults:
+    humans: HumanCalibration | MissingResult
+    models: tuple[ModelCalibration, ...]
+    table_s3: tuple[TableS3Row, ...]
+    table_s3_note: str
+
+
+@dataclass(frozen=True)
+class Calibration:
+    calibration: CalibrationResults | MissingResult
+
+
+@dataclass(frozen=True)
+class _Line(ModelName):
+    """A row of the tidy table."""
+
+    who: str
+    bin: Bin = flattened()
+
+
+def build(data: SourceData) -> Built:
+    """Raises NotEnough with neither trials nor scores."""
+    if data.trials.empty and not len(data.set_models):
+        raise NotEnough(f"{NO_TRIALS[0]} {data.no_scores[0]}", NO_TRIALS[1])
+    found = CalibrationResults(
+        humans=try_estimate(_humans, data),
+        models=tuple(_model(data, int(model)) for model in data.set_models),
+        table_s3=_table_s3(data),
+        table_s3_note=NOTE,
+    )
+    tables = {
+        "calibration_bins": tidy_table(_lines(found), BIN_COLUMNS),
+        "table_s3": tidy_table(found.table_s3, S3_COLUMNS),
+    }
+    return Built(Calibration(found), tables)
+
+
+def binned_accuracy(
+    score: npt.ArrayLike, is_correct: npt.ArrayLike, n_bins: int = N_BINS
+) -> BinnedAccuracy:
+    """`binned` as the report has it: the line's values beside the bins."""
+    found = binned(score, is_correct, n_bins)
+    return BinnedAccuracy(found.n, found.bin_rule, found.bins, found.method, found.line)
+
+
+def confidence_of(data: SourceData, model: int) -> Floats:
+    """(items,) |difference of the perplexities of the two versions|, NaN where not scored."""
+    gap: Floats = np.abs(data.difficulty[model])
+    return gap
+
+
+def _humans(data: SourceData) -> HumanCalibration:
+    trials = data.need_trials()
+    confidence, right = trials["confidence"], trials["is_correct"]
+    return HumanCalibration(
+        binned=try_estimate(binned_accuracy, confidence, right),
+        logistic=try_estimate(logistic, confidence, right, trials["participant"]),
+        ece=try_estimate(_human_error, data),
+        without_untouched=try_estimate(_without_untouched, trials),
+    )
+
+
+def _model(data: SourceData, model: int) -> ModelCalibration:
+    score, right = confidence_of(data, model), data.model_correct[model]
+    return ModelCalibration(
+        **data.model_name(model),
+        binned=try_estimate(binned_accuracy, score, right),
+        logistic=try_estimate(logistic, score, right),
+        ece=try_estimate(_model_error, score, right, data.seed),
+    )
+
+
+def _without_untouched(trials: pd.DataFrame) -> WithoutUntouched:
+    moved = trials["slider_moved"].to_numpy(dtype=bool)
+    found = binned_accuracy(trials["confidence"][moved], trials["is_correct"][moved])
+    n_untouched = int((~moved).sum())
+    return WithoutUntouched(found.n, n_untouched, found.bin_rule, found.method, found.line)
+
+
+def _human_error(data: SourceData) -> CalibrationError:
+    probability = 0.5 + 0.5 * data.trials["confidence"] / 100
+    found = calibration_error(
+        probability,
+        data.trials["is_correct"],
+        data.trials["participant"],
+        units="participants",
+        low=0.5,
+        n_bins=10,
+        seed=data.seed,
+    )
+    return replace(found, rule=HUMAN_RULE + found.rule)
+
+
+def _model_error(score: Floats, right: Floats, seed: int) -> CalibrationError:
+    probability, correct, left_out = held_out_probability(score, right, seed)
+    found = calibration_error(probability, correct, units="items", seed=seed)
+    return replace(
+        found,
+        rule=f"{MODEL_RULE} ({left_out}); {found.rule}",
+        ci_method=f"{found.ci_method} {HELD_OUT}",
+    )
+
+
+def _table_s3(data: SourceData) -> tuple[TableS3Row, ...]:
+    names = [ModelName(**data.model_name(int(model))) for model in data.set_models]
+    groups: list[tuple[npt.ArrayLike, npt.ArrayLike]] = [
+        (confidence_of(data, int(m)), data.model_correct[m]) for m in data.set_models
+    ]
+    if len(data.trials):
+        names.append(HUMAN_ROW)
+        groups.append((data.trials["confidence"], data.trials["is_correct"]))
+    return tuple(
+        TableS3Row(who.name, who.display_name, row or MissingResult(ONE_KIND))
+        for who, row in zip(names, table_s3(groups, S3_SEED), strict=True)
+    )
+
+
+def _lines(found: CalibrationResults) -> Iterator[_Line]:
+    humans = present(found.humans)
+    groups = [("human", HUMAN_ROW, humans.binned)] if humans else []
+    for kind, who, fit in [*groups, *(("model", m, m.binned) for m in found.models)]:
+        own = present(fit)
+        for one in own.bins if own else ():
+            yield _Line(who.name, who.display_name, who.family, kind, one)

@@ -1,0 +1,118 @@
+"""People and models when participants and test cases are both a sample: crossed bootstrap."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from analysis.charts.figure import Figure
+from analysis.charts.marks import (
+    CHANCE,
+    Drawn,
+    chart,
+    finish,
+    flag,
+    own_colour,
+    points_axis,
+    share_domain,
+    share_x,
+    spread,
+    upright,
+)
+from analysis.charts.rows import Rows, dots_with_intervals, rows_of
+from analysis.charts.style import FULL, HUMANS, MODELS, family_colour
+from analysis.codec import need
+from analysis.presentation import figure_text
+from analysis.report.chapter import FigureBuilder, SourceResults, Tables
+from analysis.report.chapters.accuracy.figures import EVERYONE
+from analysis.report.chapters.crossed.results import Crossed, CrossedErrors, Row
+
+NUMBERS = (
+    "accuracy", "difference", "low", "high", "difference_low", "difference_high",
+    "two_way_low", "two_way_high", "difference_two_way_low", "difference_two_way_high",
+)  # fmt: skip
+ALL_MODELS, MEAN = "All models", "Mean of the models"
+
+
+def crossed(source: SourceResults, tables: Tables, note: str) -> Figure:
+    """Left, accuracies with crossed-bootstrap intervals; right, each model's difference from people."""
+    own = need(source.of(Crossed).crossed)
+    rows = rows_of(own.models, [EVERYONE] if own.humans else [])
+    frame = _frame(own, rows)
+    drawn = _accuracies(frame, rows, own.humans.accuracy if own.humans else None)
+    differences = frame[frame["difference"].notna()]
+    if len(differences):
+        width = (FULL - rows.width - 64) // 2
+        right = _differences(differences, rows).properties(width=width, height=rows.height)
+        drawn = alt.hconcat(drawn.properties(width=width), right, spacing=16)
+    has_two_way = bool(frame[["two_way_low", "difference_two_way_low"]].notna().any(axis=None))
+    text = figure_text("crossed", {"own": own, "has_two_way": has_two_way}, note)
+    table = frame.drop(columns="colour").rename(columns={"low": "ci_low", "high": "ci_high"})
+    drawn = finish(drawn, note, text.alt)
+    return Figure("crossed", text.title, text.caption, text.alt, table, drawn)
+
+
+FIGURES: Mapping[str, FigureBuilder] = {"crossed": crossed}
+
+
+def _frame(own: CrossedErrors, rows: Rows) -> pd.DataFrame:
+    """A row each for people, the models and, where there are several, their mean, which is added to `rows`."""
+    entries = []
+    if own.human_row:
+        entries.append({"row": EVERYONE, "colour": HUMANS, **_numbers(own.human_row)})
+    for model, row in own.model_rows:
+        name = {"row": rows.label[model.name], "name": model.name, "family": model.family}
+        entries.append({**name, "colour": family_colour(model.family), **_numbers(row)})
+    if own.mean_row and len(own.models) > 1:
+        rows.headings[ALL_MODELS] = MODELS
+        rows.domain.extend([ALL_MODELS, MEAN])
+        entries.append({"row": MEAN, "colour": MODELS, **_numbers(own.mean_row)})
+    frame = pd.DataFrame(entries, columns=["row", "name", "family", *NUMBERS, "colour"])
+    return frame.astype(dict.fromkeys(NUMBERS, float))
+
+
+def _numbers(row: Row) -> dict[str, float | None]:
+    ends = (
+        row.errors.ci95,
+        row.difference_errors.ci95,
+        row.errors.two_way_ci95,
+        row.difference_errors.two_way_ci95,
+    )
+    values = (row.accuracy, row.difference, *(end for pair in ends for end in pair or (None, None)))
+    return dict(zip(NUMBERS, values, strict=True))
+
+
+def _both_intervals(frame: pd.DataFrame, start: str, x: alt.X, y: alt.Y) -> Drawn:
+    """Dots with the bootstrap's intervals; the two-way ones, where there are any, thin below them."""
+    ends = {f"{start}{end}": end for end in ("low", "high")}
+    ends |= {f"{start}two_way_{end}": f"two_way_{end}" for end in ("low", "high")}
+    value = start.strip("_") or "accuracy"
+    data = chart(frame[["row", "colour", value, *ends]].rename(columns=ends))
+    thin = data.mark_rule(strokeWidth=0.9, yOffset=5).encode(
+        x=alt.X("two_way_low:Q"), x2="two_way_high:Q", y=y, color=own_colour()
+    )
+    return alt.layer(thin, dots_with_intervals(data, x, y))
+
+
+def _accuracies(frame: pd.DataFrame, rows: Rows, people: float | None) -> Drawn:
+    ends = [*frame["low"], *frame["high"], *frame["two_way_low"], *frame["two_way_high"]]
+    domain = share_domain([*ends, *frame["accuracy"]])
+    x = share_x("accuracy", domain, "Correct answers")
+    layers: list[Any] = [upright(CHANCE)]
+    if people is not None:
+        layers.append(upright(people, colour=HUMANS, width=0.8, dash=False))
+        layers.append(flag(people, "people", HUMANS))
+    return alt.layer(*layers, _both_intervals(frame, "", x, rows.y())).properties(
+        width=FULL - rows.width - 30, height=rows.height
+    )
+
+
+def _differences(frame: pd.DataFrame, rows: Rows) -> Drawn:
+    ends = [f"difference_{which}{end}" for which in ("", "two_way_") for end in ("low", "high")]
+    values = [v for column in ("difference", *ends) for v in frame[column]]
+    scale = alt.Scale(domain=list(spread(values, must=[0])), nice=False, zero=False)
+    x = alt.X("difference:Q", scale=scale, axis=points_axis("Model minus people"))
+    y = rows.y(labels=False, minExtent=0, maxExtent=0)
+    shown = _both_intervals(frame, "difference_", x, y)
+    return alt.layer(upright(0.0), flag(0.0, "no difference"), shown)

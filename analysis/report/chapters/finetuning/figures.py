@@ -1,0 +1,157 @@
+"""Accuracy and perplexity before and after tuning (the paper's figure 5)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+from scipy.stats import gaussian_kde
+
+from analysis.charts.figure import Figure
+from analysis.charts.marks import Drawn, chart, finish, share_domain, share_x
+from analysis.charts.panels import Place, columns_for, grid
+from analysis.charts.rows import Rows, by_family, labels
+from analysis.charts.style import FULL, SOFT
+from analysis.codec import need, present, tidy_table
+from analysis.presentation import figure_text
+from analysis.report.chapter import FigureBuilder, SourceResults, Tables
+from analysis.report.chapters.finetuning.results import Comparison, FineTuning, TunedModel
+from analysis.stats import NotEnough
+from lib.formatting import number, p_value
+
+Pair = tuple[TunedModel, Comparison]
+
+BEFORE, AFTER = "before", "after"
+WHEN = alt.Scale(domain=[BEFORE, AFTER], range=["#9aa5b1", "#0072b2"])
+TICKS = [1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 200, 500, 1000]
+TABLE = ("name", "display_name", "base", "base_display_name", "n_items", "accuracy_before", "sem_before", "accuracy_after", "sem_after", "method", "family")  # fmt: skip
+POINTS = 80  # of a density's curve
+
+
+def finetuning(source: SourceResults, tables: Tables, note: str) -> Figure:
+    """Above, accuracies before and after with 95% intervals; below, the distributions of the original texts' perplexity."""
+    models = by_family(need(source.of(FineTuning).finetuning))
+    pairs = [(model, found) for model in models if (found := present(model.comparison))]
+    if not pairs:
+        raise NotEnough(
+            "No tuned model shares enough test cases with its base.",
+            "Score both on the same test cases.",
+        )
+    names = labels([model for model, _ in pairs])
+    frame = pd.concat([_accuracies(pair, names) for pair in pairs], ignore_index=True)
+    blocks: list[Any] = [_pairs_chart(frame, names)]
+    if "finetuning_items" in tables:
+        blocks.append(_densities(pairs, names, tables["finetuning_items"]))
+    context = {
+        "n_models": len(pairs),
+        "n_items": max(model.n_items for model, _ in pairs),
+        "pairs": [
+            (names[m.name], found.before.accuracy, found.after.accuracy) for m, found in pairs
+        ],
+    }
+    text = figure_text("finetuning", context, note)
+    drawn = alt.vconcat(*blocks, spacing=18).resolve_scale(color="shared")
+    drawn = finish(drawn, note, text.alt)
+    return Figure("finetuning", text.title, text.caption, text.alt, _table(pairs), drawn)
+
+
+FIGURES: Mapping[str, FigureBuilder] = {"finetuning": finetuning}
+
+
+def _accuracies(pair: Pair, names: Mapping[str, str]) -> pd.DataFrame:
+    model, found = pair
+    shares = (found.before, found.after)
+    return pd.DataFrame(
+        {
+            "row": names[model.name],
+            "base": model.base_label,
+            "when": [BEFORE, AFTER],
+            "accuracy": [share.accuracy for share in shares],
+            "low": [share.ci95[0] for share in shares],
+            "high": [share.ci95[1] for share in shares],
+            "mcnemar": ["", p_value(found.mcnemar.p)],
+        }
+    )
+
+
+def _pairs_chart(frame: pd.DataFrame, names: Mapping[str, str]) -> Drawn:
+    rows = Rows({}, list(names.values()))
+    x = share_x("accuracy", share_domain([*frame["low"], *frame["high"]], ()), "Correct answers")
+    colour = alt.Color("when:N", scale=WHEN, legend=alt.Legend(title=None))
+    layers: list[Any] = []
+    for when, shift in ((BEFORE, -4), (AFTER, 4)):
+        data = chart(frame[frame["when"] == when])
+        low = data.mark_rule(strokeWidth=1.4, yOffset=shift).encode(
+            x=alt.X("low:Q"), x2="high:Q", y=rows.y(), color=colour
+        )
+        dot = data.mark_point(yOffset=shift).encode(x=x, y=rows.y(), color=colour)
+        layers += [low, dot]
+    tested = chart(frame[frame["when"] == AFTER]).mark_text(align="left", dx=8, color=SOFT)
+    layers.append(tested.encode(y=rows.y(), x=alt.value("width"), text="mcnemar:N"))
+    head = alt.Chart(alt.InlineData(values=[{"text": "McNemar"}])).mark_text(
+        align="left", baseline="bottom", dx=8, color=SOFT
+    )
+    layers.append(head.encode(x=alt.value("width"), y=alt.value(-4), text="text:N"))
+    width = FULL - rows.width - 84
+    return alt.layer(*layers).properties(width=width, height=24 * len(names))
+
+
+def _densities(pairs: Sequence[Pair], names: Mapping[str, str], items: pd.DataFrame) -> Drawn:
+    curves = [_curves(items[items["name"] == model.name]) for model, _ in pairs]
+    spans = [c["ppl"] for c in curves if len(c)]
+    domain = [float(min(s.min() for s in spans)), float(max(s.max() for s in spans))]
+
+    def draw(place: Place) -> Drawn:
+        axis = place.x_axis("Perplexity of the original", values=TICKS, labelOverlap="greedy")
+        return (
+            chart(curves[place.number])
+            .mark_line(strokeWidth=1.8)
+            .encode(
+                x=alt.X("ppl:Q", scale=alt.Scale(type="log", domain=domain, nice=False), axis=axis),
+                y=alt.Y("density:Q", axis=None),
+                color=alt.Color("when:N", scale=WHEN, legend=None),
+            )
+        )
+
+    titles = [
+        (names[model.name], f"d = {number(found.ppl_correct.test.d_av)}") for model, found in pairs
+    ]
+    left = Rows({}, list(names.values())).width  # below the accuracies' plot
+    return grid(titles, draw, columns=columns_for(len(pairs), 4), left=left, height=80)
+
+
+def _curves(items: pd.DataFrame) -> pd.DataFrame:
+    """Densities over the logarithm of perplexity, before and after, on one grid."""
+    logs = {
+        when: np.log(items[column].dropna().to_numpy(dtype=float))
+        for when, column in ((BEFORE, "ppl_before"), (AFTER, "ppl_after"))
+    }
+    logs = {when: x for when, x in logs.items() if len(x) > 1 and np.ptp(x) > 0}
+    if not logs:
+        return pd.DataFrame({"ppl": [], "density": [], "when": []})
+    every = np.concatenate(list(logs.values()))
+    at = np.linspace(every.min() - 0.1, every.max() + 0.1, POINTS)
+    return pd.concat(
+        [
+            pd.DataFrame({"ppl": np.exp(at), "density": gaussian_kde(x)(at), "when": when})
+            for when, x in logs.items()
+        ]
+    )
+
+
+def _table(pairs: Sequence[Pair]) -> pd.DataFrame:
+    """A row for each tuned model; what was tested has the test's name before it."""
+    mcnemar = tidy_table([found.mcnemar for _, found in pairs], ("gained", "lost", "p"))
+    ppl = tidy_table(
+        [found.ppl_correct for _, found in pairs],
+        ("before_mean", "after_mean", "t", "df", "p", "d_av"),
+    )
+    return pd.concat(
+        [
+            tidy_table([model for model, _ in pairs], TABLE),
+            mcnemar.add_prefix("mcnemar_"),
+            ppl.add_prefix("ppl_"),
+        ],
+        axis=1,
+    )

@@ -1,0 +1,144 @@
+"""How well models know texts by heart: compressed length over perplexity, source by source (the paper's figure S7)."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import pandas as pd
+from django.utils.translation import gettext_lazy as _
+
+from analysis.charts.figure import Figure
+from analysis.charts.marks import Drawn, chart, finish, log_ticks, own_colour, text_width
+from analysis.charts.rows import Rows, by_family, labels, short
+from analysis.charts.style import FULL, INK, LINE, MODELS, NOTE, family_colour
+from analysis.codec import need, tidy_table
+from analysis.presentation import figure_text
+from analysis.report.chapter import FigureBuilder, SourceResults, Tables
+from analysis.report.chapters.memorisation.results import (
+    Memorisation,
+    ModelRatios,
+    TextKind,
+)
+
+MOST = 12  # models with all their sources
+MOST_NAMED = 5  # models in the alternative text
+COLUMNS = ("corpus", "label", "kind", "n", "min", "q1", "median", "q3", "max")
+OTHERS = _("Other models, original test cases")
+ALONE = _("Original test cases")  # where no model is drawn with all its texts
+
+
+def memorisation(source: SourceResults, tables: Tables, note: str) -> Figure:
+    """Median, quartiles and range of the ratio for each source, by model; a diamond for the text known by heart.
+
+    All sources of the models that read more than the test cases; of the others only the original test cases, for width.
+    """
+    own = need(source.of(Memorisation).memorisation)
+    models = by_family(own.models)
+    names = labels(models)
+    readers = [m for m in models if m.has_references]
+    detailed = readers[:MOST] or (models if len(models) <= MOST else [])
+    whole = {m.name for m in detailed}
+    rest = str(OTHERS if whole else ALONE)
+    frames = [_frame(m, names[m.name], "" if m.name in whole else rest) for m in models]
+    frame = pd.concat(frames, ignore_index=True)
+    context = {
+        **_counts(frame),
+        "examples": [_example(m, names[m.name]) for m in (readers or models)[:MOST_NAMED]],
+        "n_more": max(0, len(readers or models) - MOST_NAMED),
+        "anchor_label": own.anchor_label,
+        "n_models": len(models),
+        "n_readers": len(readers),
+        "n_detailed": len(detailed),
+        "n_rest": len(models) - len(detailed),
+    }
+    text = figure_text("memorisation", context, note)
+    drawn = finish(_chart(frame, models), note, text.alt)
+    table = frame.drop(columns=["colour", "row", "heading", "shown"])
+    return Figure("memorisation", text.title, text.caption, text.alt, table, drawn)
+
+
+FIGURES: Mapping[str, FigureBuilder] = {"memorisation": memorisation}
+
+
+def _counts(frame: pd.DataFrame) -> dict[str, Any]:
+    """How many texts are drawn: of test cases, and of the largest corpus; whether the text known by heart is."""
+    most = frame.groupby("kind")["n"].max().reindex(list(TextKind), fill_value=0)
+    return {
+        "n_items": max(most[TextKind.ORIGINAL], most[TextKind.ALTERED]),
+        "n_texts": most[TextKind.CORPUS],
+        "has_anchor": most[TextKind.ANCHOR] > 0,
+    }
+
+
+@dataclass(frozen=True)
+class _Example:
+    """A model's median ratios of original test cases and of the text known by heart."""
+
+    name: str
+    original: float | None
+    anchor: float | None
+
+
+def _example(model: ModelRatios, name: str) -> _Example:
+    original, anchor = model.of(TextKind.ORIGINAL), model.of(TextKind.ANCHOR)
+    return _Example(
+        name, original.spread.median if original else None, anchor.spread.median if anchor else None
+    )
+
+
+def _frame(model: ModelRatios, name: str, rest: str) -> pd.DataFrame:
+    """The model's sources under its name; with `rest`, only its original test cases under that heading."""
+    frame = tidy_table(model.sources, COLUMNS)
+    own = family_colour(model.family)
+    colour = frame["kind"].map(
+        {TextKind.ORIGINAL: own, TextKind.ALTERED: own, TextKind.ANCHOR: NOTE}
+    )
+    shown = [short(text) for text in frame["label"]]
+    frame = frame.assign(name=model.name, source=shown, colour=colour.fillna(MODELS))
+    if not rest:
+        # Sources have the same names under every model: a row needs the model's as well
+        rows = [f"{text}\t{name}" for text in shown]
+        return frame.assign(heading=name, row=rows, shown=shown)
+    return frame[frame["kind"] == TextKind.ORIGINAL].assign(heading=rest, row=name, shown=name)
+
+
+def _rows(frame: pd.DataFrame, models: Sequence[ModelRatios]) -> Rows:
+    colour = {m.name: family_colour(m.family) for m in models}
+    domain: list[str] = []
+    headings: dict[str, str] = {}
+    for heading in sorted(dict.fromkeys(frame["heading"]), key=lambda h: h == OTHERS):
+        group = frame[frame["heading"] == heading]
+        headings[heading] = INK if heading in (OTHERS, ALONE) else colour[group["name"].iloc[0]]
+        domain += [heading, *group["row"]]
+    return Rows({}, domain, headings)
+
+
+def _chart(frame: pd.DataFrame, models: Sequence[ModelRatios]) -> Drawn:
+    rows = _rows(frame, models)
+    domain = [float(frame["min"].min()) * 0.9, float(frame["max"].max()) * 1.1]
+    axis = alt.Axis(
+        title="Compressed bytes / perplexity",
+        values=log_ticks(*domain),
+        format=",~r",
+        labelOverlap="greedy",
+    )
+    x = alt.X("median:Q", scale=alt.Scale(type="log", domain=domain, nice=False), axis=axis)
+    shown = {row: row for row in rows.headings} | dict(
+        zip(frame["row"], frame["shown"], strict=True)
+    )
+    width = max(text_width(list(shown.values())), 40) + 12
+    label = f"{json.dumps(shown)}[datum.value]"
+    y = rows.y(labelExpr=label, minExtent=width, maxExtent=width)
+    anchor = frame["kind"] == TextKind.ANCHOR
+    several, one = chart(frame[~anchor]), chart(frame[anchor])
+    span = several.mark_rule(color=LINE, strokeWidth=1).encode(x=alt.X("min:Q"), x2="max:Q", y=y)
+    box = several.mark_rule(strokeWidth=5, opacity=0.5).encode(
+        x=alt.X("q1:Q"), x2="q3:Q", y=y, color=own_colour()
+    )
+    dots = several.mark_point(size=36).encode(x=x, y=y, color=own_colour())
+    diamond = one.mark_point(shape="diamond", size=64).encode(x=x, y=y, color=own_colour())
+    return alt.layer(span, box, dots, diamond).properties(
+        width=FULL - width - 30, height=rows.height
+    )

@@ -1,0 +1,261 @@
+"""What the chapter on teams says: which teams and members its sentences are about. tables.py has its tables."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from analysis.codec import need, present
+from analysis.report.chapter import About, Page, SourceResults
+from analysis.report.chapters.teams.results import Teams
+from analysis.report.chapters.teams.tables import correlated_pairs, of_panel, tables
+from analysis.teams.names import METHOD_NAMES, capitalised, inserted, method_name, the_member
+from analysis.teams.results import (
+    AddingHuman,
+    ChosenPolicy,
+    Member,
+    MemberKind,
+    MemberResult,
+    Method,
+    Policy,
+    Posterior,
+    Sizes,
+    TeamingResult,
+    TeamResult,
+)
+from lib.formatting import lies, listing
+
+
+def page(source: SourceResults, about: About) -> Page:
+    found = need(source.of(Teams).teaming)
+    every = teams_of(found, Method.LOGISTIC)
+    tried = of_panel(found, every) or every
+    partner = _partner(found, tried)
+    best = max(tried, key=lambda r: r.accuracy, default=None)
+    search = present(found.greedy)
+    context = {
+        "is_simulated": about.is_simulated,
+        "n_members": len(_judges(found)),
+        "panel": found.panel,
+        "panel_names": listing([the_member(_member(found, name)) for name in found.panel]),
+        "panel_rule": inserted(found.panel_rule),
+        "tried": tried,
+        "best": best,
+        "best_name": the_member(best.best) if best and best.best else "",
+        "two_way_is_narrower": best is not None and _is_narrower(best),
+        "better": _better_models(found, best),
+        "search": search,
+        "searched": listing([the_member(s.added_member) for s in search.steps] if search else []),
+        "search_best": _searched_best(found),
+        "adding": _adding(found, partner),
+        "over_models": _over_models(found),
+        "partner": partner,
+        "largest": max(tried, key=lambda r: len(r.team), default=None),
+        "deciders": _deciders(found),
+        "correlated": _correlated(found, partner),
+        "sizes": present(found.sizes),
+        "size_cells": _size_cells(present(found.sizes)),
+    }
+    return Page(context, tables(found), _methods(found))
+
+
+def teams_of(found: TeamingResult, method: Method) -> list[TeamResult]:
+    """A method's teams, without members by themselves."""
+    by_method = found.by_method()
+    return list(by_method[method]) if method in by_method else []
+
+
+def _judges(found: TeamingResult) -> list[MemberResult]:
+    """The members that could be tried."""
+    return [m for m in found.members if m.accuracy is not None]
+
+
+def _member(found: TeamingResult, name: str) -> Member:
+    return next(m.member for m in found.members if m.name == name)
+
+
+def _accuracy_alone(found: TeamingResult) -> dict[str, float]:
+    return {r.team.label: r.accuracy for r in found.logistic if r.method == Method.ALONE}
+
+
+def _partner(found: TeamingResult, tried: Sequence[TeamResult]) -> TeamResult | None:
+    """The pair of a human and the most accurate model, or of the two most accurate members where there is no such pair."""
+    accuracy = _accuracy_alone(found)
+    pairs = [r for r in tried if len(r.team) == 2]
+    mixed = [r for r in pairs if r.n_humans and r.n_models]
+
+    def together(result: TeamResult) -> float:
+        return sum(accuracy[name] for name in result.team.names if name in accuracy)
+
+    return max(mixed or pairs, key=together, default=None)
+
+
+def _is_narrower(best: TeamResult) -> bool:
+    usual, other = best.gain_ci95, best.gain_two_way_ci95
+    return bool(usual and other and other[1] - other[0] < usual[1] - usual[0])
+
+
+@dataclass(frozen=True)
+class BetterModels:
+    """The most accurate of single models that are better than every team shown, and how many others there are."""
+
+    model: MemberResult
+    alone: TeamResult | None
+    n_others: int
+
+
+def _better_models(found: TeamingResult, best: TeamResult | None) -> BetterModels | None:
+    top = best.accuracy if best else 1.0
+    models = [m for m in found.members if m.kind == MemberKind.MODEL]
+    better = [(m.accuracy, m) for m in models if m.accuracy is not None and m.accuracy > top]
+    if not better:
+        return None
+    _accuracy, model = max(better, key=lambda one: one[0])
+    alone = (r for r in found.logistic if r.team.names == (model.name,))
+    return BetterModels(model, next(alone, None), len(better) - 1)
+
+
+def _searched_best(found: TeamingResult) -> Member | None:
+    """The best member on the trials of the repeated search."""
+    search = present(found.greedy)
+    name = search.nested.best_member if search else None
+    return _member(found, name) if name is not None else None
+
+
+def _to_models(found: TeamingResult) -> list[AddingHuman]:
+    """What a human adds to teams of models."""
+    rows = (row for row in found.adding_human if row.method == Method.LOGISTIC)
+    return [row for row in rows if not row.team.humans]
+
+
+def _adding(found: TeamingResult, partner: TeamResult | None) -> list[AddingHuman]:
+    """What a human adds to the best model, and to the panel's models together."""
+    rows = _to_models(found)
+    if not rows:
+        return []
+    largest = max(rows, key=lambda row: len(row.team))
+    label = partner.team.label if partner else ""
+    first = next((row for row in rows if row.with_human == label), largest)
+    return [first] if first is largest else [first, largest]
+
+
+@dataclass(frozen=True)
+class OverModels:
+    """For how many of n models a person helps, harms, or does neither for certain."""
+
+    n: int
+    n_above: int
+    n_below: int
+    n_around: int
+
+
+def _over_models(found: TeamingResult) -> OverModels | None:
+    single = {row.team.label: row for row in _to_models(found) if len(row.team) == 1}
+    sides = [lies(row.gain.ci95) for row in single.values()]
+    if len(sides) < 2 or not all(sides):
+        return None
+    return OverModels(len(sides), *(sides.count(side) for side in ("above", "below", "around")))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a threshold does for a model, and the change of its accuracy."""
+
+    row: ChosenPolicy
+    change: float
+
+
+@dataclass(frozen=True)
+class Decider:
+    """A model that decides alone where it is sure, by both policies."""
+
+    model: MemberResult
+    n_equal: int
+    choices: Sequence[Choice]
+
+    @property
+    def costs(self) -> bool:
+        return max(c.change for c in self.choices) < 0
+
+    @property
+    def brings_nothing(self) -> bool:
+        return max(c.change for c in self.choices) == 0
+
+
+def _deciders(found: TeamingResult) -> list[Decider]:
+    """The panel's most accurate model; each of them, if several are equally so."""
+    models = [
+        (m.accuracy, m)
+        for m in found.members
+        if m.accuracy is not None and m.kind == MemberKind.MODEL and m.name in found.panel
+    ]
+    most = max((accuracy for accuracy, _m in models), default=None)
+    best = [m for accuracy, m in models if accuracy == most]
+    deciders = []
+    for model in best:
+        rows = [row for row in found.policies_chosen if row.team.names == (model.name,)]
+        rows.sort(key=lambda row: list(Policy).index(row.policy))
+        if rows:
+            choices = [Choice(row, row.accuracy - (model.accuracy or 0.0)) for row in rows]
+            deciders.append(Decider(model, len(best), choices))
+    return deciders
+
+
+@dataclass(frozen=True)
+class Correlated:
+    result: TeamResult
+    correlation: Posterior
+
+    @property
+    def n_people(self) -> int:
+        return self.correlation.member_kinds.count(MemberKind.HUMAN)
+
+
+def _correlated(found: TeamingResult, partner: TeamResult | None) -> Correlated | None:
+    """The correlation of the best pair's evidence; of another pair where that one has no fit."""
+    pairs = correlated_pairs(teams_of(found, Method.BAYESIAN))
+    label = partner.team.label if partner else ""
+    own = next((pair for pair in pairs if pair[0].team.label == label), None)
+    pair = own or next(iter(pairs), None)
+    return Correlated(pair[0], pair[2]) if pair else None
+
+
+def _size_cells(sizes: Sizes | None) -> list[tuple[float, int, int]]:
+    """From the smallest to the largest teams of people, of models and of both: accuracy, people, models."""
+    if sizes is None:
+        return []
+    accuracy = {(c.n_humans, c.n_models): c.accuracy for c in sizes.cells}
+    people, models = sizes.max_humans, sizes.max_models
+    wanted = dict.fromkeys([(1, 0), (people, 0), (0, 1), (0, models), (people, models)])
+    found = [(accuracy[size], *size) for size in wanted if size in accuracy]
+    return found if len(found) > 1 else []
+
+
+def _methods(found: TeamingResult) -> list[str]:
+    """How it was computed: what all methods share, then each method's rule."""
+    shared = [found.panel_rule, found.folds, found.ratings.rule]
+    shared += [found.method, found.multiplicity, found.policies_method]
+    if teams_of(found, Method.LOGISTIC):
+        shared.append(
+            _(
+                "The logistic combination follows the published procedure (Yáñez, Luo, Valerio Minero and Love 2025)."
+            )
+        )
+    first = [next(iter(teams_of(found, method)), None) for method in METHOD_NAMES]
+    rules = [result.about.rule for result in first if result]
+    rest = [part.method for part in (present(found.sizes), present(found.greedy)) if part]
+    return [
+        capitalised(s) for s in dict.fromkeys([*shared, *rules, *rest, *_not_possible(found)]) if s
+    ]
+
+
+def _not_possible(found: TeamingResult) -> list[str]:
+    """Which teams could not be fitted, by reason."""
+    by_reason: dict[str, list[str]] = {}
+    for row in found.not_possible:
+        team = f"{row.team.display_name} ({method_name(row.method)})"
+        by_reason.setdefault(row.reason, []).append(team)
+    return [
+        _("Not possible: %(teams)s. %(reason)s") % {"teams": listing(teams), "reason": reason}
+        for reason, teams in by_reason.items()
+    ]

@@ -1,0 +1,178 @@
+"""Properties of the published files that are no printed number: what the data hold, and whether one would expect it.
+
+What one would expect, and why it is otherwise, is said in templates/analysis/replication.md.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.codec import present, try_estimate
+from analysis.data.dataset import SourceData
+from analysis.report.chapter import SourceResults
+from analysis.report.chapters.expertise.results import Expertise, Percentile80
+from analysis.report.chapters.exposures.results import ItemExposures
+from analysis.report.chapters.integration.results import Integration
+from analysis.report.replication.recomputed import tuned
+from analysis.stats.estimates import McNemar
+from analysis.stats.exposures import Exposures
+from experiment.imports.read.trials import TRIALS_PER_PERSON
+from experiment.models import Judgment, Participant, Study
+
+MIN_RT_MS = 5_000
+AROUND_50 = 45  # "around or above 50", read kindly
+BALANCED = 2  # difference of exposures
+
+
+@dataclass(frozen=True)
+class DamagedTexts:
+    """Test cases whose published text is not what its authors meant."""
+
+    n_items: int
+    keys: tuple[str, ...]
+
+    @property
+    def n_whole(self) -> int:
+        return self.n_items - len(self.keys)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """What the published numbering of trials shows to be missing."""
+
+    n_recognised: int
+    n_fast: int
+    n_blocks: int
+    n_people: int
+    n_trials: int
+    trials_per_person: int = TRIALS_PER_PERSON
+    min_rt_s: float = MIN_RT_MS / 1000
+
+    @property
+    def n_analysed(self) -> int:
+        return self.n_blocks - self.n_people
+
+    @property
+    def n_trials_analysed(self) -> int:
+        return self.trials_per_person * self.n_analysed
+
+
+@dataclass(frozen=True)
+class UntouchedSliders:
+    """Trials in which neither slider was moved, by source; participants who never moved one."""
+
+    by_source: tuple[tuple[str, int], ...]
+    n_never: int
+
+    @property
+    def n(self) -> int:
+        return sum(n for _, n in self.by_source)
+
+
+@dataclass(frozen=True)
+class OtherSection:
+    """A test case whose section the trials' file has otherwise."""
+
+    key: str
+    there: str
+    here: str
+
+
+@dataclass(frozen=True)
+class IsolatedAccuracy:
+    """Mean over models, pooled over sentences or averaged within each abstract first."""
+
+    pooled: float
+    by_item: float
+
+    @property
+    def is_same(self) -> bool:
+        return bool(np.isclose(self.pooled, self.by_item, rtol=0, atol=5e-5))
+
+
+@dataclass(frozen=True)
+class Facts:
+    """None, or no rows, where the data did not support it."""
+
+    damaged: DamagedTexts
+    expertise: tuple[Percentile80, ...]
+    left_out: LeftOut
+    untouched: UntouchedSliders
+    other_sections: tuple[OtherSection, ...]
+    exposures: Exposures | None
+    isolated: IsolatedAccuracy | None
+    tuning: McNemar | None
+
+    @property
+    def is_expertise_high(self) -> bool:
+        return bool(self.expertise) and all(own.p80 >= AROUND_50 for own in self.expertise)
+
+    @property
+    def is_balanced(self) -> bool:
+        return self.exposures is not None and self.exposures.max - self.exposures.min <= BALANCED
+
+    @property
+    def is_tuning_significant(self) -> bool:
+        return self.tuning is not None and self.tuning.p < 0.05
+
+
+def facts(study: Study, sources: Mapping[str, SourceData], results: SourceResults) -> Facts:
+    """`sources`: all published items and trials; `results`: those on human-created test cases."""
+    expertise = present(results.of(Expertise).expertise)
+    tuning = present(try_estimate(tuned, results))
+    return Facts(
+        damaged=_damaged(sources),
+        expertise=expertise.p80_by_subfield if expertise else (),
+        left_out=_left_out(study, sources["human"]),
+        untouched=_untouched(sources),
+        other_sections=_other_sections(study),
+        exposures=present(results.of(ItemExposures).exposures),
+        isolated=_isolated(results),
+        tuning=tuning.mcnemar if tuning else None,
+    )
+
+
+def _damaged(sources: Mapping[str, SourceData]) -> DamagedTexts:
+    keys = [k for data in sources.values() for k in data.items.loc[data.items["is_damaged"], "key"]]
+    return DamagedTexts(sum(data.n_items for data in sources.values()), tuple(sorted(keys)))
+
+
+def _left_out(study: Study, data: SourceData) -> LeftOut:
+    judgments, flow = Judgment.objects.of(study, Participant.Kind.IMPORTED), data.flow
+    assert flow is not None  # it is read with the trials
+    return LeftOut(
+        n_recognised=judgments.filter(recognised=True).count(),
+        n_fast=judgments.filter(rt_ms__lt=MIN_RT_MS).count(),
+        n_blocks=flow.recruited or 0,
+        n_people=sum(reason.n for reason in flow.excluded),
+        n_trials=sum(reason.n for reason in flow.trials_excluded),
+    )
+
+
+def _untouched(sources: Mapping[str, SourceData]) -> UntouchedSliders:
+    by_source = tuple((s, int((~d.trials["slider_moved"]).sum())) for s, d in sources.items())
+    moved = np.concatenate(
+        [d.trials.loc[d.trials["slider_moved"], "participant"] for d in sources.values()]
+    )
+    people = np.concatenate([d.trials["participant"] for d in sources.values()])
+    return UntouchedSliders(by_source, len(np.setdiff1d(people, moved)))
+
+
+def _other_sections(study: Study) -> tuple[OtherSection, ...]:
+    rows = Judgment.objects.of(study, Participant.Kind.IMPORTED).values_list(
+        "trial__item__key", "trial__item__source", "trial__item__subfield", "source_record"
+    )
+    found = {
+        (key, section.partition("_")[2], subfield)
+        for key, source, subfield, record in rows
+        if (section := record.get("journal_section")) not in (None, f"{source}_{subfield}")
+    }
+    return tuple(OtherSection(*one) for one in sorted(found))
+
+
+def _isolated(results: SourceResults) -> IsolatedAccuracy | None:
+    found = present(results.of(Integration).integration)
+    if found is None or found.pooled.mean is None or found.by_item.mean is None:
+        return None
+    return IsolatedAccuracy(found.pooled.mean, found.by_item.mean)

@@ -1,0 +1,96 @@
+"""Makes the report of a study: the one that the page, the command and the files show."""
+
+import platform
+from collections.abc import Callable
+from dataclasses import fields, replace
+from importlib.metadata import version
+from typing import Any
+
+from django.utils import timezone
+from threadpoolctl import threadpool_limits
+
+from analysis.codec import MissingResult
+from analysis.data import read
+from analysis.data.dataset import SourceData
+from analysis.data.filters import ReportOptions
+from analysis.data.version import SCHEMA_VERSION, data_version, participants_kind
+from analysis.report.chapter import Built, Chapter, SourceResults, Tables
+from analysis.report.contents import CHAPTERS
+from analysis.report.report import SCHEMA, Header, Participants, Published, Report, StudyName
+from analysis.stats import NotEnough
+from experiment.models import Participant, Study
+from experiment.services.participant_kinds import kind_note
+
+PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "statsmodels", "django")
+FILTERED = " Only the chosen models and subfields were looked at."
+
+Progress = Callable[[str, str], None]
+
+
+def make_report(study: Study, options: ReportOptions, progress: Progress | None = None) -> Report:
+    """Compute everything; a result that the data cannot support says why instead.
+
+    `progress` is called with source and chapter before each of them.
+
+    Raises:
+        UnknownChoiceError: an option names what the study does not have.
+    """
+    version_of_data = data_version(study)
+    kind = participants_kind(study, options)
+    data = read.read(study, options)
+    header = Header(
+        schema=SCHEMA,
+        schema_version=SCHEMA_VERSION,
+        study=StudyName(study.slug, study.title, study.is_demo),
+        made_at=timezone.localtime().isoformat(timespec="seconds"),
+        data_version=version_of_data,
+        options=options,
+        participants=Participants(kind, str(Participant.Kind(kind).label), kind_note(study, kind)),
+        software={"python": platform.python_version()} | {p: version(p) for p in PACKAGES},
+        published=Published(any(own.is_brainbench for own in data.values())),
+    )
+    made = {source: build_source(own, progress) for source, own in data.items()}
+    return Report(
+        header,
+        {
+            source: replace(results, is_simulated=header.participants.is_simulated)
+            for source, (results, _) in made.items()
+        },
+        {source: tables for source, (_, tables) in made.items()},
+    )
+
+
+def build_source(
+    data: SourceData, progress: Progress | None = None
+) -> tuple[SourceResults, Tables]:
+    """All chapters of one source, and the tidy tables behind them."""
+    results: dict[type[Any], Any] = {}
+    tables: dict[str, Any] = {}
+    for chapter in CHAPTERS:
+        if progress is not None:
+            progress(data.source, str(chapter.title))
+        built = _build(chapter, data)
+        results[chapter.results] = _explained(built.results) if data.is_filtered else built.results
+        tables |= built.tables
+    return SourceResults(data.source, results), tables
+
+
+def _build(chapter: Chapter, data: SourceData) -> Built:
+    try:
+        # Small matrices: a second thread costs more than it brings, and other processes want the core
+        with threadpool_limits(1):
+            return chapter.build(data)
+    except NotEnough as error:
+        return Built(chapter.missing(MissingResult.of(error)))
+
+
+def _explained(results: Any) -> Any:
+    """With the caution that a filter may be why a result is missing."""
+    missing = {
+        f.name: value
+        for f in fields(results)
+        if isinstance(value := getattr(results, f.name), MissingResult)
+    }
+    return replace(
+        results, **{k: replace(v, reason=v.reason + FILTERED) for k, v in missing.items()}
+    )

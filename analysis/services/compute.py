@@ -1,0 +1,217 @@
+"""Computes reports and trials of teams once, and finds what is computed: one service for pages, commands and workers.
+
+A result is looked up by its key. Where it is not there, a row says who computes it: this process, if it may and the data
+are few; else a worker; else whoever runs the command in a terminal.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from analysis import store
+from analysis.data.filters import ReportOptions, UnknownChoiceError
+from analysis.data.version import data_version, participants_kind
+from analysis.models import Computation
+from analysis.stats import NotEnough
+from analysis.store import StoredResult
+from analysis.teams.options import TeamOptions
+from experiment.models import Study
+from experiment.services.export import judged_trials
+from lib.code import code_digest
+from lib.jobs.leases import Lease, reopen, request_cancel
+from lib.jobs.queue import enqueue
+from lib.jobs.running import run_job
+
+Options = ReportOptions | TeamOptions
+Progress = Callable[[str], None]
+
+MAX_INLINE_TRIALS = 50_000
+EXPECTED = (NotEnough, UnknownChoiceError)  # their messages are sentences for the reader
+KINDS: dict[type[Options], Computation.Kind] = {
+    ReportOptions: Computation.Kind.REPORT,
+    TeamOptions: Computation.Kind.TEAMS,
+}
+# The code that computes and draws: what other code has stored is computed again
+CODE = ("analysis", "scoring/domain", "experiment/domain", "lib", "templates/analysis/figures")
+_CLOSED = (Computation.Status.FAILED, Computation.Status.CANCELLED)  # until a retry is asked for
+
+
+class Computer(Enum):
+    """Who computes a result that is not there yet."""
+
+    PAGE = "page"
+    WORKER = "worker"
+    TERMINAL = "terminal"
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """There is no result yet: who computes it, and how far that is; `problem` says why it does not go on."""
+
+    by: Computer
+    problem: str = ""
+    done: int = 0
+    total: int = 0
+
+
+def key(study: Study, options: Options, version: str = "") -> str:
+    """Names what a result would be: equal keys, equal results."""
+    report_options = options if isinstance(options, ReportOptions) else options.of_report()
+    kind = participants_kind(study, report_options)
+    asked = replace(options, participants=kind).as_dict()
+    state = [code_digest(*CODE), version or data_version(study), settings.LANGUAGE_CODE, asked]
+    return hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()[:24]
+
+
+def find(study: Study, options: Options) -> StoredResult | None:
+    """What is computed for these options and today's data; a report on all sources holds that on each."""
+    version = data_version(study)
+    keys = [key(study, options, version)]
+    if isinstance(options, ReportOptions):
+        keys.append(key(study, replace(options, source="all"), version))
+    for name in keys:
+        if found := open_result(study, options, name):
+            return found
+    return None
+
+
+def open_result(study: Study, options: Options, name: str) -> StoredResult | None:
+    """A computed result by its key, whatever has become of the data since; None where it is gone."""
+    row = _rows(study, options).filter(key=name, status=Computation.Status.FINISHED).first()
+    return store.read(row) if row else None
+
+
+def state(study: Study, options: Options) -> StoredResult | Waiting:
+    """The result, or who computes it. Computes nothing."""
+    if found := find(study, options):
+        return found
+    row = _rows(study, options).filter(key=key(study, options)).first()
+    by = _computer(study, options)
+    if row is None:
+        return Waiting(by)
+    problem = ""
+    if row.status in _CLOSED:
+        problem = row.error or _("It was stopped.")
+    return Waiting(by, problem, row.done, row.total)
+
+
+def ensure_computed(study: Study, options: Options) -> StoredResult | Waiting:
+    """The result: computed here if this process may, else asked of the workers, once. A failed or stopped one stays so."""
+    found = state(study, options)
+    if isinstance(found, StoredResult) or found.problem or found.by is Computer.TERMINAL:
+        return found
+    row = _row(study, options)
+    if found.by is Computer.WORKER:
+        return found
+    with suppress(Exception):  # logged by the job, whose row says what went wrong
+        run(row)
+    return state(study, options)
+
+
+def retry(study: Study, options: Options) -> None:
+    """Let a failed or stopped computation wait again."""
+    row = _rows(study, options).filter(key=key(study, options)).first()
+    if row is not None and row.status in _CLOSED:
+        with transaction.atomic():
+            enqueue(reopen(row))
+
+
+def stop(study: Study, options: Options) -> None:
+    """Stop a computation that waits or runs, if there is one."""
+    row = _rows(study, options).filter(key=key(study, options)).first()
+    if row is not None:
+        request_cancel(row)
+
+
+def keep(study: Study, options: Options, save: Callable[[Computation], None]) -> StoredResult:
+    """Store a result that a command has computed, where the page finds it; `save` writes its files."""
+    row = _rows(study, options).get_or_create(
+        key=key(study, options),
+        defaults={"study": study, "kind": KINDS[type(options)], "options": options.as_dict()},
+    )[0]
+    save(row)
+    _rows(study, options).filter(pk=row.pk).update(
+        status=Computation.Status.FINISHED, error="", finished_at=timezone.now()
+    )
+    row.refresh_from_db()
+    found = store.read(row)
+    assert found is not None
+    return found
+
+
+def run(computation: Computation) -> Computation:
+    """Compute, as a worker does; the row says how it went."""
+    return run_job(computation, _work, expected=EXPECTED)
+
+
+def _work(computation: Computation, lease: Lease) -> None:
+    # Here, since a web process that computes nothing does without what computes
+    from analysis.codec import from_json
+
+    if computation.kind == Computation.Kind.REPORT:
+        from analysis.report.contents import CHAPTERS
+        from analysis.report.services.make import make_report
+        from analysis.report.services.save import save_report
+
+        options = from_json(ReportOptions, computation.options)
+        steps = _Steps(lease, len(CHAPTERS) * len(options.sources))
+        save_report(computation, make_report(computation.study, options, steps.advance))
+    else:
+        from analysis.teams.services.save import save_teams
+        from analysis.teams.services.try_teams import make_teams
+
+        asked = from_json(TeamOptions, computation.options)
+        save_teams(computation, make_teams(computation.study, asked, _Steps(lease).advance))
+
+
+@dataclass
+class _Steps:
+    """Counts a computation's steps in its row, and stops it where a stop was asked for."""
+
+    lease: Lease
+    total: int = 0
+    done: int = -1
+
+    def advance(self, *_: object) -> None:
+        self.done += 1
+        self.lease.check()
+        self.lease.write(done=self.done, total=self.total)
+
+
+def _computer(study: Study, options: Options) -> Computer:
+    if settings.JOB_EXECUTOR == "celery":
+        return Computer.WORKER
+    report_options = options if isinstance(options, ReportOptions) else options.of_report()
+    kind = participants_kind(study, report_options)
+    if judged_trials(study, kind).count() > MAX_INLINE_TRIALS:
+        return Computer.TERMINAL
+    return Computer.PAGE
+
+
+def _row(study: Study, options: Options) -> Computation:
+    """The row of this computation, new or known; workers get a message about a new one, or one whose files are gone."""
+    with transaction.atomic():
+        row, is_new = _rows(study, options).get_or_create(
+            key=key(study, options),
+            defaults={"study": study, "kind": KINDS[type(options)], "options": options.as_dict()},
+        )
+        if row.status == Computation.Status.FINISHED:  # but its files were cleared away
+            _rows(study, options).filter(pk=row.pk).update(status=Computation.Status.WAITING)
+            row.refresh_from_db()
+            is_new = True
+        if is_new:
+            enqueue(row)
+    return row
+
+
+def _rows(study: Study, options: Options) -> QuerySet[Computation]:
+    return Computation.objects.filter(study=study, kind=KINDS[type(options)])

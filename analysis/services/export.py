@@ -1,0 +1,124 @@
+"""Writes a report to a folder. Every file appears whole or stays as it was; report.json comes last."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from analysis.data.filters import ReportOptions
+from analysis.report.chapter import SourceResults
+from analysis.report.page.html import render_file
+from analysis.report.replication.build import markdown, replicate
+from analysis.report.report import SCHEMA, Report
+from analysis.report.services.save import save_report
+from analysis.report.stored import StoredReport
+from analysis.services import compute
+from analysis.store import StoredFigure
+from experiment.models import Study
+from lib.files import write_file
+
+FORMATS = ("svg", "png", "pdf")
+DEFAULT_FORMATS = ("svg", "png")
+
+
+@dataclass
+class Written:
+    """What was written, by kind, as paths below the folder."""
+
+    tables: list[str] = field(default_factory=list)
+    figures: list[str] = field(default_factory=list)
+    documents: list[str] = field(default_factory=list)
+
+    @property
+    def n_files(self) -> int:
+        return len(self.tables) + len(self.figures) + len(self.documents)
+
+
+def write_report(
+    study: Study,
+    options: ReportOptions,
+    report: Report,
+    folder: Path,
+    formats: Sequence[str] = DEFAULT_FORMATS,
+    progress: Callable[[str], None] | None = None,
+) -> Written:
+    """report.json, tables/*.csv, figures/*.{svg,png,pdf}, report.html and, for a BrainBench import, replication.md.
+
+    The report is stored for the results page first; the files are copies of what the page shows.
+
+    Raises:
+        OSError: the folder cannot be written to.
+    """
+    announce = progress or (lambda _: None)
+    for directory in (folder, folder / "tables", folder / "figures"):
+        directory.mkdir(parents=True, exist_ok=True)
+    result = compute.keep(study, options, lambda row: save_report(row, report, announce))
+    stored = StoredReport(result)
+    written = Written()
+    for stem in result.tables:
+        write_file(folder / "tables" / f"{stem}.csv", result.table_file(stem), durable=False)
+        written.tables.append(f"tables/{stem}.csv")
+    for figure in stored.figures:
+        for kind in formats:
+            name = f"{figure.stem}.{kind}"
+            announce(name)
+            picture = result.figure_file(figure.stem, kind)
+            write_file(folder / "figures" / name, picture, durable=False)
+            written.figures.append(f"figures/{name}")
+    _remove_stale(folder, written)
+    for name, text in _documents(study, options, stored, report, announce).items():
+        write_file(folder / name, text, durable=False)
+        written.documents.append(name)
+    return written
+
+
+def _documents(
+    study: Study,
+    options: ReportOptions,
+    stored: StoredReport,
+    report: Report,
+    announce: Callable[[str], None],
+) -> dict[str, str]:
+    documents = {"figures/captions.md": _captions(stored.figures)}
+    announce("report.html")
+    documents["report.html"] = render_file(stored)
+    if (human := replicable(report)) is not None:
+        announce("replication.md")
+        documents["replication.md"] = markdown(replicate(study, human, options), study.title)
+    documents["report.json"] = report.text()
+    return documents
+
+
+def replicable(report: Report) -> SourceResults | None:
+    """The results on human-created test cases, where they are about what the paper was: its people, texts and trials."""
+    options = report.header.options
+    whole = not options.models and not options.subfields
+    as_then = options.texts == "as-published" and options.trials == "analysed"
+    imported = report.header.participants.kind == "imported"
+    if report.header.published.is_brainbench and imported and whole and as_then:
+        return report.sources.get("human")
+    return None
+
+
+def _remove_stale(folder: Path, written: Written) -> None:
+    """Remove what an earlier report into this folder wrote and this one did not; other files stay."""
+    try:
+        earlier = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return
+    if not isinstance(earlier, dict) or earlier.get("schema") != SCHEMA:
+        return
+    keep = {*written.tables, *written.figures}
+    ours = [path for kind in FORMATS for path in folder.glob(f"figures/*_*.{kind}")]
+    for path in (*folder.glob("tables/*_*.csv"), *ours, folder / "replication.md"):
+        if path.relative_to(folder).as_posix() not in keep:
+            path.unlink(missing_ok=True)
+
+
+def _captions(figures: Sequence[StoredFigure]) -> str:
+    """Title and caption of each figure, which the pictures themselves leave to the page around them."""
+    lines = ["# Figures"]
+    for figure in figures:
+        lines += ["", f"## {figure.stem}: {figure.title}", "", figure.caption]
+        lines += ["", f"In words: {figure.alt}"]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,9 @@
+"""Names for what estimators take and give."""
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+Interval = tuple[float, float]

@@ -1,0 +1,212 @@
+"""Logistic mixed model with crossed random intercepts of participants and items, by maximum likelihood.
+
+The likelihood is the Laplace approximation, as `glmer` of R's lme4 takes by default (nAGQ = 1; Bates et al. 2015, J. Stat.
+Softw. 67(1)). statsmodels 0.15 has no such model: its crossed one (BinomialBayesMixedGLM) is Bayesian, by mode or
+variational approximation with priors on the standard deviations, and its likelihood methods know one factor only.
+With few trials per level Laplace pulls standard deviations slightly towards 0.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special, stats
+
+from analysis.stats import NotEnough
+from analysis.stats.arrays import Floats, Interval
+from analysis.stats.estimates import Z95
+from analysis.stats.mixed_model.laplace import LaplaceLikelihood
+from analysis.stats.mixed_model.optimum import (
+    ITEMS,
+    PARTICIPANTS,
+    Optimum,
+    covariance_of,
+    find_optimum,
+    optimum_given,
+    profile_limit,
+)
+
+# Trials; beyond, Wald and profile intervals agree, and profiles take minutes
+MOST_FOR_PROFILES = 50_000
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
+WEIGHTS /= WEIGHTS.sum()
+
+METHOD = (
+    "Logistic regression with crossed random intercepts of participants and items, maximum likelihood by the Laplace "
+    "approximation; coefficients with Wald intervals; standard deviations (log-odds) {sd}."
+)
+PROFILE = "with profile likelihood intervals"
+WALD = "with Wald intervals on the log scale"
+HELD = "held at those of the model without covariates"
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """A fixed effect in log-odds: Wald's standard error, 95% interval and two-sided p (z test)."""
+
+    estimate: float
+    se: float
+    ci95: Interval
+    p: float
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """Standard deviation of random intercepts in log-odds. `statistic` = twice the log-likelihood ratio against 0, `p` = half
+    the tail of chi-square(1), as 0 is on the boundary (Self and Liang 1987, J. Am. Stat. Assoc. 82). ci95 None: not
+    computed (Wald at 0, or held)."""
+
+    estimate: float
+    ci95: Interval | None
+    statistic: float
+    p: float
+
+
+@dataclass(frozen=True)
+class MixedModel:
+    """Of `fit`: log-odds, log-likelihood in nats, accuracies from 0 to 1."""
+
+    n_trials: int
+    n_participants: int
+    n_items: int
+    coefficients: tuple[Coefficient, ...]
+    participants: Deviation
+    items: Deviation
+    log_likelihood: float
+    converged: bool
+    method: str
+    # Where all covariates but the first are 0: of a person and an item in the middle; and over all persons and items
+    accuracy_typical: float
+    accuracy_typical_ci95: Interval
+    accuracy_marginal: float
+    accuracy_marginal_ci95: Interval
+
+
+def marginal_accuracy(intercept: float, sd: float) -> float:
+    """E expit(intercept + sd z), z ~ N(0, 1), by Gauss-Hermite quadrature with 60 nodes.
+
+    `sd` is that of the sum of all random effects, sqrt(sd_participants^2 + sd_items^2).
+
+    >>> round(marginal_accuracy(0.0, 2.0), 12)
+    0.5
+    """
+    return float(WEIGHTS @ special.expit(intercept + sd * NODES))
+
+
+def fit(
+    is_correct: npt.ArrayLike,
+    participant: npt.ArrayLike,
+    item: npt.ArrayLike,
+    covariates: npt.ArrayLike | None = None,
+    sds: tuple[float, float] | None = None,
+    profiles: bool = True,
+) -> MixedModel:
+    """logit P(correct) = X beta + sd_p u_participant + sd_i v_item, with u, v ~ N(0, 1) independent.
+
+    is_correct, participant, item: (n,), the latter two any labels. covariates: (n, k) or (n,) beside the intercept, which
+    is always there and comes first; standardise them. sds: holds the standard deviations (participants, items), for large data
+    for which those of a model without covariates will do. profiles: intervals of the standard deviations by profile
+    likelihood, up to 50,000 trials, else Wald. Standard errors come from the curvature of the log-likelihood at
+    its optimum, with the standard deviations among its parameters (those at 0 left out).
+    Raises NotEnough without both outcomes, two participants and two items, and some of each that come twice.
+
+    >>> fit([1, 0] * 8, [0, 0, 1, 1] * 4, [0, 1, 1, 0] * 4).coefficients[0].estimate.__round__(6)
+    0.0
+    """
+    y = np.asarray(is_correct, dtype=bool)
+    people, who = np.unique(np.asarray(participant), return_inverse=True)
+    things, what = np.unique(np.asarray(item), return_inverse=True)
+    _check(y, len(people), len(things))
+    columns = [np.ones(len(y))] + ([] if covariates is None else [np.asarray(covariates, float).T])
+    x = np.vstack(columns).T
+    likelihood = LaplaceLikelihood(y, x, who, what)
+    start = np.r_[special.logit(y.mean()), np.zeros(x.shape[1] - 1), 0.5, 0.5]
+    profiles = profiles and len(y) <= MOST_FOR_PROFILES and sds is None
+    if sds is None:
+        optimum, without = find_optimum(likelihood, start)
+        deviations = [
+            _deviation(likelihood, optimum, without[j], j, profiles) for j in (PARTICIPANTS, ITEMS)
+        ]
+    else:
+        optimum = optimum_given(
+            likelihood, start, dict(zip((PARTICIPANTS, ITEMS), sds, strict=True))
+        )
+        deviations = [Deviation(sd, None, math.nan, math.nan) for sd in sds]
+    typical, typical_ci, marginal, marginal_ci = _accuracies(optimum)
+    return MixedModel(
+        n_trials=len(y),
+        n_participants=len(people),
+        n_items=len(things),
+        coefficients=_coefficients(optimum),
+        participants=deviations[0],
+        items=deviations[1],
+        log_likelihood=optimum.value,
+        converged=optimum.converged and bool(np.abs(optimum.at[-2:]).max() < 10),
+        method=METHOD.format(sd=PROFILE if profiles else WALD if sds is None else HELD),
+        accuracy_typical=typical,
+        accuracy_typical_ci95=typical_ci,
+        accuracy_marginal=marginal,
+        accuracy_marginal_ci95=marginal_ci,
+    )
+
+
+def _check(y: npt.NDArray[np.bool_], n_people: int, n_items: int) -> None:
+    if not len(y) or y.all() or not y.any():
+        reason = "No trials." if not len(y) else "All trials have the same outcome."
+        raise NotEnough(reason, "A mixed model needs correct and wrong trials.")
+    if min(n_people, n_items) < 2 or len(y) <= max(n_people, n_items):
+        raise NotEnough(
+            "The trials do not tell participants from items: nobody judged two items, or no item was judged twice.",
+            "Let at least two participants judge the same two items.",
+        )
+
+
+def _coefficients(optimum: Optimum) -> tuple[Coefficient, ...]:
+    errors = np.sqrt(np.maximum(np.diag(covariance_of(optimum)), 0))
+    return tuple(
+        Coefficient(b, se, (b - Z95 * se, b + Z95 * se), float(2 * stats.norm.sf(abs(b) / se)))
+        for b, se in zip(optimum.at[:-2].tolist(), errors.tolist(), strict=False)
+    )
+
+
+def _accuracies(optimum: Optimum) -> tuple[float, Interval, float, Interval]:
+    """Both accuracies with 95% intervals by the delta method on the logit scale."""
+    theta, covariance = (
+        optimum.at[[0, -2, -1]],
+        covariance_of(optimum)[np.ix_([0, -2, -1], [0, -2, -1])],
+    )
+
+    def logit(t: Floats) -> float:
+        return float(special.logit(marginal_accuracy(t[0], math.hypot(t[1], t[2]))))
+
+    slopes = np.array([logit(theta + h) - logit(theta - h) for h in np.eye(3) * 1e-4]) / 2e-4
+    middle, se = logit(theta), math.sqrt(max(float(slopes @ covariance @ slopes), 0.0))
+    se_typical = math.sqrt(max(covariance[0, 0], 0))
+    return (
+        float(special.expit(theta[0])),
+        _expit_interval(theta[0], se_typical),
+        float(special.expit(middle)),
+        _expit_interval(middle, se),
+    )
+
+
+def _expit_interval(middle: float, se: float) -> Interval:
+    return float(special.expit(middle - Z95 * se)), float(special.expit(middle + Z95 * se))
+
+
+def _deviation(
+    likelihood: LaplaceLikelihood, optimum: Optimum, at_zero: Optimum, index: int, profiles: bool
+) -> Deviation:
+    sd = float(optimum.at[index])
+    statistic = max(0.0, 2 * (optimum.value - at_zero.value)) if sd else 0.0
+    p = float(stats.chi2.sf(statistic, 1) / 2) if sd else 1.0
+    se = math.sqrt(max(covariance_of(optimum)[index, index], 0))
+    if profiles:
+        low = profile_limit(likelihood, optimum, index, -se) if statistic > Z95**2 else 0.0
+        return Deviation(sd, (low, profile_limit(likelihood, optimum, index, se)), statistic, p)
+    if not sd:
+        return Deviation(sd, None, statistic, p)
+    return Deviation(
+        sd, (sd * math.exp(-Z95 * se / sd), sd * math.exp(Z95 * se / sd)), statistic, p
+    )

@@ -1,1 +1,0 @@
-"""Bayesian combination of correlated judgments: the model, its likelihood, its posterior and what that predicts. Pure."""

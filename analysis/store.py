@@ -1,0 +1,208 @@
+"""Computed results in the storage `results`, where every machine of the site sees them.
+
+`<kind>/<study>/<key>/`: result.json, index.json (texts and sizes of figures, names of tables), tables-*.csv, figure-*.svg
+and their Vega-Lite specifications, from which PNG and PDF are drawn when they are first wanted. Each file appears
+whole; index.json comes last, and without it there is no result.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from django.core.files.base import ContentFile
+from django.core.files.storage import Storage, storages
+from django.utils import timezone
+
+from analysis.models import Computation
+from lib.csv import cell
+from lib.storage import delete_folder
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from analysis.charts.figure import Figure
+
+DRAWN = ("png", "pdf")
+KEPT_PER_STUDY = 16  # of each kind
+_SIZE = re.compile(r'<svg[^>]*?\bwidth="(\d+)[^"]*"[^>]*?\bheight="(\d+)')
+
+
+@dataclass(frozen=True)
+class StoredFigure:
+    """What is stored of a figure beside its picture; `stem` names its files."""
+
+    stem: str
+    name: str
+    source: str
+    chapter: str
+    title: str
+    caption: str
+    alt: str
+    width: int
+    height: int
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure, the source of its test cases and the chapter it belongs to."""
+
+    figure: "Figure"
+    source: str = ""
+    chapter: str = ""
+
+    @property
+    def stem(self) -> str:
+        return f"{self.source}_{self.figure.name}" if self.source else self.figure.name
+
+
+@dataclass(frozen=True)
+class StoredResult:
+    """A finished computation's files. `key` names it in addresses."""
+
+    computation: Computation
+    figures: tuple[StoredFigure, ...]
+    tables: tuple[str, ...]  # stems
+
+    @property
+    def key(self) -> str:
+        return self.computation.key
+
+    @cached_property
+    def values(self) -> Mapping[str, Any]:
+        """result.json."""
+        values: Mapping[str, Any] = json.loads(self._read("result.json"))
+        return values
+
+    def table_file(self, stem: str) -> bytes:
+        """A table as CSV.
+
+        Raises:
+            FileNotFoundError: there is none of that name, or it was cleared away meanwhile.
+        """
+        if stem not in self.tables:
+            raise FileNotFoundError(stem)
+        return self._read(f"table-{stem}.csv")
+
+    def figure_file(self, stem: str, kind: str) -> bytes:
+        """A figure as svg, png or pdf; the latter two are drawn once.
+
+        Raises:
+            FileNotFoundError: there is none of that name, or it was cleared away meanwhile.
+        """
+        if stem not in {figure.stem for figure in self.figures}:
+            raise FileNotFoundError(stem)
+        name = f"figure-{stem}.{kind}"
+        if kind in DRAWN and not storage().exists(f"{self.computation.folder}/{name}"):
+            specification = json.loads(self._read(f"figure-{stem}.vl.json"))
+            _write(self.computation, name, _draw(specification, kind))
+        return self._read(name)
+
+    def _read(self, name: str) -> bytes:
+        with storage().open(f"{self.computation.folder}/{name}") as file:
+            content: bytes = file.read()
+        return content
+
+
+def storage() -> Storage:
+    return storages["results"]
+
+
+def read(computation: Computation) -> StoredResult | None:
+    """A finished computation's result; None where its files were cleared away."""
+    try:
+        with storage().open(f"{computation.folder}/index.json") as file:
+            index = json.loads(file.read())
+    except FileNotFoundError:
+        return None
+    Computation.objects.filter(pk=computation.pk).update(used_at=timezone.now())
+    figures = tuple(StoredFigure(**figure) for figure in index["figures"])
+    return StoredResult(computation, figures, tuple(index["tables"]))
+
+
+def save(
+    computation: Computation,
+    values: Mapping[str, Any],
+    drawings: Iterable[Drawing],
+    tables: Mapping[str, "pd.DataFrame"],
+) -> None:
+    """Put a result in its place, each figure's table among its tables; the oldest of its kind go."""
+    figures, stems = [], sorted(tables)
+    for stem, table in tables.items():
+        _write(computation, f"table-{stem}.csv", csv_text(table))
+    for drawing in drawings:
+        figures.append(_save_figure(computation, drawing))
+        stem = f"{drawing.source}_figure_{drawing.figure.name}".lstrip("_")
+        _write(computation, f"table-{stem}.csv", csv_text(drawing.figure.table))
+        stems.append(stem)
+    _write(computation, "result.json", json.dumps(values, indent=1, allow_nan=False) + "\n")
+    index = {"figures": [vars(figure) for figure in figures], "tables": sorted(stems)}
+    _write(computation, "index.json", json.dumps(index))
+    _prune(computation)
+
+
+def delete(computation: Computation) -> None:
+    """Remove a result, files first."""
+    storage().delete(f"{computation.folder}/index.json")
+    delete_folder(storage(), computation.folder)
+    computation.delete()
+
+
+def csv_text(table: "pd.DataFrame") -> str:
+    """A table at full precision; what a spreadsheet would run as a formula is defused, as in the trials' export."""
+    import pandas as pd
+
+    texts = [
+        name
+        for name in table.columns
+        if not pd.api.types.is_numeric_dtype(table[name])
+        and not pd.api.types.is_datetime64_any_dtype(table[name])
+    ]
+    safe = table.assign(**{name: table[name].map(_defused) for name in texts}) if texts else table
+    return str(safe.to_csv(index=False, lineterminator="\n"))
+
+
+def _defused(value: Any) -> Any:
+    return cell(value) if isinstance(value, str) else value
+
+
+def _save_figure(computation: Computation, drawing: Drawing) -> StoredFigure:
+    # Here, since a web process that draws nothing does without what draws
+    from analysis.charts.save import specification, svg
+
+    figure, specified = drawing.figure, specification(drawing.figure)
+    picture = svg(specified)
+    _write(computation, f"figure-{drawing.stem}.svg", picture)
+    _write(computation, f"figure-{drawing.stem}.vl.json", json.dumps(specified))
+    size = _SIZE.search(picture)
+    return StoredFigure(
+        stem=drawing.stem,
+        name=figure.name,
+        source=drawing.source,
+        chapter=drawing.chapter,
+        title=figure.title,
+        caption=figure.caption,
+        alt=figure.alt,
+        width=int(size[1]) if size else 0,
+        height=int(size[2]) if size else 0,
+    )
+
+
+def _draw(specification: dict[str, Any], kind: str) -> bytes:
+    from analysis.charts.save import pdf, png
+
+    return png(specification) if kind == "png" else pdf(specification)
+
+
+def _write(computation: Computation, name: str, content: str | bytes) -> None:
+    data = content.encode() if isinstance(content, str) else content
+    storage().save(f"{computation.folder}/{name}", ContentFile(data))
+
+
+def _prune(computation: Computation) -> None:
+    same = Computation.objects.filter(study=computation.study_id, kind=computation.kind)
+    closed = same.exclude(status__in=Computation.OPEN_STATUSES).exclude(pk=computation.pk)
+    for old in closed.order_by("-used_at")[KEPT_PER_STUDY - 1 :]:
+        delete(old)

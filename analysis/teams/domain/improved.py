@@ -1,0 +1,208 @@
+"""Logistic combination with standardised inputs, penalties chosen in training, and people with their own calibration."""
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+from scipy import special
+
+from analysis.stats.arrays import Bools, Floats, Ints
+from analysis.teams.domain.calibration import MOST_LOG_ODDS, standardised
+from analysis.teams.domain.combination import HeldOut, decided
+from analysis.teams.domain.evidence import Evidence
+from analysis.teams.domain.folds import BY_BLOCK, BY_BOTH, ITEM_BLOCKS, Folds
+from analysis.teams.domain.person_weights import Rows, Weights, fit
+from analysis.teams.results import FoldsKind, ImprovedAbout, Method, Penalties
+
+MOST_FOLDS, INNER_BLOCKS = 20, 5
+COARSE_ITEMS, COARSE_PEOPLE = 5, 4
+# From the strongest: of pairs that do equally well the first is taken
+PERSON_PENALTIES = (1e6, 30.0, 10.0, 3.0, 1.0)
+WEIGHT_PENALTIES = (100.0, 10.0, 1.0, 0.1)
+SAME = 1e-6
+MIDDLE = np.array([[1.0, 1e6]])
+# Penalties are chosen on so many rows at most, and on so many of a participant before others' turn comes again
+MOST_ROWS, ROWS_IN_TURN = 20_000, 100
+
+RULE = (
+    "Logistic regression towards the original, without intercept, so the same for both sides, on: a person's choice, "
+    "the choice times its rating, each model's difference of perplexities (ratings standardised, differences over "
+    "their root mean square, on training rows) and, with a penalty of its own, each participant's choice (nothing for "
+    "people who are not in training). Both L2 penalties are chosen within each training fold (10^6 on participants: "
+    "none has its own), by log loss on {inner} inner blocks of its items (seed {seed}), the stronger of those within "
+    "a millionth; where a fold trains on more than {rows:,} trials, on so many of randomly drawn participants; as each "
+    "fold needs its own search, more than {most} folds are merged. {folds}."
+)
+
+
+@dataclass(frozen=True)
+class ImprovedLogistic:
+    """The published combination improved; `seed` draws the blocks of items."""
+
+    name: Method = Method.IMPROVED
+    seed: int = 42
+
+    def held_out(self, evidence: Evidence, folds: Folds) -> HeldOut:
+        """See Combination. `folds`: the merged ones.
+
+        Up to 20 folds are fitted as given, more are merged: blocks of items into 10, items x people into 5 x 4; so a row is
+        predicted from a part of the training rows of its own fold.
+        """
+        used = coarser(folds, self.seed)
+        used_rows, times, back = _alike(evidence, used)
+        small, outer = evidence.rows(used_rows), used.rows(used_rows)
+        who, choice = _judges(small)
+        n_people = int(who.max(initial=-1)) + 1
+        log_odds, betas, chosen = np.empty(len(used_rows)), [], []
+        for fold in range(outer.n):
+            train, held = outer.train(fold), outer.fold == fold
+            rows = Rows(_features(small, train, times), who, choice, times, n_people)
+            training = rows.of(train)
+            penalties, start = choose_penalties(training, small.item[train], self.seed)
+            fitted = fit(training, np.array([penalties]), start)
+            log_odds[held] = fitted.log_odds(rows.of(held))[0]
+            betas.append(fitted.beta[0])
+            chosen.append(penalties)
+        p = special.expit(np.clip(log_odds, -MOST_LOG_ODDS, MOST_LOG_ODDS))[back]
+        about = _about(evidence, outer, self.seed, np.array(betas), chosen)
+        return replace(decided(p, about), folds=None if used is folds else used)
+
+
+def coarser(folds: Folds, seed: int = 42) -> Folds:
+    """The folds themselves up to 20, else their blocks joined at random: 10 of items, or 5 of items x 4 of people.
+
+    >>> one_each = Folds(np.arange(40), np.arange(40), None, "leave one item out")
+    >>> coarser(one_each).n, coarser(one_each.rows(np.arange(20))).n
+    (10, 20)
+    """
+    if folds.n <= MOST_FOLDS:
+        return folds
+    rng = np.random.default_rng(seed)
+    if folds.people_block is None:
+        items = _joined(folds.item_block, ITEM_BLOCKS, rng)
+        n = int(items.max()) + 1
+        return Folds(items, items, None, BY_BLOCK.format(n=n, seed=seed))
+    items = _joined(folds.item_block, COARSE_ITEMS, rng)
+    people = _joined(folds.people_block, COARSE_PEOPLE, rng)
+    n_people = int(people.max()) + 1
+    words = BY_BOTH.format(items=int(items.max()) + 1, people=n_people, seed=seed)
+    fold = np.unique(items * n_people + people, return_inverse=True)[1]
+    return Folds(fold, items, people, words, FoldsKind.ITEM_AND_PEOPLE_BLOCK)
+
+
+def _joined(block: Ints, n: int, rng: np.random.Generator) -> Ints:
+    names, place = np.unique(block, return_inverse=True)
+    joined: Ints = (rng.permutation(len(names)) % n)[place]
+    return joined
+
+
+def choose_penalties(rows: Rows, item: Ints, seed: int = 42) -> tuple[tuple[float, float], Weights]:
+    """The penalties on weights and on participants with the least log loss on inner blocks of items held out in turn.
+
+    rows, item: (n,) the training rows, of which 20,000 at most are taken. Sum of log loss over all of them, each predicted
+    by a fit on the other blocks. Of pairs within 1e-6 of the best the strongest is taken: on participants first; so also
+    where a single item leaves no choice. With the weights of a fit to all blocks under those penalties.
+    """
+    some = some_rows(rows, seed)
+    rows, item = rows.of(some), item[some]
+    grid = product(PERSON_PENALTIES if rows.n_people else PERSON_PENALTIES[:1], WEIGHT_PENALTIES)
+    pairs = np.array([(weight, person) for person, weight in grid])
+    items, place = np.unique(item, return_inverse=True)
+    n, best = min(INNER_BLOCKS, len(items)), 0
+    start = fit(rows, pairs, fit(rows, MIDDLE).of(np.zeros(len(pairs), dtype=np.int64)))
+    if n > 1:
+        block = (np.random.default_rng(seed).permutation(len(items)) % n)[place]
+        loss = np.zeros(len(pairs))
+        for held in range(n):
+            # From where all blocks together lead, all of them in training here, to their own minimum
+            fitted, tried = fit(rows.of(block != held), pairs, start), rows.of(block == held)
+            loss += np.logaddexp(0.0, -fitted.log_odds(tried)) @ tried.times
+        best = int(np.argmax(loss <= loss.min() * (1 + SAME)))
+    return (float(pairs[best, 0]), float(pairs[best, 1])), start.of(slice(best, best + 1))
+
+
+def some_rows(rows: Rows, seed: int = 42) -> Ints:
+    """Which rows penalties are chosen on: all, or 20,000, of whole participants as far as 100 trials of each go.
+
+    Participants take turns in random order, each with up to 100 trials drawn at random. Whole participants, since their
+    penalty is about what they differ by; whole items would be few where each has many trials.
+
+    >>> no_people = Rows(np.ones((4, 1)), np.empty((4, 0), dtype=int), np.empty((4, 0)), np.ones(4), 0)
+    >>> some_rows(no_people)
+    array([0, 1, 2, 3])
+    """
+    n = len(rows.times)
+    if n <= MOST_ROWS:
+        return np.arange(n)
+    rng = np.random.default_rng(seed)
+    first = rows.who[:, 0] if rows.n_people else np.zeros(n, dtype=np.int64)
+    shuffled = rng.permutation(n)
+    together = shuffled[np.argsort(first[shuffled], kind="stable")]
+    starts = np.flatnonzero(np.diff(first[together], prepend=-1))
+    turn = (np.arange(n) - np.repeat(starts, np.diff(starts, append=n))) // ROWS_IN_TURN
+    place = rng.permutation(int(first.max()) + 1)[first[together]]
+    return np.sort(together[np.lexsort((place, turn))[:MOST_ROWS]])
+
+
+def _alike(evidence: Evidence, folds: Folds) -> tuple[Ints, Floats, Ints]:
+    """Which rows are fitted, by participant, how many trials each stands for, and (n,) where each trial is among them."""
+    if evidence.n_humans or folds.people_block is not None:
+        order = np.arange(len(evidence))
+        if evidence.n_humans:
+            order = np.argsort(evidence.participant[:, evidence.people_columns[0]], kind="stable")
+        return order, np.ones(len(order)), np.argsort(order)
+    # A team of models says the same on every trial of an item
+    _, used_rows, back, counts = np.unique(
+        evidence.item, return_index=True, return_inverse=True, return_counts=True
+    )
+    return used_rows, counts.astype(float), back
+
+
+def _features(evidence: Evidence, train: Bools, times: Floats) -> Floats:
+    """(n, k) choice, choice x rating of all people together, then the models; scaled by training rows alone."""
+    towards, n_humans = evidence.towards_truth, evidence.n_humans
+    columns = []
+    if n_humans:
+        people = towards[:, :n_humans]
+        first = np.abs(people[train, 0])
+        rated = standardised(np.abs(people), first[first > 0])
+        columns = [np.sign(people).sum(axis=1), (np.sign(people) * rated).sum(axis=1)]
+    for x in towards[:, n_humans:].T:
+        largest = float(np.abs(x[train]).max(initial=0.0)) or 1.0
+        weight = times[train] / max(1.0, float(times[train].sum()))
+        columns.append(x / largest / (np.sqrt(((x[train] / largest) ** 2) @ weight) or 1.0))
+    return np.column_stack(columns)
+
+
+def _judges(evidence: Evidence) -> tuple[Ints, Floats]:
+    """(n, people of a row) numbers from 0 of who judged, and +1 where they are right, -1 where wrong."""
+    choice = np.sign(evidence.towards_truth[:, : evidence.n_humans])
+    who = np.unique(evidence.participant[:, list(evidence.people_columns)], return_inverse=True)[1]
+    return who.reshape(choice.shape), choice
+
+
+def _about(
+    evidence: Evidence,
+    folds: Folds,
+    seed: int,
+    betas: Floats,
+    chosen: list[tuple[float, float]],
+) -> ImprovedAbout:
+    people = ("choice", "choice x rating") if evidence.n_humans else ()
+    on_weights, on_participants = zip(*chosen, strict=True)
+    return ImprovedAbout(
+        rule=RULE.format(
+            inner=INNER_BLOCKS, rows=MOST_ROWS, seed=seed, most=MOST_FOLDS, folds=folds.sentence
+        ),
+        features=(*people, *(m.name for m in evidence.members if not m.is_human)),
+        weights=tuple(betas.mean(axis=0).tolist()),
+        penalties=Penalties(
+            _counts(on_weights), _counts(on_participants) if evidence.n_humans else None
+        ),
+        n_folds=folds.n,
+    )
+
+
+def _counts(penalties: tuple[float, ...]) -> dict[str, int]:
+    return {f"{value:g}": n for value, n in sorted(Counter(penalties).items())}

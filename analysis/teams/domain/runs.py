@@ -1,0 +1,127 @@
+"""Teams tried on held-out trials, one after another: those that cannot be fitted say why."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from analysis.stats import NotEnough
+from analysis.teams.domain.combination import Combination, HeldOut
+from analysis.teams.domain.evaluation import evaluate_all
+from analysis.teams.domain.evidence import Evidence, Names
+from analysis.teams.domain.folds import Folds
+from analysis.teams.domain.methods import ALONE
+from analysis.teams.domain.resampling import Draws, differences, holm
+from analysis.teams.results import AddingHuman, MemberResult, Method, NotPossible, Team, TeamResult
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Runs:
+    """`held`: (members, method) -> predictions; a member by itself is `alone`, whatever the method.
+
+    not_possible: what could not be fitted.
+    """
+
+    evidence: Evidence
+    held: dict[tuple[Names, Method], HeldOut] = field(default_factory=dict)
+    not_possible: list[NotPossible] = field(default_factory=list)
+
+    def add(
+        self,
+        teams: Iterable[Names],
+        method: Combination,
+        folds: Folds,
+        progress: Progress = lambda _: None,
+    ) -> None:
+        """Try these teams; one that was tried before is not tried again. `progress` gets a team's label before its turn."""
+        for names in teams:
+            way = ALONE if len(names) == 1 else method
+            if (names, way.name) in self.held:
+                continue
+            evidence = self.evidence.of(names)
+            progress(evidence.team.label)
+            try:
+                self.held[names, way.name] = way.held_out(evidence, folds)
+            except NotEnough as missing:
+                row = NotPossible(evidence.team, way.name, missing.reason, missing.needed)
+                if row not in self.not_possible:
+                    self.not_possible.append(row)
+
+    def results(self, draws: Draws) -> list[TeamResult]:
+        """Every team's numbers, on the same draws; Holm's correction is over the teams of a method."""
+        by_method: dict[Method, list[tuple[Names, Method, HeldOut]]] = {}
+        for (names, method), held in self.held.items():
+            by_method.setdefault(method, []).append((names, method, held))
+        return [
+            row for runs in by_method.values() for row in evaluate_all(self.evidence, runs, draws)
+        ]
+
+    def get(self, names: Names, method: Method) -> HeldOut | None:
+        return self.held.get((names, ALONE.name if len(names) == 1 else method))
+
+    def adding_human(self, draws: Draws) -> list[AddingHuman]:
+        """For every team with people: itself against the same team with one person less, on the same trials."""
+        pairs: list[tuple[Team, Team, Method]] = []
+        after, before = [], []
+        for (names, method), held in self.held.items():
+            team = self.evidence.of(names).team
+            last = team.humans[-1:]
+            rest = tuple(name for name in names if name not in [m.name for m in last])
+            alone = self.get(rest, method) if last and rest else None
+            if alone is not None:
+                pairs.append((team, self.evidence.of(rest).team, method))
+                after.append(held.is_right)
+                before.append(alone.is_right)
+        if not pairs:
+            return []
+        gains = differences(np.column_stack(after), np.column_stack(before), draws)
+        rows = [
+            AddingHuman(
+                team=rest,
+                with_human=team.label,
+                added=team.humans[-1],
+                method=method,
+                gain=gain,
+                p_holm=None,
+            )
+            for (team, rest, method), gain in zip(pairs, gains, strict=True)
+        ]
+        return corrected_adding(rows)
+
+    def folds_of(self, folds: Folds) -> dict[Method, Folds]:
+        """What was held out together, by method: folds of its own, else `folds`."""
+        return {method: held.folds or folds for (_, method), held in self.held.items()}
+
+
+def corrected_adding(rows: list[AddingHuman]) -> list[AddingHuman]:
+    """With Holm's correction over all rows of the same method that have a p."""
+    adjusted = holm([row.gain.p for row in rows], [row.method for row in rows])
+    return [replace(row, p_holm=p) for row, p in zip(rows, adjusted, strict=True)]
+
+
+def corrected_gains(rows: list[TeamResult]) -> list[TeamResult]:
+    """With Holm's correction over all teams of the same method that have a p."""
+    adjusted = holm([row.gain_p for row in rows], [row.method for row in rows])
+    return [replace(row, gain_p_holm=p) for row, p in zip(rows, adjusted, strict=True)]
+
+
+def member_results(
+    evidence: Evidence, missing: Mapping[str, int], left_out: Iterable[MemberResult] = ()
+) -> tuple[MemberResult, ...]:
+    """How each member does by itself on the teams' trials; then those that are left out."""
+    right = evidence.is_right
+    rows = [
+        MemberResult(
+            name=m.name,
+            kind=m.kind,
+            display_name=m.display_name,
+            family=m.family,
+            n_correct=int(right[:, k].sum()),
+            accuracy=float(right[:, k].mean()),
+            n_missing=missing.get(m.name, 0),
+        )
+        for k, m in enumerate(evidence.members)
+    ]
+    return (*rows, *left_out)

@@ -1,0 +1,32 @@
+"""Figures of teams: one module per figure."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from analysis.charts.figure import Figure
+from analysis.stats import NotEnough
+from analysis.teams.figures.accuracy import accuracy
+from analysis.teams.figures.adding import adding
+from analysis.teams.figures.complementarity import complementarity
+from analysis.teams.figures.deferral import deferral
+from analysis.teams.figures.gain import gain
+from analysis.teams.results import TeamResults, TeamsDocument
+
+# Results, note on whose data it is, whether participants are simulated -> figure; raises NotEnough
+Draw = Callable[[TeamResults, str, bool], Figure]
+FIGURES: Mapping[str, Draw] = {
+    "teams": accuracy,
+    "teams_gain": gain,
+    "teams_adding": adding,
+    "teams_complementarity": complementarity,
+    "teams_policy": deferral,
+}
+
+
+def draw_teams(document: TeamsDocument) -> Iterator[Figure]:
+    """The figures that a trial of chosen teams supports."""
+    who = document.participants
+    for draw in FIGURES.values():
+        try:
+            yield draw(document.tried, who.note, who.is_simulated)
+        except NotEnough:
+            continue

@@ -1,0 +1,96 @@
+"""What teams, members and ways of combining are called in sentences, tables and figures."""
+
+from collections.abc import Sequence
+
+from django.utils.text import capfirst
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+
+from analysis.teams.results import Member, Method, Team
+from lib.formatting import listing, number
+
+METHOD_NAMES = {
+    Method.LOGISTIC: _("Logistic, as published"),
+    Method.IMPROVED: _("Logistic, improved"),
+    Method.BAYESIAN: _("Bayesian"),
+    Method.AVERAGE: _("Average probability"),
+    Method.MAJORITY: _("Majority"),
+    Method.MOST_CONFIDENT: _("Most confident"),
+}
+MOST_NAMED = 4  # members; of more, a sentence says how many they are
+MOST_MISSING = 2
+
+
+def method_name(method: Method) -> str:
+    return str(METHOD_NAMES[method])
+
+
+def called(team: Team) -> str:
+    """A team in a sentence: by its members' names, of more than MOST_NAMED by their number.
+
+    >>> from analysis.teams.results import MemberKind
+    >>> people = [Member(name, MemberKind.HUMAN, name.title()) for name in ("human", "human-2")]
+    >>> models = [Member(name, MemberKind.MODEL, name.upper()) for name in ("a + b", "c", "d", "e")]
+    >>> called(Team.of((people[0], models[0]))), called(Team.of((*people, *models)))
+    ('Human + A + B', '2 humans + 4 models')
+    """
+    if len(team) <= MOST_NAMED:
+        return team.display_name
+    n_people, n_models = len(team.humans), len(team.models)
+    parts = []
+    if n_people:
+        people = ngettext("Human", "%(n)s humans", n_people)
+        parts.append(people % {"n": n_people})
+    if n_models:
+        parts.append(ngettext("%(n)s model", "%(n)s models", n_models) % {"n": number(n_models, 0)})
+    return " + ".join(parts)
+
+
+def short(team: Team, every: Sequence[Member]) -> str:
+    """A team once all members have been named: a large one by how many they are, or by who is missing.
+
+    >>> from analysis.teams.results import MemberKind
+    >>> every = [Member("human", MemberKind.HUMAN, "Human")]
+    >>> every += [Member(name, MemberKind.MODEL, name.upper()) for name in "abcde"]
+    >>> [short(Team.of(tuple(some)), every) for some in (every[:2], every, every[1:], every[:5])]
+    ['Human + A', 'Human + 5 models', '5 models', 'All but E']
+    """
+    missing = [m for m in every if m.name not in team.names]
+    if len(team) <= MOST_NAMED or len(missing) > MOST_MISSING:
+        return team.display_name
+    if all(m.is_human for m in missing):
+        return called(team)
+    return gettext("All but %(members)s") % {"members": listing([the_member(m) for m in missing])}
+
+
+def the_member(member: Member) -> str:
+    """A member within a sentence.
+
+    >>> from analysis.teams.results import MemberKind
+    >>> the_member(Member("human-2", MemberKind.HUMAN, "Second human"))
+    'the second human'
+    """
+    if not member.is_human:
+        return member.display_name
+    return gettext("the %(person)s") % {"person": member.display_name.lower()}
+
+
+def equally(names: Sequence[str]) -> str:
+    """
+    >>> equally(["A"]), equally(["A", "B"]), equally(["A", "B", "C"])
+    ('A', 'A and B equally', 'A and 2 others equally')
+    """
+    if len(names) < 2:
+        return "".join(names)
+    rest = names[1] if len(names) == 2 else gettext("%(n)s others") % {"n": len(names) - 1}
+    return gettext("%(first)s and %(rest)s equally") % {"first": names[0], "rest": rest}
+
+
+def capitalised(text: str) -> str:
+    """With a capital at its beginning and a full stop at its end."""
+    return capfirst(text) + ("" if text.rstrip().endswith(".") else ".")
+
+
+def inserted(text: str) -> str:
+    """As part of a sentence: with a small letter at its beginning and no full stop."""
+    return f"{text[:1].lower()}{text[1:]}".rstrip(".")

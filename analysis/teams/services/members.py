@@ -1,0 +1,111 @@
+"""Who is a member, and which teams are tried: from the names that a user gives."""
+
+from collections.abc import Sequence
+from itertools import combinations
+from math import comb
+
+import numpy as np
+
+from analysis.data.dataset import SourceData
+from analysis.data.filters import UnknownChoiceError
+from analysis.teams.domain.default_members import usual_members
+from analysis.teams.domain.evidence import Names
+from analysis.teams.domain.gather import human_name
+from analysis.teams.options import MOST_HUMANS, TeamOptions
+
+MOST_TEAMS = 500
+SHORTENED = (
+    "All that was asked for would be {n:,} teams: tried are those of at most {k} members{whole}."
+)
+AND_WHOLE = ", and the whole team, with all its people and with one less"
+
+
+def chosen_members(data: SourceData, asked: Sequence[str]) -> tuple[int, list[int]]:
+    """Number of people, and numbers of the models; without a choice the panel.
+
+    Raises:
+        UnknownChoiceError: a name is none of the models', or part of several.
+        NotEnough: no member was named, and there are no trials or scores.
+    """
+    if not asked:
+        return usual_members(data)[:2]
+    n_humans = sum(_is_person(name) for name in asked)
+    if n_humans > MOST_HUMANS:
+        raise UnknownChoiceError(
+            f"members: {n_humans} humans are too many; a team has at most {MOST_HUMANS}"
+        )
+    models: list[int] = []
+    for name in asked:
+        if not _is_person(name):
+            number = _model_named(data, name)
+            if number in models:
+                raise UnknownChoiceError(
+                    f"members: “{data.models['name'].iloc[number]}” is chosen twice"
+                )
+            models.append(number)
+    return n_humans, models
+
+
+def _is_person(asked: str) -> bool:
+    return asked.casefold() in {human_name(n) for n in range(MOST_HUMANS)}
+
+
+def _model_named(data: SourceData, asked: str) -> int:
+    names = data.models["name"].astype(str).tolist()
+    if asked in names:
+        return names.index(asked)
+    displayed = data.models["display_name"].astype(str).tolist()
+    wanted = asked.casefold()
+    # A whole name, as tables and figures print it, is meant though it be part of another
+    if [name.casefold() for name in displayed].count(wanted) == 1:
+        return [name.casefold() for name in displayed].index(wanted)
+    found = [
+        n
+        for n, (name, words) in enumerate(zip(names, displayed, strict=True))
+        if wanted in name.casefold() or wanted in words.casefold()
+    ]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        several = ", ".join(f"{names[n]} ({displayed[n]})" for n in found)
+        raise UnknownChoiceError(f"members: “{asked}” is part of several names: {several}")
+    known = ", ".join(names) or "none"
+    raise UnknownChoiceError(
+        f"members: “{asked}” is no language model of this study; there are: human, {known}"
+    )
+
+
+def wanted_teams(names: Names, n_humans: int, options: TeamOptions) -> tuple[list[Names], str]:
+    """The teams to try, small ones first, each member alone among them; and what was left out, in a sentence.
+
+    People are any participants, so of teams that differ only in which of them is a member one is tried.
+    """
+    people, models = names[:n_humans], names[n_humans:]
+    alone: list[Names] = [(name,) for name in (*people[:1], *models)]
+    whole = tuple(names)
+    fewer = [people[:-1] + models] if people and len(names) > 1 else []
+    if not options.all_subsets:
+        return list(dict.fromkeys([*alone, *fewer, whole])), ""
+    most = min(options.up_to or len(names), len(names))
+    sizes = range(1, most + 1)
+    counts = np.cumsum([_n_teams(n_humans, len(models), size) for size in sizes])
+    shortened = ""
+    if counts[-1] > MOST_TEAMS:
+        fitting = max(1, int((counts <= MOST_TEAMS).sum()))
+        shortened = SHORTENED.format(
+            n=int(counts[-1]), k=fitting, whole="" if options.up_to else AND_WHOLE
+        )
+        sizes = range(1, fitting + 1)
+    teams = [
+        people[:h] + rest
+        for size in sizes
+        for h in range(min(n_humans, size), -1, -1)
+        for rest in combinations(models, size - h)
+    ]
+    # The whole team stays, and with it what one more person brings to the others
+    last = [] if options.up_to else [*fewer, whole]
+    return list(dict.fromkeys([*teams, *last])), shortened
+
+
+def _n_teams(n_humans: int, n_models: int, size: int) -> int:
+    return sum(comb(n_models, size - h) for h in range(min(n_humans, size) + 1))

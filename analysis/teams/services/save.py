@@ -1,0 +1,12 @@
+"""Stores a trial of teams: its numbers, its tables and its figures."""
+
+from analysis import store
+from analysis.models import Computation
+from analysis.store import Drawing
+from analysis.teams.figures import draw_teams
+from analysis.teams.services.try_teams import TeamReport
+
+
+def save_teams(computation: Computation, report: TeamReport) -> None:
+    drawings = [Drawing(figure) for figure in draw_teams(report.document)]
+    store.save(computation, report.values, drawings, report.tables)

@@ -1,0 +1,47 @@
+"""Names of teams and members in templates: `{% load teams %}`."""
+
+from collections.abc import Sequence
+
+from django import template
+from django.utils.translation import gettext, ngettext
+
+from analysis.stats.arrays import Interval
+from analysis.teams import names
+from analysis.teams.results import Member, Team, TeamResult
+from lib.formatting import is_known, number, points
+
+register = template.Library()
+
+register.filter("called", names.called)
+register.filter("the_member", names.the_member)
+register.filter("method_name", names.method_name)
+register.filter("equally", names.equally)
+
+
+@register.filter
+def short(team: Team, every: Sequence[Member]) -> str:
+    """`{{ team|short:members }}`, where all members have been named."""
+    return names.short(team, every)
+
+
+@register.filter
+def rows(n: int, result: TeamResult) -> str:
+    """A number of what a result's rows are: `{{ entry.n|rows:result }}`."""
+    if result.is_judged:
+        text = ngettext("%(n)s trial", "%(n)s trials", n)
+    else:
+        text = ngettext("%(n)s test case", "%(n)s test cases", n)
+    return text % {"n": number(n, 0)}
+
+
+@register.filter
+def row_noun(result: TeamResult) -> str:
+    """What a result's rows are: judged trials or, where no one judged, test cases."""
+    return gettext("trials") if result.is_judged else gettext("test cases")
+
+
+@register.filter
+def brackets(ci95: Interval | None) -> str:
+    """An interval of a difference in points, as it stands behind a number; "" where there is none."""
+    low, high = ci95 or (None, None)
+    return f" [{points(low)}, {points(high)}]" if is_known(low) and is_known(high) else ""

@@ -1,0 +1,188 @@
+"""A simulated study of any size, written to the database without an object per row."""
+
+import json
+import uuid
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from django.db import connection, models, transaction
+from django.utils import timezone
+
+from experiment.models import Item, Judgment, Participant, Study, Trial
+from scoring.models import ItemScore, LanguageModel, ModelSet, ModelSetMember, ScoringRun
+
+TRIALS_EACH = 9
+SUBFIELDS = ("Behaviour", "Circuits", "Development", "Disease", "Molecules")
+CAREERS = ("doctoral_student", "postdoctoral_researcher", "faculty")
+CHUNK = 50_000
+
+
+def make_crowd(n_trials: int, n_items: int, n_models: int, seed: int = 42) -> Study:
+    """A study with that many analysed trials on human-created items, and scores of that many models."""
+    rng = np.random.default_rng(seed)
+    slug = f"crowd-{n_trials}"
+    with transaction.atomic():
+        study = Study.objects.create(
+            slug=slug, title=f"{n_trials:,} simulated trials", briefing="-"
+        )
+        items = _items(slug, n_items)
+        _models(rng, study, items, n_models)
+        _people(rng, study, items, n_trials)
+    return study
+
+
+def _items(slug: str, n: int) -> np.ndarray:
+    rows = [
+        Item(
+            key=f"{slug}-{number:04d}",
+            markup=f"Text {number} of {slug} [[rose, fell]].",
+            subfield=SUBFIELDS[number % len(SUBFIELDS)],
+            doi=f"10.0/{slug}-{number}",
+            publication_date=timezone.now().date(),
+            status=Item.Status.ACCEPTED,
+        )
+        for number in range(n)
+    ]
+    for row in rows:
+        row.derive_texts()
+    return np.array([row.pk for row in Item.objects.bulk_create(rows)])
+
+
+def _models(rng: np.random.Generator, study: Study, items: np.ndarray, n: int) -> None:
+    names = [f"simulated/model-{number:02d}" for number in range(n)]
+    known = [
+        LanguageModel.objects.get_or_create(
+            name=name, defaults={"display_name": name, "family": f"Family {number // 3}"}
+        )[0]
+        for number, name in enumerate(names)
+    ]
+    model_set = ModelSet.objects.create(study=study, name="simulated models")
+    for position, model in enumerate(known):
+        ModelSetMember.objects.create(model_set=model_set, language_model=model, position=position)
+    shared = rng.normal(0.05, 0.05, len(items))
+    for model in known:
+        for condition, seed in (("full", None), ("isolated", None), ("swapped", 42)):
+            run = ScoringRun.objects.create(
+                study=study,
+                language_model=model,
+                backend="imported",
+                condition=condition,
+                seed=seed,
+                status="finished",
+                prompt="paper",
+            )
+            original = np.exp(rng.normal(2.3, 0.2, len(items)))
+            altered = original * np.exp(shared + rng.normal(0, 0.05, len(items)))
+            ItemScore.objects.bulk_create(
+                ItemScore(
+                    run=run,
+                    item_id=item,
+                    ppl_original=a,
+                    ppl_altered=b,
+                    zlib_original_bytes=800,
+                    zlib_altered_bytes=800,
+                )
+                for item, a, b in zip(
+                    items.tolist(), original.tolist(), altered.tolist(), strict=True
+                )
+            )
+
+
+def _people(rng: np.random.Generator, study: Study, items: np.ndarray, n_trials: int) -> None:
+    """Everybody judges different items with log-odds 0.6 + person + item."""
+    n_people = -(-n_trials // TRIALS_EACH)
+    first_person, first_trial = _next_pk(Participant), _next_pk(Trial)
+    owner, position = np.divmod(np.arange(n_trials), TRIALS_EACH)
+    order = rng.permutation(items)
+    item = order[(rng.integers(0, len(items), n_people)[owner] + position) % len(items)]
+    ease = rng.normal(0, 0.8, len(items))[np.searchsorted(np.sort(items), item)]
+    logit = 0.6 + rng.normal(0, 0.4, n_people)[owner] + ease
+    right = rng.random(n_trials) < 1 / (1 + np.exp(-logit))
+    side = rng.integers(0, 2, n_trials).tolist()
+    _insert(Participant, _person_rows(study, first_person, n_people))
+    _insert(Trial, _trial_rows(first_trial, first_person, item.tolist(), side))
+    _insert(Judgment, _judgment_rows(rng, first_trial, right.tolist(), side))
+
+
+def _person_rows(study: Study, first: int, n: int) -> Iterator[dict[str, Any]]:
+    now = timezone.now()
+    common = {
+        "study_id": study.pk,
+        "kind": "imported",
+        "stage": "finished",
+        "position": TRIALS_EACH,
+        "page_reached": TRIALS_EACH + 3,
+        "started_at": now,
+        "finished_at": now,
+        "plan": "[]",
+    }
+    for k in range(n):
+        answers = {
+            "position": CAREERS[k % len(CAREERS)],
+            "age": 20 + k % 50,
+            "experience_years": k % 30,
+        }
+        yield {
+            **common,
+            "id": first + k,
+            "public_id": uuid.UUID(int=(first + k) << 64 | 1).hex,
+            "withdrawal_code": f"crowd-{first + k}",
+            "seed": k,
+            "demographics": json.dumps(answers),
+        }
+
+
+def _trial_rows(
+    first: int, first_person: int, items: list[int], sides: list[int]
+) -> Iterator[dict[str, Any]]:
+    for k, (item, side) in enumerate(zip(items, sides, strict=True)):
+        yield {
+            "id": first + k,
+            "participant_id": first_person + k // TRIALS_EACH,
+            "position": k % TRIALS_EACH + 1,
+            "stratum": "human",
+            "item_id": item,
+            "original_side": "AB"[side],
+            "token": uuid.UUID(int=(first + k) << 64 | 2).hex,
+            "draw": "{}",
+        }
+
+
+def _judgment_rows(
+    rng: np.random.Generator, first_trial: int, right: list[bool], sides: list[int]
+) -> Iterator[dict[str, Any]]:
+    n = len(right)
+    confidence, expertise = (rng.integers(1, 101, n).tolist() for _ in range(2))
+    rt_ms = np.exp(rng.normal(11, 0.8, n)).astype(int).tolist()
+    for k in range(n):
+        yield {
+            "trial_id": first_trial + k,
+            "side": "AB"[sides[k] if right[k] else 1 - sides[k]],
+            "correct": right[k],
+            "confidence": confidence[k],
+            "expertise": expertise[k],
+            "confidence_moved": True,
+            "expertise_moved": True,
+            "rt_ms": rt_ms[k],
+            "source_record": "{}",
+        }
+
+
+def _next_pk(model: type[models.Model]) -> int:
+    last = model._default_manager.aggregate(last=models.Max("pk"))["last"]
+    return int(last or 0) + 1
+
+
+def _insert(model: type[models.Model], rows: Iterable[dict[str, Any]]) -> None:
+    """Rows with the model's defaults, by the database's own names."""
+    defaults = {f.column: f.get_default() for f in model._meta.concrete_fields if f.column}
+    rows = iter(rows)
+    while batch := list(islice(rows, CHUNK)):
+        columns = [c for c in defaults if c != model._meta.pk.column or c in batch[0]]
+        names = ", ".join(connection.ops.quote_name(column) for column in columns)
+        marks = ", ".join(["%s"] * len(columns))
+        sql = f"INSERT INTO {connection.ops.quote_name(model._meta.db_table)} ({names}) VALUES ({marks})"  # noqa: S608
+        with connection.cursor() as cursor:
+            cursor.executemany(sql, [[row.get(c, defaults[c]) for c in columns] for row in batch])

@@ -1,0 +1,212 @@
+"""Times the three methods in turn on the same texts, and compares their results."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import nn
+from transformers import PreTrainedModel
+
+from benchmarks.scoring import measuring, methods
+from benchmarks.scoring.methods import Groups
+from benchmarks.scoring.results import Comparison, Flops, Growth, PeakMemory
+from scoring.backends.causal_lm import layout
+from scoring.backends.causal_lm.activations import fused_gelu
+from scoring.backends.causal_lm.head import OwnHead
+from scoring.backends.causal_lm.probe import choose
+from scoring.backends.causal_lm.strategies import Strategy
+
+CHUNK = 10  # items that each method scores before the next one's turn
+HARNESS = "lm_eval-"  # before its batch size, in the names of methods
+EXACT_ITEMS = 10  # whose perplexities are also computed with a float64 log-sum-exp
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to measure."""
+
+    limit: int
+    batch_tokens: int
+    rounds: int
+    lm_eval_batches: Sequence[int]
+    linear: Sequence[int]
+    with_memory: bool
+
+
+def run(
+    model: PreTrainedModel,
+    tokenizer: Any,
+    all_groups: Groups,
+    options: Options,
+    tick: Callable[[], None],
+    memory: Callable[[], tuple[PreTrainedModel, Groups]],
+) -> Comparison:
+    """Compare the methods on the first items, and measure growth on all."""
+    groups = all_groups[: options.limit]
+    with fused_gelu(model):
+        choice = choose(model, [list(group) for group in groups])
+    strategy = choice.strategy
+    clocks, sums = _time_in_turn(model, tokenizer, groups, strategy, options, tick)
+    ours = clocks["ours"]
+    harness = {name: clock for name, clock in clocks.items() if name.startswith(HARNESS)}
+    best = min(harness, key=lambda name: harness[name].cpu_s, default="")
+    others = {"published": clocks["published"]} | ({"lm_eval": harness[best]} if best else {})
+    distinct, total = _tokens(groups, strategy, options.batch_tokens)
+    error, changed = _agreement(groups, sums)
+    exact = _against_float64(model, strategy, groups, options)
+    tick()
+    flops = _flops(model, groups, strategy, options, ours)
+    linear = growth(model, strategy, all_groups, options, tick)
+    if options.with_memory:
+        tick()
+    return Comparison(
+        items=len(groups),
+        strategy=strategy.name,
+        refused=choice.refused,
+        head=strategy.head.name,
+        tokens=total,
+        distinct_tokens=distinct,
+        cpu_s={name: clock.cpu_s for name, clock in clocks.items()},
+        wall_s={name: clock.wall_s for name, clock in clocks.items()},
+        cpu_ratio={name: clock.cpu_s / ours.cpu_s for name, clock in others.items()},
+        cpu_ratio_rounds={
+            name: [a / b for a, b in zip(clock.rounds, ours.rounds, strict=True)]
+            for name, clock in others.items()
+        },
+        wall_ratio={name: clock.wall_s / ours.wall_s for name, clock in others.items()},
+        lm_eval_batch=int(best.removeprefix(HARNESS)) if best else None,
+        tokens_per_s=total * options.rounds / ours.wall_s,
+        max_rel_error=error,
+        decisions_changed=changed,
+        max_rel_error_float64=exact,
+        flops=flops,
+        linear=linear,
+        peak_mb=_memory(*memory(), options.batch_tokens) if options.with_memory else None,
+    )
+
+
+def _time_in_turn(
+    model: PreTrainedModel,
+    tokenizer: Any,
+    groups: Groups,
+    strategy: Strategy,
+    options: Options,
+    tick: Callable[[], None],
+) -> tuple[dict[str, measuring.Clock], dict[str, list[list[float]]]]:
+    """Each method on each chunk of items, one after the other, in an order that turns."""
+    ways = {
+        "ours": methods.ours(model, strategy, options.batch_tokens),
+        "published": methods.published(model),
+    }
+    for batch in options.lm_eval_batches:
+        ways[f"{HARNESS}{batch}"] = methods.lm_eval(model, tokenizer, batch)
+    clocks = {name: measuring.Clock(model.device) for name in ways}
+    sums: dict[str, list[list[float]]] = {name: [] for name in ways}
+    names = list(ways)
+    for name in names:
+        ways[name](groups[:1])  # warm
+    for r in range(options.rounds):
+        for start in range(0, len(groups), CHUNK):
+            for name in names:
+                tick()
+                with clocks[name].running():
+                    scored = ways[name](groups[start : start + CHUNK])
+                if r == 0:
+                    sums[name] += scored
+            names = names[1:] + names[:1]
+    return clocks, sums
+
+
+def _tokens(groups: Groups, strategy: Strategy, batch_tokens: int) -> tuple[int, int]:
+    """(tokens that go through the model, tokens of all texts)."""
+    total = sum(len(text) for group in groups for text in group)
+    if not strategy.shares:
+        return total, total
+    packs = strategy.plan(groups, batch_tokens)
+    return sum(layout.lay_out([groups[n] for n in pack]).n_tokens for pack in packs), total
+
+
+def _perplexities(groups: Groups, sums: list[list[float]]) -> npt.NDArray[np.float64]:
+    """(items, 2)"""
+    lengths = np.array([[len(text) - 1 for text in group] for group in groups])
+    return np.asarray(np.exp(-np.array(sums) / lengths))
+
+
+def _agreement(groups: Groups, sums: dict[str, list[list[float]]]) -> tuple[float, int]:
+    """Largest relative difference of a perplexity from the published loop's, and decisions that differ."""
+    ours, theirs = (_perplexities(groups, sums[name]) for name in ("ours", "published"))
+    changed = (ours[:, 0] < ours[:, 1]) != (theirs[:, 0] < theirs[:, 1])
+    return float(np.max(np.abs(ours / theirs - 1))), int(changed.sum())
+
+
+def _against_float64(
+    model: PreTrainedModel, strategy: Strategy, groups: Groups, options: Options
+) -> float:
+    """Largest relative error of a perplexity against a float64 log-sum-exp over the same logits."""
+    some = groups[:EXACT_ITEMS]
+    exact = type(strategy)(strategy.backbone, OwnHead(strategy.backbone))
+    one = _perplexities(some, methods.ours(model, strategy, options.batch_tokens)(some))
+    other = _perplexities(some, methods.ours(model, exact, options.batch_tokens)(some))
+    return float(np.max(np.abs(one / other - 1)))
+
+
+def _flops(
+    model: PreTrainedModel,
+    groups: Groups,
+    strategy: Strategy,
+    options: Options,
+    clock: measuring.Clock,
+) -> Flops:
+    wall, cpu = measuring.matrix_product_flops(model.device, model.dtype)
+    weights = sum(
+        cast(torch.Tensor, module.weight).numel()
+        for module in model.modules()
+        if isinstance(module, nn.Linear) or type(module).__name__ == "Conv1D"
+    )  # the head included, the embedding's look-up not
+    distinct, _ = _tokens(groups, strategy, options.batch_tokens)
+    flop = 2.0 * weights * distinct * options.rounds
+    return Flops(
+        achieved_per_wall_s=flop / clock.wall_s,
+        matrix_product_per_wall_s=wall,
+        share=flop / clock.wall_s / wall,
+        share_cpu=flop / max(clock.cpu_s, 1e-9) / cpu,
+    )
+
+
+def growth(
+    model: PreTrainedModel,
+    strategy: Strategy,
+    groups: Groups,
+    options: Options,
+    tick: Callable[[], None],
+) -> list[Growth]:
+    """What so many items cost, for each number of them that there are."""
+    rows = []
+    for n in options.linear:
+        if n > len(groups):
+            continue
+        tick()
+        clock = measuring.Clock(model.device)
+        with clock.running():
+            methods.ours(model, strategy, options.batch_tokens)(groups[:n])
+        distinct, _ = _tokens(groups[:n], strategy, options.batch_tokens)
+        ms = 1000 * clock.cpu_s / distinct
+        rows.append(Growth(n, distinct, clock.cpu_s, clock.wall_s, ms))
+    return rows
+
+
+def _memory(model: PreTrainedModel, groups: Groups, batch_tokens: int) -> PeakMemory:
+    """Peak above the weights of (a) and (c), on a model with a vocabulary of 128k."""
+    with fused_gelu(model):
+        strategy = choose(model, [list(group) for group in groups]).strategy
+    ours = methods.ours(model, strategy, batch_tokens)
+    published = methods.published(model)
+    with torch.inference_mode():
+        published([[groups[0][0][:8]]])
+    return PeakMemory(
+        ours=measuring.peak_mb(model.device, lambda: ours(groups)),
+        published=measuring.peak_mb(model.device, lambda: published(groups)),
+    )

@@ -1,0 +1,127 @@
+"""Forms of the administration: an item's text and a study's texts, items and questions."""
+
+from collections import Counter
+from typing import Any
+
+from django import forms
+from django.contrib.admin.widgets import FilteredSelectMultiple
+from django.core.exceptions import ValidationError
+from django.db.models import Q, QuerySet
+from django.utils.translation import gettext_lazy as _
+
+from experiment.models import Item, Study
+from experiment.models.studies import DEMOGRAPHIC_FIELDS
+from experiment.services.study_setup import default_briefing, default_consent
+
+DEMOGRAPHIC_LABELS = {
+    "gender": _("gender identity"),
+    "age": _("age"),
+    "country": _("country"),
+    "position": _("current position"),
+    "experience_years": _("years of experience"),
+}
+
+
+def with_unix_newlines(text: str) -> str:
+    """Browsers send a text area's line breaks as CR LF: unchanged texts would look changed."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+class ItemForm(forms.ModelForm[Item]):
+    class Meta:
+        model = Item
+        fields = ()  # the administration names them
+        widgets = {
+            "markup": forms.Textarea(
+                attrs={"rows": 14, "class": "vLargeTextField", "spellcheck": "true"}
+            )
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "markup" in self.fields:
+            # The parser says more precisely that a text is empty.
+            self.fields["markup"].required = False
+
+    def clean_markup(self) -> str:
+        return with_unix_newlines(self.cleaned_data["markup"])
+
+    def clean_key(self) -> str:
+        key: str = self.cleaned_data["key"]
+        if Item.objects.filter(key=key).exclude(pk=self.instance.pk).exists():
+            raise ValidationError(
+                _("There is a test case with this key. Start a new version of it instead.")
+            )
+        return key
+
+
+class StudyForm(forms.ModelForm[Study]):
+    demographic_fields = forms.MultipleChoiceField(
+        choices=[(name, DEMOGRAPHIC_LABELS[name]) for name in DEMOGRAPHIC_FIELDS],
+        widget=forms.CheckboxSelectMultiple,
+        required=False,
+        label=_("questions about the participant"),
+        help_text=_("Each can be declined; with none chosen the page is left out."),
+    )
+    consent_text = forms.CharField(
+        widget=forms.Textarea(attrs={"rows": 14, "class": "vLargeTextField"}),
+        max_length=50_000,
+        help_text=_(
+            "A change makes a new version for whoever enters from now on; participants keep what they agreed to."
+        ),
+    )
+    pinned_items = forms.ModelMultipleChoiceField(
+        Item.objects.none(),
+        required=False,
+        widget=FilteredSelectMultiple(_("test cases"), is_stacked=False),
+        label=_("test cases"),
+        help_text=_(
+            "Accepted versions that participants are given. Exactly the version chosen here is shown."
+        ),
+    )
+
+    class Meta:
+        model = Study
+        fields = ()  # the administration names them
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        study = self.instance
+        pinned = self.fields["pinned_items"]
+        assert isinstance(pinned, forms.ModelMultipleChoiceField)
+        pinned.queryset = choosable_items(study)
+        if study.pk is None:
+            self.initial.setdefault("demographic_fields", list(DEMOGRAPHIC_FIELDS))
+            self.initial.setdefault("briefing", default_briefing(study.n_trials))
+            self.initial.setdefault("consent_text", default_consent())
+            return
+        consent = study.consent
+        self.initial["consent_text"] = consent.text if consent else default_consent()
+        self.initial["pinned_items"] = list(study.study_items.values_list("item_id", flat=True))
+
+    def clean_briefing(self) -> str:
+        return with_unix_newlines(self.cleaned_data["briefing"])
+
+    def clean_consent_text(self) -> str:
+        return with_unix_newlines(self.cleaned_data["consent_text"])
+
+    def clean_demographic_fields(self) -> list[str]:
+        chosen = self.cleaned_data["demographic_fields"]
+        return [name for name in DEMOGRAPHIC_FIELDS if name in chosen]
+
+    def clean_pinned_items(self) -> QuerySet[Item]:
+        items: QuerySet[Item] = self.cleaned_data["pinned_items"]
+        twice = sorted(key for key, n in Counter(item.key for item in items).items() if n > 1)
+        if twice:
+            raise ValidationError(
+                _("Choose one version only of: %(keys)s."), params={"keys": ", ".join(twice)}
+            )
+        return items
+
+
+def choosable_items(study: Study) -> QuerySet[Item]:
+    """Accepted items, and what the study holds already even if it was retired since."""
+    wanted = Q(status=Item.Status.ACCEPTED)
+    if study.pk is not None:
+        wanted |= Q(pk__in=study.study_items.values("item_id"))
+    return Item.objects.filter(wanted).only("key", "version", "status")

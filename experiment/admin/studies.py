@@ -1,0 +1,163 @@
+"""Researchers set up their studies: texts, test cases, rules and members."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from experiment.admin.forms import StudyForm
+from experiment.models import ConsentVersion, Item, Study
+from experiment.services.judging import reapply_exclusions
+from experiment.services.study_setup import pin_items, readiness_problems, word_consent
+
+RULE_FIELDS = {
+    "exclude_missed_catch",
+    "exclude_untouched",
+    "exclude_cheating",
+    "exclude_recognised",
+    "min_rt_ms",
+    "fast_page_ms",
+    "hidden_flag_ms",
+}
+
+
+class ConsentInline(admin.TabularInline[ConsentVersion, Study]):
+    """Every wording there was, to read."""
+
+    model = ConsentVersion
+    fields = ("number", "created_at", "text")
+    readonly_fields = fields
+    ordering = ("-number",)
+    extra = 0
+    can_delete = False
+    verbose_name_plural = _("consent texts so far")
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class StudyAdmin(admin.ModelAdmin[Study]):
+    form = StudyForm
+    list_display = ("slug", "title", "state", "target_valid", "lab_page", "is_demo")
+    list_filter = ("recruitment", "is_demo")
+    search_fields = ("slug", "title")
+    view_on_site = False
+    autocomplete_fields = ("members",)
+    inlines = (ConsentInline,)
+    fieldsets = (
+        (None, {"fields": ("title", "slug", "lab_page", "preview", "recruitment", "contact")}),
+        (_("Texts"), {"fields": ("briefing", "consent_text", "demographic_fields")}),
+        (
+            _("What a participant gets"),
+            {
+                "fields": (
+                    ("human_items", "machine_items", "catch_items"),
+                    "policy",
+                    "ratings_required",
+                )
+            },
+        ),
+        (_("Test cases"), {"fields": ("pinned_items",)}),
+        (
+            _("Who and what is left out"),
+            {
+                "description": _(
+                    "After a change the rules are applied again to everyone who has finished."
+                ),
+                "fields": (
+                    "exclude_missed_catch",
+                    "exclude_untouched",
+                    "exclude_cheating",
+                    "exclude_recognised",
+                    ("min_rt_ms", "fast_page_ms", "hidden_flag_ms"),
+                ),
+            },
+        ),
+        (
+            _("Recruitment"),
+            {"fields": ("target_valid", "completion_url", "completion_code", "screen_out_url")},
+        ),
+        (
+            _("Sessions and members"),
+            {"fields": (("live_minutes", "resume_hours"), "members", "is_demo")},
+        ),
+    )
+    # Recruitment is switched on the lab's page, which says first what is missing.
+    always_readonly = ("lab_page", "preview", "recruitment")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Study]:
+        return super().get_queryset(request).filter(pk__in=Study.objects.visible_to(request.user))
+
+    def get_readonly_fields(
+        self, request: HttpRequest, obj: Study | None = None
+    ) -> tuple[str, ...]:
+        fields: tuple[str, ...] = self.always_readonly
+        if obj is not None:
+            fields += ("slug",)  # in the links that participants hold and in every export
+        if not request.user.is_superuser:
+            fields += ("members",)
+        return fields
+
+    @admin.display(description=_("recruitment"), ordering="recruitment")
+    def state(self, study: Study) -> str:
+        return study.recruitment
+
+    @admin.display(description=_("lab page"))
+    def lab_page(self, study: Study) -> str:
+        if study.pk is None:
+            return gettext("after saving")
+        return format_html(
+            '<a href="{}">{}</a>',
+            reverse("lab:study", args=[study.slug]),
+            gettext("counts and exports"),
+        )
+
+    @admin.display(description=_("participants' pages"))
+    def preview(self, study: Study) -> str:
+        if study.pk is None:
+            return gettext("after saving")
+        label = gettext("open them as a participant")
+        return format_html('<a href="{}">{}</a>', study.get_absolute_url(), label)
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        super().save_related(request, form, formsets, change)
+        study, values = form.instance, form.cleaned_data
+        if not change:
+            study.members.add(request.user)
+        self._word_consent(request, study, values["consent_text"])
+        if "pinned_items" in form.changed_data:
+            self._pin(study, values["pinned_items"])
+        if change and RULE_FIELDS & set(form.changed_data):
+            changed = reapply_exclusions(study)
+            message = gettext(
+                "The rules were applied again: the exclusion of %(n_participants)d participants "
+                "and of %(n_trials)d trials changed."
+            )
+            values = {"n_participants": changed.participants, "n_trials": changed.trials}
+            self.message_user(request, message % values, messages.INFO)
+        if study.recruitment in (Study.Recruitment.OPEN, Study.Recruitment.PILOT):
+            for problem in readiness_problems(study):
+                message = gettext("The study is recruiting, but: %(problem)s.")
+                self.message_user(request, message % {"problem": problem}, messages.WARNING)
+
+    def _word_consent(self, request: HttpRequest, study: Study, text: str) -> None:
+        before = study.consent
+        consent = word_consent(study, text)
+        if before is not None and consent.pk != before.pk:
+            message = gettext(
+                "Version %(number)d of the consent text holds for whoever enters from now on."
+            )
+            self.message_user(request, message % {"number": consent.number}, messages.INFO)
+
+    def _pin(self, study: Study, items: QuerySet[Item]) -> None:
+        study.study_items.exclude(item__in=items).delete()
+        # What the study held already may have been retired since: it stays, and is reported as a problem.
+        pin_items(study, items.exclude(pk__in=study.study_items.values("item_id")))

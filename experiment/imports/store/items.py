@@ -1,0 +1,128 @@
+"""Part of the import: the rows of items.
+
+Version 1 of each item is what was published, for the published judgments refer to it; it is accepted in
+every case, and a study's own items say what it draws. A repaired text is a version of its own: accepted
+where the repair is certain, else a draft for a person to correct.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from experiment.imports.read.tables import Problem
+from experiment.imports.read.testcases import GENERATORS, PublishedItem
+from experiment.models import Item
+
+Status, Texts = Item.Status, Item.Texts
+
+
+@dataclass
+class StoredItems:
+    """The row as published and, where it is damaged, the row that takes its place, by key."""
+
+    published: dict[str, Item] = field(default_factory=dict)
+    successors: dict[str, Item] = field(default_factory=dict)
+    new_keys: set[str] = field(default_factory=set)
+    n_created: int = 0
+
+
+def store_items(items: Sequence[PublishedItem], texts: str, problems: list[Problem]) -> StoredItems:
+    """Create what is missing; what disagrees with an earlier import is a problem."""
+    versions: dict[str, list[Item]] = {}
+    for row in Item.objects.filter(key__in=[item.key for item in items]).order_by("version"):
+        versions.setdefault(row.key, []).append(row)
+    stored, new, dated = StoredItems(), [], []
+    for item in items:
+        known = versions.get(item.key, [])
+        if known:
+            problem = _disagreement(item, known[0])
+            if problem:
+                problems.append(problem)
+                continue
+            if item.publication_date:
+                dated += [row for row in known if _fill_date(row, item)]
+        else:
+            new.append(_as_published(item))
+            stored.new_keys.add(item.key)
+        stored.published[item.key] = known[0] if known else new[-1]
+        if item.damage and texts == Texts.REPAIRED:
+            successor = _successor(item, known)
+            if successor is None:
+                successor = _repaired(item, 1 + max((row.version for row in known), default=1))
+                new.append(successor)
+            stored.successors[item.key] = successor
+    Item.objects.bulk_create(new)
+    Item.objects.bulk_update(dated, ["publication_date"])
+    stored.n_created = len(new)
+    return stored
+
+
+def _disagreement(item: PublishedItem, known: Item) -> Problem | None:
+    if (known.source, known.doi.lower()) != item.identity:
+        message = f"the database has {known} for {known.doi or 'a text without a DOI'}, not for {item.doi}"
+        return item.row.problem(message, "doi")
+    if known.markup != item.markup:
+        return item.row.problem(f"the database has another text as {known}", "combined_abstract")
+    return None
+
+
+def _fill_date(row: Item, item: PublishedItem) -> bool:
+    """A date that was absent before; one that stands was perhaps corrected by a person."""
+    if row.publication_date is not None:
+        return False
+    row.publication_date = item.publication_date
+    return True
+
+
+def _successor(item: PublishedItem, known: Sequence[Item]) -> Item | None:
+    """The row that an earlier import, or a person since then, put in the place of a damaged text."""
+    assert item.damage is not None
+    later = [row for row in known if row.version > 1]
+    if item.damage.repaired:
+        return next((row for row in later if row.texts == Texts.REPAIRED), None)
+    accepted = [row for row in later if row.status == Status.ACCEPTED]
+    return next(reversed(accepted or later), None)
+
+
+def _as_published(item: PublishedItem) -> Item:
+    note = f"Damaged as published: {item.damage.reason}." if item.damage else ""
+    row = _row(item, 1, item.markup, Texts.AS_PUBLISHED, Status.ACCEPTED, note)
+    row.is_damaged = item.damage is not None
+    return row
+
+
+def _repaired(item: PublishedItem, version: int) -> Item:
+    assert item.damage is not None
+    why = f"Version 1 is damaged: {item.damage.reason}."
+    if item.damage.repaired:
+        note = f"{why} Repaired by the import from the published markup; the split is certain."
+        return _row(item, version, item.damage.repaired, Texts.REPAIRED, Status.ACCEPTED, note)
+    how = (
+        "This suggestion closes the bracket; compare it with the published abstract before you accept it."
+        if item.damage.suggestion
+        else "This is the text as published, for you to correct."
+    )
+    markup = item.damage.suggestion or item.markup
+    return _row(item, version, markup, Texts.REPAIRED, Status.DRAFT, f"{why} {how}")
+
+
+def _row(
+    item: PublishedItem, version: int, markup: str, texts: str, status: str, note: str
+) -> Item:
+    row = Item(
+        key=item.key,
+        version=version,
+        kind=Item.Kind.TEST,
+        source=item.source,
+        generator=GENERATORS[item.source],
+        subfield=item.subfield,
+        doi=item.doi,
+        publication_date=item.publication_date,
+        collection=Item.Collection.BRAINBENCH,
+        collection_row=item.row.number,
+        markup=markup,
+        status=status,
+        texts=texts,
+        note=note,
+    )
+    row.derive_texts()  # bulk_create does not call save()
+    return row

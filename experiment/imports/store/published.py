@@ -1,0 +1,97 @@
+"""Bring the published items and trials into the database, all or nothing; again changes nothing."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django_countries import countries
+
+from experiment.imports.read.brainbench import Published
+from experiment.imports.read.tables import Problem
+from experiment.imports.store.items import store_items
+from experiment.imports.store.study_items import pin_published
+from experiment.imports.store.trials import store_participants
+from experiment.models import Item, Participant, Study
+from experiment.services.study_setup import create_study
+
+ANOTHER_STUDY = (
+    "this study has participants of its own, or is the demo; name another one, which is then made"
+)
+
+
+class ImportRefusedError(Exception):
+    """Nothing was written; `problems` says why."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = problems
+        super().__init__(f"{len(problems)} problems")
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """Rows that were written; `pins` are the study's items."""
+
+    studies: int = 0
+    items: int = 0
+    participants: int = 0
+    trials: int = 0
+    pins: int = 0
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What was written, and the row that takes the place of each damaged one, by key."""
+
+    study: Study
+    created: Created
+    successors: Mapping[str, Item]
+    notes: list[str] = field(default_factory=list)
+    trials_stored: bool = True
+
+
+@cache
+def country_code(name: str) -> str:
+    """The ISO 3166 alpha-2 code of a country's English name; empty if there is none."""
+    return countries.by_name(name)
+
+
+def import_published(data: Published, slug: str, texts: str) -> Imported:
+    """Store what was read, for the study of this name, which is made if there is none.
+
+    Raises:
+        ImportRefusedError: the data have problems, disagree with what the database holds, or no study can
+            have this name.
+    """
+    problems = list(data.problems)
+    with transaction.atomic():
+        # The database's objections are collected even if the files' are known: all are shown together.
+        study = Study.objects.filter(slug=slug).first()
+        n_studies = int(study is None)
+        if study is not None and _is_another(study):
+            problems.append(Problem(f"--study {slug}", ANOTHER_STUDY))
+            raise ImportRefusedError(problems)
+        study = study or _create_study(slug, problems)
+        stored = store_items(data.items, texts, problems)
+        people = store_participants(data, study, problems)
+        if problems:
+            raise ImportRefusedError(problems)
+        n_pinned, notes = pin_published(study, data.items, stored, texts)
+    created = Created(n_studies, stored.n_created, people.participants, people.trials, n_pinned)
+    return Imported(study, created, stored.successors, [*people.notes, *notes], not people.skipped)
+
+
+def _is_another(study: Study) -> bool:
+    """Whether the study has participants of its own: published trials and items would change it under its participants."""
+    kinds = set(study.participants.values_list("kind", flat=True))
+    mixed = study.is_demo or kinds & {Participant.Kind.REAL, Participant.Kind.PILOT}
+    return bool(mixed) and Participant.Kind.IMPORTED not in kinds
+
+
+def _create_study(slug: str, problems: Sequence[Problem]) -> Study:
+    try:
+        return create_study(slug, "brainbench")
+    except ValidationError as error:
+        problem = Problem(f"--study {slug}", " ".join(error.messages))
+        raise ImportRefusedError([*problems, problem]) from error

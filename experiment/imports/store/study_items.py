@@ -1,0 +1,57 @@
+"""Part of the import: which versions a study draws.
+
+They follow the choice of texts, and the decisions of curators come before the import's: a version that a person put in
+place stays, and what a person took out does not come back.
+"""
+
+from collections.abc import Sequence
+
+from experiment.imports.read.testcases import PublishedItem
+from experiment.imports.store.items import StoredItems
+from experiment.models import Item, Study
+from experiment.services.builtin_items import ensure_builtin_items
+from experiment.services.study_setup import pin_items
+
+Status, Texts = Item.Status, Item.Texts
+
+
+def pin_published(
+    study: Study, items: Sequence[PublishedItem], stored: StoredItems, texts: str
+) -> tuple[int, list[str]]:
+    """Let the study draw the texts of this mode; returns how many were pinned or removed, and notes."""
+    pinned: dict[str, Item] = {row.key: row for row in study.items.order_by("version")}
+    sources = {row.source for row in pinned.values() if row.key in {item.key for item in items}}
+    chosen: list[Item] = []
+    unpinned: list[Item] = []
+    notes: list[str] = []
+    for item in items:
+        now, wanted = pinned.get(item.key), _wanted(item, stored, texts)
+        if now is None:
+            uncorrected = item.damage is not None and not item.damage.repaired
+            if wanted and (
+                item.source not in sources or item.key in stored.new_keys or uncorrected
+            ):
+                chosen.append(wanted)
+        elif now.texts == Texts.AUTHORED and now != wanted:
+            notes.append(f"{study.slug} draws {now}, which a person put in place: left as it is.")
+        elif wanted is None and now.status == Status.ACCEPTED:
+            unpinned.append(now)
+        elif wanted is not None and now != wanted:
+            chosen.append(wanted)
+    study.study_items.filter(item__in=unpinned).delete()
+    chosen += _builtin_items(study)
+    return pin_items(study, chosen) + len(unpinned), notes
+
+
+def _wanted(item: PublishedItem, stored: StoredItems, texts: str) -> Item | None:
+    """The version that the choice of texts asks for, if it may be drawn."""
+    published = texts == Texts.AS_PUBLISHED or item.damage is None
+    row = stored.published[item.key] if published else stored.successors[item.key]
+    return row if row.status == Status.ACCEPTED else None
+
+
+def _builtin_items(study: Study) -> list[Item]:
+    """Catch and practice items, where the study has none of its own."""
+    kinds = set(study.items.values_list("kind", flat=True))
+    missing = {Item.Kind.CATCH, Item.Kind.PRACTICE} - kinds
+    return [row for row in ensure_builtin_items() if row.kind in missing] if missing else []

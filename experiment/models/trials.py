@@ -1,0 +1,130 @@
+import uuid
+from datetime import datetime
+from typing import Self
+
+from django.db import models
+from django.db.models import Count, Q
+from django.utils.translation import gettext_lazy as _
+
+from experiment.models.items import Item
+from experiment.models.participants import Participant
+from experiment.models.studies import Study
+
+SIDE_CHOICES = (("A", "A"), ("B", "B"))
+
+
+class Trial(models.Model):
+    """One item shown, or about to be shown, to one participant."""
+
+    participant = models.ForeignKey(Participant, models.CASCADE, related_name="trials")
+    position = models.PositiveSmallIntegerField()
+    stratum = models.CharField(max_length=10)
+    item = models.ForeignKey(Item, models.PROTECT, related_name="trials")
+    original_side = models.CharField(
+        max_length=1,
+        choices=SIDE_CHOICES,
+        blank=True,
+        help_text=_("Empty where an import does not say."),
+    )
+    token = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    drawn_at = models.DateTimeField(null=True)
+    shown_at = models.DateTimeField(null=True)
+    draw = models.JSONField(
+        default=dict, help_text=_("Scores and key of the draw: enough to replay it.")
+    )
+
+    class Meta:
+        ordering = ("participant", "position")
+        constraints = (
+            models.UniqueConstraint(
+                fields=("participant", "position"), name="trial_position_unique"
+            ),
+            models.UniqueConstraint(fields=("participant", "item"), name="trial_item_unique"),
+            models.CheckConstraint(condition=Q(position__gte=1), name="trial_position_from_1"),
+            models.CheckConstraint(
+                condition=Q(original_side__in=("", "A", "B")), name="trial_side_known"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.participant} #{self.position}"
+
+
+class JudgmentQuerySet(models.QuerySet["Judgment"]):
+    def of(self, study: Study, kind: str) -> Self:
+        return self.filter(trial__participant__study=study, trial__participant__kind=kind)
+
+    def valid(self) -> Self:
+        """Judgments that count as exposures: not excluded, of a finished participant who is not excluded."""
+        return self.filter(
+            excluded_by="",
+            trial__participant__excluded_by="",
+            trial__participant__stage=Participant.Stage.FINISHED,
+        )
+
+    def count_by_item(self) -> dict[int, int]:
+        return dict(self.order_by().values_list("trial__item").annotate(n=Count("pk")))
+
+    def count_by_key(self) -> dict[str, int]:
+        """Over all versions of an item."""
+        return dict(self.order_by().values_list("trial__item__key").annotate(n=Count("pk")))
+
+
+class Judgment(models.Model):
+    """A participant's answer to a trial. There is at most one; it never changes."""
+
+    trial = models.OneToOneField(Trial, models.CASCADE, related_name="judgment")
+    idempotency_key = models.UUIDField(null=True)
+    side = models.CharField(max_length=1, choices=SIDE_CHOICES, blank=True)
+    correct = models.BooleanField()
+    confidence = models.PositiveSmallIntegerField(null=True)
+    expertise = models.PositiveSmallIntegerField(null=True)
+    confidence_moved = models.BooleanField()
+    expertise_moved = models.BooleanField()
+    recognised = models.BooleanField(null=True)
+    rt_choice_ms = models.PositiveBigIntegerField(null=True)
+    rt_ms = models.PositiveBigIntegerField(null=True)
+    changes = models.PositiveIntegerField(null=True)
+    blur_count = models.PositiveIntegerField(null=True)
+    hidden_ms = models.PositiveBigIntegerField(null=True)
+    reloads = models.PositiveIntegerField(null=True)
+    viewport_width = models.PositiveIntegerField(null=True)
+    viewport_height = models.PositiveIntegerField(null=True)
+    received_at = models.DateTimeField(null=True)
+    excluded_by = models.CharField(max_length=200, blank=True)
+    flags = models.CharField(max_length=200, blank=True)
+    source_record = models.JSONField(default=dict, help_text=_("An import's row as it was found."))
+
+    objects = JudgmentQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("trial",)
+        constraints = (
+            models.CheckConstraint(
+                condition=Q(confidence__isnull=True) | Q(confidence__range=(1, 100)),
+                name="judgment_confidence_range",
+            ),
+            models.CheckConstraint(
+                condition=Q(expertise__isnull=True) | Q(expertise__range=(1, 100)),
+                name="judgment_expertise_range",
+            ),
+            models.CheckConstraint(
+                condition=Q(side__in=("", "A", "B")), name="judgment_side_known"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return str(self.trial)
+
+    @property
+    def server_ms(self) -> int | None:
+        """The server's own time from showing the trial to receiving the answer."""
+        shown: datetime | None = self.trial.shown_at
+        if shown is None or self.received_at is None:
+            return None
+        return max(0, round((self.received_at - shown).total_seconds() * 1000))
+
+    @property
+    def timed_ms(self) -> int | None:
+        """`rt_ms`, or the server's time where the browser could not measure."""
+        return self.server_ms if self.rt_ms is None else self.rt_ms

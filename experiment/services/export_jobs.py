@@ -1,0 +1,161 @@
+"""Exports of trials that workers make: found again while the data stay as they are, deleted when a participant withdraws."""
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import IO, Any, cast
+
+from django.core.files import File
+from django.core.files.storage import Storage, storages
+from django.db import connections, transaction
+from django.db.models import Count, Max, Sum
+from django.utils import timezone
+
+from experiment.models import Item, Participant, Study, Trial, TrialExport
+from experiment.services.export import CHUNK, Rows, export_trials, judged_trials
+from lib.code import code_digest
+from lib.jobs.leases import Lease, reopen
+from lib.jobs.queue import enqueue
+from lib.jobs.running import run_job
+from lib.storage import file_names
+
+STORED_PER_STUDY = 8
+CODE = ("experiment/services", "experiment/domain", "lib")  # that exports depend on
+Status = TrialExport.Status
+# They change with every page that a participant sees, and no export shows them
+NOT_EXPORTED = {"plan", "position", "page_reached", "last_seen_at"}
+
+
+def ensure_exported(study: Study, kind: str, set_name: str) -> TrialExport:
+    """The export of the data as they are: finished, or asked of the workers, once. A failed one stays failed."""
+    key = data_state(study, kind, set_name)
+    exports = TrialExport.objects.filter(study=study, kind=kind, set_name=set_name)
+    found = exports.filter(status=Status.FINISHED, state=key).first()
+    if found is not None and _storage().exists(found.path):
+        exports.filter(pk=found.pk).update(used_at=timezone.now())
+        return found
+    with transaction.atomic():
+        job, is_new = exports.get_or_create(
+            key=key, defaults={"study": study, "kind": kind, "set_name": set_name}
+        )
+        # Its file was cleared away, or holds the data as they were for a while after the request
+        is_new |= bool(
+            exports.filter(pk=job.pk, status=Status.FINISHED).update(
+                status=Status.WAITING, finished_at=None, done=0, used_at=timezone.now()
+            )
+        )
+        if is_new:
+            job.refresh_from_db()
+            enqueue(job)
+    return job
+
+
+def retry(job: TrialExport) -> None:
+    """Let a failed or cancelled export wait again."""
+    if job.status in (Status.FAILED, Status.CANCELLED):
+        with transaction.atomic():
+            enqueue(reopen(job))
+
+
+def open_file(job: TrialExport) -> IO[bytes]:
+    """The file of a finished export.
+
+    Raises:
+        FileNotFoundError: it was cleared away.
+    """
+    return cast("IO[bytes]", _storage().open(job.path))
+
+
+def delete_exports(study: Study) -> None:
+    """Delete a study's exports: at once for readers, and their files once the transaction is committed."""
+    exports = TrialExport.objects.filter(study=study)
+    exports.delete()
+
+    def delete_all() -> None:
+        exports.delete()  # those too that were begun before the commit
+        _clear(study.pk)
+
+    transaction.on_commit(delete_all, robust=True)
+
+
+def run(job: TrialExport) -> TrialExport:
+    """Export, as a worker does; the row says how it went."""
+    try:
+        return run_job(job, _export)
+    except TrialExport.DoesNotExist:  # deleted, since a participant withdrew
+        return job
+
+
+def data_state(study: Study, kind: str, set_name: str) -> str:
+    """A name for all that an export depends on, code included: equal names, equal bytes."""
+    people = Participant.objects.of(study, kind)
+    fields = [f.attname for f in Participant._meta.concrete_fields if f.name not in NOT_EXPORTED]
+    judgments = judged_trials(study, kind)
+    # A judgment never changes but for its exclusion and flags
+    marked = judgments.exclude(excluded_by="", flags="").order_by("pk")
+    items = Item.objects.filter(pk__in=Trial.objects.filter(participant__in=people).values("item"))
+    state: list[Any] = [
+        [code_digest(*CODE), study.slug, kind, set_name],
+        list(people.order_by("pk").values_list(*fields)),
+        judgments.aggregate(n=Count("pk"), last=Max("pk"), sum=Sum("pk")),
+        list(marked.values_list("pk", "excluded_by", "flags")),
+        list(items.order_by("pk").values_list()),
+    ]
+    return hashlib.sha256(json.dumps(state, default=str).encode()).hexdigest()[:24]
+
+
+def _export(job: TrialExport, lease: Lease) -> None:
+    def watch(rows: Rows) -> Rows:
+        job.state = data_state(job.study, job.kind, job.set_name)
+        total = judged_trials(job.study, job.kind, job.set_name).count()
+        # Before there is a file, so that one without a row belongs to no worker
+        outside(partial(lease.write, state=job.state, total=total))
+        for done, row in enumerate(rows):
+            if done % CHUNK == 0:
+                outside(lease.check)
+                outside(partial(lease.write, done=done))
+            yield row
+
+    try:
+        with tempfile.TemporaryFile() as file:
+            with _other_connection() as outside:
+                export = export_trials(job.study, job.kind, job.set_name, file, watch)
+            lease.check()
+            _storage().save(job.path, File(file))
+        lease.write(done=export.rows, rows=export.rows, sha256=export.sha256)
+    finally:
+        _clear(job.study_id)
+
+
+@contextmanager
+def _other_connection() -> Iterator[Callable[[Callable[[], object]], object]]:
+    """Calls functions in a thread: its connection reads and writes beside the snapshot of this one."""
+    with ThreadPoolExecutor(1) as thread:
+        try:
+            yield lambda call: thread.submit(call).result()
+        finally:
+            thread.submit(connections.close_all).result()
+
+
+def _clear(study_id: int) -> None:
+    """Delete the exports beyond the newest, and all files that belong to no export."""
+    exports = TrialExport.objects.filter(study=study_id)
+    closed = exports.exclude(status__in=TrialExport.OPEN_STATUSES).order_by("-used_at")
+    old = list(closed.values_list("pk", flat=True)[STORED_PER_STUDY:])
+    exports.filter(pk__in=old).delete()
+    folder = f"exports/{study_id}"
+    names = file_names(_storage(), folder)  # first: a file's row is older than the file
+    of_rows = tuple(Path(export.path).name for export in exports)
+    for name in names:
+        # A file that is being written has a dot before its name
+        if not name.lstrip(".").startswith(of_rows):
+            _storage().delete(f"{folder}/{name}")
+
+
+def _storage() -> Storage:
+    return storages["results"]

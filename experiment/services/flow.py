@@ -1,0 +1,116 @@
+"""The state machine: which page a participant is on, and what may happen there."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from experiment.models import Participant
+
+FIRST_TRIAL_PAGE = 2
+
+
+class Refusal(StrEnum):
+    """Why an action is refused; the page templates/participant/problem.txt words each."""
+
+    ANOTHER_PAGE = "another_page"
+    ALREADY_ANSWERED = "already_answered"
+    ALREADY_SENT = "already_sent"
+    FOREIGN_TRIAL = "foreign_trial"
+    CONSENT_CHANGED = "consent_changed"
+    STUDY_FULL = "study_full"
+    STUDY_ENDED = "study_ended"
+    STUDY_NOT_STARTED = "study_not_started"
+
+
+class FlowError(Exception):
+    """An action that the participant's state does not allow."""
+
+    refusal = Refusal.ANOTHER_PAGE
+
+
+class WrongPageError(FlowError):
+    """The participant is on another page: one skipped ahead, or a stale tab."""
+
+
+class AlreadyAnsweredError(FlowError):
+    """The trial has an answer; another one came."""
+
+    refusal = Refusal.ALREADY_ANSWERED
+
+
+class AlreadySentError(AlreadyAnsweredError):
+    """A page that is sent once came again with something else in it."""
+
+    refusal = Refusal.ALREADY_SENT
+
+
+class ForeignTrialError(FlowError):
+    """The trial belongs to another participant."""
+
+    refusal = Refusal.FOREIGN_TRIAL
+
+
+class ConsentChangedError(FlowError):
+    """The consent text changed between reading and agreeing."""
+
+    refusal = Refusal.CONSENT_CHANGED
+
+
+class NotOpenError(FlowError):
+    """The study takes no new participants."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        self.refusal = refusal
+        super().__init__(refusal)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Where a participant is: the stage, and the position within the trials."""
+
+    stage: str
+    position: int | None = None
+
+
+def current_page(participant: Participant) -> Page:
+    if participant.stage == Participant.Stage.TRIAL:
+        return Page(participant.stage, participant.position)
+    return Page(participant.stage)
+
+
+def page_number(participant: Participant) -> int:
+    """Pages in order, from 0: demographics, practice, the trials, debrief, the end."""
+    stage = Participant.Stage
+    return {
+        stage.DEMOGRAPHICS: 0,
+        stage.PRACTICE: 1,
+        stage.TRIAL: FIRST_TRIAL_PAGE + participant.position - 1,
+        stage.DEBRIEF: FIRST_TRIAL_PAGE + participant.n_trials,
+        stage.FINISHED: FIRST_TRIAL_PAGE + participant.n_trials + 1,
+    }[stage(participant.stage)]
+
+
+def n_pages(n_trials: int) -> int:
+    """Pages a participant can be on without having finished."""
+    return FIRST_TRIAL_PAGE + n_trials + 1
+
+
+def lock(participant: Participant) -> Participant:
+    """The participant's row, fresh and locked until the transaction ends (SQLite locks the database)."""
+    locked: Participant = Participant.objects.select_for_update(no_key=True).get(pk=participant.pk)
+    # The study was read with this request; nothing below depends on a fresher one
+    locked.study = participant.study
+    return locked
+
+
+def require(participant: Participant, stage: str, position: int | None = None) -> None:
+    """Raise WrongPageError unless the participant is there."""
+    if current_page(participant) != Page(stage, position):
+        raise WrongPageError
+
+
+def advance(participant: Participant, stage: str, now: datetime, position: int = 1) -> None:
+    """Move the (locked) participant to a page; the caller saves."""
+    participant.stage, participant.position = stage, position
+    participant.page_reached = max(participant.page_reached, page_number(participant))
+    participant.last_seen_at = max(participant.last_seen_at or now, now)

@@ -1,0 +1,148 @@
+"""Researchers set a study up, pin its items, word its consent and switch recruitment."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
+
+from experiment.models import ConsentVersion, Item, Study, StudyItem
+
+PRESETS: dict[str, dict[str, Any]] = {
+    # The paper's study: 6 human-created and 3 machine-created test cases and 2 catch trials.
+    "brainbench": {
+        "title": "BrainBench: which result is real?",
+        "human_items": 6,
+        "machine_items": 3,
+        "catch_items": 2,
+    },
+}
+
+
+def default_briefing(n_trials: int) -> str:
+    return render_to_string("experiment/default_briefing.txt", {"n_trials": n_trials}).strip()
+
+
+def default_consent() -> str:
+    return render_to_string("experiment/default_consent.txt").strip()
+
+
+@transaction.atomic
+def create_study(slug: str, preset: str, *, contact: str = "", **changes: Any) -> Study:
+    """Create a study from a preset, with its consent text and no items yet."""
+    fields = PRESETS[preset] | {"slug": slug, "contact": contact} | changes
+    consent = fields.pop("consent", "") or default_consent()
+    study = Study(**fields)
+    study.briefing = study.briefing or default_briefing(study.n_trials)
+    study.full_clean()
+    study.save()
+    word_consent(study, consent)
+    return study
+
+
+@transaction.atomic
+def word_consent(study: Study, text: str) -> ConsentVersion:
+    """Make this the study's consent text; a text that stands already makes no new version."""
+    current = study.consent
+    if current is not None and current.text == text:
+        return current
+    number = 1 if current is None else current.number + 1
+    return study.consent_versions.create(number=number, text=text)
+
+
+@transaction.atomic
+def pin_items(study: Study, items: Iterable[Item]) -> int:
+    """Let the study draw from these accepted items, replacing other versions of the same ones."""
+    items = list(items)
+    drafts = [str(item) for item in items if item.status != Item.Status.ACCEPTED]
+    if drafts:
+        raise ValidationError(
+            _("Only accepted items can be used: %(items)s."),
+            params={"items": ", ".join(drafts[:10])},
+        )
+    keep = {item.pk for item in items}
+    keys = {item.key for item in items}
+    study.study_items.filter(item__key__in=keys).exclude(item__in=keep).delete()
+    present = set(study.study_items.values_list("item_id", flat=True))
+    new = [StudyItem(study=study, item=item) for item in items if item.pk not in present]
+    StudyItem.objects.bulk_create(new)
+    return len(new)
+
+
+@dataclass(frozen=True, slots=True)
+class StudyProblem:
+    """What keeps participants from completing a study, or the study from being opened; a template words it."""
+
+    code: Literal["too_few_items", "works_run_out", "no_practice", "no_consent", "no_contact"]
+    stratum: str = ""
+    needed: int = 0
+    found: int = 0
+    other_stratum: str = ""
+
+    def __str__(self) -> str:
+        return render_to_string("experiment/study_problem.txt", {"problem": self}).strip()
+
+
+def readiness_problems(study: Study) -> list[StudyProblem]:
+    """What keeps the study from being opened to people; empty when it can be."""
+    problems = completion_problems(study)
+    if not study.contact.strip():
+        problems.append(StudyProblem("no_contact"))
+    return problems
+
+
+def completion_problems(study: Study) -> list[StudyProblem]:
+    """What keeps participants, simulated ones too, from completing the study."""
+    problems = _item_problems(study)
+    if not study.accepted_items.filter(kind=Item.Kind.PRACTICE).exists():
+        problems.append(StudyProblem("no_practice"))
+    if study.consent is None:
+        problems.append(StudyProblem("no_consent"))
+    return problems
+
+
+def _item_problems(study: Study) -> list[StudyProblem]:
+    works: dict[str, set[str]] = {"human": set(), "machine": set(), "catch": set()}
+    for item in study.accepted_items.exclude(kind=Item.Kind.PRACTICE):
+        works[item.stratum].add(item.work)
+    counts: dict[str, int] = dict(study.trial_counts.items())
+    problems = [
+        StudyProblem("too_few_items", stratum, needed, len(works[stratum]))
+        for stratum, needed in counts.items()
+        if needed > len(works[stratum])
+    ]
+    # A work met in one stratum is closed in the other: in the worst case all that they share are gone there.
+    shared = len(works["human"] & works["machine"])
+    for stratum, other in (("human", "machine"), ("machine", "human")):
+        left = len(works[stratum]) - min(counts[other], shared)
+        if left < counts[stratum] <= len(works[stratum]):
+            problems.append(
+                StudyProblem("works_run_out", stratum, found=shared, other_stratum=other)
+            )
+    return problems
+
+
+@transaction.atomic
+def set_recruitment(study: Study, state: str) -> Study:
+    """Switch recruitment; a study that cannot be completed is not opened."""
+    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    if state in (Study.Recruitment.OPEN, Study.Recruitment.PILOT):
+        problems = readiness_problems(study)
+        if problems:
+            message = _("%(study)s cannot be opened: %(problem)s.")
+            raise ValidationError(
+                [message % {"study": study.slug, "problem": problem} for problem in problems]
+            )
+    study.recruitment = Study.Recruitment(state).value
+    study.save(update_fields=["recruitment"])
+    return study
+
+
+def count_items(study: Study) -> Counter[str]:
+    """Pinned items by kind and, for test items, source."""
+    rows = study.items.values_list("kind", "source")
+    return Counter(source if kind == Item.Kind.TEST else kind for kind, source in rows)

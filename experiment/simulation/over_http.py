@@ -1,0 +1,118 @@
+"""Simulated participants that take the real pages of a running server over HTTP.
+
+The server keeps its own clock: pages are taken in the simulated order as fast as it answers, and reading
+times are what the form sends. The server's database is the one of this process: the pages do not say which side is
+right, so this reads it there.
+"""
+
+import uuid
+from collections.abc import Callable
+from datetime import datetime
+from html.parser import HTMLParser
+from urllib.parse import urljoin, urlsplit
+
+import httpx2
+
+from experiment.domain.simulation import Script, TrialScript
+from experiment.models import Study, Trial
+from experiment.participant.forms import PREFER_NOT
+from experiment.participant.identity import SIMULATED_PARAMETER, simulated_token
+
+TIMEOUT_S = 60
+
+
+class PageError(Exception):
+    """The server answered with something else than the next page."""
+
+
+class _HiddenInputs(HTMLParser):
+    """Collects a page's hidden form values."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.values: dict[str, str] = {}
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag == "input" and given.get("type") == "hidden" and given.get("name"):
+            self.values[given["name"] or ""] = given.get("value") or ""
+
+
+class HttpDriver:
+    """Acts as a browser without JavaScript would, one page after the other."""
+
+    in_process = False
+
+    def __init__(self, study: Study, base_url: str) -> None:
+        self.study = study
+        self.entry_url = urljoin(base_url, study.get_absolute_url())
+        self.http = httpx2.Client(follow_redirects=True, timeout=TIMEOUT_S)
+        self.url = ""
+        self.hidden: dict[str, str] = {}
+
+    def enter(self, script: Script, now: datetime) -> None:
+        self._take(self.http.get(self.entry_url, params={SIMULATED_PARAMETER: simulated_token()}))
+        self._post({"agree": "yes"})
+
+    def demographics(self, answers: dict[str, str], now: datetime) -> None:
+        if not self.url.endswith("/about-you/"):
+            return
+        form: dict[str, str] = {}
+        for name, value in answers.items():
+            if name not in ("age", "experience_years"):
+                form[name] = value
+            elif value == PREFER_NOT:
+                form[f"{name}_declined"] = "on"
+            else:
+                form[f"{name}_number"] = value
+        self._post(form)
+
+    def practise(self, now: datetime) -> None:
+        for side in "AB":
+            if self.url.endswith("/practice/"):
+                self._post({"side": side}, allowed=(200, 422))
+
+    def show(self, position: int, now: datetime) -> None:
+        if not self.url.endswith(f"/trial/{position}/"):
+            raise PageError(f"expected trial {position}, but the server shows {self.url}")
+
+    def answer(
+        self, trial: TrialScript, *, is_right: Callable[[str], bool], key: uuid.UUID, now: datetime
+    ) -> None:
+        shown = Trial.objects.only("stratum", "original_side").get(token=self.hidden["trial_token"])
+        other = "B" if shown.original_side == "A" else "A"
+        self._post(
+            {
+                "side": shown.original_side if is_right(shown.stratum) else other,
+                "confidence": str(trial.confidence),
+                "expertise": str(trial.expertise),
+                "recognised": "yes" if trial.recognised else "no",
+                "rt_choice_ms": str(round(0.8 * trial.rt_ms)),
+                "rt_ms": str(trial.rt_ms),
+            }
+        )
+
+    def finish(self, *, cheated: bool, now: datetime) -> None:
+        self._post({"comments": "", **({"cheated": "1"} if cheated else {})})
+
+    def stay_until(self, now: datetime) -> None:
+        """The server sees this participant at each step; there is no waiting in between."""
+
+    def close(self) -> None:
+        self.http.close()
+
+    def _post(self, form: dict[str, str], allowed: tuple[int, ...] = (200,)) -> None:
+        origin = "{0.scheme}://{0.netloc}".format(urlsplit(self.url))
+        headers = {"Referer": self.url, "Origin": origin}
+        answer = self.http.post(self.url, data={**self.hidden, **form}, headers=headers)
+        self._take(answer, allowed)
+
+    def _take(self, answer: httpx2.Response, allowed: tuple[int, ...] = (200,)) -> None:
+        if answer.status_code not in allowed:
+            raise PageError(
+                f"{answer.request.method} {answer.request.url} answered {answer.status_code}"
+            )
+        self.url = str(answer.url)
+        page = _HiddenInputs()
+        page.feed(answer.text)
+        self.hidden = page.values

@@ -1,0 +1,230 @@
+"""Simulated participants take a study, through the same services as people, on a simulated clock."""
+
+import heapq
+import random
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from django.db import transaction
+from django.utils import timezone
+
+from experiment.domain.assignment import participant_rng
+from experiment.domain.simulation import Arrival, Script, TrialScript, draw_arrivals, draw_scripts
+from experiment.models import Participant, Study
+from experiment.services import enrollment, judging
+from experiment.services.exposure import Exposures, exposures, item_exposures
+
+# A commit per so many pages: SQLite waits for the disk at each.
+PAGES_PER_COMMIT = 100
+
+DEMOGRAPHICS: dict[str, tuple[str, ...]] = {
+    "gender": ("female", "male", "prefer_not_to_say"),
+    "age": tuple(str(age) for age in range(22, 66)),
+    "country": ("DE", "ES", "GB", "JP", "US"),
+    "position": ("doctoral_student", "postdoctoral_researcher", "faculty", "predoctoral_student"),
+    "experience_years": tuple(str(years) for years in range(31)),
+}
+
+
+class Driver(Protocol):
+    """How a simulated participant acts: through the services, or through the pages over HTTP."""
+
+    # Whether steps may share this process's transactions; a server must see every step at once.
+    in_process: bool
+
+    def enter(self, script: Script, now: datetime) -> None: ...
+    def demographics(self, answers: dict[str, str], now: datetime) -> None: ...
+    def practise(self, now: datetime) -> None: ...
+    def show(self, position: int, now: datetime) -> None: ...
+    def answer(
+        self, trial: TrialScript, *, is_right: Callable[[str], bool], key: uuid.UUID, now: datetime
+    ) -> None: ...
+    def finish(self, *, cheated: bool, now: datetime) -> None: ...
+    def stay_until(self, now: datetime) -> None: ...
+    def close(self) -> None: ...
+
+
+class ServiceDriver:
+    """Acts through the services, at the simulated time."""
+
+    in_process = True
+
+    def __init__(self, study: Study, policy: str) -> None:
+        self.study, self.policy = study, policy
+        self.consent_sha256 = study.consent.sha256 if study.consent else ""
+
+    def enter(self, script: Script, now: datetime) -> None:
+        self.participant = enrollment.enroll(
+            self.study,
+            kind=lambda: Participant.Kind.SIMULATED,
+            consent_sha256=self.consent_sha256,
+            key=uuid.uuid4(),  # one of its own, although other studies may be simulated with the same seed
+            now=now,
+            seed=script.seed,
+            policy=self.policy,
+        )
+
+    def demographics(self, answers: dict[str, str], now: datetime) -> None:
+        if self.participant.stage == Participant.Stage.DEMOGRAPHICS:
+            self.participant = enrollment.save_demographics(self.participant, answers, now)
+
+    def practise(self, now: datetime) -> None:
+        enrollment.attempt_practice(
+            self.participant, enrollment.practice_side(self.participant), now
+        )
+
+    def show(self, position: int, now: datetime) -> None:
+        self.trial = enrollment.show_trial(self.participant, position, now)
+
+    def answer(
+        self, trial: TrialScript, *, is_right: Callable[[str], bool], key: uuid.UUID, now: datetime
+    ) -> None:
+        shown = self.trial
+        side = (
+            shown.original_side
+            if is_right(shown.stratum)
+            else ("B" if shown.original_side == "A" else "A")
+        )
+        answer = judging.Answer(
+            side=side,
+            confidence=trial.confidence,
+            expertise=trial.expertise,
+            confidence_moved=True,
+            expertise_moved=True,
+            recognised=trial.recognised,
+            rt_choice_ms=round(0.8 * trial.rt_ms),
+            rt_ms=trial.rt_ms,
+        )
+        judging.judge(self.participant, shown.position, shown.token, key, answer, now)
+
+    def finish(self, *, cheated: bool, now: datetime) -> None:
+        judging.finish(self.participant, cheated=cheated, comments="", now=now)
+
+    def stay_until(self, now: datetime) -> None:
+        # An open page pings until it is left; the last ping says as much as all of them.
+        enrollment.touch(self.participant, now)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class SimulatedParticipant:
+    """Takes one script through the pages, one at a time."""
+
+    def __init__(self, script: Script, driver: Driver, study: Study) -> None:
+        self.script, self.driver, self.study, self.page = script, driver, study, -1
+        self.rng = participant_rng(script.seed, "behaviour")
+
+    def step(self, now: datetime) -> datetime | None:
+        """Leave the page at hand for the next one; when they will leave that, or None if there is no more."""
+        self._leave_page(now)
+        self.page += 1
+        if self.page == len(self.script.page_ms):
+            return None
+        if 2 <= self.page < len(self.script.page_ms) - 1:
+            self.driver.show(self.page - 1, now)
+        stays_ms = float(self.script.page_ms[self.page])
+        gives_up = self.script.leaves_on == self.page
+        if gives_up:
+            stays_ms *= self.script.stays
+        until = now + timedelta(milliseconds=stays_ms)
+        self.driver.stay_until(until)
+        return None if gives_up else until
+
+    def _leave_page(self, now: datetime) -> None:
+        last = len(self.script.page_ms) - 1
+        if self.page == -1:
+            self.driver.enter(self.script, now)
+        elif self.page == 0:
+            self.driver.demographics(self._demographics(), now)
+        elif self.page == 1:
+            self.driver.practise(now)
+        elif self.page == last:
+            self.driver.finish(cheated=self.script.cheats, now=now)
+        else:
+            self._answer(self.script.trials[self.page - 2], now)
+
+    def _answer(self, trial: TrialScript, now: datetime) -> None:
+        key = uuid.UUID(int=self.rng.getrandbits(128), version=4)
+
+        def is_right(stratum: str) -> bool:
+            return not self.script.misses_catch if stratum == "catch" else trial.correct
+
+        self.driver.answer(trial, is_right=is_right, key=key, now=now)
+
+    def _demographics(self) -> dict[str, str]:
+        return {name: self.rng.choice(DEMOGRAPHICS[name]) for name in self.study.demographic_fields}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to simulate."""
+
+    finish: int
+    dropout: float
+    arrival: Arrival
+    accuracy: float
+    seed: int
+
+
+def simulate(study: Study, plan: Plan, new_driver: Callable[[], Driver]) -> Iterator[int]:
+    """Run the simulation; yields the number of pages seen so far, of `count_steps` in all.
+
+    Simulated time ends now, so that no simulated participant is live afterwards.
+    """
+    rng = random.Random(f"simulation/{plan.seed}")
+    scripts = draw_scripts(plan.finish, plan.dropout, plan.accuracy, study.n_trials, rng)
+    arrivals = draw_arrivals(scripts, plan.arrival, rng)
+    end_s = max(at + script.present_ms / 1000 for at, script in zip(arrivals, scripts, strict=True))
+    start = timezone.now() - timedelta(seconds=end_s, minutes=study.live_minutes + 1)
+    queue = [(start + timedelta(seconds=at), n) for n, at in enumerate(arrivals)]
+    heapq.heapify(queue)
+    people = [SimulatedParticipant(script, new_driver(), study) for script in scripts]
+    done = 0
+    while queue:
+        with transaction.atomic() if people[0].driver.in_process else nullcontext():
+            for _ in range(min(PAGES_PER_COMMIT, len(queue))):
+                now, n = heapq.heappop(queue)
+                until = people[n].step(now)
+                if until is None:
+                    people[n].driver.close()
+                else:
+                    heapq.heappush(queue, (until, n))
+                done += 1
+        yield done
+
+
+def count_steps(study: Study, plan: Plan) -> int:
+    """Pages that `simulate` will show, for a progress bar."""
+    rng = random.Random(f"simulation/{plan.seed}")
+    scripts = draw_scripts(plan.finish, plan.dropout, plan.accuracy, study.n_trials, rng)
+    return sum(len(s.page_ms) + 1 if s.leaves_on is None else s.leaves_on + 1 for s in scripts)
+
+
+def remove_simulated(study: Study) -> int:
+    """Delete the study's simulated participants and all they did."""
+    people = study.participants.filter(kind=Participant.Kind.SIMULATED)
+    n = people.count()
+    people.delete()
+    return n
+
+
+@dataclass(frozen=True, slots=True)
+class FlowCounts:
+    started: int
+    finished: int
+    valid: int
+
+
+def count_flow(study: Study) -> FlowCounts:
+    people = Participant.objects.of(study, Participant.Kind.SIMULATED)
+    return FlowCounts(people.count(), people.finished().count(), people.valid().count())
+
+
+def simulated_exposures(study: Study) -> list[Exposures]:
+    """How evenly the simulated participants judged the items."""
+    return exposures(item_exposures(study, Participant.Kind.SIMULATED, timezone.now()))

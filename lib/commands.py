@@ -1,0 +1,93 @@
+"""What commands share: `--json`, tables and progress.
+
+`--json` prints one JSON object on standard output, and nothing else there. Progress goes to standard error, and only
+to a terminal.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from io import StringIO
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.serializers.json import DjangoJSONEncoder
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+
+class ReportingCommand(BaseCommand):
+    """A command with `--json`. A failure prints {"error": ...} there, besides the sentence for people."""
+
+    has_reported = False
+
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        try:
+            return super().execute(*args, **options)
+        except CommandError as error:
+            if options.get("json") and not self.has_reported:
+                self.report(options, {"error": str(error)}, ())
+            raise
+
+    def report(
+        self, options: Mapping[str, Any], data: Mapping[str, Any], lines: Iterable[str]
+    ) -> None:
+        """Print the result: `data` as JSON where it was asked for, else `lines` for people."""
+        self.has_reported = True
+        if options["json"]:
+            self.stdout.write(json.dumps(data, cls=DjangoJSONEncoder))
+        else:
+            self.stdout.write("\n".join(lines))
+
+
+def add_json_argument(parser: CommandParser) -> None:
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print one JSON object on standard output instead of text",
+    )
+
+
+def table_lines(rows: Iterable[Mapping[str, str]], left: Collection[str] = ()) -> Iterator[str]:
+    """Rows under the names of the first one's cells: texts to the `left`, numbers to the right.
+
+    A terminal folds long cells; elsewhere a row is a line, however long.
+    """
+    rows = list(rows)
+    if not rows:
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in rows[0]:
+        table.add_column(
+            name, justify="left" if name in left else "right", no_wrap=name not in left
+        )
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row.values()))
+    width = None if sys.stdout.isatty() else 10_000
+    console = Console(file=StringIO(), width=width, color_system=None)
+    with console.capture() as capture:
+        console.print(table)
+    yield from (line.rstrip() for line in capture.get().splitlines())
+
+
+@contextmanager
+def progress(
+    description: str, total: int | None, unit: str = "", *, done: int = 0, quiet: bool = False
+) -> Iterator[Callable[[int], None]]:
+    """A bar with rate and remaining time; call what it gives with how much is done."""
+    rate = TextColumn("{task.fields[rate]}")
+    columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), rate, TimeRemainingColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, disable=quiet or not console.is_terminal) as bar:
+        task = bar.add_task(description, total=total, completed=done, rate="")
+
+        def update(done: int) -> None:
+            bar.update(task, completed=done)
+            speed = bar.tasks[0].speed
+            if speed:
+                bar.update(task, rate=f"{speed:,.1f} {unit}/s")
+
+        yield update

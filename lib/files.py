@@ -1,0 +1,66 @@
+"""Files that appear whole or not at all: written beside their place under a passing name, and renamed.
+
+A file that is replaced gives its mode to the new one. What a link points to is replaced, not the link. A killed
+process leaves a `.NAME.<pid>.<random>` behind. `durable` brings content and name to disk: both survive a power cut.
+"""
+
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+
+@contextmanager
+def atomic_file(path: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
+    """A file to write and read that takes its place when the block ends without an error."""
+    path = path.resolve()
+    with _draft(path) as (draft, file):
+        yield file
+        _sync(file, durable)
+        _replace(draft, path, durable)
+
+
+def write_file(path: Path, content: str | bytes, *, durable: bool = True) -> None:
+    """Put a whole file in its place; a text in UTF-8, with its line ends as they are."""
+    with atomic_file(path, durable=durable) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
+@contextmanager
+def staged_file(path: Path, content: bytes) -> Iterator[Callable[[], None]]:
+    """The content on disk, and a function that puts it in its place in a moment; uncalled, nothing remains."""
+    path = path.resolve()
+    with _draft(path) as (draft, file):
+        file.write(content)
+        _sync(file, durable=True)
+        yield lambda: _replace(draft, path, durable=True)
+
+
+@contextmanager
+def _draft(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
+    draft = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    try:
+        with draft.open("x+b") as file:
+            yield draft, file
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _sync(file: BinaryIO, durable: bool) -> None:
+    file.flush()
+    if durable:
+        os.fsync(file.fileno())
+
+
+def _replace(draft: Path, path: Path, durable: bool) -> None:
+    if path.exists():
+        draft.chmod(path.stat().st_mode & 0o777)
+    draft.replace(path)
+    if durable:
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

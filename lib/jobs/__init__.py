@@ -1,0 +1,26 @@
+"""Work in the background, whatever it is: scoring runs, reports, teams, exports.
+
+A job is a row of a concrete subclass of `models.Job`. The row is the truth; a Celery message only says "look at this row".
+
+- `models.Job`: the columns (status, progress, cancel request, attempts, worker and heartbeat, error).
+- `leases`: `take` a job (one worker at a time), `waiting` and `stale` jobs, `request_cancel`, `reopen`.
+- `running.run_job`: take a job, keep its lease alive, do the work, store how it ended.
+- `queue.enqueue`: send a message once the row is committed, where workers listen (`JOB_EXECUTOR=celery`).
+- `tasks`: the one Celery task; `requeue`: sends again what was lost or whose worker is gone.
+
+A new kind of job is a subclass with `runner`, and a function at that path:
+
+    class ReportJob(Job):
+        runner = "analysis.report.services.compute.run"
+
+    def run(job: ReportJob) -> None:
+        run_job(job, compute, expected=(ReportError,))
+
+    def compute(job: ReportJob, lease: Lease) -> None:
+        for done, part in enumerate(parts):
+            lease.check()                   # stops here if cancelled, or if another worker has the job
+            ...
+            lease.write(done=done + 1)
+
+Nothing here knows what a study, a model or a report is.
+"""

@@ -1,0 +1,232 @@
+"""Who works on a job: one worker at a time, known by its heartbeat. The database's row decides, on its own clock."""
+
+import logging
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from time import monotonic
+from typing import Any, TypeVar
+
+from django.conf import settings
+from django.db import Error as DatabaseAnyError
+from django.db import close_old_connections, connection, connections
+from django.db.models import Case, F, Q, QuerySet, Value, When
+from django.db.models.functions import Coalesce, Now
+
+from lib.jobs.models import Job
+from lib.jobs.workers import Worker
+
+logger = logging.getLogger(__name__)
+J = TypeVar("J", bound=Job)
+Status = Job.Status
+# A worker that misses a few beats (a slow disk, a database that restarts) still keeps its job
+BEATS_BEFORE_STALE = 4
+MAX_ATTEMPTS = 3
+KILLED = (
+    "Its worker was killed or fell silent {n} times in a row without getting further, the last time on {host}. "
+    "It is not tried again by itself; too little memory is the usual cause."
+)
+
+
+class LeaseLostError(Exception):
+    """Another worker has the job now: write nothing more."""
+
+
+class CancelledError(Exception):
+    """The job shall stop: its row says so."""
+
+
+@dataclass
+class Lease:
+    """The right to write a job's results. Every write asks for it again, in the same transaction."""
+
+    job: Job
+    worker: str
+    is_lost: threading.Event = field(default_factory=threading.Event)
+
+    def _mine(self) -> QuerySet[Job]:
+        return _row(self.job).filter(worker=self.worker, status=Status.RUNNING)
+
+    def write(self, **changes: Any) -> None:
+        """Change the job's row; within a transaction, no other worker can take the job before its end.
+
+        Raises:
+            LeaseLostError: another worker has the job.
+        """
+        if not self._mine().update(heartbeat_at=Now(), **changes):
+            self.is_lost.set()
+            raise LeaseLostError
+
+    def advance(self, **changes: Any) -> None:
+        """As `write`, with results stored that the next worker need not make again: earlier attempts no longer count."""
+        self.write(attempts=1, **changes)
+
+    def check(self) -> None:
+        """Ask whether to go on.
+
+        Raises:
+            CancelledError: the job shall stop.
+            LeaseLostError: another worker has the job.
+        """
+        cancelled = self._mine().values_list("cancel_requested", flat=True).first()
+        if cancelled is None or self.is_lost.is_set():
+            raise LeaseLostError
+        if cancelled:
+            raise CancelledError
+
+    def release(self) -> None:
+        """Let any worker go on with it; or none, if it was cancelled meanwhile."""
+        cancelled = Q(cancel_requested=True)
+        self._mine().update(
+            status=Case(
+                When(cancelled, then=Value(Status.CANCELLED)), default=Value(Status.WAITING)
+            ),
+            finished_at=Case(When(cancelled, then=Now()), default=None),
+            **_UNHELD,
+        )
+
+    def end(self, status: str, error: str = "") -> None:
+        """Finish, fail or cancel the job, unless another worker has it."""
+        self._mine().update(status=status, error=error, finished_at=Now(), **_UNHELD)
+
+    @contextmanager
+    def heartbeats_running(self) -> Iterator[None]:
+        """Send heartbeats from a thread of its own."""
+        stop = threading.Event()
+        name = f"heartbeat of {self.job.label}"
+        thread = threading.Thread(target=self._beat, args=(stop,), name=name, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join()
+
+    def _beat(self, stop: threading.Event) -> None:
+        stale_s = settings.JOB_STALE_SECONDS
+        last = monotonic()
+        try:
+            while not stop.wait(stale_s / BEATS_BEFORE_STALE) and not self.is_lost.is_set():
+                try:
+                    if not self._mine().update(heartbeat_at=Now()):
+                        self.is_lost.set()
+                    last = monotonic()
+                except DatabaseAnyError as error:
+                    # SQLite is locked, or PostgreSQL restarts; without a beat for too long the job is not ours
+                    logger.warning("No heartbeat for %s: %s", self.job.label, error)
+                    connections.close_all()
+                    if monotonic() - last > stale_s:
+                        self.is_lost.set()
+        finally:
+            connections.close_all()
+
+
+# A job that no worker has
+_UNHELD: dict[str, Any] = {
+    "cancel_requested": False,
+    "attempts": 0,
+    "worker": "",
+    "heartbeat_at": None,
+}
+
+
+def take(job: Job) -> Lease | None:
+    """Take the job in one step, if it waits or its worker is gone; None if it is not to be had.
+
+    A job whose workers were killed too often in a row ends as failed instead.
+    """
+    abandoned = _abandoned_now(job)
+    _fail(_row(job).filter(abandoned, _KILLS))
+    worker = str(Worker.of_this_process())
+    taken = (
+        _row(job)
+        .filter(Q(status=Status.WAITING) | abandoned)
+        .update(
+            status=Status.RUNNING,
+            worker=worker,
+            heartbeat_at=Now(),
+            started_at=Coalesce(F("started_at"), Now()),
+            finished_at=None,
+            error="",
+            attempts=F("attempts") + 1,
+        )
+    )
+    return Lease(job, worker) if taken else None
+
+
+def waiting(jobs: QuerySet[J]) -> QuerySet[J]:
+    """Those that no worker has yet, the oldest first."""
+    return jobs.filter(status=Status.WAITING).order_by("pk")
+
+
+def stale(jobs: QuerySet[J]) -> QuerySet[J]:
+    """Those whose worker is gone: no heartbeat for too long, or a process of this host that is dead."""
+    running = jobs.filter(status=Status.RUNNING)
+    return running.filter(_abandoned(running.values_list("worker", flat=True))).order_by("pk")
+
+
+def fail_repeatedly_killed(jobs: QuerySet[J]) -> None:
+    """End those that killed their worker too often as failed, each with a sentence that says so."""
+    _fail(stale(jobs).filter(_KILLS))
+
+
+def request_cancel(job: J) -> J:
+    """Stop an open job: at once where no worker has it, else when its worker next asks. What it has stays."""
+    unattended = Q(status=Status.WAITING) | _abandoned_now(job)
+    # In one step: between two, a worker could release the job or take it
+    _row(job).filter(status__in=Job.OPEN_STATUSES).update(
+        cancel_requested=Case(When(unattended, then=False), default=True),
+        worker=Case(When(unattended, then=Value("")), default=F("worker")),
+        finished_at=Case(When(unattended, then=Now()), default=F("finished_at")),
+        status=Case(When(unattended, then=Value(Status.CANCELLED)), default=F("status")),
+    )
+    job.refresh_from_db()
+    return job
+
+
+def reopen(job: J) -> J:
+    """Let a failed or cancelled job wait again; what it has stays, and earlier attempts no longer count."""
+    _row(job).filter(status__in=(Status.FAILED, Status.CANCELLED)).update(
+        status=Status.WAITING, error="", finished_at=None, cancel_requested=False
+    )
+    _row(job).update(attempts=0)
+    job.refresh_from_db()
+    return job
+
+
+def renew_connection() -> None:
+    """After a long time without a query: a connection that the server has dropped is opened anew."""
+    if (
+        not connection.in_atomic_block
+    ):  # inside, the connection belongs to who began the transaction
+        close_old_connections()
+
+
+# Cancelling comes first: whoever takes such a job next ends it as cancelled
+_KILLS = Q(attempts__gte=MAX_ATTEMPTS, cancel_requested=False)
+
+
+def _row(job: Job) -> QuerySet[Job]:
+    return type(job)._default_manager.filter(pk=job.pk)
+
+
+def _fail(jobs: QuerySet[J]) -> None:
+    for job in jobs:
+        worker = Worker.read(job.worker)
+        error = KILLED.format(n=job.attempts, host=worker.host if worker else job.worker)
+        Lease(job, job.worker).end(Status.FAILED, error)
+
+
+def _abandoned_now(job: Job) -> Q:
+    return _abandoned(_row(job).values_list("worker", flat=True))
+
+
+def _abandoned(workers: Iterable[str]) -> Q:
+    known = ((name, Worker.read(name)) for name in workers)
+    dead = [name for name, worker in known if worker is not None and worker.is_known_dead]
+    too_old = Now() - timedelta(seconds=settings.JOB_STALE_SECONDS)
+    return Q(status=Status.RUNNING) & (
+        Q(heartbeat_at__lt=too_old) | Q(heartbeat_at=None) | Q(worker__in=dead)
+    )

@@ -1,0 +1,52 @@
+from typing import ClassVar
+
+from django.db import models
+
+
+class Job(models.Model):
+    """Work in the background; this row is the truth about it. `leases` changes its state, and nothing else does."""
+
+    class Status(models.TextChoices):
+        WAITING = "waiting", "waiting"
+        RUNNING = "running", "running"
+        FINISHED = "finished", "finished"
+        FAILED = "failed", "failed"
+        CANCELLED = "cancelled", "cancelled"
+
+    OPEN_STATUSES = (Status.WAITING, Status.RUNNING)
+
+    # Dotted path of the function that does the work of such a row: runner(job) -> None, through `running.run_job`
+    runner: ClassVar[str]
+
+    created_at = models.DateTimeField(auto_now_add=True)
+    status = models.CharField(max_length=10, choices=Status, default=Status.WAITING)
+    total = models.PositiveIntegerField("steps in all", default=0)
+    done = models.PositiveIntegerField("steps done", default=0)
+    cancel_requested = models.BooleanField(default=False)
+    error = models.TextField(blank=True)
+    attempts = models.PositiveSmallIntegerField(
+        default=0, editable=False, help_text="Workers that took it up since it last advanced."
+    )
+    worker = models.CharField(max_length=200, blank=True, editable=False)
+    heartbeat_at = models.DateTimeField(null=True, blank=True, editable=False)
+    started_at = models.DateTimeField(null=True, blank=True, editable=False)
+    finished_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def label(self) -> str:
+        """For logs; unlike `str` of a subclass, it asks nothing of the database."""
+        return f"{self._meta.verbose_name} {self.pk}"
+
+    @property
+    def is_open(self) -> bool:
+        return self.status in self.OPEN_STATUSES
+
+    @classmethod
+    def status_constraint(cls, name: str) -> models.CheckConstraint:
+        """For a subclass' `Meta.constraints`."""
+        return models.CheckConstraint(
+            condition=models.Q(status__in=list(cls.Status.values)), name=name
+        )

@@ -1,0 +1,63 @@
+"""Messages to the workers: "look at this row". One that is lost, late or there twice changes nothing.
+
+A message names the kind of its job by the model's label, "scoring.scoringrun".
+"""
+
+from typing import TYPE_CHECKING
+
+from django.apps import apps
+from django.conf import settings
+from django.db import transaction
+from django.utils.module_loading import import_string
+
+from lib.jobs.models import Job
+
+if TYPE_CHECKING:
+    from celery import Celery
+
+TASK = "jobs.work"
+
+
+def kinds() -> list[type[Job]]:
+    """The kinds of jobs that workers here take: all models that are one, of the apps in `JOB_APPS`."""
+    labels = settings.JOB_APPS
+    models = (model for model in apps.get_models() if issubclass(model, Job))
+    return [model for model in models if model._meta.app_label in labels]
+
+
+def enqueue(job: Job) -> None:
+    """Send a message once the row is committed. Where the broker is away, the workers find the job later by themselves."""
+    if settings.JOB_EXECUTOR == "celery":
+        kind, pk = job._meta.label_lower, job.pk
+        transaction.on_commit(lambda: send(kind, pk), robust=True)
+
+
+def send(kind: str, pk: int) -> None:
+    """Send a message at once.
+
+    Raises:
+        kombu.exceptions.OperationalError: the broker does not answer.
+    """
+    app = celery_app()
+    # Messages are few: no connection stays open for them
+    with app.connection_for_write() as connection:
+        connection.ensure_connection(max_retries=1, interval_start=0)  # a page waits
+        app.send_task(TASK, (kind, pk), connection=connection, queue=_queue(app, kind))
+
+
+def n_sent(kind: str) -> int:
+    """Messages that no worker has taken yet, about jobs of the app of this kind."""
+    app = celery_app()
+    with app.connection_for_write() as connection:
+        queue = app.amqp.queues[_queue(app, kind)]
+        return int(queue.bind(connection.default_channel).queue_declare().message_count)
+
+
+def _queue(app: "Celery", kind: str) -> str:
+    """Each app has a queue of its own, since some machines do the work of one app alone."""
+    return f"{app.conf.task_default_queue}-{kind.partition('.')[0]}"
+
+
+def celery_app() -> "Celery":
+    """Loaded when a message is sent, so that pages and commands start without Celery."""
+    return import_string(settings.CELERY_APP)

@@ -1,0 +1,58 @@
+"""Files in Django's storages that appear whole or not at all: a folder here, an S3-compatible service elsewhere."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from django.core.files.base import ContentFile
+from django.core.files.storage import FileSystemStorage, Storage
+
+from lib.files import atomic_file, staged_file
+
+
+class AtomicFileStorage(FileSystemStorage):
+    """A folder whose files are replaced in one step and survive a power cut."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(allow_overwrite=True, **options)
+
+    def _save(self, name: str, content: Any) -> str:
+        path = Path(self.path(name))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_file(path) as file:
+            for chunk in content.chunks():
+                file.write(chunk)
+        return name
+
+
+@contextmanager
+def staged(storage: Storage, name: str, content: bytes) -> Iterator[Callable[[], object]]:
+    """Prepare a file, and give a function that puts it in its place, in place of any earlier one.
+
+    In a folder that takes a moment, since the content is on disk by then; a service gets the content by it. Where
+    the function is not called, nothing remains.
+    """
+    if isinstance(storage, AtomicFileStorage):
+        path = Path(storage.path(name))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with staged_file(path, content) as publish:
+            yield publish
+    else:
+        yield lambda: storage.save(name, ContentFile(content))
+
+
+def file_names(storage: Storage, folder: str) -> list[str]:
+    """Names of the files in a folder, sorted; none where there is no such folder."""
+    try:
+        return sorted(storage.listdir(folder)[1])
+    except FileNotFoundError:
+        return []
+
+
+def delete_folder(storage: Storage, folder: str) -> None:
+    """Remove a folder without folders in it, and its files; nothing happens where there is none."""
+    for name in file_names(storage, folder):
+        storage.delete(f"{folder}/{name}")
+    if isinstance(storage, FileSystemStorage):
+        storage.delete(folder)

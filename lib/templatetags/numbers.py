@@ -1,0 +1,107 @@
+"""Numbers as every page, caption and terminal shows them: `{% load numbers %}`.
+
+The rules are lib/formatting.py; here they become filters, and nouns that follow a number get their plural forms in the
+reader's language. An unknown number (None or NaN) is a dash.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from django import template
+from django.utils.translation import gettext, ngettext
+
+from lib import formatting
+
+register = template.Library()
+
+register.filter("number", formatting.number)
+register.filter("compact", formatting.compact)
+register.filter("percent", formatting.percent)
+register.filter("points", formatting.points)
+register.filter("p_value", formatting.p_value)
+register.filter("coefficient", formatting.coefficient)
+register.filter("seconds", formatting.seconds)
+register.filter("interval", formatting.interval)
+register.filter("share_interval", formatting.share_interval)
+register.filter("points_interval", formatting.points_interval)
+register.filter("coefficient_interval", formatting.coefficient_interval)
+register.filter("compact_interval", formatting.compact_interval)
+register.filter("listing", formatting.listing)
+
+
+@register.filter
+def size(difference: float | None) -> float | None:
+    """The number without its sign: `{{ difference|size|percentage_points }}`."""
+    return None if difference is None else abs(difference)
+
+
+@register.filter
+def percentage_points(difference: float | None, digits: int = 1) -> str:
+    """A difference of shares in percentage points without a plus sign."""
+    return formatting.number(None if difference is None else 100 * difference, digits)
+
+
+def _noun(name: str, form: Callable[[int], str]) -> None:
+    def noun(n: Any) -> str:
+        known = int(n) if formatting.is_known(n) else 0
+        return form(known) % {"n": formatting.number(n, 0)}
+
+    register.filter(name, noun)
+
+
+# A number with its noun: `{{ humans.n_trials|trials }}`
+_noun("trials", lambda n: ngettext("%(n)s trial", "%(n)s trials", n))
+_noun("judged_trials", lambda n: ngettext("%(n)s judged trial", "%(n)s judged trials", n))
+_noun("answers", lambda n: ngettext("%(n)s answer", "%(n)s answers", n))
+_noun("judgments", lambda n: ngettext("%(n)s judgment", "%(n)s judgments", n))
+_noun("test_cases", lambda n: ngettext("%(n)s test case", "%(n)s test cases", n))
+_noun("participants", lambda n: ngettext("%(n)s participant", "%(n)s participants", n))
+_noun(
+    "simulated_participants",
+    lambda n: ngettext("%(n)s simulated participant", "%(n)s simulated participants", n),
+)
+_noun("people", lambda n: ngettext("%(n)s person", "%(n)s people", n))
+_noun(
+    "simulated_studies", lambda n: ngettext("%(n)s simulated study", "%(n)s simulated studies", n)
+)
+_noun("models", lambda n: ngettext("%(n)s model", "%(n)s models", n))
+_noun("language_models", lambda n: ngettext("%(n)s language model", "%(n)s language models", n))
+_noun("subfields", lambda n: ngettext("%(n)s subfield", "%(n)s subfields", n))
+_noun("bins", lambda n: ngettext("%(n)s bin", "%(n)s bins", n))
+_noun("observations", lambda n: ngettext("%(n)s observation", "%(n)s observations", n))
+_noun("fits", lambda n: ngettext("%(n)s fit", "%(n)s fits", n))
+_noun("random_splits", lambda n: ngettext("%(n)s random split", "%(n)s random splits", n))
+_noun("sentences", lambda n: ngettext("%(n)s sentence", "%(n)s sentences", n))
+_noun("decisions", lambda n: ngettext("%(n)s decision", "%(n)s decisions", n))
+_noun("texts", lambda n: ngettext("%(n)s text", "%(n)s texts", n))
+_noun("pairs", lambda n: ngettext("%(n)s pair", "%(n)s pairs", n))
+_noun("resamples", lambda n: ngettext("%(n)s resample", "%(n)s resamples", n))
+_noun("teams", lambda n: ngettext("%(n)s team", "%(n)s teams", n))
+_noun("rounds", lambda n: ngettext("%(n)s round", "%(n)s rounds", n))
+_noun("members", lambda n: ngettext("%(n)s member", "%(n)s members", n))
+
+
+@register.filter
+def side(ci95: Sequence[float | None] | None, reference: float = 0.0) -> str:
+    """Where an interval lies: "above", "below" or "around" a number; "" where there is none. For `{% if %}`."""
+    return formatting.lies(ci95, reference)
+
+
+@register.filter
+def with_interval(value: str, shown: str) -> str:
+    """`{{ p.accuracy|percent|with_interval:interval }}`: the interval in brackets, where there is one."""
+    return formatting.with_interval(value, shown)
+
+
+@register.filter
+def duration(seconds: float) -> str:
+    """How long something takes, for reading.
+
+    >>> duration(4.2), duration(89), duration(600), duration(9000)
+    ('4 s', '89 s', '10 minutes', '2.5 hours')
+    """
+    if seconds < 90:
+        return gettext("%(n).0f s") % {"n": seconds}
+    if seconds < 90 * 60:
+        return gettext("%(n).0f minutes") % {"n": seconds / 60}
+    return gettext("%(n).1f hours") % {"n": seconds / 3600}

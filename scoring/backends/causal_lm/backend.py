@@ -1,0 +1,166 @@
+"""Scores with a causal language model loaded here, through transformers."""
+
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import Any, cast
+
+import numpy as np
+import torch
+
+from scoring.backends.causal_lm.activations import fused_gelu
+from scoring.backends.causal_lm.layout import Ids
+from scoring.backends.causal_lm.loading import load
+from scoring.backends.causal_lm.probe import Choice, all_finite, choose
+from scoring.backends.causal_lm.strategies import Single, Strategy
+from scoring.backends.tokenizers import load_tokenizer, tokenizer_hash
+from scoring.domain.backend import Group, GroupResult, LogProbs, ScoringError, TextError
+
+LIBRARIES = ("torch", "transformers", "tokenizers", "safetensors", "peft", "accelerate", "numpy")
+# Distinct tokens of a batch: enough for matrix products at full speed, few enough for caches and memory
+BATCH_TOKENS = {"cpu": 2048, "cuda": 16384}
+
+
+class TransformersBackend:
+    """A model in this process. `args`: pretrained, dtype, revision, peft, tokenizer, device, device_map, ..."""
+
+    kind = "transformers"
+
+    def __init__(self, args: Mapping[str, str]) -> None:
+        self.args = dict(args)
+        loaded = load(args)
+        self.model, self.provenance = loaded.model, loaded.provenance
+        source = args.get("tokenizer") or args["pretrained"]
+        self.tokenizer = load_tokenizer(source, args.get("revision"))
+        config = self.model.config.get_text_config()
+        embeddings = cast(torch.nn.Embedding, self.model.get_input_embeddings())
+        self.vocabulary = int(embeddings.weight.shape[0])
+        window = getattr(config, "max_position_embeddings", None) or getattr(
+            config, "max_seq_len", None
+        )
+        self.context_tokens: int | None = int(window) if window else None
+        self.choice: Choice | None = None
+
+    @property
+    def device(self) -> torch.device:
+        return self.model.device
+
+    def identity(self) -> dict[str, Any]:
+        """What decides the numbers; `machine` says where they were made and may differ."""
+        choice = self.choice
+        device = torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else "cpu"
+        return {
+            "backend": self.kind,
+            **self.provenance,
+            "tokenizer_sha256": tokenizer_hash(self.tokenizer),
+            "architecture": type(self.model).__name__,
+            "n_parameters": sum(p.numel() for p in self.model.parameters()),
+            "attention": str(self.model.config._attn_implementation),
+            # Two names as older runs store them: a run goes on where its identity is the same
+            "rung": choice.strategy.name if choice else "",
+            "rungs_refused": choice.refused if choice else {},
+            "probed_on": choice.probed_on if choice else "",
+            "head": choice.strategy.head.name if choice else "",
+            "context_tokens": self.context_tokens,
+            "device": self.device.type,
+            "batch_tokens_auto": BATCH_TOKENS.get(self.device.type, BATCH_TOKENS["cpu"]),
+            "libraries": {name: version(name) for name in LIBRARIES},
+            "machine": {"device": device, "threads": torch.get_num_threads()},
+        }
+
+    def prepare(self, groups: Sequence[Group]) -> None:
+        """Choose the strategy on the longest and the first of the groups that can be scored."""
+        refused = [self._refuse(group) for group in groups]
+        ids = [
+            [text.ids for text in group]
+            for group, why in zip(groups, refused, strict=True)
+            if why is None
+        ]
+        if not ids:
+            why = next((str(why[0]) for why in refused if why), "is missing")
+            raise ScoringError(f"No text can be scored with this model: the first one {why}.")
+        forced = self.args.get("strategy") or self.args.get("rung", "")
+        try:
+            with fused_gelu(self.model):
+                self.choice = choose(self.model, ids, forced)
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+            raise ScoringError("Memory ran out while the model was tried out.") from error
+
+    def plan(self, groups: Sequence[Group], batch_tokens: int | None) -> list[list[int]]:
+        assert self.choice is not None, "prepare() comes before plan()"
+        budget = batch_tokens or BATCH_TOKENS.get(self.device.type, BATCH_TOKENS["cpu"])
+        return self.choice.strategy.plan([[text.ids for text in group] for group in groups], budget)
+
+    def score(self, groups: Sequence[Group]) -> list[GroupResult]:
+        assert self.choice is not None, "prepare() comes before score()"
+        results: list[GroupResult | None] = [self._refuse(group) for group in groups]
+        open_ = [n for n, result in enumerate(results) if result is None]
+        if open_:
+            ids = [[text.ids for text in groups[n]] for n in open_]
+            with fused_gelu(self.model):
+                scored = self._logprobs(self.choice.strategy, ids)
+            for n, result in zip(open_, scored, strict=True):
+                results[n] = result
+        return [result for result in results if result is not None]
+
+    def _logprobs(self, strategy: Strategy, ids: list[list[Ids]]) -> list[GroupResult]:
+        """A batch's results. What spoils a batch, or is too large for it, is found one text at a time."""
+        alone = Single(strategy.backbone, strategy.head)
+        try:
+            scored = strategy.logprobs(ids)
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+            return [[_one(alone, text) for text in group] for group in ids]
+        if strategy.shares and not all(all_finite(result) for result in scored):
+            scored = alone.logprobs(ids)  # one text's NaN may have spread
+        return [[_checked(logprobs) for logprobs in result] for result in scored]
+
+    def _refuse(self, group: Group) -> GroupResult | None:
+        """Why a group cannot be scored at all; None if it can."""
+        problems = [self._problem(text.ids) for text in group]
+        first = next((problem for problem in problems if problem), "")
+        return [TextError(problem or first) for problem in problems] if first else None
+
+    def _problem(self, ids: np.ndarray) -> str:
+        if len(ids) < 2:
+            return "has no token to score"
+        if self.context_tokens and len(ids) > self.context_tokens:
+            return f"has {len(ids)} tokens, and the model's window holds {self.context_tokens}"
+        if int(ids.max()) >= self.vocabulary or int(ids.min()) < 0:
+            return f"has the token {int(ids.max())}, and the model knows {self.vocabulary} tokens"
+        return ""
+
+    def close(self) -> None:
+        self.choice = None
+        self.__dict__.pop("model", None)
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+
+
+def _checked(logprobs: LogProbs) -> LogProbs | TextError:
+    wrong = np.flatnonzero(~np.isfinite(logprobs[1:]))
+    if not wrong.size:
+        return logprobs
+    at = int(wrong[0]) + 1
+    return TextError(f"the model gives {logprobs[at]} as log-probability of token {at + 1}")
+
+
+def _one(single: Single, text: Ids) -> LogProbs | TextError:
+    try:
+        return _checked(single.logprobs([[text]])[0][0])
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+        return TextError(f"has {len(text)} tokens, and memory runs out over them")
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether memory ran out: a GPU has an exception of its own for it, a CPU only says so."""
+    said = str(error)
+    return (
+        isinstance(error, torch.OutOfMemoryError | MemoryError)
+        or "can't allocate memory" in said
+        or "not enough memory" in said
+    )

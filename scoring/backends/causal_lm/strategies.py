@@ -1,0 +1,197 @@
+"""Forward strategies: five ways to run texts through a model, the fastest first, the surest last.
+
+All give, for each text of each group, (T,) float64 log-probabilities with NaN first.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from scoring.backends.causal_lm import attention, layout
+from scoring.backends.causal_lm.head import Backbone, ChunkedHead, OwnHead
+from scoring.backends.causal_lm.layout import Ids
+from scoring.domain.backend import LogProbs
+
+Groups = Sequence[Sequence[Ids]]
+Head = ChunkedHead | OwnHead
+# Where a text's predictions are found: rows of the hidden states (T - 1,)
+Rows = Sequence[Sequence[Tensor]]
+
+
+class Strategy(ABC):
+    """One way to run groups of texts."""
+
+    name: ClassVar[str]
+    shares: ClassVar[bool]  # do texts share computation, so that one could spoil another?
+
+    def __init__(self, backbone: Backbone, head: Head) -> None:
+        self.backbone, self.head = backbone, head
+        self.device = backbone.model.device
+
+    def logprobs(self, groups: Groups) -> list[list[LogProbs]]:
+        with torch.inference_mode():
+            return self._logprobs(groups)
+
+    @abstractmethod
+    def _logprobs(self, groups: Groups) -> list[list[LogProbs]]: ...
+
+    @abstractmethod
+    def plan(self, groups: Groups, batch_tokens: int) -> list[list[int]]:
+        """Which groups go through the model together."""
+
+    def _read(self, hidden: Tensor, rows: Rows, groups: Groups) -> list[list[LogProbs]]:
+        """Log-probabilities of all texts from hidden states (N, D) and the rows that predict their tokens."""
+        flat = [torch.from_numpy(text[1:]) for group in groups for text in group]
+        at = torch.cat([r for group in rows for r in group])
+        values = self.head.logprobs(hidden, at, torch.cat(flat)).numpy()
+        parts = iter(np.split(values, np.cumsum([len(f) for f in flat])[:-1]))
+        return [[np.concatenate([[np.nan], next(parts)]) for _ in group] for group in groups]
+
+    def _ids(self, ids: Ids) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(ids)).to(self.device)
+
+
+class _Tree(Strategy):
+    """Runs a pack; a subclass defines which token sees which."""
+
+    shares = True
+
+    def plan(self, groups: Groups, batch_tokens: int) -> list[list[int]]:
+        return layout.plan_packs(groups, batch_tokens)
+
+    def _logprobs(self, groups: Groups) -> list[list[LogProbs]]:
+        pack = layout.lay_out(groups)
+        hidden = self._hidden(pack)[0]  # (N, D)
+        rows = [[torch.from_numpy(path[:-1]) for path in group] for group in pack.paths]
+        return self._read(hidden, rows, groups)
+
+    @abstractmethod
+    def _hidden(self, pack: layout.Pack) -> Tensor: ...
+
+
+class Packed(_Tree):
+    """Everything shared, one attention call per segment; needs a model that asks for attention by name."""
+
+    name = "packed"
+
+    def _hidden(self, pack: layout.Pack) -> Tensor:
+        model = self.backbone.model
+        with (
+            attention.attending(model, attention.NAME),
+            attention.running(pack, self.device) as running,
+        ):
+            hidden = self.backbone.hidden(
+                input_ids=self._ids(pack.ids)[None],
+                position_ids=self._ids(pack.positions)[None],
+                use_cache=False,
+            )
+        if not running.n_calls:
+            raise NotImplementedError("the model does not use the attention function it is given")
+        return hidden
+
+
+class Mask(_Tree):
+    """Everything shared, one attention call with a mask of (tokens, tokens)."""
+
+    name = "mask"
+
+    def _hidden(self, pack: layout.Pack) -> Tensor:
+        dtype = self.backbone.model.dtype
+        allowed = torch.from_numpy(pack.allowed()).to(self.device)
+        mask = torch.zeros(allowed.shape, dtype=dtype, device=self.device)
+        mask.masked_fill_(~allowed, torch.finfo(dtype).min)
+        return self.backbone.hidden(
+            input_ids=self._ids(pack.ids)[None],
+            attention_mask=mask[None, None],
+            position_ids=self._ids(pack.positions)[None],
+            use_cache=False,
+        )
+
+
+class PrefixCache(Strategy):
+    """Group by group: what its texts share once, with the model's own cache; then the rests as a padded batch."""
+
+    name = "cache"
+    shares = True
+
+    def plan(self, groups: Groups, batch_tokens: int) -> list[list[int]]:
+        return [[n] for n in range(len(groups))]
+
+    def _logprobs(self, groups: Groups) -> list[list[LogProbs]]:
+        return [result for group in groups for result in self._of_group(group)]
+
+    def _of_group(self, group: Sequence[Ids]) -> list[list[LogProbs]]:
+        shared = min(layout.shared_length(group), min(len(text) for text in group) - 1)
+        if shared < 1:
+            raise NotImplementedError("nothing is shared")
+        first, cache = self.backbone.hidden_and_cache(input_ids=self._ids(group[0][:shared])[None])
+        if cache is None:
+            raise NotImplementedError("the model returns no cache")
+        cache = deepcopy(cache)
+        cache.batch_repeat_interleave(len(group))
+        rests = [text[shared:] for text in group]
+        ids, mask = _pad(rests)  # (B, R)
+        mask = np.concatenate([np.ones((len(group), shared), dtype=np.int64), mask], axis=1)
+        rest = self.backbone.hidden(
+            input_ids=self._ids(ids), attention_mask=self._ids(mask), past_key_values=cache
+        )  # (B, R, D)
+        hidden = torch.cat([first[0], rest.flatten(0, 1)])
+        own = [shared + n * ids.shape[1] + torch.arange(len(r) - 1) for n, r in enumerate(rests)]
+        rows = [torch.cat([torch.arange(shared), r]) for r in own]
+        return self._read(hidden, [rows], [group])
+
+
+class Padded(Strategy):
+    """Nothing shared: texts of like length side by side, padded on the right."""
+
+    name = "padded"
+    shares = False
+
+    def plan(self, groups: Groups, batch_tokens: int) -> list[list[int]]:
+        return layout.plan_padded([[len(t) for t in group] for group in groups], batch_tokens)
+
+    def _logprobs(self, groups: Groups) -> list[list[LogProbs]]:
+        texts = [text for group in groups for text in group]
+        ids, mask = _pad(texts)
+        hidden = self.backbone.hidden(
+            input_ids=self._ids(ids), attention_mask=self._ids(mask), use_cache=False
+        )  # (B, T, D)
+        starts = iter(range(0, ids.size, ids.shape[1]))
+        rows = [[next(starts) + torch.arange(len(text) - 1) for text in group] for group in groups]
+        return self._read(hidden.flatten(0, 1), rows, groups)
+
+
+class Single(Strategy):
+    """One text, one forward pass: the reference for all others."""
+
+    name = "single"
+    shares = False
+
+    def plan(self, groups: Groups, batch_tokens: int) -> list[list[int]]:
+        return [[n] for n in range(len(groups))]
+
+    def _logprobs(self, groups: Groups) -> list[list[LogProbs]]:
+        return [[self._of_text(text) for text in group] for group in groups]
+
+    def _of_text(self, text: Ids) -> LogProbs:
+        hidden = self.backbone.hidden(input_ids=self._ids(text)[None], use_cache=False)[0]
+        return self._read(hidden, [[torch.arange(len(text) - 1)]], [[text]])[0][0]
+
+
+STRATEGIES: tuple[type[Strategy], ...] = (Packed, Mask, PrefixCache, Padded, Single)
+
+
+def _pad(texts: Sequence[Ids]) -> tuple[Ids, Ids]:
+    """(B, T) ids and mask, padded on the right. What stands there is never seen: any id will do."""
+    longest = max(len(text) for text in texts)
+    ids = np.zeros((len(texts), longest), dtype=np.int64)
+    mask = np.zeros_like(ids)
+    for row, text in enumerate(texts):
+        ids[row, : len(text)] = text
+        mask[row, : len(text)] = 1
+    return ids, mask

@@ -1,0 +1,87 @@
+"""Where a completions server is, and whether it may be spoken to. Opens no connection and reads no settings."""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from scoring.domain.backend import ScoringError
+
+DEFAULT_PORTS = {"http": 80, "https": 443}
+VERSION_PATH = re.compile(r"/v\d+$")
+
+
+@dataclass(frozen=True)
+class Address:
+    """A server's address in its parts; `path` ends in the API's version, as in `/v1`."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+
+    @property
+    def origin(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        port = "" if self.port == DEFAULT_PORTS[self.scheme] else f":{self.port}"
+        return f"{self.scheme}://{host}{port}"
+
+    def __str__(self) -> str:
+        return self.origin + self.path
+
+
+def parse_address(base_url: str) -> Address:
+    """Read an address with or without `/v1`, with or without `/completions` after it.
+
+    Raises:
+        ScoringError: it is none, or holds a name and password (which a run would store and show).
+
+    >>> str(parse_address("http://localhost:8000")), str(parse_address("https://gpu.lab/api/v1/completions"))
+    ('http://localhost:8000/v1', 'https://gpu.lab/api/v1')
+    >>> parse_address("http://[::1]:8000/v1/").host
+    '::1'
+    """
+    if "@" in base_url:  # before all else: no message may repeat a password
+        raise ScoringError(
+            "base_url holds a user name or password, which would be stored with the run: leave it out, and set "
+            "SCORING_API_KEY in the environment if the server asks for a key."
+        )
+    shown = _visible(base_url)
+    if not base_url.isascii() or shown != base_url or "\\" in base_url:
+        raise ScoringError(f"base_url={shown!r} is not an address: {_EXPECTED}.")
+    try:
+        parts = urlsplit(base_url)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise ScoringError(f"base_url={shown!r} is not an address: {_EXPECTED}.") from error
+    if parts.scheme not in DEFAULT_PORTS or not host or parts.query or parts.fragment or port == 0:
+        raise ScoringError(f"base_url={shown!r} is not an address: {_EXPECTED}.")
+    path = parts.path.rstrip("/").removesuffix("/completions").rstrip("/")
+    if not VERSION_PATH.search(path):
+        path += "/v1"
+    return Address(parts.scheme, host.lower(), port or DEFAULT_PORTS[parts.scheme], path)
+
+
+_EXPECTED = "expected http://HOST:PORT or https://HOST:PORT, with or without /v1"
+
+
+def check_allowed(address: Address, allowed: Collection[str]) -> None:
+    """Let only these hosts be spoken to: `name`, or `name:port` for that port alone.
+
+    Raises:
+        ScoringError: the host is not among them; the sentence names the setting.
+
+    >>> check_allowed(parse_address("http://127.0.0.1:8000"), ["localhost", "127.0.0.1"])
+    """
+    host = f"[{address.host}]" if ":" in address.host else address.host
+    spellings = {host, address.host, f"{host}:{address.port}"}
+    if spellings.isdisjoint(name.strip().lower() for name in allowed):
+        raise ScoringError(
+            f"{address.host} is not among the hosts that texts may be sent to: add it to the setting SCORING_HOSTS "
+            f"(now {', '.join(allowed) or 'empty'})."
+        )
+
+
+def _visible(text: str) -> str:
+    """Without spaces and control characters, which some readers of addresses skip and others do not."""
+    return "".join(c for c in text if c.isprintable() and not c.isspace())

@@ -1,0 +1,187 @@
+"""Reads what a completions server answers to a prompt of token ids with `echo`. Pure: trusts nothing in it.
+
+The form is OpenAI's: `choices[0].logprobs` with `token_logprobs` and `tokens`, one entry for each token of the
+prompt and one for the token generated after it. vLLM and SGLang add `prompt_token_ids` and `token_ids` beside it
+when asked with `return_token_ids`; vLLM writes tokens as `token_id:N` when asked with `return_tokens_as_token_ids`.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from scoring.backends.completions.errors import error_in
+from scoring.domain.backend import LogProbs, TextError
+
+# What vLLM writes for the logarithm of 0, which JSON cannot hold
+FLOOR = -9999.0
+# A sum of rounded exponentials may come out as a hair more than a certainty
+ROUNDING = 1e-4
+ID_MARK = "token_id:"
+
+
+class AnswerError(Exception):
+    """The answer is not what was asked for; the message goes on after "the server"."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The n + 1 tokens of a prompt and the one generated after it.
+
+    `logprobs` as sent (None where null); `tokens` as the server spells them; `prompt_ids` and `generated_id` None
+    where the server does not say.
+    """
+
+    logprobs: tuple[float | None, ...]
+    tokens: tuple[str, ...]
+    prompt_ids: tuple[int, ...] | None
+    generated_id: int | None
+
+
+def read_answer(value: Any, ids: Sequence[int]) -> Answer:
+    """Check an answer's form.
+
+    Args:
+        value: the answer, parsed from JSON.
+        ids: the n token ids that were sent.
+    Raises:
+        AnswerError: it has not n + 1 log-probabilities, the first of them null.
+
+    >>> sent = {"token_logprobs": [None, -1.5, -0.5], "tokens": ["a", "b", "c"]}
+    >>> read_answer({"choices": [{"logprobs": sent}]}, [7, 8]).logprobs
+    (None, -1.5, -0.5)
+    """
+    choice = _only_choice(value)
+    logprobs = choice.get("logprobs")
+    if not isinstance(logprobs, dict) or not isinstance(logprobs.get("token_logprobs"), list):
+        raise AnswerError(
+            "answered without log-probabilities; it must return choices[0].logprobs.token_logprobs when asked with "
+            "logprobs=1"
+        )
+    numbers = [_number_or_none(number) for number in logprobs["token_logprobs"]]
+    tokens = _strings(logprobs.get("tokens"), len(numbers))
+    prompt_ids = _ids(choice.get("prompt_token_ids")) or _marked_ids(tokens[:-1])
+    _check_length(len(numbers), len(ids))
+    if numbers[0] is not None:
+        raise AnswerError(
+            f"gave the first token a log-probability ({numbers[0]:.4g}), though nothing comes before it; it must be null"
+        )
+    if prompt_ids is not None and list(prompt_ids) != [int(i) for i in ids]:
+        raise AnswerError(
+            "scored other token ids than it was sent; it must take a list of token ids as the prompt and add nothing to it"
+        )
+    generated = _ids(choice.get("token_ids")) or _marked_ids(tokens[-1:])
+    return Answer(tuple(numbers), tokens, prompt_ids, generated[0] if generated else None)
+
+
+def text_logprobs(answer: Answer) -> LogProbs:
+    """Log-probabilities (T,) of the prompt's tokens in nats, NaN first.
+
+    Raises:
+        TextError: one is missing, not a number, infinite or positive.
+
+    >>> text_logprobs(Answer((None, -1.5, -0.5), (), None, None))
+    array([ nan, -1.5])
+    """
+    prompt = answer.logprobs[:-1]
+    for position, number in enumerate(prompt[1:], start=2):
+        fault = _fault(number)
+        if fault:
+            raise TextError(f"{fault} at token {position} of {len(prompt)}")
+    # A certainty that rounding put above 0 is a certainty
+    return np.array([math.nan, *(min(_number(n), 0.0) for n in prompt[1:])], dtype=np.float64)
+
+
+def all_logprobs(answer: Answer) -> LogProbs:
+    """Log-probabilities (n + 1,) of the prompt's tokens and the generated one, NaN first.
+
+    Raises:
+        AnswerError: one is missing, not a number, infinite or positive.
+    """
+    try:
+        return text_logprobs(replace(answer, logprobs=(*answer.logprobs, 0.0)))
+    except TextError as error:
+        raise AnswerError(
+            f"cannot score a simple sentence, which {error}; natural logarithms of probabilities are due (vLLM: "
+            "--logprobs-mode raw_logprobs)"
+        ) from error
+
+
+def _fault(number: float | None) -> str | None:
+    if number is None:
+        return "got no log-probability (null, as some servers write NaN)"
+    if math.isnan(number):
+        return "got NaN for a log-probability"
+    if number <= FLOOR:
+        return f"got the probability 0 (a log-probability of {number:g})"
+    if number > ROUNDING:
+        return f"got a positive log-probability ({number:g}), which no probability has,"
+    return None
+
+
+def _only_choice(value: Any) -> dict[str, Any]:
+    choices = value.get("choices") if isinstance(value, dict) else None
+    if not isinstance(choices, list) or len(choices) != 1 or not isinstance(choices[0], dict):
+        said = error_in(value)
+        raise AnswerError(
+            "answered with JSON that is no completion (one entry in `choices` was due)"
+            + (f" but said: {said}" if said else "")
+        )
+    return choices[0]
+
+
+def _check_length(got: int, sent: int) -> None:
+    if got == sent + 1:
+        return
+    tokens = "1 token" if got == 1 else f"{got} tokens"
+    if got <= 1:
+        raise AnswerError(
+            f"ignored echo=true: it returned log-probabilities for {tokens} where {sent} of the prompt and 1 generated "
+            "were due; it must return those of the prompt too"
+        )
+    raise AnswerError(
+        f"returned log-probabilities for {tokens} where {sent} of the prompt and 1 generated were due; it must score every "
+        "token that it is sent and no other"
+    )
+
+
+def _number_or_none(number: Any) -> float | None:
+    if number is None:
+        return None
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        raise AnswerError("put something else than numbers into token_logprobs")
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
+def _number(number: float | None) -> float:
+    return math.nan if number is None else number
+
+
+def _strings(tokens: Any, n: int) -> tuple[str, ...]:
+    """The tokens as spelt; empty strings where the server does not spell them."""
+    if not isinstance(tokens, list) or len(tokens) != n:
+        return ("",) * n
+    return tuple(token if isinstance(token, str) else "" for token in tokens)
+
+
+def _ids(ids: Any) -> tuple[int, ...] | None:
+    if not isinstance(ids, list) or not ids:
+        return None
+    if not all(isinstance(i, int) and not isinstance(i, bool) for i in ids):
+        return None
+    return tuple(ids)
+
+
+def _marked_ids(tokens: Sequence[str]) -> tuple[int, ...] | None:
+    numbers = [token.removeprefix(ID_MARK) for token in tokens]
+    if not tokens or not all(
+        token.startswith(ID_MARK) and number.isascii() and number.isdigit() and len(number) < 12
+        for token, number in zip(tokens, numbers, strict=True)
+    ):
+        return None
+    return tuple(int(number) for number in numbers)

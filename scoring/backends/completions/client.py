@@ -1,0 +1,212 @@
+"""JSON over HTTP with one completions server: deadlines, size limits and retries.
+
+httpx2 does the HTTP (the maintained successor of httpx, which transformers brings along anyway), tenacity the retries.
+No redirect is followed (it could lead past the list of allowed hosts), no proxy or .netrc of the environment is used,
+nothing is unpacked, and a deadline holds for the whole of an attempt, however slowly a server drips.
+"""
+
+import asyncio
+import json
+import logging
+import os
+import ssl
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar
+
+import httpx2
+from anyio.from_thread import start_blocking_portal
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_before_delay
+from tenacity.wait import wait_exponential, wait_random_exponential
+
+from scoring.backends.completions import errors
+from scoring.backends.completions.address import Address
+from scoring.backends.completions.errors import (
+    KEY_VARIABLE,
+    GaveUpError,
+    RawReply,
+    RetryableError,
+)
+from scoring.backends.completions.options import RetryPolicy
+from scoring.domain.backend import ScoringError
+
+MAX_ERROR_BYTES = 100_000
+SHORTEST_ATTEMPT_S = 0.05
+DEADLINE_MARGIN_S = 0.05  # lets a connection that cannot be made be reported as such
+# A random half to whole of 0.5, 1, 2 ... up to 30 seconds
+BACKOFF = wait_exponential(multiplier=0.25, max=15) + wait_random_exponential(0.25, max=15)
+NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts no authority; takes no time to make
+
+# Their debug messages repeat a server's headers, and those may repeat the key
+for _name in ("httpx2", "httpcore2"):
+    logging.getLogger(_name).setLevel(logging.WARNING)
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A good answer: its JSON value and its headers (names in any case)."""
+
+    value: Any
+    headers: Mapping[str, str]
+
+
+def ask_all(
+    address: Address,
+    concurrency: int,
+    work: "Callable[[Client, Item], Awaitable[Result]]",
+    items: Sequence[Item],
+) -> list[Result]:
+    """Do the work on each item, at most `concurrency` at a time; results in the items' order.
+
+    The first error cancels all other requests and is raised.
+    """
+
+    async def run() -> list[Result]:
+        slots = asyncio.Semaphore(concurrency)
+
+        async def one(item: Item) -> Result:
+            async with slots:
+                return await work(client, item)
+
+        async with Client(address) as client, asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(item)) for item in items]
+        return [task.result() for task in tasks]
+
+    try:
+        with start_blocking_portal() as portal:  # a thread: the caller's may have a loop of its own
+            return portal.call(run)
+    except BaseExceptionGroup as group:
+        first = group.exceptions[0]
+        raise first from first.__cause__
+
+
+class Client:
+    """Connections to one address; lives in one event loop, as an asynchronous context."""
+
+    def __init__(self, address: Address) -> None:
+        self.origin = address.origin
+        self._key = _key_from_environment()
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
+        self._http = httpx2.AsyncClient(
+            base_url=address.origin,
+            headers=headers,
+            verify=ssl.create_default_context() if address.scheme == "https" else NO_TLS,
+            follow_redirects=False,
+            trust_env=False,
+            limits=httpx2.Limits(max_connections=None),
+        )
+
+    async def __aenter__(self) -> Self:
+        await self._http.__aenter__()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._http.aclose()
+
+    async def ask(
+        self, path: str, policy: RetryPolicy, max_bytes: int, payload: Any = None
+    ) -> Reply:
+        """POST the payload as JSON, or GET where there is none; attempts with growing pauses, within the policy's time.
+
+        Args:
+            path: begins at the server's root.
+            max_bytes: longer answers are not read.
+        Raises:
+            RefusedError: the server will not.
+            GaveUpError: it cannot be reached in time.
+            ScoringError: its answer cannot be used.
+        """
+        body = None if payload is None else json.dumps(payload, separators=(",", ":")).encode()
+        started = time.monotonic()
+
+        async def attempt() -> Reply:
+            left_s = policy.total_s - (time.monotonic() - started)
+            timeout_s = max(SHORTEST_ATTEMPT_S, min(policy.attempt_s, left_s))
+            return self._read(await self._exchange(path, body, timeout_s, max_bytes), max_bytes)
+
+        retrying = AsyncRetrying(
+            retry=retry_if_exception_type(RetryableError),
+            wait=_pause_s,
+            stop=stop_before_delay(policy.total_s),
+            reraise=True,
+        )
+        try:
+            return await retrying(attempt)
+        except RetryableError as error:
+            n, spent_s = retrying.statistics["attempt_number"], time.monotonic() - started
+            raise GaveUpError(self._gave_up(error, n, spent_s, policy), error.status) from error
+
+    def _gave_up(self, error: RetryableError, n: int, spent_s: float, policy: RetryPolicy) -> str:
+        pause_s = error.retry_after_s
+        if pause_s is not None and pause_s >= policy.total_s - spent_s:
+            return (
+                f"The server at {self.origin} {error} and asks for a pause of {pause_s:.0f} s, more than is left of the "
+                f"{policy.total_s:.3g} s given to one request (retry_seconds)."
+            )
+        times = "once" if n == 1 else f"{n} times"
+        return f"The server at {self.origin} {error} (asked {times} in {spent_s:.1f} s)."
+
+    def _read(self, raw: RawReply, max_bytes: int) -> Reply:
+        if raw.status != 200:
+            raise errors.of_status(self._without_key(raw), self.origin, has_key=bool(self._key))
+        if len(raw.body) > max_bytes:
+            raise ScoringError(
+                f"The server at {self.origin} sent more than the {max_bytes:,} bytes that an answer could need."
+            )
+        try:
+            return Reply(json.loads(raw.body), raw.headers)
+        except (ValueError, RecursionError) as error:
+            raise errors.of_content(self._without_key(raw), self.origin) from error
+
+    async def _exchange(
+        self, path: str, body: bytes | None, timeout_s: float, max_bytes: int
+    ) -> RawReply:
+        # The deadline holds for all else: a timeout of httpx2 begins anew with every byte
+        timeout = httpx2.Timeout(None, connect=timeout_s)
+        method, kind = ("POST", {"Content-Type": "application/json"}) if body else ("GET", {})
+        request = self._http.stream(method, path, content=body, headers=kind, timeout=timeout)
+        response: httpx2.Response | None = None
+        try:
+            async with asyncio.timeout(timeout_s + DEADLINE_MARGIN_S), request as response:
+                limit = max_bytes if response.status_code == 200 else MAX_ERROR_BYTES
+                content = bytearray()
+                async for chunk in response.aiter_raw():
+                    content += chunk
+                    if len(content) > limit:
+                        break
+        except httpx2.ConnectTimeout as error:
+            raise RetryableError(f"took no connection within {timeout_s:.3g} s") from error
+        except TimeoutError as error:
+            raise RetryableError(f"did not answer within {timeout_s:.3g} s") from error
+        except httpx2.ConnectError as error:
+            raise errors.of_connection(error, self.origin) from error
+        except httpx2.TransportError as error:
+            raise errors.of_transport(error, answering=response is not None) from error
+        return RawReply(response.status_code, response.headers, bytes(content[: limit + 1]))
+
+    def _without_key(self, raw: RawReply) -> RawReply:
+        """The reply as it may be shown: some servers repeat the key that they refuse."""
+        if not self._key:
+            return raw
+        headers = {name: value.replace(self._key, "…") for name, value in raw.headers.items()}
+        return RawReply(raw.status, headers, raw.body.replace(self._key.encode(), "…".encode()))
+
+
+def _pause_s(state: RetryCallState) -> float:
+    """Growing and random, but at least what the server asks for."""
+    error = state.outcome.exception() if state.outcome else None
+    asked_s = error.retry_after_s if isinstance(error, RetryableError) else None
+    return max(BACKOFF(state), asked_s or 0.0)
+
+
+def _key_from_environment() -> str:
+    key = os.environ.get(KEY_VARIABLE, "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise ScoringError(f"{KEY_VARIABLE} holds characters that no key has.")
+    return key

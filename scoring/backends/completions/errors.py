@@ -1,0 +1,182 @@
+"""What can go wrong with a completions server, as errors whose sentences can be shown. Opens no connection.
+
+A server's own words are cleaned before they are shown: one line, without control characters, and short.
+"""
+
+import json
+import os
+import socket
+import ssl
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import httpx2
+
+from scoring.domain.backend import ScoringError
+
+KEY_VARIABLE = "SCORING_API_KEY"
+RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504, 507, 520, 521, 522, 523, 524, 529})
+SHOWN_CHARACTERS = 300
+
+
+class RefusedError(Exception):
+    """The server answered that it will not: `status`, and its reason in its own words (cleaned)."""
+
+    def __init__(self, status: int, message: str) -> None:
+        self.status, self.message = status, message
+        super().__init__(f"{status}: {message}")
+
+
+class RetryableError(Exception):
+    """An attempt failed in a way that may pass; the message continues after "the server".
+
+    `status` is 0 where it did not answer, `retry_after_s` the pause that it asks for.
+    """
+
+    def __init__(self, what: str, status: int = 0, retry_after_s: float | None = None) -> None:
+        self.status, self.retry_after_s = status, retry_after_s
+        super().__init__(what)
+
+
+class GaveUpError(ScoringError):
+    """The time for a request is over; `status` of the last answer, 0 where there was none."""
+
+    def __init__(self, sentence: str, status: int) -> None:
+        self.status = status
+        super().__init__(sentence)
+
+
+@dataclass(frozen=True)
+class RawReply:
+    """An answer as it came; names of headers in any case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+def of_connection(error: httpx2.ConnectError, origin: str) -> Exception:
+    """Why no connection could be made: an error to retry, or a final one."""
+    causes = list(_causes(error))
+    tls = next((cause for cause in causes if isinstance(cause, ssl.SSLError)), None)
+    if isinstance(tls, ssl.SSLCertVerificationError):
+        reason = clean(tls.verify_message)
+        return ScoringError(f"The certificate of {origin} is not to be trusted: {reason}.")
+    if tls is not None:
+        return ScoringError(f"{origin} does not speak TLS: try http:// instead.")
+    if any(isinstance(cause, socket.gaierror) for cause in causes):
+        return RetryableError("cannot be found: no machine has this name")
+    numbers = [cause.errno for cause in causes if isinstance(cause, OSError) and cause.errno]
+    reason = os.strerror(numbers[-1]) if numbers else clean(str(error))
+    return RetryableError(f"takes no connection: {reason.lower()}")
+
+
+def of_transport(error: httpx2.TransportError, *, answering: bool) -> RetryableError:
+    """Why an exchange broke; `answering`: a status and headers had come."""
+    if answering or not isinstance(error, httpx2.RemoteProtocolError):
+        return RetryableError("dropped the connection")
+    return RetryableError("closed the connection without an answer in HTTP")
+
+
+def of_status(reply: RawReply, origin: str, *, has_key: bool) -> Exception:
+    """What an answer other than 200 means."""
+    status, message = reply.status, error_message(reply)
+    if status in RETRIED:
+        pause_s = retry_after_s(reply.headers.get("retry-after", ""))
+        return RetryableError(f"answered {status} ({message})", status, pause_s)
+    if 300 <= status < 400:
+        return ScoringError(
+            f"The server at {origin} sends on to “{clean(reply.headers.get('location', ''))}”: that is not followed, "
+            "since texts go only to the hosts in SCORING_HOSTS. Give the final address as base_url."
+        )
+    if status in (401, 403):
+        state = (
+            f"that of {KEY_VARIABLE} is not accepted" if has_key else f"{KEY_VARIABLE} is not set"
+        )
+        return ScoringError(f"The server at {origin} asks for a key, and {state} ({status}: {message}).")  # fmt: skip
+    return RefusedError(status, message)
+
+
+def of_content(reply: RawReply, origin: str) -> ScoringError:
+    """What came in place of JSON."""
+    kind = clean(reply.headers.get("content-type", "unnamed"), 60)
+    begins = clean(reply.body[:1000].decode("utf-8", "replace"), 80)
+    return ScoringError(
+        f"The server at {origin} answered with something that is not JSON (content type {kind}, beginning “{begins}”); "
+        "base_url may be wrong."
+    )
+
+
+def clean(text: str, limit: int = SHOWN_CHARACTERS) -> str:
+    r"""One line without control and other invisible characters, cut at `limit` characters.
+
+    >>> clean("out of\n\tmemory\x1b[31m"), clean("abcdef", 3)
+    ('out of memory[31m', 'abc…')
+    """
+    text = text[: 20 * limit]  # enough to fill the limit; the rest is not worth reading
+    spaced = "".join(" " if c.isspace() else c for c in text)
+    visible = "".join(c for c in spaced if not unicodedata.category(c).startswith("C"))
+    line = " ".join(visible.split())
+    return line if len(line) <= limit else f"{line[:limit]}…"
+
+
+def error_message(reply: RawReply) -> str:
+    """What a server says went wrong: OpenAI's `error.message`, `message`, FastAPI's `detail`, or the text.
+
+    >>> error_message(RawReply(404, {}, b'{"error": {"message": "no such model"}}'))
+    'no such model'
+    >>> error_message(RawReply(502, {}, b"<html><body>Bad gateway")), error_message(RawReply(500, {}, b""))
+    ('an HTML page', 'nothing')
+    """
+    text = reply.body.decode("utf-8", "replace").strip()
+    try:
+        said = error_in(json.loads(text))
+    except (ValueError, RecursionError):
+        said = None
+    if said is None:
+        is_page = "html" in reply.headers.get("content-type", "").lower() or text.startswith("<")
+        said = "an HTML page" if is_page else text
+    return clean(said) or "nothing"
+
+
+def error_in(answer: Any) -> str | None:
+    """The sentence in a JSON answer that reports an error, cleaned; None where there is none."""
+    if not isinstance(answer, dict):
+        return None
+    for found in (answer.get("error"), answer.get("message"), answer.get("detail")):
+        if isinstance(found, dict):
+            found = found.get("message")
+        if isinstance(found, str) and found.strip():
+            return clean(found)
+    return None
+
+
+def retry_after_s(value: str) -> float | None:
+    """Seconds of a Retry-After header: a number, or the time until a date; None where it is neither.
+
+    >>> retry_after_s("7"), retry_after_s("soon"), retry_after_s("Wed, 21 Oct 2015 07:28:00 GMT")
+    (7.0, None, 0.0)
+    """
+    value = value.strip()
+    if value.isascii() and value.isdigit():
+        return float(value[:9])
+    try:
+        when = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    when = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return max(0.0, (when - datetime.now(UTC)).total_seconds())
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and those that it goes back to: libraries wrap what the system reported, several times."""
+    while error is not None:
+        yield error
+        if isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        else:
+            error = error.__cause__ or error.__context__

@@ -1,0 +1,132 @@
+"""Fast Hugging Face tokenizers by folder or by name on the Hub, and a hash over what decides their ids.
+
+Loads transformers only when a tokenizer is asked for. Code that comes with a tokenizer is never run.
+"""
+
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from scoring.domain.backend import ScoringError
+
+HUB_TIMEOUT_S = 10
+# "name" or "owner/name"; all else is meant as a path
+HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?", re.ASCII)
+
+
+def load_tokenizer(path_or_name: str, revision: str | None = None) -> Any:
+    """The fast tokenizer in this folder or, where there is no such folder, of this name on the Hub.
+
+    Args:
+        path_or_name: a folder with tokenizer.json (or what it can be made from), or `owner/name`.
+        revision: branch, tag or commit on the Hub; of no meaning for a folder.
+    Raises:
+        ScoringError: there is none, it cannot be read, or it cannot say where in a text its tokens are.
+    """
+    if not path_or_name.strip():
+        raise ScoringError(
+            "No tokenizer was named: give its folder, or its name on the Hugging Face Hub."
+        )
+    path = Path(path_or_name).expanduser()
+    if path.is_dir():
+        return _load(str(path), f"the tokenizer in {path}", None, local_files_only=True)
+    if path.is_file():
+        raise ScoringError(f"{path} is a file; name the folder that the tokenizer is in.")
+    reachable = hub_has(path_or_name, revision, "tokenizer")
+    name = f"the tokenizer {path_or_name}" + (f" at revision {revision}" if revision else "")
+    return _load(path_or_name, name, revision, local_files_only=not reachable)
+
+
+def tokenizer_hash(tokenizer: Any) -> str:
+    """SHA-256 (hex) over all that decides a fast tokenizer's ids: rules and vocabulary, special tokens, chat template.
+
+    Padding and truncation are left out: they are a caller's passing wish, and scoring uses neither.
+    """
+    rules = json.loads(tokenizer.backend_tokenizer.to_str())
+    rules.pop("padding", None)
+    rules.pop("truncation", None)
+    special = {name: _spelled(value) for name, value in tokenizer.special_tokens_map.items()}
+    template = getattr(tokenizer, "chat_template", None)
+    parts = {"rules": rules, "special_tokens": special, "chat_template": template}
+    text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def hub_has(name: str, revision: str | None, what: str) -> bool:
+    """Whether the Hub has this; False where it cannot be reached, so that only a stored copy can help.
+
+    transformers itself would try for most of a minute, and not distinguish "no such name" from "no network".
+
+    Raises:
+        ScoringError: it has not, keeps it private, or the name can only be that of a folder, and there is none.
+    """
+    if not HUB_NAME.fullmatch(name):
+        raise ScoringError(f"There is no folder “{name}” to read a {what} from.")
+    from huggingface_hub import HfApi, errors
+
+    named = f"{name}, revision {revision}," if revision else name
+    try:
+        HfApi().model_info(name, revision=revision, timeout=HUB_TIMEOUT_S)
+    except errors.GatedRepoError as error:
+        raise ScoringError(
+            f"{named} is on the Hugging Face Hub, but only for people it let in: "
+            "sign in there, or download it and name its folder."
+        ) from error
+    except (errors.RepositoryNotFoundError, errors.RevisionNotFoundError) as error:
+        raise ScoringError(
+            f"There is no folder “{name}”, and the Hugging Face Hub has no {named} either (or keeps it private)."
+        ) from error
+    except Exception:  # noqa: BLE001 (whichever of several libraries could not connect)
+        return False
+    return True
+
+
+def _load(source: str, name: str, revision: str | None, local_files_only: bool) -> Any:
+    from transformers import AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(
+            source,
+            revision=revision or "main",
+            local_files_only=local_files_only,
+            trust_remote_code=False,
+        )
+    except Exception as error:  # (readers of many formats, and each raises what it likes)
+        raise ScoringError(_why_not(source, name, error, local_files_only)) from error
+    if not (getattr(tokenizer, "is_fast", False) and hasattr(tokenizer, "backend_tokenizer")):
+        raise ScoringError(
+            f"{_capital(name)} is not a fast one ({type(tokenizer).__name__}): it cannot say which characters a token "
+            "stands for. A tokenizer.json beside its files makes it one."
+        )
+    return tokenizer
+
+
+def _why_not(source: str, name: str, error: Exception, local_files_only: bool) -> str:
+    said = " ".join(str(error).split())
+    if "custom code" in said or "trust_remote_code" in said:
+        return f"{_capital(name)} needs code of its own, and code that comes with a model is never run here."
+    if Path(source).is_dir():
+        if not any(Path(source).glob("*token*")) and not any(Path(source).glob("*vocab*")):
+            return f"The folder {source} holds no tokenizer (no tokenizer.json)."
+    elif local_files_only and isinstance(error, OSError):
+        return (
+            f"There is no folder “{source}”; it may be a name on the Hugging Face Hub, but the Hub cannot be "
+            "reached from here and no copy is stored: download the tokenizer and name its folder."
+        )
+    return f"{_capital(name)} cannot be read: {_short(said)}"
+
+
+def _short(text: str, limit: int = 200) -> str:
+    text = text.rstrip(". ")
+    return f"{text[:limit]}…" if len(text) > limit else f"{text}."
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _spelled(value: Any) -> Any:
+    """A special token as text; some have a list of them."""
+    return [str(v) for v in value] if isinstance(value, list | tuple) else str(value)

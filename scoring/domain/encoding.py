@@ -1,0 +1,196 @@
+"""From a prompt and a text to token ids, and which of them are the text's. Knows no model.
+
+Prompt and text are one string, tokenised together and split by character offsets afterwards. What a tokenizer adds of
+its own accord stays, so that `paper` is exactly `tokenizer(string)["input_ids"]`; in all other kinds a start token that
+the template spells is not given twice, and what follows the text's last token (an end token) is cut off. A start token
+that neither the tokenizer adds nor the template spells is not invented.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.domain.backend import ScoringError, TextError, TokenIds
+from scoring.domain.conditions import MarkedText
+from scoring.domain.prompts import Prompt
+
+Spans = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+# Stands for the text where a chat template is tried out
+SPECIMEN = "The rats slept."
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A text as a model reads it, T tokens with the prompt's.
+
+    `spans` are characters of the text, 0 its first: a token of the prompt has negative ones, a token that the
+    tokenizer added an empty one. `in_text` marks tokens that cover at least one character of the text, also when
+    they begin in the prompt (a space that leads the first word); `in_alternation` those that touch a passage.
+    """
+
+    ids: TokenIds  # (T,)
+    pieces: tuple[str, ...]  # (T,)
+    spans: Spans  # (T, 2)
+    in_text: Mask  # (T,)
+    in_alternation: Mask  # (T,)
+
+
+def encode(tokenizer: Any, prompt: Prompt, marked: MarkedText) -> Encoded:
+    """Tokenise a text behind its prompt; nothing is ever truncated.
+
+    Args:
+        tokenizer: a fast Hugging Face tokenizer.
+    Raises:
+        TextError: this text cannot be encoded faithfully.
+        ScoringError: no text can, with this tokenizer and prompt.
+    """
+    if not getattr(tokenizer, "is_fast", False):
+        raise ScoringError(
+            f"{_name(tokenizer)} is not a fast tokenizer and cannot say which characters a token stands for"
+        )
+    if not marked.text.strip():
+        raise TextError("is empty")
+    string, start = _string(tokenizer, prompt, marked.text)
+    ids, added, spans = _tokens(tokenizer, string)
+    spans = _with_trimmed_space(spans, added) - start
+    in_text = _covered(spans, [_core(marked.text)]) & ~added
+    if not in_text.any():
+        raise TextError("has no token")
+    first, last = np.flatnonzero(in_text)[[0, -1]]
+    # A token without characters of its own, between those of the text, was made from the text as well
+    in_text[first:last] |= ~added[first:last]
+    _refuse_control_tokens(tokenizer, ids[in_text], spans[in_text] + start, string)
+    spans[added] = 0
+    used = np.arange(len(ids))
+    if prompt.kind != "paper":
+        used = used[_doubled_start(ids, added) : last + 1]
+    return Encoded(
+        ids=ids[used],
+        pieces=tuple(tokenizer.convert_ids_to_tokens(ids[used].tolist())),
+        spans=spans[used],
+        in_text=in_text[used],
+        in_alternation=(_covered(spans, marked.spans) & in_text)[used],
+    )
+
+
+def _name(tokenizer: Any) -> str:
+    return getattr(tokenizer, "name_or_path", "") or type(tokenizer).__name__
+
+
+def _core(text: str) -> tuple[int, int]:
+    """Where a text stands between the whitespace around it."""
+    core = text.strip()
+    return text.index(core), text.index(core) + len(core)
+
+
+def _string(tokenizer: Any, prompt: Prompt, text: str) -> tuple[str, int]:
+    """What the model reads, up to the text's end, and where the text's first character stands in it."""
+    if prompt.kind != "chat":
+        return prompt.place(text)
+    core = text.strip()
+    before, found, _ = _rendered(tokenizer, prompt, SPECIMEN).rpartition(SPECIMEN)
+    if not found:
+        raise ScoringError(
+            f"the chat template of {_name(tokenizer)} does not give a text back as it is: choose another prompt"
+        )
+    if not _rendered(tokenizer, prompt, core).startswith(before + core):
+        raise TextError("is changed by the model's chat template")
+    return before + core, len(before) - text.index(core)
+
+
+def _rendered(tokenizer: Any, prompt: Prompt, text: str) -> str:
+    """A chat in the model's own template; where that has no system turn, its text goes into the user's."""
+    if not getattr(tokenizer, "chat_template", None):
+        raise ScoringError(f"{_name(tokenizer)} has no chat template: choose another prompt")
+    turns = prompt.turns(text)
+    try:
+        rendered = _apply(tokenizer, turns)
+        if turns[0]["role"] != "system" or turns[0]["content"] in rendered:
+            return rendered
+    except ScoringError:
+        if turns[0]["role"] != "system":
+            raise
+    system, user, *rest = turns
+    merged = {"role": "user", "content": f"{system['content']} {user['content']}"}
+    return _apply(tokenizer, [merged, *rest])
+
+
+def _apply(tokenizer: Any, turns: Sequence[dict[str, str]]) -> str:
+    from jinja2 import TemplateError
+
+    try:
+        return str(tokenizer.apply_chat_template(list(turns), tokenize=False))
+    except (TemplateError, ValueError, TypeError) as error:
+        raise ScoringError(
+            f"the chat template of {_name(tokenizer)} cannot be used: {error}"
+        ) from error
+
+
+def _tokens(tokenizer: Any, string: str) -> tuple[TokenIds, Mask, Spans]:
+    """Ids (T,), which of them the tokenizer added (T,), and their characters in the string (T, 2)."""
+    try:
+        string.encode()
+    except UnicodeEncodeError as error:
+        raise TextError("holds half of a character pair (a surrogate), which is no text") from error
+    encoded = tokenizer(
+        string,
+        return_offsets_mapping=True,
+        return_special_tokens_mask=True,
+        truncation=False,
+        padding=False,
+        verbose=False,
+    )
+    ids = np.array(encoded["input_ids"], np.int64)
+    added = np.array(encoded["special_tokens_mask"], np.bool_)
+    return ids, added, np.array(encoded["offset_mapping"], np.int64).reshape(-1, 2)
+
+
+def _with_trimmed_space(spans: Spans, added: Mask) -> Spans:
+    """Give a token of nothing but spaces the characters that tokenizers trimming their offsets took from it.
+
+    Such a token stands as (k, k), where k is its end; it begins where the one before it ended.
+    """
+    filled = spans.copy()
+    end = 0
+    for n in np.flatnonzero(~added):
+        if filled[n, 0] == filled[n, 1]:
+            filled[n, 0] = min(end, filled[n, 1])
+        end = filled[n, 1]
+    return filled
+
+
+def _covered(spans: Spans, ranges: Sequence[tuple[int, int]]) -> Mask:
+    """(T,) whether a token shares a character with one of the ranges."""
+    covered = np.zeros(len(spans), np.bool_)
+    for start, end in ranges:
+        covered |= np.maximum(spans[:, 0], start) < np.minimum(spans[:, 1], end)
+    return covered
+
+
+def _doubled_start(ids: TokenIds, added: Mask) -> int:
+    """How many tokens to leave out in front: a start token of the tokenizer's that the template spells again."""
+    n_added = int(np.argmin(added))
+    return int(n_added > 0 and ids[n_added - 1] == ids[n_added])
+
+
+def _refuse_control_tokens(tokenizer: Any, ids: TokenIds, spans: Spans, string: str) -> None:
+    """Text that spells a control token, `</s>` say, would be read as one; an unknown character may become one."""
+    control = _control_tokens(tokenizer, len(tokenizer))
+    for n, (start, end) in zip(ids.tolist(), spans.tolist(), strict=True):
+        if n in control and string[max(start, 0) : end].strip() == control[n].strip():
+            raise TextError(
+                f"holds “{control[n].strip()}”, which this model reads as a control token"
+            )
+
+
+@lru_cache(maxsize=8)
+def _control_tokens(tokenizer: Any, n_tokens: int) -> dict[int, str]:
+    """Spelling of each control token; `n_tokens` changes when some are added (some tokenizers have thousands)."""
+    added = {n: str(t.content) for n, t in tokenizer.added_tokens_decoder.items() if t.special}
+    return added | dict(zip(tokenizer.all_special_ids, tokenizer.all_special_tokens, strict=True))

@@ -1,0 +1,153 @@
+"""From token log-probabilities to perplexities and decisions. Plain NumPy in float64; knows nothing of models.
+
+Shapes: B texts, T tokens each, padded on the right where texts differ in length; a mask (B, T) says which
+tokens count. A first token has no predecessor and so no probability: whatever stands there is never read.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+NEAR_TIE_NATS = 0.001
+CHANCE = 0.5  # of two versions one is the original
+
+
+class NotFiniteError(ValueError):
+    """A counted log-probability is NaN or infinite; `text` and `token` (from 0) say where."""
+
+    def __init__(self, text: int, token: int, value: float) -> None:
+        self.text, self.token, self.value = text, token, value
+        super().__init__(
+            f"the log-probability of token {token + 1} of text {text + 1} is {value}, not a number to count with"
+        )
+
+
+class NothingToScoreError(ValueError):
+    """A text without a single counted token; `text` (from 0) says which."""
+
+    def __init__(self, text: int) -> None:
+        self.text = text
+        super().__init__(f"text {text + 1} has no token to score")
+
+
+def nll_nats(logprobs: npt.ArrayLike, mask: npt.ArrayLike) -> Floats:
+    """Negative log-likelihood of each text in nats: -sum of log p(x_i | x_<i) over the counted tokens.
+
+    Args:
+        logprobs: (B, T) natural logarithms of the tokens' probabilities.
+        mask: (B, T) true where a token counts; the first column never does.
+    Returns:
+        (B,) sums, exactly rounded (so that neither padding nor order moves a digit).
+    Raises:
+        NotFiniteError: a counted value is NaN or infinite.
+        ValueError: the shapes differ or are not (B, T).
+
+    >>> nll_nats([[np.nan, -1.0, -2.0]], [[True, True, True]])
+    array([3.])
+    """
+    values, counted = _checked(logprobs, mask)
+    return np.array([_exact_nll(v[c]) for v, c in zip(values, counted, strict=True)])
+
+
+def perplexity(logprobs: npt.ArrayLike, mask: npt.ArrayLike) -> Floats:
+    """Perplexity of each text, PPL = exp(-(1/t) sum log p(x_i | x_<i)) (the paper's equation 1).
+
+    Args:
+        logprobs: (B, T) natural logarithms of the tokens' probabilities.
+        mask: (B, T) true where a token counts; t is the number of counted tokens.
+    Returns:
+        (B,) perplexities.
+    Raises:
+        NotFiniteError, NothingToScoreError, ValueError.
+
+    >>> half = np.log(0.5)
+    >>> perplexity([[0.0, half, half]], [[True, True, True]])
+    array([2.])
+    """
+    values, counted = _checked(logprobs, mask)
+    t = counted.sum(axis=1)  # (B,)
+    if not t.all():
+        raise NothingToScoreError(int(np.argmin(t)))
+    ppl: Floats = np.exp(nll_nats(values, counted) / t)
+    return ppl
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a pair of texts comes to; the model chooses the text that surprises it less."""
+
+    is_correct: bool
+    is_near_tie: bool
+
+
+def near_tie(ppl_original: npt.ArrayLike, ppl_altered: npt.ArrayLike) -> Mask:
+    """Whether mean negative log-likelihoods, ln PPL, differ by less than 0.001 nat: a lower precision could turn them.
+
+    >>> near_tie([9.0, 9.0], [9.008, 9.01]).tolist()
+    [True, False]
+    """
+    gap = np.log(np.asarray(ppl_altered, np.float64)) - np.log(np.asarray(ppl_original, np.float64))
+    return np.asarray(np.abs(gap) < NEAR_TIE_NATS)
+
+
+def decide(ppl_original: float, ppl_altered: float) -> Decision:
+    """Correct if the original has the lower perplexity; a tie is wrong.
+
+    >>> decide(9.0, 10.0), decide(9.0, 9.0)
+    (Decision(is_correct=True, is_near_tie=False), Decision(is_correct=False, is_near_tie=True))
+    """
+    for value in (ppl_original, ppl_altered):
+        if not (np.isfinite(value) and value > 0):
+            raise ValueError(f"{value} is not a perplexity")
+    return Decision(bool(ppl_original < ppl_altered), bool(near_tie(ppl_original, ppl_altered)))
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """Share of correct decisions and its binomial standard error, sqrt(p (1 - p) / n); NaN without any."""
+
+    n: int
+    n_correct: int
+
+    @property
+    def value(self) -> float:
+        return self.n_correct / self.n if self.n else float("nan")
+
+    @property
+    def sem(self) -> float:
+        return float(np.sqrt(self.value * (1 - self.value) / self.n)) if self.n else float("nan")
+
+
+def accuracy(decisions: Sequence[Decision]) -> Accuracy:
+    """Count the decisions.
+
+    >>> accuracy([decide(1.5, 2.0), decide(2.0, 1.5), decide(1.0, 1.0), decide(3.0, 4.0)])
+    Accuracy(n=4, n_correct=2)
+    """
+    return Accuracy(len(decisions), sum(d.is_correct for d in decisions))
+
+
+def _checked(logprobs: npt.ArrayLike, mask: npt.ArrayLike) -> tuple[Floats, Mask]:
+    values = np.asarray(logprobs, dtype=np.float64)
+    counted = np.array(mask, dtype=np.bool_)  # a copy: the first column is cleared
+    if values.ndim != 2 or values.shape != counted.shape:
+        raise ValueError(
+            f"log-probabilities {values.shape} and mask {counted.shape} must be (B, T)"
+        )
+    counted[:, :1] = False
+    wrong = counted & ~np.isfinite(values)
+    if wrong.any():
+        text, token = (int(i) for i in np.argwhere(wrong)[0])
+        raise NotFiniteError(text, token, float(values[text, token]))
+    return values, counted
+
+
+def _exact_nll(counted: Floats) -> float:
+    # Exactly rounded: the same sum however the text was padded or stored
+    return -math.fsum(counted.tolist())

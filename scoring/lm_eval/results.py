@@ -1,0 +1,174 @@
+"""Runs in the files that lm-evaluation-harness 0.4 writes: results_*.json for a model, samples_*.jsonl for each task.
+
+A run is a task; the metrics are those of the task folder that export_lm_eval_task writes. What the harness would know
+and a run does not know (whether a text was the model's own first choice, the tokenizer's special tokens) is null; what
+decides a run's numbers stands whole under `config.identity`.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+from lib.files import write_file
+from scoring.domain.backend import ScoringError
+from scoring.lm_eval.samples import HIGHER_IS_BETTER, TARGET, samples_of, task_hash
+from scoring.models import ScoringRun
+
+VERSION = 1.0
+# What the harness says about itself and the tokenizer
+UNKNOWN = (
+    *("git_hash", "pretty_env_info", "lm_eval_version", "upper_git_hash", "eot_token_id"),
+    *("tokenizer_pad_token", "tokenizer_eos_token", "tokenizer_bos_token"),
+    *("system_instruction", "system_instruction_sha", "fewshot_as_multiturn"),
+    *("chat_template", "chat_template_sha"),
+)
+
+
+def write_results(runs: Sequence[ScoringRun], directory: Path) -> list[Path]:
+    """Write runs on studies' items, in a folder for each model; those on corpora have no such files.
+
+    Raises:
+        ScoringError: a run's texts are no longer there, or the files cannot be written.
+    """
+    by_model: dict[str, list[ScoringRun]] = {}
+    for run in runs:
+        if run.study is not None:
+            key = json.dumps([run.language_model.name, run.backend, run.model_args], sort_keys=True)
+            by_model.setdefault(key, []).append(run)
+    try:
+        return [
+            path for of_model in by_model.values() for path in _write_model(of_model, directory)
+        ]
+    except OSError as error:
+        raise ScoringError(f"{directory} was not written: {error.strerror or error}.") from error
+
+
+def _write_model(runs: Sequence[ScoringRun], directory: Path) -> list[Path]:
+    folder = directory / _sanitized(runs[0].language_model.name)
+    folder.mkdir(parents=True, exist_ok=True)
+    tasks: dict[str, ScoringRun] = {}
+    for run in runs:
+        name = _task_name(run)
+        tasks[f"{name}_run{run.pk}" if name in tasks else name] = run
+    samples = {name: list(samples_of(run)) for name, run in tasks.items()}
+    date = datetime.now(UTC).replace(tzinfo=None).isoformat(timespec="microseconds")
+    date = date.replace(":", "-")
+    results = json.dumps(_results(tasks, samples), indent=2, ensure_ascii=False)
+    files = {folder / f"results_{date}.json": results}
+    for name, rows in samples.items():
+        lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
+        files[folder / f"samples_{name}_{date}.jsonl"] = "".join(lines)
+    for path, text in files.items():
+        write_file(path, text)
+    return list(files)
+
+
+def _sanitized(name: str) -> str:
+    """A model's name as the harness spells it in names of folders."""
+    return re.sub(r'["<>:/|\\?*\[\]]+', "__", name)
+
+
+def _task_name(run: ScoringRun) -> str:
+    assert run.study is not None
+    parts = [run.study.slug, run.condition, run.source, "" if run.prompt == "paper" else run.prompt]
+    return re.sub(r"\W", "_", "_".join(part for part in parts if part))
+
+
+def _results(
+    tasks: Mapping[str, ScoringRun], samples: Mapping[str, list[dict[str, Any]]]
+) -> dict[str, Any]:
+    first = next(iter(tasks.values()))
+    name = first.language_model.name
+    return {
+        "results": {task: _metrics(task, samples[task]) for task in tasks},
+        "group_subtasks": {},
+        "configs": {task: _task_config(task, run) for task, run in tasks.items()},
+        "versions": dict.fromkeys(tasks, VERSION),
+        "n-shot": dict.fromkeys(tasks, 0),
+        "higher_is_better": {task: dict(HIGHER_IS_BETTER) for task in tasks},
+        "n-samples": {
+            task: {"original": run.total, "effective": len(samples[task])}
+            for task, run in tasks.items()
+        },
+        "config": _model_config(first),
+        "date": (first.started_at or first.created_at).timestamp(),
+        "transformers_version": first.identity.get("libraries", {}).get("transformers"),
+        "max_length": first.identity.get("context_tokens"),
+        "task_hashes": {task: task_hash(rows) for task, rows in samples.items()},
+        "model_source": _model_word(first),
+        "model_name": name,
+        "model_name_sanitized": _sanitized(name),
+        "total_evaluation_time_seconds": str(sum(run.scoring_seconds for run in tasks.values())),
+        **dict.fromkeys(UNKNOWN),
+    }
+
+
+def _metrics(task: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Means and, as the harness has them, standard errors from the sample's standard deviation (n - 1)."""
+    metrics: dict[str, Any] = {"name": task, "alias": task, "sample_len": len(rows)}
+    for name in HIGHER_IS_BETTER if rows else ():
+        values = [row[name] for row in rows]
+        metrics[f"{name},none"] = fmean(values)
+        metrics[f"{name}_stderr,none"] = (
+            stdev(values) / len(values) ** 0.5 if len(values) > 1 else "N/A"
+        )
+    return metrics
+
+
+def _task_config(task: str, run: ScoringRun) -> dict[str, Any]:
+    assert run.study is not None
+    return {
+        "task": task,
+        "test_split": "test",
+        "doc_to_target": int(TARGET),
+        "description": "",
+        "target_delimiter": "",
+        "num_fewshot": 0,
+        "metric_list": [
+            {"metric": name, "aggregation": "mean", "higher_is_better": better}
+            for name, better in HIGHER_IS_BETTER.items()
+        ],
+        "output_type": "multiple_choice",
+        "repeats": 1,
+        "should_decontaminate": False,
+        "metadata": {
+            "version": VERSION,
+            "study": run.study.slug,
+            "condition": run.condition,
+            "source": run.source,
+            "prompt": run.prompt,
+            "prompt_text": run.prompt_text,
+            "counted": "all" if run.mode == "paper" else "text",
+            "seed": run.seed,
+            "run": str(run.uuid),
+        },
+    }
+
+
+def _model_config(run: ScoringRun) -> dict[str, Any]:
+    identity = run.identity
+    return {
+        "model": _model_word(run),
+        "model_args": run.model_args,
+        "model_num_parameters": identity.get("n_parameters"),
+        "model_dtype": identity.get("dtype"),
+        "model_revision": identity.get("revision"),
+        "model_sha": identity.get("weights_sha256"),
+        "batch_size": run.batch_tokens,  # in tokens
+        "batch_sizes": [],
+        "device": identity.get("device"),
+        "use_cache": None,
+        "limit": run.limit,
+        "bootstrap_iters": 0,
+        "gen_kwargs": {},
+        **dict.fromkeys(("random_seed", "numpy_seed", "torch_seed", "fewshot_seed")),
+        "identity": identity,
+    }
+
+
+def _model_word(run: ScoringRun) -> str:
+    return "hf" if run.backend == ScoringRun.Backend.TRANSFORMERS else str(run.backend)

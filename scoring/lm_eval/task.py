@@ -1,0 +1,91 @@
+"""A study's items as a task folder that lm-evaluation-harness runs as it is."""
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiment.models import Item
+from scoring.domain.prompts import Prompt
+
+# The prompts that the harness can be asked to score as we do: something has to stand before the text
+PROMPTS = ("paper", "clean")
+COUNTED = {"paper": "all", "clean": "text"}
+HELPER = Path(__file__).parent / "files" / "utils.py"
+
+YAML = """\
+# Made by export_lm_eval_task; for lm-evaluation-harness 0.4:
+#   lm_eval --model hf --model_args pretrained=MODEL --tasks {task} --include_path THIS_FOLDER
+# Each item is an abstract in two versions. Right is the model to which the original is less surprising:
+#   acc       share of items whose original has the lower perplexity, exp of the mean negative log-likelihood over
+#             {counted}; a tie is wrong. This is the study's accuracy.
+#   near_tie  share of items whose mean log-likelihoods differ by less than 0.001 nat
+#   ppl_*     mean perplexity of the versions
+task: {task}
+custom_dataset: !function utils.dataset
+test_split: test
+output_type: multiple_choice
+num_fewshot: 0
+doc_to_text: !function utils.context
+doc_to_choice: !function utils.choices
+doc_to_target: 0
+target_delimiter: ""
+process_results: !function utils.results
+metric_list:
+  - metric: acc
+    aggregation: mean
+    higher_is_better: true
+  - metric: near_tie
+    aggregation: mean
+    higher_is_better: false
+  - metric: ppl_original
+    aggregation: mean
+    higher_is_better: false
+  - metric: ppl_altered
+    aggregation: mean
+    higher_is_better: false
+metadata:
+  version: 1.0
+"""
+COUNTED_TOKENS = {
+    "paper": "every token but the first, the prompt's included",
+    "clean": "the abstract's tokens",
+}
+
+
+@dataclass(frozen=True)
+class TaskFolder:
+    """What was written."""
+
+    folder: str
+    task: str
+    prompt: str
+    items: int
+
+
+def write_task(items: Sequence[Item], folder: Path, task: str, prompt: str) -> TaskFolder:
+    """Write the task's description, its items and the functions it needs; files of these names are replaced."""
+    folder.mkdir(parents=True, exist_ok=True)
+    before = Prompt.of(prompt).before.rstrip()
+    rows = [_row(item, before, COUNTED[prompt]) for item in items]
+    lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
+    (folder / "test.jsonl").write_text("".join(lines), encoding="utf-8", newline="\n")
+    description = YAML.format(task=task, counted=COUNTED_TOKENS[prompt])
+    (folder / f"{task}.yaml").write_text(description, encoding="utf-8", newline="\n")
+    shutil.copyfile(HELPER, folder / HELPER.name)
+    return TaskFolder(str(folder), task, prompt, len(rows))
+
+
+def _row(item: Item, before: str, counted: str) -> dict[str, object]:
+    return {
+        "item": item.key,
+        "version": item.version,
+        "source": item.source,
+        "doi": item.doi,
+        "subfield": item.subfield,
+        "prompt": before,
+        "counted": counted,
+        "original": item.original.strip(),
+        "altered": item.altered.strip(),
+    }

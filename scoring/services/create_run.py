@@ -1,0 +1,145 @@
+"""Create a run, or find one to resume: what is to be scored, with what and how; checked before any model is opened."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from experiment.models import Item, Study
+from lib.jobs import leases
+from scoring.domain.backend import ScoringError
+from scoring.domain.prompts import Prompt, PromptError
+from scoring.models import LanguageModel, ScoringRun
+from scoring.services.texts import RunTexts, texts_of
+
+DEFAULT_SEED = 42
+# What distinguishes runs when one is resumed; the model's and study's names come with them
+SETTINGS = "corpus backend model_args condition prompt prompt_text source seed limit batch_tokens is_anchor"
+Status = ScoringRun.Status
+
+
+def draft_run(
+    *,
+    study: Study | None = None,
+    corpus: str = "",
+    corpus_file: Mapping[str, str] | None = None,
+    is_anchor: bool = False,
+    language_model: LanguageModel,
+    backend: str,
+    model_args: Mapping[str, str],
+    condition: str = "full",
+    prompt: str = "paper",
+    custom_prompt: str = "",
+    source: str = "",
+    seed: int | None = None,
+    limit: int | None = None,
+    batch_tokens: int | None = None,
+    user: Any = None,
+) -> ScoringRun:
+    """A run that is not stored yet, with its fingerprint and how many pairs of texts it has.
+
+    Raises:
+        ScoringError: it cannot be meant like this, or there is nothing to score.
+    """
+    _check_choices(backend=backend, condition=condition, prompt=prompt, source=source)
+    for name, number in (("limit", limit), ("batch_tokens", batch_tokens)):
+        if number is not None and number < 1:
+            raise ScoringError(f"{name} must be 1 or more, not {number}.")
+    run = ScoringRun(
+        study=study,
+        corpus=corpus,
+        corpus_file=dict(corpus_file or {}),
+        is_anchor=is_anchor,
+        language_model=language_model,
+        backend=backend,
+        model_args=dict(model_args),
+        condition=condition,
+        prompt=prompt,
+        prompt_text=prompt_of(prompt, custom_prompt).template,
+        source=source,
+        seed=_seed(condition, seed),
+        limit=limit,
+        batch_tokens=batch_tokens,
+        created_by=user,
+    )
+    texts = texts_of(run)
+    run.total = texts.total
+    run.fingerprint = fingerprint(run, texts)
+    return run
+
+
+def create_run(**settings: Any) -> ScoringRun:
+    """Store a run: it waits until a worker takes it. The arguments are those of `draft_run`.
+
+    Raises:
+        ScoringError: it cannot be meant like this, or there is nothing to score.
+    """
+    run = draft_run(**settings)
+    run.save()
+    return run
+
+
+def find_resumable(**settings: Any) -> ScoringRun | None:
+    """The newest run of the same settings and texts, if there is something left to do in it."""
+    run = newest_same(draft_run(**settings))
+    return run if run is not None and run.status != Status.FINISHED else None
+
+
+def find_finished(**settings: Any) -> ScoringRun | None:
+    """The newest run of the same settings and texts, if it is finished."""
+    run = newest_same(draft_run(**settings))
+    return run if run is not None and run.status == Status.FINISHED else None
+
+
+def newest_same(draft: ScoringRun) -> ScoringRun | None:
+    """The newest stored run of the same settings and texts as one that is not stored yet."""
+    return ScoringRun.objects.filter(fingerprint=draft.fingerprint).order_by("-pk").first()
+
+
+def reopen(run: ScoringRun, corpus_file: Mapping[str, str] | None = None) -> ScoringRun:
+    """Let a failed or cancelled run wait again; its scores stay. A corpus' file may have moved."""
+    if corpus_file is not None:
+        ScoringRun.objects.filter(pk=run.pk).update(corpus_file=dict(corpus_file))
+    return leases.reopen(run)
+
+
+def fingerprint(run: ScoringRun, texts: RunTexts) -> str:
+    """SHA-256 over all settings and the texts."""
+    values = {name: getattr(run, name) for name in SETTINGS.split()}
+    values["study"] = run.study.slug if run.study else None
+    values["language_model"] = run.language_model.name
+    values["texts"] = texts.sha256
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+
+def prompt_of(kind: str, custom: str) -> Prompt:
+    """The prompt of a run.
+
+    Raises:
+        ScoringError: a custom one without exactly one place for the text.
+    """
+    try:
+        return Prompt.of(kind, custom)
+    except PromptError as error:
+        raise ScoringError(f"The prompt cannot be used: {error}.") from error
+
+
+def _seed(condition: str, seed: int | None) -> int | None:
+    """Only swaps are drawn; the seed of anything else would make two runs of one."""
+    if condition != ScoringRun.Condition.SWAPPED:
+        return None
+    return DEFAULT_SEED if seed is None else seed
+
+
+def _check_choices(**chosen: str) -> None:
+    choices = {
+        # What is imported was never scored here
+        "backend": [b for b in ScoringRun.Backend.values if b != ScoringRun.Backend.IMPORTED],
+        "condition": ScoringRun.Condition.values,
+        "prompt": ScoringRun.Prompt.values,
+        "source": ["", *Item.Source.values],
+    }
+    for name, value in chosen.items():
+        if value not in choices[name]:
+            known = ", ".join(str(choice) for choice in choices[name] if choice)
+            raise ScoringError(f"There is no {name} “{value}”: choose one of {known}.")

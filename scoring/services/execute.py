@@ -1,0 +1,205 @@
+"""Execute a run: take it, open its model, score the batches that are missing, and write each one whole or not at all."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from time import perf_counter
+
+from django.db import transaction
+from django.db.models import F
+
+from lib.jobs.leases import Lease, renew_connection
+from lib.jobs.running import run_job
+from scoring.domain.backend import Backend, Group, ScoringError
+from scoring.domain.prompts import Prompt
+from scoring.models import ItemScore, LanguageModel, ScoringRun, UnscoredText
+from scoring.services import token_store
+from scoring.services.create_run import fingerprint
+from scoring.services.identity import check_identity, stored_form
+from scoring.services.open_model import OneModel, open_backend
+from scoring.services.rows import batch_rows, unscored_rows
+from scoring.services.texts import EncodedText, Unscorable, encode_all, texts_of
+
+PAIRS_PER_SLICE = 50
+Opener = Callable[[str, Mapping[str, str]], Backend]
+Progress = Callable[[ScoringRun], None]
+Place = tuple[int | None, int]
+
+# Of this process; the runs of one model follow each other without loading it again
+models = OneModel()
+
+
+def execute(
+    run: ScoringRun,
+    *,
+    backend: Backend | None = None,
+    opener: Opener | None = None,
+    max_pairs: int | None = None,
+    on_progress: Progress | None = None,
+) -> ScoringRun:
+    """Take the run and score what is missing; nothing happens if it is over, or another worker's.
+
+    Args:
+        backend: an open model; else `opener` gives one and closes it some time; else one is opened for this
+            call alone.
+        max_pairs: release the run after about so many pairs; it waits again.
+        on_progress: called with the run at the start and after each batch.
+    Returns:
+        The run as it stands: finished, failed (its `error` says why), cancelled, or waiting.
+    """
+
+    def work(run: ScoringRun, lease: Lease) -> None:
+        with _opened(run, backend, opener) as model:
+            _Execution(run, lease, model, max_pairs, on_progress).run_batches()
+
+    return run_job(run, work, expected=(ScoringError,))
+
+
+def execute_slice(run: ScoringRun) -> None:
+    """What a Celery worker does with a message: some more of the run, with the one model of its process."""
+    try:
+        execute(run, opener=models.open, max_pairs=PAIRS_PER_SLICE)
+    except Exception:
+        models.close()  # whatever state it is in; the run says that it failed
+        raise
+
+
+@contextmanager
+def _opened(run: ScoringRun, backend: Backend | None, opener: Opener | None) -> Iterator[Backend]:
+    if backend is not None:
+        yield backend
+    elif opener is not None:
+        yield opener(run.backend, run.model_args)
+    else:
+        with closing(open_backend(run.backend, run.model_args)) as own:
+            yield own
+
+
+class _Execution:
+    """A run and an open model, for as long as one worker has them."""
+
+    def __init__(
+        self,
+        run: ScoringRun,
+        lease: Lease,
+        model: Backend,
+        max_pairs: int | None,
+        on_progress: Progress | None,
+    ) -> None:
+        self.run, self.lease, self.model = run, lease, model
+        self.max_pairs, self.on_progress = max_pairs, on_progress
+
+    def run_batches(self) -> None:
+        self._prepare()
+        self._report_progress()
+        stored, parts, n_pairs = self._stored(), token_store.part_indices(self.run), 0
+        for index, members in enumerate(self.run.plan):
+            batch = [self.encoded[member] for member in members]
+            places = {text.text.place for text in batch}
+            if places <= stored and index in parts:
+                continue
+            self.lease.check()
+            if self.max_pairs is not None and n_pairs >= self.max_pairs:
+                self.lease.release()
+                return
+            self._score(index, batch, known=bool(places & stored))
+            n_pairs += len(batch)
+            self._report_progress()
+        token_store.remove_drafts(self.run)
+
+    def _prepare(self) -> None:
+        """Begin, or check that texts and model are those that the run was begun with."""
+        self.encoded, unscorable = _encoded(self.run, self.model)
+        if self.run.identity:
+            check_identity(self.run, self.model.identity())
+        else:
+            self._begin([text.group for text in self.encoded.values()], unscorable)
+
+    def _begin(self, groups: Sequence[Group], unscorable: Sequence[Unscorable]) -> None:
+        """Store the plan of all batches, made once, and name what cannot be scored."""
+        run, model, indices = self.run, self.model, list(self.encoded)
+        batches = model.plan(groups, run.batch_tokens) if groups else []
+        plan = [[indices[member] for member in batch] for batch in batches]
+        if sorted(member for batch in plan for member in batch) != indices:
+            raise ScoringError("The backend's plan does not hold each pair of texts once.")
+        rows = unscored_rows(run, unscorable)
+        with transaction.atomic():
+            self.lease.advance(identity=stored_form(model.identity()), plan=plan, done=len(rows))
+            UnscoredText.objects.bulk_create(rows)
+            size = model.identity().get("n_parameters")
+            LanguageModel.objects.filter(pk=run.language_model_id, n_parameters=None).update(
+                n_parameters=size
+            )
+        run.refresh_from_db()
+
+    def _stored(self) -> set[Place]:
+        run = self.run
+        scores = (
+            ItemScore.objects.filter(run=run).values_list("item_id", "unit")
+            if run.study_id
+            else ((None, row) for row in run.corpus_scores.values_list("row", flat=True))
+        )
+        return {*scores, *run.unscored.values_list("item_id", "unit")}
+
+    def _score(self, index: int, batch: list[EncodedText], *, known: bool) -> None:
+        """Score one batch, and store its file and its rows in one step; `known`: some of its rows are there."""
+        started = perf_counter()
+        results = self.model.score([text.group for text in batch])
+        seconds = perf_counter() - started
+        rows = batch_rows(self.run, batch, results)
+        renew_connection()
+        with (
+            token_store.staged_part(self.run, index, rows.records) as publish,
+            transaction.atomic(),
+        ):
+            n_before = self._forget(batch) if known else 0
+            self.lease.advance(
+                done=F("done") + len(batch) - n_before,
+                scored_tokens=F("scored_tokens") + sum(text.n_tokens for text in batch),
+                scoring_seconds=F("scoring_seconds") + seconds,
+            )
+            self.run.item_scores.bulk_create(rows.item_scores)
+            self.run.corpus_scores.bulk_create(rows.corpus_scores)
+            self.run.unscored.bulk_create(rows.unscored)
+            publish()
+
+    def _forget(self, batch: list[EncodedText]) -> int:
+        """Remove rows of the batch whose file is lost, as after a backup without the files; how many."""
+        n = 0
+        for text in batch:
+            item_id, unit = text.text.place
+            if item_id is None:
+                n += self.run.corpus_scores.filter(row=unit).delete()[0]
+                n += self.run.unscored.filter(item=None, unit=unit).delete()[0]
+            else:
+                n += self.run.item_scores.filter(item_id=item_id, unit=unit).delete()[0]
+                n += self.run.unscored.filter(item_id=item_id, unit=unit).delete()[0]
+        return n
+
+    def _report_progress(self) -> None:
+        self.run.refresh_from_db(fields=["done", "total", "scored_tokens", "scoring_seconds"])
+        if self.on_progress is not None:
+            self.on_progress(self.run)
+
+
+def check_same_model(run: ScoringRun, model: Backend) -> None:
+    """Check that a model would be scored as it was in the run.
+
+    Raises:
+        ScoringError: the model or the texts have changed.
+    """
+    _encoded(run, model)
+    check_identity(run, model.identity())
+
+
+def _encoded(run: ScoringRun, model: Backend) -> tuple[dict[int, EncodedText], list[Unscorable]]:
+    """The run's texts as the model sees them, by index, and what cannot be scored; the model is prepared for them."""
+    texts = texts_of(run)
+    if fingerprint(run, texts) != run.fingerprint:
+        raise ScoringError(
+            f"The texts of run {run.pk} have changed since it was created: start a new one."
+        )
+    prompt = Prompt(run.prompt, run.prompt_text)
+    encoded, unfit = encode_all(texts.texts, model.tokenizer, prompt, model.context_tokens)
+    if encoded:
+        model.prepare([text.group for text in encoded.values()])
+    return encoded, [*texts.unscorable, *unfit]

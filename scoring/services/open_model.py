@@ -1,0 +1,157 @@
+"""Language models by name: their rows, what their arguments call them, and one open model at a time.
+
+A row that stands stays as it is; a new one takes what is published about the model.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.utils.module_loading import import_string
+
+from scoring.backends import ALIASES, KINDS
+from scoring.demo_lm import NAME as DEMO_NAME
+from scoring.domain.backend import Backend, ScoringError
+from scoring.domain.known_models import MODELS
+from scoring.models import LanguageModel
+
+# The argument that says which model is meant
+NAMED_BY = {"transformers": "pretrained", "completions": "model"}
+# By name, not imported: pages list the kinds and must not load torch
+OPENED_BY = {
+    "transformers": "scoring.backends.causal_lm.backend.TransformersBackend",
+    "completions": "scoring.backends.completions.backend.CompletionsBackend",
+    "embedded": "scoring.demo_lm.backend.EmbeddedBackend",
+}
+MAX_DISPLAY_NAME = 80
+HUB_CACHE = "models--"  # its folders: models--owner--name/snapshots/<commit>
+
+
+def open_backend(kind: str, args: Mapping[str, str]) -> Backend:
+    """Load the model, or reach the server, that the arguments name.
+
+    Raises:
+        ScoringError: it cannot be had; the message is for the person who asked.
+    """
+    kind = ALIASES.get(kind, kind)
+    if kind not in KINDS:
+        raise ScoringError(f"“{kind}” is no backend: choose one of {', '.join(KINDS)}.")
+    opener: Callable[[Mapping[str, str]], Backend] = import_string(OPENED_BY[kind])
+    return opener(args)
+
+
+class OneModel:
+    """Opens models and keeps the last one: runs of one model in a row load it once."""
+
+    def __init__(self) -> None:
+        self.key: tuple[str, dict[str, str]] | None = None
+        self.backend: Backend | None = None
+
+    def open(self, kind: str, args: Mapping[str, str]) -> Backend:
+        """The model that these arguments name; whichever was open before is closed if it is another.
+
+        Raises:
+            ScoringError: it cannot be had.
+        """
+        key = (kind, dict(args))
+        if self.backend is None or self.key != key:
+            self.close()
+            self.backend = open_backend(kind, args)
+            self.key = key
+        return self.backend
+
+    def close(self) -> None:
+        """Let go of the model; the next one is loaded anew."""
+        if self.backend is not None:
+            self.backend.close()
+        self.backend, self.key = None, None
+
+
+def default_name(kind: str, args: Mapping[str, str]) -> str:
+    """What a model is called by default: a hub name or the last two parts of a path.
+
+    Raises:
+        ScoringError: the arguments do not say which model is meant.
+
+    >>> default_name("hf", {"pretrained": "/data/models/gpt2", "peft": "adapters/neuro"})
+    'models/gpt2 + neuro'
+    """
+    kind = ALIASES.get(kind, kind)
+    if kind == "embedded":
+        return DEMO_NAME
+    argument = NAMED_BY[kind]
+    if not args.get(argument):
+        word = next((w for w, meant in ALIASES.items() if meant == kind), kind)
+        raise ScoringError(f"--model {word} needs {argument}=… in --model_args.")
+    name = _short(args[argument])
+    return f"{name} + {_short(args['peft']).rpartition('/')[2]}" if args.get("peft") else name
+
+
+def language_model(kind: str, name: str) -> LanguageModel:
+    """The row of this model, made if there is none.
+
+    Raises:
+        ScoringError: no model can have this name.
+    """
+    try:
+        return ensure_language_model(name, **({"is_demo": True} if kind == "embedded" else {}))
+    except ValidationError as error:
+        raise ScoringError(
+            f"A model cannot be called “{name}”: {' '.join(error.messages)}"
+        ) from error
+
+
+def ensure_language_model(name: str, **fields: Any) -> LanguageModel:
+    """The model of this name, made if there is none.
+
+    A row that stands is returned as it is, whatever `fields` say: an administrator may have edited it. A new one
+    takes `fields` first, then what is published about the model, and is else displayed by the last part of its name.
+
+    Raises:
+        ValidationError: no model can have this name, or these fields.
+    """
+    known = LanguageModel.objects.filter(name=name).first()
+    if known is not None:
+        return known
+    values = {"display_name": short_name(name)} | _published_fields(name) | fields
+    LanguageModel(name=name, **values).full_clean(validate_unique=False)
+    # Another process may have made it since
+    row, _ = LanguageModel.objects.get_or_create(name=name, defaults=values)
+    return row
+
+
+def short_name(name: str) -> str:
+    """What to show of a model that is not a published one: the last part of a hub's name or of a path.
+
+    >>> short_name("org/model-1b"), short_name("models/tiny/")
+    ('model-1b', 'tiny')
+    """
+    last = name.replace("\\", "/").rstrip("/").rpartition("/")[2] or name
+    return last if len(last) <= MAX_DISPLAY_NAME else f"{last[: MAX_DISPLAY_NAME - 1]}…"
+
+
+def _published_fields(name: str) -> dict[str, Any]:
+    published = MODELS.get(name)
+    if published is None:
+        return {}
+    values = asdict(published)
+    del values["name"]
+    for relation in ("base_partner", "tuned_from"):
+        other = values.pop(relation)
+        values[relation] = ensure_language_model(other) if other else None
+    return values
+
+
+def _short(path_or_name: str) -> str:
+    parts = PurePosixPath(path_or_name).parts
+    try:
+        path = Path(path_or_name).expanduser()
+        parts = path.resolve().parts if path.is_dir() else parts
+    except (OSError, RuntimeError):
+        pass  # longer than a path may be, or in the home of a user who does not exist
+    for part in reversed(parts):
+        if part.startswith(HUB_CACHE):
+            return part.removeprefix(HUB_CACHE).replace("--", "/")
+    return "/".join([part for part in parts if part != "/"][-2:])

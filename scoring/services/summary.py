@@ -1,0 +1,207 @@
+"""What a run came to: decisions, near-ties and what could not be scored; the same for commands and pages."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+from django.db.models import Count, F, Q, QuerySet
+
+from experiment.models import Study
+from scoring.domain.perplexity import NEAR_TIE_NATS, Accuracy
+from scoring.models import ItemScore, ScoringRun, UnscoredText
+
+# |ln a - ln b| < x without logarithms: each is less than e^x times the other
+_WIDTH = math.exp(NEAR_TIE_NATS)
+IS_CORRECT = Q(ppl_original__lt=F("ppl_altered"))
+IS_NEAR_TIE = Q(ppl_original__lt=F("ppl_altered") * _WIDTH) & Q(
+    ppl_altered__lt=F("ppl_original") * _WIDTH
+)
+_COUNTS = {
+    "n": Count("pk"),
+    "n_correct": Count("pk", filter=IS_CORRECT),
+    "n_near": Count("pk", filter=IS_NEAR_TIE),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The decisions of some pairs of texts."""
+
+    accuracy: Accuracy
+    near_ties: int
+
+
+def count(scores: "QuerySet[ItemScore]") -> Counted:
+    """The decisions of some pairs, counted in the database."""
+    counted = scores.order_by().aggregate(**_COUNTS)
+    return Counted(Accuracy(counted["n"], counted["n_correct"]), counted["n_near"])
+
+
+def count_by_run(study: Study, condition: str, source: str = "") -> dict[int, Counted]:
+    """Number of a run -> its decisions on the test cases of this source, or on all. Runs without any are left out."""
+    scores = ItemScore.objects.filter(run__study=study, run__condition=condition)
+    if source:
+        scores = scores.filter(item__source=source)
+    rows = scores.order_by().values_list("run").annotate(**_COUNTS)
+    return {run: Counted(Accuracy(n, correct), near) for run, n, correct, near in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class WithinItem:
+    """Share of an item's sentences that were right, averaged over items; SEM of these averages."""
+
+    n_items: int
+    accuracy: float | None
+    sem: float | None
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """A run on a study's items. `counted` is of items, or of sentences in condition isolated."""
+
+    run: ScoringRun
+    counted: Counted
+    near_tie_names: Sequence[str]
+    unscored: Sequence[UnscoredText]
+    within_item: WithinItem | None  # in condition isolated
+
+
+def summarise_run(run: ScoringRun) -> RunSummary:
+    scores = item_scores(run)
+    decisions = [score.decision for score in scores]
+    near = [score_name(s) for s, d in zip(scores, decisions, strict=True) if d.is_near_tie]
+    accuracy = Accuracy(len(decisions), sum(decision.is_correct for decision in decisions))
+    isolated = run.condition == ScoringRun.Condition.ISOLATED
+    return RunSummary(
+        run,
+        Counted(accuracy, len(near)),
+        near,
+        unscored(run),
+        within_item(scores) if isolated else None,
+    )
+
+
+def item_scores(run: ScoringRun) -> list[ItemScore]:
+    """In the items' order; sorted here, since databases disagree on the order of texts."""
+    return sorted(run.item_scores.select_related("item", "run"), key=lambda s: (s.item.key, s.unit))
+
+
+def within_item(scores: Iterable[ItemScore]) -> WithinItem:
+    by_item = defaultdict(list)
+    for score in scores:
+        by_item[score.item_id].append(score.decision.is_correct)
+    shares = [float(np.mean(correct)) for correct in by_item.values()]
+    return WithinItem(
+        len(shares),
+        float(np.mean(shares)) if shares else None,
+        float(np.std(shares, ddof=1) / np.sqrt(len(shares))) if len(shares) > 1 else None,
+    )
+
+
+def score_name(score: ItemScore) -> str:
+    isolated = score.run.condition == ScoringRun.Condition.ISOLATED
+    return f"{score.item.key}, sentence {score.unit + 1}" if isolated else score.item.key
+
+
+def unscored(run: ScoringRun) -> list[UnscoredText]:
+    """What could not be scored, and why."""
+    return list(run.unscored.order_by("name", "unit"))
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRow:
+    """A pair of texts, for JSON and CSV; sums and counts are those that the perplexity is made of, None where imported."""
+
+    item: str
+    unit: int
+    source: str
+    doi: str
+    condition: str
+    prompt: str
+    ppl_original: float
+    ppl_altered: float
+    nll_original: float | None
+    nll_altered: float | None
+    tokens_original: int | None
+    tokens_altered: int | None
+
+
+def score_rows(run: ScoringRun) -> list[ScoreRow]:
+    """One row per pair of texts."""
+    which = "all" if run.mode == "paper" else "text"
+    return [
+        ScoreRow(
+            item=score.item.key,
+            unit=score.unit,
+            source=score.item.source,
+            doi=score.item.doi,
+            condition=run.condition,
+            prompt=run.prompt,
+            ppl_original=score.ppl_original,
+            ppl_altered=score.ppl_altered,
+            nll_original=getattr(score, f"nll_{which}_original_nats"),
+            nll_altered=getattr(score, f"nll_{which}_altered_nats"),
+            tokens_original=getattr(score, f"tokens_{which}_original"),
+            tokens_altered=getattr(score, f"tokens_{which}_altered"),
+        )
+        for score in item_scores(run)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """A run, for JSON and tables."""
+
+    run: int
+    study: str
+    corpus: str
+    model: str
+    backend: str
+    condition: str
+    prompt: str
+    source: str
+    seed: int | None
+    limit: int | None
+    status: str
+    done: int
+    total: int
+    n_items: int
+    accuracy: float | None
+    error: str
+    created_at: datetime
+
+
+def run_rows(study: Study | None = None) -> list[RunRow]:
+    """All runs, the newest first, counted in the database."""
+    runs = ScoringRun.objects.select_related("study", "language_model").order_by("-pk")
+    if study is not None:
+        runs = runs.filter(study=study)
+    correct = Q(item_scores__ppl_original__lt=F("item_scores__ppl_altered"))
+    runs = runs.annotate(
+        n_items=Count("item_scores"), n_correct=Count("item_scores", filter=correct)
+    )
+    return [
+        RunRow(
+            run=run.pk,
+            study=run.study.slug if run.study else "",
+            corpus=run.corpus,
+            model=run.language_model.name,
+            backend=run.backend,
+            condition=run.condition,
+            prompt=run.prompt,
+            source=run.source,
+            seed=run.seed,
+            limit=run.limit,
+            status=run.status,
+            done=run.done,
+            total=run.total,
+            n_items=run.n_items,
+            accuracy=run.n_correct / run.n_items if run.n_items else None,
+            error=run.error,
+            created_at=run.created_at,
+        )
+        for run in runs
+    ]

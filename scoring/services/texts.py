@@ -1,0 +1,174 @@
+"""The texts that a run scores, in order and by name; and the same as tokens, or why one cannot be scored."""
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from experiment.models import Item, Study
+from scoring.domain.backend import ScoringError, TextError, TokenText
+from scoring.domain.conditions import ConditionItem, MarkedText, text_pairs
+from scoring.domain.encoding import Encoded, encode
+from scoring.domain.prompts import Prompt
+from scoring.models import ScoringRun
+from scoring.services.corpora import read_corpus
+
+VERSIONS = ("original", "altered")
+
+
+@dataclass(frozen=True)
+class RunText:
+    """What is scored as one: both versions of an item or of one of its sentences, or one text of a corpus."""
+
+    name: str
+    item: Item | None
+    unit: int  # sentence of the item, from 0; row of the corpus, from 1
+    texts: tuple[MarkedText, ...]
+    text_id: str = ""
+
+    @property
+    def place(self) -> tuple[int | None, int]:
+        """What its rows in the database are found by."""
+        return (self.item.pk if self.item else None, self.unit)
+
+    @property
+    def versions(self) -> tuple[str, ...]:
+        return VERSIONS if len(self.texts) == 2 else ("text",)
+
+    def reason(self, version: str, problem: object) -> str:
+        """Why this cannot be scored, when it lies in one of its versions."""
+        return f"the {version}: {problem}" if len(self.texts) > 1 else str(problem)
+
+
+@dataclass(frozen=True)
+class Unscorable:
+    """What cannot be scored, and why."""
+
+    name: str
+    item: Item | None
+    unit: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class RunTexts:
+    """All texts of a run, and what its condition leaves no text of."""
+
+    texts: Sequence[RunText]
+    unscorable: Sequence[Unscorable]
+
+    @property
+    def total(self) -> int:
+        return len(self.texts) + len(self.unscorable)
+
+    @property
+    def sha256(self) -> str:
+        """Of all that a model will see and of whose it is."""
+        said = [
+            (text.name, text.item and text.item.version, text.unit, [m.text for m in text.texts])
+            for text in self.texts
+        ]
+        left_out = [(text.name, text.reason) for text in self.unscorable]
+        return hashlib.sha256(json.dumps([said, left_out]).encode()).hexdigest()
+
+
+def texts_of(run: ScoringRun) -> RunTexts:
+    """The run's texts as they are now.
+
+    Raises:
+        ScoringError: there are none, or the corpus' file cannot be read or has changed.
+    """
+    if run.study is None:
+        rows = read_corpus(run.corpus_file)[: run.limit]
+        texts = [
+            RunText(row.name, None, row.row, (MarkedText(row.text, ()),), row.text_id)
+            for row in rows
+        ]
+        return RunTexts(texts, ())
+    return _study_texts(run.study, run.condition, run.source, run.seed, run.limit)
+
+
+def _study_texts(
+    study: Study, condition: str, source: str, seed: int | None, limit: int | None
+) -> RunTexts:
+    pinned = study.items.filter(kind=Item.Kind.TEST)
+    pinned = pinned.filter(source=source) if source else pinned
+    # Sorted here: databases disagree on the order of texts
+    items = {item.key: item for item in sorted(pinned, key=lambda item: item.key)}
+    if not items:
+        created = f"{Item.Source(source).label} " if source else ""
+        raise ScoringError(f"Study {study.slug} has no {created}test case to score.")
+    about = [ConditionItem(i.key, i.subfield, i.work, i.abstract) for i in items.values()]
+    # Of all, whatever the limit: the first n of a limited run read as they do in a whole one
+    pairs, problems = text_pairs(condition, about, seed)
+    chosen = set(list(items)[:limit])
+    reasons = defaultdict(list)
+    for problem in problems:
+        if problem.item_key in chosen:
+            reasons[problem.item_key].append(problem.reason)
+    texts = [
+        RunText(
+            f"{pair.item_key}, sentence {pair.unit + 1}"
+            if condition == "isolated"
+            else pair.item_key,
+            items[pair.item_key],
+            pair.unit,
+            (pair.original, pair.altered),
+        )
+        for pair in pairs
+        if pair.item_key in chosen
+    ]
+    unscorable = [Unscorable(key, items[key], 0, "; ".join(why)) for key, why in reasons.items()]
+    return RunTexts(texts, unscorable)
+
+
+@dataclass(frozen=True)
+class EncodedText:
+    """A run's text as the model sees it; `index` is its place among all texts of the run."""
+
+    index: int
+    text: RunText
+    encoded: tuple[Encoded, ...]
+
+    @property
+    def group(self) -> tuple[TokenText, ...]:
+        names = (f"{self.text.name}, {version}" for version in self.text.versions)
+        return tuple(TokenText(n, e.ids) for n, e in zip(names, self.encoded, strict=True))
+
+    @property
+    def n_tokens(self) -> int:
+        return sum(len(encoded.ids) for encoded in self.encoded)
+
+
+def encode_all(
+    texts: Sequence[RunText], tokenizer: Any, prompt: Prompt, context_tokens: int | None
+) -> tuple[dict[int, EncodedText], list[Unscorable]]:
+    """Tokenise all texts, by index; those that cannot be scored are named and left out."""
+    fitting: dict[int, EncodedText] = {}
+    unscorable = []
+    for index, text in enumerate(texts):
+        try:
+            encoded = _encode(text, tokenizer, prompt, context_tokens)
+            fitting[index] = EncodedText(index, text, encoded)
+        except TextError as error:
+            unscorable.append(Unscorable(text.name, text.item, text.unit, str(error)))
+    return fitting, unscorable
+
+
+def _encode(
+    text: RunText, tokenizer: Any, prompt: Prompt, context_tokens: int | None
+) -> tuple[Encoded, ...]:
+    every = []
+    for version, marked in zip(text.versions, text.texts, strict=True):
+        try:
+            encoded = encode(tokenizer, prompt, marked)
+            if context_tokens is not None and len(encoded.ids) > context_tokens:
+                raise TextError(
+                    f"needs {len(encoded.ids):,} tokens, and the model's window holds {context_tokens:,}"
+                )
+        except TextError as error:
+            raise TextError(text.reason(version, error)) from error
+        every.append(encoded)
+    return tuple(every)

@@ -1,0 +1,295 @@
+"""The tables hold exactly the trials and scores that a report is about."""
+
+import pytest
+from django.core.management import call_command
+
+from analysis.data import read as data_reader
+from analysis.data.columns import read_columns
+from analysis.data.filters import ReportOptions
+from analysis.report.services.make import data_version
+from analysis.stats import NotEnough
+from experiment.models import Item, Judgment, Participant, Study, StudyItem
+from scoring.models import ItemScore, LanguageModel, ModelSet, ModelSetMember, ScoringRun
+from tests.factories import make_item, make_participant, make_study
+from tests.storages import store_files_in
+
+pytestmark = pytest.mark.django_db
+
+
+def score(
+    study: Study, model: str = "org/a", ppl: tuple[float, float] = (2.0, 3.0), **fields
+) -> ScoringRun:
+    """A finished run over the study's test items."""
+    language_model, _ = LanguageModel.objects.get_or_create(
+        name=model, defaults={"display_name": model}
+    )
+    values = {"backend": "transformers", "status": "finished", "condition": "full"} | fields
+    run = ScoringRun.objects.create(study=study, language_model=language_model, **values)
+    for item in study.items.filter(kind="test"):
+        ItemScore.objects.create(run=run, item=item, ppl_original=ppl[0], ppl_altered=ppl[1])
+    return run
+
+
+def read(study: Study, source: str = "human", **options):
+    return data_reader.read(study, ReportOptions(**options))[source]
+
+
+def test_only_trials_of_the_kind_and_source_are_there_and_no_catch_trials(study):
+    make_participant(study)
+    make_participant(study, kind="pilot")
+    make_participant(study, kind="simulated")
+    human, machine = read(study), read(study, "machine")
+    assert len(human.trials) == study.human_items
+    assert len(machine.trials) == study.machine_items
+    assert len(human.participants) == 1
+    assert set(human.trials["participant"]) == {0}
+
+
+def test_excluded_and_unfinished_people_are_only_among_all_trials(study):
+    make_participant(study)
+    make_participant(study, excluded_by="missed_catch")
+    make_participant(study, judged=2)
+    assert len(read(study).trials) == 6
+    assert len(read(study, trials="all").trials) == 6 + 6 + 2
+    Judgment.objects.filter(trial__stratum="human").update(excluded_by="too_fast")
+    assert read(study).trials.empty
+    assert len(read(study, trials="all").trials) == 14
+
+
+def test_a_trial_has_its_units_and_what_is_unknown_is_nan(study):
+    make_participant(study, judgment={"confidence": None, "rt_ms": None, "confidence_moved": False})
+    trials = read(study).trials
+    assert trials["confidence"].isna().all()
+    assert trials["rt_ms"].isna().all()
+    assert (trials["expertise"] == 40).all()
+    assert trials["slider_moved"].all()
+    assert set(trials["side"]) == {"A", "B"}
+    assert (trials["side"] == trials["original_side"]).all()
+    assert list(trials["trial_position"]) == [1, 2, 3, 4, 5, 6]
+
+
+def test_careers_are_in_words_and_declined_answers_unknown(study):
+    make_participant(study)
+    make_participant(
+        study, demographics={"position": "prefer_not_to_say", "age": "prefer_not_to_say"}
+    )
+    people = read(study).participants
+    assert list(people["career"]) == ["Faculty or academic staff", ""]
+    assert people["age"].iloc[0] == 34.0
+    assert people["age"].isna().iloc[1]
+    assert people["experience_years"].iloc[0] == 9.5
+
+
+def test_of_several_runs_the_newest_whole_one_with_the_usual_prompt_counts(study):
+    score(study, ppl=(2, 3), prompt="paper")
+    newest = score(study, ppl=(2, 4), prompt="paper")
+    score(study, ppl=(2, 5), prompt="paper", limit=1)
+    score(study, ppl=(2, 6), prompt="clean")
+    score(study, ppl=(2, 7), prompt="paper", status="failed")
+    score(study, "org/b", prompt="paper")
+    data = read(study)
+    assert set(data.full.loc[data.full["model"] == 0, "run"]) == {newest.pk}
+    assert len(data.full) == 2 * 8
+    assert data.run_prompts[newest.pk] == "paper"
+
+
+def test_beside_published_people_stand_published_scores(study):
+    published = score(study, backend="imported", prompt="paper")
+    own = score(study, prompt="paper")
+    make_participant(study, kind="imported")
+    assert set(read(study).full["run"]) == {published.pk}
+    assert set(read(study, participants="real").full["run"]) == {own.pk}
+
+
+def test_seeds_of_the_swaps_stay_separate_and_sources_may_have_their_own_runs(study):
+    score(study, condition="swapped", seed=42)
+    score(study, condition="swapped", seed=1234)
+    human = score(study, source="human")
+    machine = score(study, source="machine")
+    data = data_reader.read(study, ReportOptions())
+    assert sorted(set(data["human"].swapped["seed"])) == [42, 1234]
+    assert set(data["human"].full["run"]) == {human.pk}
+    assert set(data["machine"].full["run"]) == {machine.pk}
+
+
+def test_members_of_the_set_come_first_in_its_order(study):
+    for name in ("org/a", "org/b", "org/c"):
+        score(study, name)
+    model_set = ModelSet.objects.create(study=study, name="ours")
+    for position, name in enumerate(("org/c", "org/b")):
+        model = LanguageModel.objects.get(name=name)
+        ModelSetMember.objects.create(model_set=model_set, language_model=model, position=position)
+    data = read(study)
+    assert list(data.models["name"]) == ["org/c", "org/b", "org/a"]
+    assert list(data.set_models) == [0, 1]
+    assert list(data.extra_models) == [2]
+
+
+def test_ties_are_wrong_and_near_ties_are_marked(study):
+    score(study, "org/tie", ppl=(2.0, 2.0))
+    score(study, "org/near", ppl=(2.0, 2.001))
+    data = read(study)
+    by_model = data.full.groupby("model")[["is_correct", "is_tie", "is_near_tie"]].all()
+    names = list(data.models["name"])
+    assert by_model.loc[names.index("org/tie")].tolist() == [False, True, True]
+    assert by_model.loc[names.index("org/near")].tolist() == [True, False, True]
+    # The same rule, applied one by one
+    for row in ItemScore.objects.select_related("run__language_model"):
+        decided = by_model.loc[names.index(row.run.language_model.name)]
+        assert (row.decision.is_correct, row.decision.is_near_tie) == (
+            decided["is_correct"],
+            decided["is_near_tie"],
+        )
+
+
+def test_models_and_subfields_can_be_chosen_and_unknown_ones_are_named(study):
+    make_item("elsewhere", subfield="Elsewhere")
+    other = make_item("another", subfield="Another")
+    StudyItem.objects.create(study=study, item=other)
+    score(study, "org/a")
+    score(study, "org/b")
+    make_participant(study)
+    assert list(read(study, models=("org/b",)).models["name"]) == ["org/b"]
+    assert list(read(study, subfields=("Another",)).items["key"]) == ["another"]
+    assert read(study, subfields=("Another",)).trials.empty
+    with pytest.raises(ValueError, match=r"models: .*org/z"):
+        read(study, models=("org/z",))
+    with pytest.raises(
+        ValueError, match="subfields: “Elsewhere” is none of the study's: Another, Behav"
+    ):
+        read(study, subfields=("Elsewhere",))
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"source": "both"},
+        {"texts": "new"},
+        {"trials": "some"},
+        {"participants": "pilot"},
+        {"seed": -1},
+    ],
+)
+def test_an_unknown_option_is_named(option):
+    with pytest.raises(ValueError, match=next(iter(option))):
+        ReportOptions(**option)
+
+
+def test_damaged_texts_are_as_published_or_repaired(study):
+    first = study.items.filter(kind="test", source="human").order_by("key").first()
+    old = make_item(
+        first.key.replace("1", "x"),
+        texts=Item.Texts.AS_PUBLISHED,
+        is_damaged=True,
+    )
+    new = Item(
+        key=old.key,
+        version=2,
+        markup=old.markup.replace("rose", "grew"),
+        texts=Item.Texts.REPAIRED,
+        status="accepted",
+    )
+    new.save()
+    StudyItem.objects.create(study=study, item=new)
+    person = make_participant(study)
+    trial = person.trials.filter(stratum="human").first()
+    trial.item = old
+    trial.save()
+    as_published, repaired = read(study), read(study, texts="repaired")
+    assert as_published.items["is_damaged"].sum() == repaired.items["is_damaged"].sum() == 1
+    assert len(as_published.trials) == 6
+    assert len(repaired.trials) == 5
+
+
+def test_an_empty_study_has_empty_tables_with_all_columns():
+    data = read(make_study("empty", human=0, machine=0, catch=0))
+    assert data.n_items == 0
+    assert data.trials.empty
+    assert data.full.empty
+    assert {"participant", "item", "is_correct", "slider_moved"} <= set(data.trials.columns)
+    assert {"model", "item", "ppl_original", "is_correct"} <= set(data.full.columns)
+    assert len(data.set_models) == 0
+
+
+def test_a_set_of_which_nothing_is_chosen_is_not_replaced_by_others(study):
+    score(study, "org/in")
+    score(study, "org/out")
+    model_set = ModelSet.objects.create(study=study, name="ours")
+    model = LanguageModel.objects.get(name="org/in")
+    ModelSetMember.objects.create(model_set=model_set, language_model=model, position=0)
+    data = read(study, models=("org/out",))
+    assert list(data.models["name"]) == ["org/out"]
+    assert len(data.set_models) == 0
+    assert list(data.extra_models) == [0]
+    with pytest.raises(NotEnough, match="None of the study's set"):
+        data.need_models()
+
+
+def test_the_flow_counts_everybody_once(study):
+    make_participant(study)
+    make_participant(study, excluded_by="missed_catch untouched_sliders")
+    make_participant(study, excluded_by="untouched_sliders")
+    make_participant(study, judged=2)
+    flow = read(study).flow
+    assert (flow.consented, flow.finished, flow.analysed) == (4, 3, 1)
+    assert {e.reason: e.n for e in flow.excluded} == {"missed_catch": 1, "untouched_sliders": 1}
+    assert flow.trials_analysed == 9
+    assert flow.recruited is None
+    assert flow.trials_judged == 9 + 9 + 9 + 2
+    assert [(e.reason, e.n) for e in flow.trials_excluded] == [("participant", 9 + 9 + 2)]
+
+
+def test_columns_are_read_whole_over_many_chunks(study, monkeypatch):
+    monkeypatch.setattr("analysis.data.columns.CHUNK", 5)
+    make_participant(study)
+    table = read_columns(Judgment.objects.order_by("pk"), {"pk": ("pk", int)})
+    assert list(table["pk"]) == list(Judgment.objects.order_by("pk").values_list("pk", flat=True))
+
+
+def test_the_data_version_changes_with_whatever_a_report_depends_on(study):
+    make_participant(study)
+    make_participant(study)
+    seen = [data_version(study)]
+
+    def changed() -> bool:
+        seen.append(data_version(study))
+        return len(set(seen)) == len(seen)
+
+    assert data_version(study) == seen[0]
+    run = score(study)
+    assert changed()
+    make_participant(study)
+    assert changed()
+    Participant.objects.filter(pk=Participant.objects.first().pk).update(excluded_by="missed_catch")
+    assert changed()
+    first, last = Judgment.objects.first(), Judgment.objects.last()
+    Judgment.objects.filter(pk=first.pk).update(excluded_by="too_fast")
+    assert changed()
+    Judgment.objects.filter(pk=first.pk).update(excluded_by="")
+    Judgment.objects.filter(pk=last.pk).update(excluded_by="too_fast")
+    assert changed()
+    LanguageModel.objects.update(family="Llama")
+    assert changed()
+    ScoringRun.objects.filter(pk=run.pk).update(status="failed")
+    assert changed()
+    StudyItem.objects.create(study=study, item=make_item("one-more"))
+    assert changed()
+    Study.objects.filter(pk=study.pk).update(title="Another title")
+    study.refresh_from_db()
+    assert changed()
+
+
+def test_tokens_of_an_own_run_come_with_the_ends_of_sentences(study, tmp_path, settings):
+    store_files_in(settings, tmp_path)
+    call_command("score", model="embedded", study=study.slug, limit=2, source="human", json=True)
+    data = read(study)
+    tokens = data.read_tokens(0)
+    assert tokens is not None
+    table, ends = tokens.table, tokens.sentence_ends[0]
+    assert set(table["item"]) == {0, 1}
+    assert set(table["version"]) == {"original", "altered"}
+    text = Item.objects.get(key=data.items["key"][0]).original
+    assert ends["original"][-1] == len(text)
+    assert all(text[end - 1] == "." for end in ends["original"])
+    in_text = table[(table["item"] == 0) & (table["version"] == "original") & table["in_text"]]
+    assert in_text["end"].max() == len(text)

@@ -1,0 +1,355 @@
+"""The lab's team page: whom it lets one tick, what it says of them, to whom; and its files."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from analysis.services import compute
+from analysis.stats import NotEnough
+from analysis.teams.options import METHODS, PUBLISHED, TeamOptions
+from analysis.teams.services import try_teams
+from experiment.models import Study
+from scoring.models import LanguageModel
+from tests.analysis.teams import made_teams
+from tests.factories import make_item, make_participant, make_study
+from tests.scoring.lab.rows import ask, finish
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("var_dir")]
+HOSTILE = '<script>alert("1")</script>{{ 7|add:7 }}'
+ASKED = "?members=human&members=lab/0&members=lab/1"
+
+
+@pytest.fixture
+def members(study: Study) -> None:
+    """Two people, and four models of which the last is the best."""
+    for _ in range(2):
+        make_participant(study)
+    for n in range(4):
+        finish(ask(study, f"lab/{n}"), right=4 + n)
+
+
+@pytest.fixture
+def tried(members: None, monkeypatch: Any) -> list[TeamOptions]:
+    """Figures that are never drawn; the options that teams were asked for with."""
+    asked: list[TeamOptions] = []
+    make = try_teams.make_teams
+
+    def make_teams(study: Study, options: TeamOptions, progress: Any = None) -> Any:
+        asked.append(options)
+        return make(study, replace(options, resamples=50), progress)
+
+    monkeypatch.setattr("analysis.teams.services.try_teams.make_teams", make_teams)
+    monkeypatch.setattr("analysis.teams.services.save.draw_teams", made_teams.figures)
+    return asked
+
+
+def url(name: str = "results_teams", *args: Any, query: str = "") -> str:
+    return reverse(f"lab:{name}", args=["memory", *args]) + query
+
+
+def shown(client: Client, query: str = "") -> str:
+    response = client.get(url(query=query))
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def ticked(page: str, name: str = "members") -> list[str]:
+    return re.findall(rf'name="{name}" value="([^"]+)" checked', page)
+
+
+# The form
+
+
+def test_a_human_and_the_three_best_models_are_ticked_and_nothing_is_computed_for_a_glance(
+    ruth: Client, tried: list[TeamOptions]
+) -> None:
+    page = shown(ruth)
+    assert ticked(page) == ["human", "lab/1", "lab/2", "lab/3"]
+    assert "Do people and models decide better together?" in page
+    assert re.search(r"3</span> <small class=\"model-share\">87.5%", page)
+    assert "a human and the 3 most accurate language models." in page
+    assert "share of test cases right" in page
+    assert tried == []
+
+
+def test_the_members_of_the_published_teams_are_ticked_in_an_import_and_said_to_be_they(
+    ruth: Client, study: Study, members: None
+) -> None:
+    study.items.add(make_item("brainbench-human-created-001", collection="brainbench"))
+    for name, old in zip(PUBLISHED, ("lab/0", "lab/1", "lab/2"), strict=True):
+        LanguageModel.objects.filter(name=old).update(name=name)
+    page = shown(ruth)
+    assert sorted(ticked(page)) == sorted(["human", *PUBLISHED])
+    assert "a human and the three Llama-2 chat models of the published teams." in page
+
+
+def test_nothing_ticked_is_no_team_and_one_member_learns_that_a_team_takes_two(
+    ruth: Client, tried: list[TeamOptions]
+) -> None:
+    assert 'name="sent"' in shown(ruth)
+    page = shown(ruth, "?sent=1&method=majority")
+    assert "No one is in the team</h2>" in page
+    assert (ticked(page), tried) == ([], [])
+    page = shown(ruth, "?sent=1&members=lab/1")
+    assert "This is one member, and a team takes two" in page
+    assert re.findall(r"<dt>([\w ]+)</dt>", page) == ["Right"]
+
+
+def test_the_address_holds_the_whole_choice(ruth: Client, tried: list[TeamOptions]) -> None:
+    query = "?source=machine&method=majority&out_of=participant&trials=all&members=human-2&members=human&members=lab/2"
+    page = shown(ruth, query)
+    (options,) = tried
+    assert (options.source, options.method, options.out_of, options.trials) == (
+        "machine", "majority", "participant", "all",
+    )  # fmt: skip
+    assert (options.members, options.all_subsets) == (("human", "human", "lab/2"), True)
+    assert ticked(page) == ["human", "human-2", "lab/2"]
+    assert [ticked(page, name) for name in ("source", "method", "out_of", "trials")] == [
+        ["machine"], ["majority"], ["participant"], ["all"],
+    ]  # fmt: skip
+
+
+def test_the_form_offers_every_method_with_a_sentence(ruth: Client, members: None) -> None:
+    page = shown(ruth)
+    offered = re.findall(
+        r'name="method" value="([\w-]+)"[^<]*<span>[\w ]+<small>[^<]+\.</small>', page
+    )
+    assert sorted(offered) == sorted(METHODS)
+
+
+def test_models_stand_by_their_families_and_a_long_list_of_them_is_whole(
+    ruth: Client, study: Study, members: None
+) -> None:
+    LanguageModel.objects.filter(name__in=("lab/1", "lab/3")).update(family="Tiny")
+    page = shown(ruth)
+    assert page.index("Tiny</p>") < page.index('value="lab/1"') < page.index('value="lab/3"')
+    assert (
+        page.index('value="lab/3"') < page.index("Other models</p>") < page.index('value="lab/0"')
+    )
+
+
+def test_a_slow_method_tries_the_whole_of_a_large_team_and_says_so(
+    ruth: Client, tried: list[TeamOptions]
+) -> None:
+    whole = "&".join(f"members=lab/{n}" for n in range(4))
+    page = shown(ruth, f"?method=improved&members=human&members=human-2&{whole}")
+    assert tried[0].all_subsets is False
+    assert "on it with one person less" in page
+    assert "not on its every part" in page
+    assert "--all-subsets" not in page
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("source=alien", "Test cases: “alien” is none of human, machine"),
+        ("method=magic", "Method: “magic” is none of logistic"),
+        ("out_of=luck", "Held out: “luck” is none of item, participant"),
+        ("trials=few", "Trials: “few” is none of"),
+        ("members=nobody/nothing", "no finished run of “nobody/nothing” on these test cases"),
+        ("&".join(["members=human"] * 4), "more than 3 humans"),
+        ("sauce=human", "There is no choice “sauce”"),
+    ],
+)
+def test_what_an_address_gets_wrong_is_said_and_left_out(
+    ruth: Client, tried: list[TeamOptions], query: str, said: str
+) -> None:
+    assert said in shown(ruth, f"{ASKED}&{query}")
+    answer = ruth.get(url("results_teams_json", query=f"{ASKED}&{query}"))
+    assert answer.status_code == 400  # a file cannot carry the message
+    assert said in answer.content.decode()
+
+
+# The answer
+
+
+def test_the_answer_is_a_sentence_a_figure_and_a_table_of_all_teams(
+    ruth: Client, tried: list[TeamOptions]
+) -> None:
+    page = shown(ruth, ASKED)
+    assert re.search(
+        r"Adding one expert to 0 \+ 1 changes accuracy by \+?[^ ]+ points \[[^]]+\] on these items",
+        page,
+    )
+    assert re.findall(r"<dt>([\w ]+)</dt><dd>[+\d]", page) == [
+        "Team",
+        "Best member",
+        "Gain",
+        "At most",
+    ]
+    assert 'alt="Alt of teams"' in page
+    rows = re.findall(r'<th scope="row">([^<]+)</th>', page)
+    assert rows[:7] == ["Human", "0", "1", "Human + 0", "Human + 1", "0 + 1", "Human + 0 + 1"]
+    for heading in (
+        "All teams of these members",
+        "Adding one human",
+        "Who is right together",
+        "Who decides",
+        "More figures",
+    ):
+        assert f"{heading}</h2>" in page
+    assert (
+        "manage.py team memory --source human --members human lab/0 lab/1 --method logistic" in page
+    )
+
+
+def test_a_model_with_an_adapter_is_one_member(ruth: Client, tried: list[TeamOptions]) -> None:
+    LanguageModel.objects.filter(name="lab/0").update(name="lab/0 + lab/adapter", display_name="")
+    page = shown(ruth, "?members=human&members=lab/0+%2B+lab/adapter")
+    assert tried[0].members == ("human", "lab/0 + lab/adapter")
+    rows = re.findall(r'<th scope="row">([^<]+)</th>', page)
+    assert rows[:3] == ["Human", "lab/0 + lab/adapter", "Human + lab/0 + lab/adapter"]
+    assert "All teams of these members" in page
+    assert "only lab/0 + lab/adapter on" in page  # a pair, not three members
+
+
+def test_it_is_computed_once_until_the_data_change(
+    ruth: Client, study: Study, tried: list[TeamOptions]
+) -> None:
+    first, second = (re.findall("<h2.*", shown(ruth, ASKED)) for _ in range(2))
+    assert first == second
+    assert len(tried) == 1
+    make_participant(study)
+    shown(ruth, ASKED)
+    assert len(tried) == 2
+
+
+def test_files_hold_what_the_page_showed_even_if_data_change_meanwhile(
+    ruth: Client, study: Study, tried: list[TeamOptions]
+) -> None:
+    page = shown(ruth, ASKED)
+    links = [
+        x.replace("&amp;", "&") for x in re.findall(r'href="([^"]+/teams/[^"]+\?[^"]*)"', page)
+    ]
+    starts = {"teams.json": b"{", "predictions.csv": b"trial,participant,", "teams.svg": b"<svg",
+              "teams.png": b"\x89PNG", "teams.pdf": b"%PDF", "figure_teams.csv": b"who,accuracy\n"}  # fmt: skip
+    before = {name: next(x for x in links if f"/{name}?" in x) for name in starts}
+    make_participant(study)
+    for name, start in starts.items():
+        response = ruth.get(before[name])
+        assert response.content.startswith(start), name
+        assert f'filename="memory-team-{name}"' in response["Content-Disposition"]
+    assert "'=1+1" in ruth.get(before["figure_teams.csv"]).content.decode()
+    assert len(tried) == 1
+    for name, args in (("results_teams_table", ["nothing"]), ("results_teams_figure", ["nothing", "svg"]),
+                       ("results_teams_figure", ["teams", "exe"])):  # fmt: skip
+        assert ruth.get(url(name, *args, query=ASKED)).status_code == 404
+
+
+def test_a_bayesian_fit_says_how_able_members_are(ruth: Client, tried: list[TeamOptions]) -> None:
+    page = shown(ruth, "?method=bayesian&members=human&members=lab/0")
+    assert "What the fit says of the members</h2>" in page
+    assert "weighted draws" in page
+
+
+# Where there is none
+
+
+def test_a_reason_stands_in_the_place_of_numbers(
+    ruth: Client, members: None, monkeypatch: Any
+) -> None:
+    def make_teams(*_: Any) -> None:
+        raise NotEnough("Nobody judged it.", "Score it: manage.py score --study memory.")
+
+    monkeypatch.setattr("analysis.teams.services.try_teams.make_teams", make_teams)
+    page = shown(ruth, ASKED)
+    assert "Nobody judged it. Score it: manage.py score --study memory." in page
+    answer = ruth.get(url("results_teams_json", query=ASKED))
+    assert (answer.status_code, b"Nobody judged it." in answer.content) == (400, True)
+
+
+def test_a_failure_is_shown_with_the_command_that_says_more(
+    ruth: Client, members: None, monkeypatch: Any, caplog: Any
+) -> None:
+    monkeypatch.setattr("analysis.teams.services.try_teams.make_teams", lambda *_: {}[HOSTILE])
+    page = shown(ruth, ASKED)
+    assert "The results could not be computed" in page
+    assert "KeyError" in page
+    assert "<script>alert" not in page
+    assert "manage.py team memory" in page
+    assert caplog.records
+
+
+def test_more_trials_than_a_page_should_compute_are_left_to_a_terminal(
+    ruth: Client, tried: list[TeamOptions], monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(compute, "MAX_INLINE_TRIALS", 1)
+    assert "To be computed in a terminal" in shown(ruth, ASKED)
+    assert tried == []
+
+
+def test_an_empty_study_and_an_empty_team_say_what_they_take(ruth: Client, study: Study) -> None:
+    page = shown(ruth, "?members=human")
+    assert "No one to combine yet" in page
+    assert "no language model has scored" in page
+    assert "<form class" not in page
+    assert "There is something with other choices" not in page
+    finish(ask(study, "lab/0"), right=5)
+    page = shown(ruth, "?members=")
+    assert "Tick two members or more" in page
+    page = shown(ruth)
+    assert ticked(page) == ["lab/0"]  # no one judged, so no human
+    assert "Ticked: the language model." in page
+    assert "No participant’s trials on these test cases are in the analysis." in page  # noqa: RUF001
+
+
+def test_without_trials_or_scores_here_the_page_leads_to_where_there_are_some(
+    ruth: Client, study: Study
+) -> None:
+    make_participant(study, judged=0)
+    make_participant(study, kind="simulated")
+    page = shown(ruth)
+    assert "No one to combine yet" in page
+    (link,) = re.findall(r'href="[^"]+(\?[^"]+)">Simulated participants', page)
+    assert 'name="members" value="human"' in shown(ruth, link.replace("&amp;", "&"))
+
+
+# Who may see what
+
+
+def addresses(slug: str) -> list[str]:
+    names: list[tuple[str, Sequence[str]]] = [("results_teams", ()), ("results_teams_json", ())]
+    names += [("results_teams_figure", ("teams", "svg")), ("results_teams_table", ("predictions",))]
+    return [reverse(f"lab:{name}", args=[slug, *args]) for name, args in names]
+
+
+def test_strangers_are_asked_to_sign_in_and_others_teams_do_not_exist(
+    client: Client, ruth: Client, tried: list[TeamOptions]
+) -> None:
+    theirs = make_study("theirs")
+    key = compute.key(theirs, TeamOptions(members=("human",)))
+    for address in addresses("theirs"):
+        assert ruth.get(address).status_code == 404, address
+    for address in addresses("memory"):
+        assert ruth.post(address).status_code == 405
+        asked = Client().get(address)
+        assert (asked.status_code, asked["Location"]) == (302, f"/lab/sign-in/?next={address}")
+    # nor do they under the address of one's own study
+    own = json.loads(ruth.get(url("results_teams_json", query=f"{ASKED}&v={key}")).content)
+    assert own["study"]["slug"] == "memory"
+    assert ruth.get(url("results_teams_json", query=f"{ASKED}&v=../../x")).status_code == 200
+
+
+def test_the_results_lead_to_the_teams_and_back(ruth: Client, members: None) -> None:
+    results = ruth.get(reverse("lab:results", args=["memory"])).content.decode()
+    assert f'href="{url()}">Try a team</a>' in results
+    assert f'href="{reverse("lab:results", args=["memory"])}">All results</a>' in shown(ruth)
+
+
+def test_hostile_names_are_shown_as_text_and_nothing_is_inline(
+    ruth: Client, study: Study, tried: list[TeamOptions]
+) -> None:
+    Study.objects.update(title=HOSTILE)
+    LanguageModel.objects.update(display_name=HOSTILE, family=HOSTILE[:40])
+    page = shown(ruth, f"{ASKED}&method={HOSTILE}&members={HOSTILE}")
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;{{ 7|add:7 }}" in page
+    assert " style=" not in page
+    assert not re.search(r"\son\w+=", page)
+    assert re.findall(r"<script[^>]*>\s*[^<]", page) == []

@@ -1,0 +1,255 @@
+"""`report`: what it writes, what it prints, and what it says of data that are not there."""
+
+import csv
+import json
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import transaction
+
+from analysis.data.filters import ReportOptions
+from analysis.report.contents import CHAPTERS
+from analysis.report.report import Report
+from benchmarks.analysis.crowd import make_crowd
+from experiment.models import Study
+from tests.analysis import results_stub
+from tests.factories import make_participant, make_study
+from tests.storages import store_files_in
+
+pytestmark = pytest.mark.django_db
+KEYS = {key for chapter in CHAPTERS for key in chapter.keys}
+
+
+@pytest.fixture(autouse=True)
+def own_files(settings, tmp_path_factory) -> None:
+    settings.VAR_DIR = tmp_path_factory.mktemp("var")
+    store_files_in(settings, settings.VAR_DIR)
+
+
+@dataclass
+class Written:
+    crowd: Study
+    folder: Path
+    printed: str
+
+    @property
+    def values(self) -> dict[str, Any]:
+        return json.loads((self.folder / "report.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def written(
+    tmp_path_factory: pytest.TempPathFactory, django_db_setup: None, django_db_blocker: Any
+) -> Iterator[Written]:
+    """One report of 270 trials of 30 people on 24 items, and 4 models."""
+    folder, out = tmp_path_factory.mktemp("written") / "new" / "report", StringIO()
+    with django_db_blocker.unblock(), transaction.atomic():
+        crowd = make_crowd(270, 24, 4)
+        options = ("--source", "human", "--resamples", "200", "--formats", "svg")
+        with redirect_stdout(out):
+            call_command("report", crowd.slug, "--output", str(folder), *options)
+        yield Written(crowd, folder, out.getvalue())
+        transaction.set_rollback(True)
+
+
+@pytest.fixture
+def crowd(written: Written) -> Study:
+    return written.crowd
+
+
+@pytest.fixture
+def not_computed(monkeypatch) -> None:
+    """The same results and two figures for every study, where a test is about the files."""
+
+    def make_report(study: Study, options: ReportOptions, progress: object) -> Report:
+        return results_stub.report(study, options)
+
+    monkeypatch.setattr("analysis.management.commands.report.make_report", make_report)
+    monkeypatch.setattr("analysis.report.services.save.draw_all", results_stub.figures)
+
+
+def report(capsys, *arguments: object) -> str:
+    capsys.readouterr()
+    call_command("report", *map(str, arguments), "--resamples", "200")
+    return capsys.readouterr().out
+
+
+def test_it_writes_numbers_tables_figures_and_a_page(written):
+    folder, said, values, crowd = written.folder, written.printed, written.values, written.crowd
+    assert (values["schema"], values["schema_version"]) == ("brainbench-live/report", 1)
+    assert values["sources"].keys() == {"human"}
+    assert values["sources"]["human"].keys() >= KEYS
+    tables = {path.name for path in (folder / "tables").iterdir()}
+    assert {"human_models.csv", "human_positions.csv", "human_figure_accuracy.csv"} <= tables
+    with (folder / "tables/human_models.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == 4
+    drawn = {path.name for path in (folder / "figures").iterdir()}
+    assert {"human_accuracy.svg", "human_flow.svg"} <= drawn
+    page = (folder / "report.html").read_text()
+    assert crowd.title in page
+    assert "http://" not in page.replace("http://www.w3.org/", "")
+    assert "<script" not in page
+    assert not (folder / "replication.md").exists()
+    assert not list(folder.rglob(".*"))
+    accuracy = values["sources"]["human"]["humans"]["accuracy"]
+    assert f"accuracy {accuracy:.4f}" in said
+    assert "(270 trials)" in said
+    assert str(folder) in said
+
+
+def test_json_prints_the_same_report_and_nothing_else(crowd, tmp_path, capsys, not_computed):
+    printed = json.loads(report(capsys, crowd.slug, "--json", "--source", "human"))
+    report(capsys, crowd.slug, "--output", tmp_path, "--source", "human", "--formats", "svg")
+    written = json.loads((tmp_path / "report.json").read_text())
+    assert printed.pop("made_at") <= written.pop("made_at")
+    assert printed == written
+
+
+def test_an_empty_study_says_of_each_part_what_it_needs(tmp_path, capsys):
+    study = make_study()
+    said = report(capsys, study.slug, "--output", tmp_path, "--formats", "svg")
+    values = json.loads((tmp_path / "report.json").read_text())
+    for source in ("human", "machine"):
+        for name in ("humans", "models_mean", "calibration", "crossed", "mixed_model", "power"):
+            part = values["sources"][source][name]
+            assert part["reason"].endswith(".")
+            assert part["needed"]
+    assert "Nobody's trials are in the analysis yet." in said
+    assert (tmp_path / "report.html").exists()
+
+
+def test_one_person_without_models_gets_what_can_be_said(capsys):
+    study = make_study()
+    make_participant(study)
+    human = json.loads(report(capsys, study.slug, "--json"))["sources"]["human"]
+    assert human["humans"]["n_trials"] == 6
+    assert "reason" in human["models_mean"]
+    assert "reason" in human["mixed_model"]
+
+
+def test_simulated_people_are_marked_on_every_figure_and_on_the_page(tmp_path, capsys):
+    study = make_study()
+    for _ in range(4):
+        make_participant(study, kind="simulated")
+    report(capsys, study.slug, "--output", tmp_path, "--source", "human", "--formats", "svg")
+    values = json.loads((tmp_path / "report.json").read_text())
+    assert values["participants"]["kind"] == "simulated"
+    drawn = list((tmp_path / "figures").glob("*.svg"))
+    assert drawn
+    for figure in drawn:
+        assert "imulated participants" in figure.read_text(), figure.name
+    assert "Simulated participants: no person took part." in (tmp_path / "report.html").read_text()
+
+
+def test_chosen_models_have_the_numbers_that_they_have_among_all(written, capsys):
+    whole = written.values["sources"]["human"]
+    name = "simulated/model-02"
+    options = ("--json", "--source", "human", "--models", name)
+    found = json.loads(report(capsys, written.crowd.slug, *options))["sources"]["human"]
+    assert [row["name"] for row in found["models"]] == [name]
+    for part in ("models", "integration", "memorisation", "publication_date"):
+        rows, chosen = (
+            (v[part] if isinstance(v[part], list) else v[part]["models"]) for v in (whole, found)
+        )
+        (row,) = chosen
+        (same,) = [r for r in rows if r["name"] == name]
+        assert row == same, part
+
+
+def test_a_second_report_into_a_folder_leaves_nothing_of_the_first_but_what_is_not_ours(
+    crowd, tmp_path, capsys, not_computed
+):
+    report(capsys, crowd.slug, "--output", tmp_path, "--source", "human", "--formats", "svg")
+    (tmp_path / "tables" / "mine.csv").write_text("mine")
+    (tmp_path / "replication.md").write_text("of another report")
+    report(
+        capsys,
+        crowd.slug,
+        "--output",
+        tmp_path,
+        "--source",
+        "human",
+        "--formats",
+        "pdf",
+        "--models",
+        "simulated/model-00",
+    )
+    assert not list((tmp_path / "figures").glob("*.svg"))
+    assert list((tmp_path / "figures").glob("*.pdf"))
+    assert not (tmp_path / "replication.md").exists()
+    assert (tmp_path / "tables" / "mine.csv").read_text() == "mine"
+
+
+def test_stopped_by_hand_it_says_in_one_sentence_what_the_folder_holds(
+    tmp_path, monkeypatch, not_computed
+):
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("analysis.management.commands.report.write_report", stop)
+    with pytest.raises(CommandError, match=r"report\.json is written last") as stopped:
+        call_command("report", make_study().slug, "--output", str(tmp_path))
+    assert stopped.value.returncode == 130
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nowhere", "--json"), "There is no study “nowhere”"),
+        (("memory",), "--output DIR"),
+        (("memory", "--json", "--models", "org/none"), "no run of “org/none”"),
+        (("memory", "--json", "--subfields", "Alchemy"), "“Alchemy” is none of the study's"),
+        (("memory", "--json", "--seed", "-3"), "seed: -3"),
+    ],
+)
+def test_what_cannot_be_reported_is_a_sentence(arguments, said):
+    make_study()
+    with pytest.raises(CommandError, match=said):
+        call_command("report", *arguments)
+
+
+def test_a_folder_that_cannot_be_written_to_is_named_and_nothing_is_half_there(tmp_path):
+    study = make_study()
+    (tmp_path / "taken").write_text("a file")
+    with pytest.raises(CommandError, match="taken"):
+        call_command("report", study.slug, "--output", str(tmp_path / "taken"), "--resamples", "10")
+    assert (tmp_path / "taken").read_text() == "a file"
+
+
+def test_what_the_documentation_names_is_what_the_report_holds():
+    text = (Path(__file__).resolve().parents[3] / "docs/report.md").read_text()
+    assert [key for key in KEYS if f"`{key}`" not in text] == []
+
+
+def estimates(value: Any, at: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every object of a report that says by which method it came about, with its place."""
+    if isinstance(value, dict):
+        if "method" in value and "reason" not in value:
+            yield at, value
+        for name, part in value.items():
+            yield from estimates(part, f"{at}.{name}")
+    elif isinstance(value, list):
+        for part in value:
+            yield from estimates(part, f"{at}[]")
+
+
+def test_each_estimate_of_a_crowd_says_how_many_it_is_from_and_has_an_interval(written):
+    human = written.values["sources"]["human"]
+    assert (human["humans"]["n_trials"], len(human["models"])) == (270, 4)
+    assert human["exposures"]["mean"] == pytest.approx(270 / 24)
+    assert sum(row["n"] for row in human["flow"]["steps"] if row["code"] == "analysed") == 30
+    seen = list(estimates(human))
+    assert len(seen) > 60
+    without_n = {
+        at for at, part in seen if not any(name == "n" or name.startswith("n_") for name in part)
+    }
+    # These hold others, which have their own n
+    assert without_n <= {".crossed", ".memorisation", ".mixed_model.lrt"}
+    shares = [(at, part) for at, part in seen if part.keys() & {"accuracy", "sem", "rho", "t"}]
+    assert {at for at, part in shares if not any("ci95" in name for name in part)} == set()

@@ -1,0 +1,193 @@
+"""`team`: what it prints and writes, and what it says of teams that there cannot be."""
+
+import csv
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from analysis.management.team_text import lines
+from analysis.services import compute
+from analysis.teams.options import TeamOptions
+from benchmarks.analysis.crowd import make_crowd
+from experiment.models import Study
+from tests.analysis.teams.made_teams import document, tried
+from tests.factories import make_participant, make_study
+from tests.storages import store_files_in
+
+pytestmark = pytest.mark.django_db
+FEW = ("--resamples", "200")
+
+
+@pytest.fixture(autouse=True)
+def result_folder(settings: Any, tmp_path_factory: Any) -> None:
+    settings.VAR_DIR = tmp_path_factory.mktemp("var")
+    store_files_in(settings, settings.VAR_DIR)
+
+
+@pytest.fixture
+def crowd() -> Study:
+    """270 trials of 30 people on 24 items, and 4 models."""
+    return make_crowd(270, 24, 4)
+
+
+def team(capsys: Any, *arguments: object) -> str:
+    capsys.readouterr()
+    call_command("team", *map(str, arguments), *FEW)
+    out: str = capsys.readouterr().out
+    return out
+
+
+def values_of(capsys: Any, *arguments: object) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(team(capsys, *arguments, "--json"))
+    return found
+
+
+def test_json_has_every_team_that_the_members_can_form(crowd: Study, capsys: Any) -> None:
+    asked = ("--members", "human,model-00", "simulated/model-03", "--all-subsets")
+    values = values_of(capsys, crowd.slug, *asked)
+    names = ["human", "simulated/model-00", "simulated/model-03"]
+    wanted = [[n] for n in names] + [names[:2], names[::2], names[1:], names]
+    assert sorted(t["team"] for t in values["teams"]) == sorted("+".join(w) for w in wanted)
+    for one in values["teams"]:
+        assert one["n_trials"] == 270
+        assert one["accuracy"] == one["n_correct"] / 270
+        assert one["log_loss"] > 0
+        assert one["method"] == ("alone" if len(one["members"]) == 1 else "logistic")
+    assert (values["options"]["method"], values["options"]["source"]) == ("logistic", "human")
+
+
+def test_without_names_a_human_and_the_three_most_accurate_models_are_a_team(
+    crowd: Study, capsys: Any
+) -> None:
+    values = values_of(capsys, crowd.slug)
+    kinds = [m["kind"] for m in values["members"]]
+    assert sorted(kinds) == ["human", "model", "model", "model"]
+    whole = max(values["teams"], key=lambda t: len(t["members"]))
+    assert len(whole["members"]) == 4
+
+
+def test_a_human_named_twice_is_two_people(crowd: Study, capsys: Any) -> None:
+    values = values_of(capsys, crowd.slug, "--members", "human,human", "--method", "majority")
+    assert [t["team"] for t in values["teams"]] == ["human", "human+human-2"]
+
+
+def test_teams_may_be_kept_small(crowd: Study, capsys: Any) -> None:
+    values = values_of(capsys, crowd.slug, "--all-subsets", "--up-to", "2", "--method", "majority")
+    assert max(len(t["members"]) for t in values["teams"]) == 2
+
+
+def test_the_text_is_an_aligned_table_and_sentences(crowd: Study, capsys: Any) -> None:
+    said = team(capsys, crowd.slug, "--members", "human", "model-00").splitlines()
+    head = next(n for n, line in enumerate(said) if line.startswith("team "))
+    rows = said[head + 1 : head + 4]
+    assert rows[0].split("  ")[0] == "Human"
+    assert len({len(row) for row in rows}) == 1
+    assert any(line.startswith("Adding one") and "changes accuracy by" in line for line in said)
+    assert any("270 trials of 24 test cases by 30 participants." in line for line in said)
+    assert not any("None" in line or "nan" in line for line in said)
+
+
+def test_of_many_teams_the_whole_the_members_and_the_most_accurate_are_printed() -> None:
+    said = lines(document(tried(7, 2, "majority")))
+    head = next(n for n, line in enumerate(said) if line.startswith("team "))
+    rows = said[head + 1 : said.index("", head)]
+    assert len(rows) == 40
+    names = [row.split("  ")[0] for row in rows]
+    assert names[:3] == ["2 humans + 7 models", "Human", "Model 0"]
+    accuracies = [float(re.findall(r" ([01]\.\d{4})", row)[0]) for row in rows[9:]]
+    assert accuracies == sorted(accuracies, reverse=True)
+    assert any(line.startswith("Shown are 40 of 383 teams") for line in said)
+    assert any("flattered by being picked" in line for line in said)
+
+
+def test_a_bayesian_posterior_is_printed_with_its_diagnostics() -> None:
+    said = lines(document(tried(1, 1, "bayesian"), method="bayesian"))
+    head = next(n for n, line in enumerate(said) if line.startswith("posterior "))
+    assert any(line.startswith("Sensitivity") for line in said[head:])
+    assert said[-1].startswith("Importance sampling: ")
+    assert "posterior" not in " ".join(lines(document(tried(1))))
+
+
+def test_predictions_have_a_row_for_every_team_and_held_out_trial(
+    crowd: Study, capsys: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "predictions.csv"
+    said = team(capsys, crowd.slug, "--members", "human,model-00", "--predictions", file)
+    with file.open() as rows:
+        found = list(csv.DictReader(rows))
+    assert len(found) == 3 * 270
+    assert f"810 held-out predictions in {file}" in said
+    of_team = [row for row in found if row["team"] == "human+simulated/model-00"]
+    right = sum(row["is_right"] == "True" for row in of_team)
+    values = values_of(capsys, crowd.slug, "--members", "human,model-00")
+    (same,) = [t for t in values["teams"] if t["team"] == "human+simulated/model-00"]
+    assert right == same["n_correct"]
+    assert all(0 < float(row["p_original"]) < 1 for row in of_team)
+
+
+def test_a_folder_holds_numbers_tables_and_figures_and_the_page_has_them_too(
+    crowd: Study, capsys: Any, tmp_path: Path
+) -> None:
+    said = team(capsys, crowd.slug, "--members", "human,model-00", "--output", tmp_path / "team")
+    written = {str(p.relative_to(tmp_path / "team")) for p in tmp_path.rglob("*.*")}
+    assert {
+        "teams.json",
+        "tables/teams.csv",
+        "tables/predictions.csv",
+        "figures/teams.svg",
+    } <= written
+    assert f"{len(written)} files in {tmp_path / 'team'}" in said
+    options = TeamOptions(members=("human", "model-00"), resamples=200)
+    found = compute.find(crowd, options)
+    assert found is not None
+    assert json.loads((tmp_path / "team" / "teams.json").read_text()) == found.values
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nowhere",), "There is no study “nowhere”"),
+        (
+            ("memory", "--members", "human,org/none"),
+            "“org/none” is no language model of this study",
+        ),
+        (("memory", "--seed", "-3"), "seed: -3"),
+        (("memory", "--up-to", "2"), "--up-to K goes with --all-subsets"),
+        (("memory", "--predictions", "."), "is a folder; name a file"),
+        (
+            ("memory", "--predictions", "/nowhere/new/x.csv"),
+            "--predictions: there is no folder /nowhere/new; make it first",
+        ),
+        (("memory", "--output", "/nowhere/new"), "--output: there is no folder /nowhere; make it"),
+    ],
+)
+def test_what_cannot_be_tried_is_a_sentence(arguments: tuple[str, ...], said: str) -> None:
+    make_participant(make_study())
+    with pytest.raises(CommandError, match=said):
+        call_command("team", *arguments)
+
+
+def test_part_of_several_names_is_refused_with_the_names(crowd: Study) -> None:
+    with pytest.raises(CommandError, match=r"part of several names: .*model-00 .*model-01"):
+        call_command("team", crowd.slug, "--members", "human", "model")
+
+
+def test_a_failure_is_json_too_where_json_was_asked_for(capsys: Any) -> None:
+    make_study()
+    with pytest.raises(CommandError):
+        call_command("team", "memory", "--json")
+    assert json.loads(capsys.readouterr().out)["error"].endswith(".")
+
+
+def test_stopped_by_hand_it_says_so(crowd: Study, monkeypatch: Any) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("analysis.management.commands.team.make_teams", stop)
+    with pytest.raises(CommandError, match=r"Stopped; nothing was written\.") as stopped:
+        call_command("team", crowd.slug)
+    assert stopped.value.returncode == 130

@@ -1,0 +1,60 @@
+"""Results of chapters on given data, checked to be the same once they have been written to report.json and read."""
+
+import json
+from typing import Any
+
+import pytest
+
+from analysis.charts.figure import Figure
+from analysis.codec import MissingResult, to_json
+from analysis.data.dataset import SourceData
+from analysis.presentation import render_meaning
+from analysis.report.chapter import About, Built, Chapter, Page, SourceResults
+from analysis.report.chapters.accuracy import CHAPTER as ACCURACY
+from analysis.report.chapters.calibration import CHAPTER as CALIBRATION
+from analysis.report.chapters.expertise import CHAPTER as EXPERTISE
+from analysis.report.chapters.positions import CHAPTER as POSITIONS
+from analysis.report.chapters.sensitivity import CHAPTER as SENSITIVITY
+from analysis.report.chapters.subfields import CHAPTER as SUBFIELDS
+from analysis.stats import NotEnough
+
+ABOUT_ACCURACY = (ACCURACY, SUBFIELDS, POSITIONS, CALIBRATION, EXPERTISE, SENSITIVITY)
+
+
+def results_of(data: SourceData, *chapters: Chapter) -> SourceResults:
+    """The results of these chapters, by default of those about accuracy."""
+    results: dict[type[Any], Any] = {}
+    for chapter in chapters or ABOUT_ACCURACY:
+        try:
+            found = chapter.build(data).results
+        except NotEnough as error:
+            found = chapter.missing(MissingResult.of(error))
+        written = json.loads(json.dumps(to_json(found), allow_nan=False))
+        assert to_json(chapter.from_json(written)) == written
+        results[chapter.results] = found
+    return SourceResults(data.source, results)
+
+
+def page_of(chapter: Chapter, source: SourceResults) -> tuple[Page, str]:
+    """What the chapter shows, and its sentences."""
+    about = About("study", is_simulated=False)
+    page = chapter.page(source, about)
+    return page, render_meaning(chapter.template, {"about": about, **page.context})
+
+
+def figure_of(chapter: Chapter, built: Built, name: str = "", *others: Any) -> Figure:
+    """One of the chapter's figures, by default its first; `others`: results of other chapters that it shows too."""
+    figures = chapter.figures()
+    source = SourceResults("human", {type(found): found for found in (built.results, *others)})
+    return figures[name or next(iter(figures))](source, built.tables, "")
+
+
+def approximately(one: Any, other: Any) -> bool:
+    """Whether two results are equal but for the order in which numbers were added up."""
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(approximately(one[k], other[k]) for k in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(approximately, one, other))
+    if isinstance(one, float):
+        return bool(one == pytest.approx(other))
+    return bool(one == other)

@@ -1,0 +1,42 @@
+"""Self-rated expertise: the published distribution and its calibration."""
+
+import pytest
+
+from analysis.report.chapters.expertise import CHAPTER
+from analysis.report.chapters.expertise.results import Expertise
+from tests.analysis.report.chapters.chapter_results import results_of
+
+
+@pytest.fixture(scope="module")
+def ours(published):
+    return results_of(published, CHAPTER).of(Expertise).expertise
+
+
+def test_the_published_ratings_have_the_published_distribution(ours, reference):
+    rows = {own.subfield: own.ratings for own in ours.distributions}
+    assert list(rows)[-1] == "All"
+    for subfield, known in reference["expertise_distribution"].items():
+        found = rows[subfield]
+        assert (found.n, found.n_unique) == (known["n"], known["n_unique"])
+        assert (found.mean, found.sd) == pytest.approx((known["mean"], known["sd"]), rel=1e-9)
+        quartiles = [getattr(found, key) for key in ("min", "q1", "median", "q3", "max")]
+        assert quartiles == pytest.approx(known["quartiles"], rel=1e-9)
+
+
+def test_the_published_80th_percentiles_lie_in_their_intervals(ours, reference):
+    known = reference["expertise_p80_by_subfield"]
+    found = {own.subfield: own.p80 for own in ours.p80_by_subfield}
+    assert found == pytest.approx(known, rel=1e-9)
+    for own in ours.p80_by_subfield:
+        assert own.ci95[0] <= own.p80 <= own.ci95[1]
+
+
+def test_the_published_ratings_have_the_published_calibration(ours, reference):
+    assert len(ours.calibration) == 6
+    for own in ours.calibration:
+        known = reference["expertise_calibration_4bins"][own.subfield]
+        found = [one.accuracy for one in own.binned.bins]
+        assert found == pytest.approx(known["bin_accuracy"], rel=1e-12)
+        fit = known["regression_on_rank_midpoint"]
+        for key in ("slope", "intercept", "r", "p"):
+            assert getattr(own.binned.line, key) == pytest.approx(fit[key], rel=1e-9)

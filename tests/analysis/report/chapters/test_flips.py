@@ -1,0 +1,77 @@
+"""The chapter on changes of mind: which models have token records, its tables, its figures."""
+
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from analysis.codec import need
+from analysis.data.dataset import SourceData, Tokens
+from analysis.report.chapters.flips import CHAPTER
+from analysis.report.chapters.flips.results import ChangesOfMind, PreferenceFlips
+from analysis.stats import NotEnough
+from tests.analysis.report.chapters.chapter_results import figure_of, page_of, results_of
+from tests.analysis.tokens import RISE, both_versions
+
+
+def with_tokens(data: SourceData, n_items: int, *, ends: bool = False, **only: int) -> SourceData:
+    """Token records of the first items, of every model or of `model`."""
+    table = pd.concat([both_versions(RISE, item=n, seed=n) for n in range(n_items)])
+    tokens = Tokens(table)
+    if ends:
+        whole = ["".join(s if isinstance(s, str) else s[v] for s in RISE) for v in (0, 1)]
+        places = [[text.index(" Mice"), len(text)] for text in whole]
+        item = dict(zip(("original", "altered"), places, strict=True))
+        tokens = Tokens(table, dict.fromkeys(range(n_items), item))
+    return replace(data, read_tokens=lambda m: tokens if m in (only.values() or (m,)) else None)
+
+
+def flips_of(data: SourceData) -> PreferenceFlips:
+    return need(results_of(data, CHAPTER).of(ChangesOfMind).flips)
+
+
+def test_models_with_token_records_are_apart_from_those_without(small: SourceData) -> None:
+    data = with_tokens(small, 12, model=2)
+    found, built = flips_of(data), CHAPTER.build(data)
+    (model,) = found.models
+    assert (model.name, model.sentence) == ("org/model-2", None)
+    assert model.n_items == model.token.n_items == 12
+    sides = model.token.sign_flips
+    assert sum(side.n for side in (sides.correct, sides.wrong) if side) == 12
+    assert found.names_without_tokens == ("org/model-0", "org/model-1", "org/model-3")
+    paths = built.tables["flips_trajectories"]
+    assert set(paths["name"]) == {"org/model-2"}
+    assert paths.query("place == 1")["n_items"].sum() == 12
+    assert "nats where the decision is" in figure_of(CHAPTER, built, "flips_trajectories").alt
+    table = built.tables["flips_items"]
+    assert table["item"].tolist() == small.items["key"].tolist()[:12]
+    assert set(table["level"]) == {"token"}
+
+
+def test_sentences_are_compared_where_their_ends_are_known(small: SourceData) -> None:
+    data = with_tokens(small, 5, ends=True)
+    sentence, built = flips_of(data).models[0].sentence, CHAPTER.build(data)
+    assert sentence is not None
+    assert sentence.n_items == 5
+    assert (built.tables["flips_items"].query("level == 'sentence'")["n_places"] == 2).all()
+    assert set(figure_of(CHAPTER, built).table["level"]) == {"token", "sentence"}
+
+
+def test_an_import_without_tokens_says_so(small: SourceData) -> None:
+    with pytest.raises(NotEnough, match="token records"):
+        CHAPTER.build(small)
+
+
+@pytest.mark.parametrize("only", [{"model": 2}, {}], ids=["one model", "four models"])
+def test_page_and_figure_count_the_sums_that_end_against_the_decision(
+    small: SourceData, only: dict[str, Any]
+) -> None:
+    source = results_of(data := with_tokens(small, 12, **only), CHAPTER)
+    models = need(source.of(ChangesOfMind).flips).models
+    n = sum(model.token.n_end_disagrees for model in models)
+    assert n > 0
+    page, text = page_of(CHAPTER, source)
+    assert f"In {n} of {12 * len(models)} " in text
+    assert f"In {n} of {12 * len(models)} " in figure_of(CHAPTER, CHAPTER.build(data)).caption
+    assert [len(table.rows) for table in page.tables] == [len(models)] * 2

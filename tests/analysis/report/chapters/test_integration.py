@@ -1,0 +1,149 @@
+"""The chapter on integration: the published values, and where a condition is missing."""
+
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from analysis.codec import MissingResult, need
+from analysis.data.dataset import SourceData
+from analysis.report.chapters.accuracy import CHAPTER as ACCURACY
+from analysis.report.chapters.accuracy.results import Accuracy
+from analysis.report.chapters.integration import CHAPTER
+from analysis.report.chapters.integration.results import ContextAccuracy, Integration
+from analysis.stats import NotEnough
+from analysis.stats.estimates import PairedTest
+from tests.analysis.report.chapters.chapter_results import figure_of, results_of
+
+EXACT = 1e-9
+TEST = {
+    "n": "n",
+    "df": "dof",
+    "mean_difference": "mean_diff",
+    "sd_difference": "sd_diff",
+    "t": "t",
+    "p": "p_two_sided",
+    "d_av": "cohen_d_pingouin_dav",
+    "d_z": "cohen_dz",
+    "ci95": "ci95",
+}
+
+
+def integration(data: SourceData) -> ContextAccuracy:
+    return need(results_of(data, CHAPTER).of(Integration).integration)
+
+
+def same_test(found: PairedTest | MissingResult, expected: dict[str, Any]) -> None:
+    assert isinstance(found, PairedTest)
+    for ours, theirs in TEST.items():
+        assert asdict(found)[ours] == pytest.approx(expected[theirs], rel=EXACT), ours
+
+
+def test_isolated_sentences_give_the_published_accuracies(
+    published: SourceData, reference: dict[str, Any]
+) -> None:
+    found, expected = integration(published), reference["iso"]
+    assert found.n_sentences == 488
+    for own, name in ((found.pooled, "pooled"), (found.by_item, "item")):
+        assert own.mean == pytest.approx(expected[f"mean_{name}"], rel=EXACT)
+        assert own.sd == pytest.approx(expected[f"sd_{name}"], rel=EXACT)
+        assert own.n_models_below_humans == expected[f"n_llm_below_human_{name}"]
+        same_test(own.full_vs_isolated, expected[f"full_vs_iso_{name}_t"])
+
+
+def test_each_model_has_its_published_isolated_and_swapped_accuracy(
+    published: SourceData, reference: dict[str, Any]
+) -> None:
+    models = integration(published).models
+    assert [model.name for model in models] == reference["meta"]["models_order"]
+    for model in models:
+        expected = reference["iso"]["llm"][model.name]
+        assert model.n_sentences == expected["n_sentences"]
+        assert model.n_items == model.n_items_isolated == expected["n_items"]
+        pooled, by_item = (
+            expected[f"accuracy_{how}"] for how in ("pooled_sentences", "mean_of_item_means")
+        )
+        assert model.isolated_pooled == pytest.approx(pooled, rel=EXACT)
+        assert model.isolated_item == pytest.approx(by_item, rel=EXACT)
+        for swapped in model.swapped:
+            expected = reference[f"swap_seed{swapped.seed}"]["llm"][model.name]
+            assert swapped.accuracy == pytest.approx(expected["accuracy"], rel=EXACT)
+            assert swapped.sem == pytest.approx(expected["sem_binomial"], rel=EXACT)
+
+
+@pytest.mark.parametrize(("position", "seed"), [(0, 42), (1, 1234)])
+def test_swapped_contexts_give_the_published_tests(
+    published: SourceData, reference: dict[str, Any], position: int, seed: int
+) -> None:
+    found = integration(published).swapped[position]
+    expected = reference[f"swap_seed{seed}"]
+    assert found.seed == seed
+    assert found.mean == pytest.approx(expected["mean"], rel=EXACT)
+    assert found.sd == pytest.approx(expected["sd"], rel=EXACT)
+    same_test(found.full_vs_swapped, expected["full_vs_swap_t"])
+    same_test(found.swapped_vs_isolated_pooled, expected["swap_vs_iso_pooled_t"])
+
+
+def test_models_without_one_of_the_conditions_do_not_hide_the_others(small: SourceData) -> None:
+    some = replace(
+        small,
+        full=small.full[small.full["model"] != 0],
+        isolated=small.isolated[small.isolated["model"] != 1],
+    )
+    found = integration(some)
+    first, second, third = found.models
+    assert np.isnan(first.full)
+    assert np.isnan(second.isolated_pooled)
+    assert (second.n_items, second.n_items_isolated, second.n_sentences) == (30, 0, 0)
+    assert third.full > 0
+    assert isinstance(found.pooled.full_vs_isolated, MissingResult)  # one model has both
+    assert found.n_models == 2
+    test = found.swapped[0].full_vs_swapped
+    assert isinstance(test, PairedTest)
+    assert test.n == 2
+
+
+def test_tests_pair_a_model_with_itself(small: SourceData) -> None:
+    found = integration(small)
+    full, pooled = np.array([[m.full, m.isolated_pooled] for m in found.models]).T
+    expected = stats.ttest_rel(full, pooled)
+    test = found.pooled.full_vs_isolated
+    assert isinstance(test, PairedTest)
+    assert (test.t, test.p) == pytest.approx((expected.statistic, expected.pvalue))
+
+
+def test_only_swaps_or_only_sentences_or_neither(small: SourceData) -> None:
+    swaps = integration(replace(small, isolated=small.isolated.iloc[:0]))
+    assert swaps.pooled.mean is None
+    assert swaps.by_item.n_models_below_humans is None
+    assert len(swaps.swapped) == 2
+    single = integration(replace(small, swapped=small.swapped.iloc[:0]))
+    assert single.swapped == ()
+    assert single.by_item.mean is not None
+    with pytest.raises(NotEnough, match="single sentences"):
+        integration(
+            replace(small, isolated=small.isolated.iloc[:0], swapped=small.swapped.iloc[:0])
+        )
+
+
+def test_without_people_nobody_is_below_them(small: SourceData) -> None:
+    found = integration(replace(small, trials=small.trials.iloc[:0]))
+    assert found.pooled.n_models_below_humans is None
+    assert found.pooled.mean is not None
+
+
+def test_the_figure_has_a_mark_for_each_condition_that_a_model_was_scored_under(
+    small: SourceData,
+) -> None:
+    some = replace(small, isolated=small.isolated[small.isolated["model"] != 1])
+    humans = results_of(some, ACCURACY).of(Accuracy)
+    figure = figure_of(CHAPTER, CHAPTER.build(some), "", humans)
+    marks = figure.table.groupby("name")["condition"].agg(list)
+    whole, foreign = "whole abstract", "foreign context"
+    assert marks["org/model-0"] == [whole, "single sentences", foreign, foreign]
+    assert marks["org/model-1"] == [whole, foreign, foreign]
+    assert "On single sentences" in figure.alt
+    without = replace(some, isolated=small.isolated.iloc[:0])
+    assert "On single sentences" not in figure_of(CHAPTER, CHAPTER.build(without), "", humans).alt

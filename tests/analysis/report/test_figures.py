@@ -1,0 +1,194 @@
+"""The figures: each draws its chapter's results, says what it shows, and is one specification in all formats."""
+
+import re
+import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from analysis.charts import save, style
+from analysis.charts.figure import Figure
+from analysis.charts.rows import labels
+from analysis.codec import MissingResult
+from analysis.data.dataset import SourceData
+from analysis.report.chapter import SourceResults, Tables
+from analysis.report.chapters.accuracy.results import Accuracy
+from analysis.report.chapters.teams import CHAPTER as TEAMS
+from analysis.report.contents import CHAPTERS
+from analysis.report.figures import draw_all
+from analysis.stats import NotEnough
+from tests.analysis import made
+from tests.analysis import results_stub as stub
+
+NOTE = "Simulated participants: no person took part."
+# Others have tests of their own: teams take long, flow and flips need more than trials and scores
+DRAWN = [
+    name
+    for chapter in CHAPTERS
+    if chapter.id not in ("teams", "flow", "flips")
+    for name in chapter.figures()
+]
+
+# Chapters that show people, models or both
+PARTLY = ("models", "subfields", "calibration", "integration", "crossed")
+
+
+def built(data: SourceData, *ids: str) -> tuple[SourceResults, Tables]:
+    """The results of these chapters, by default of all but teams."""
+    results: dict[type[Any], Any] = {}
+    tables: dict[str, pd.DataFrame] = {}
+    for chapter in CHAPTERS:
+        try:
+            if chapter.id not in ids if ids else chapter is TEAMS:
+                raise NotEnough("It was not computed.", "Compute it.")
+            own = chapter.build(data)
+        except NotEnough as error:
+            results[chapter.results] = chapter.missing(MissingResult.of(error))
+        else:
+            results[chapter.results] = own.results
+            tables |= own.tables
+    return SourceResults(data.source, results), tables
+
+
+def draw(name: str, source: SourceResults, tables: Tables, note: str = NOTE) -> Figure:
+    (builder,) = (c.figures()[name] for c in CHAPTERS if name in c.figures())
+    return builder(source, tables, note)
+
+
+def svg(figure: Figure) -> str:
+    return save.svg(save.specification(figure))
+
+
+def size(picture: str) -> list[float]:
+    """Width and height in px."""
+    return [float(x) for x in ElementTree.fromstring(picture).get("viewBox").split()[2:]]
+
+
+def colours(figure: Figure) -> set[str]:
+    return set(re.findall(r"#[0-9a-f]{6}", str(save.specification(figure)["datasets"])))
+
+
+@pytest.fixture(scope="module")
+def report(small):
+    return built(replace(small, resamples=100))
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_every_figure_draws_its_results_and_says_what_it_shows_and_of_whom(report, name):
+    figure = draw(name, *report)
+    assert figure.name == name
+    assert len(figure.table) > 0
+    assert figure.caption.startswith("n = ")
+    assert figure.caption.endswith(NOTE)
+    assert figure.alt.endswith(".")
+    assert not re.search(r"\bnan\b|None|unknown|[{}]", figure.caption + figure.alt)
+    specified = save.specification(figure, check=True)
+    assert specified["config"]["font"] == style.FONT
+    picture = save.svg(specified)
+    assert size(picture)[0] <= style.FULL
+    assert NOTE in "".join(ElementTree.fromstring(picture).itertext())
+    # It brings nothing from elsewhere
+    addresses = set(re.findall(r"https?://[^\"' )]+", picture))
+    assert addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+    assert set(re.findall(r'font-family="([^"]*)"', picture)) == {style.FONT}
+    assert not re.search(r"<script|@font-face|<image|<foreignObject|\son\w+=", picture)
+
+
+def test_png_and_pdf_are_what_they_say(report):
+    specified = save.specification(draw("positions", *report))
+    assert save.png(specified, ppi=72).startswith(b"\x89PNG")
+    assert save.pdf(specified).startswith(b"%PDF")
+
+
+def test_figures_without_results_say_why_and_what_is_needed():
+    source = stub.all_missing()
+    for chapter in CHAPTERS:
+        for build in chapter.figures().values():
+            with pytest.raises(NotEnough) as found:
+                build(source, {}, NOTE)
+            assert found.value.reason.endswith(".")
+            assert found.value.needed.endswith(".")
+    assert list(draw_all(source, {}, NOTE)) == []
+
+
+@pytest.mark.parametrize(
+    ("left_out", "names"),
+    [
+        (
+            ("full", "isolated", "swapped"),
+            ("accuracy", "calibration_humans", "crossed", "table_s3"),
+        ),
+        (("trials",), ("accuracy", "subfields", "calibration_models", "integration", "table_s3")),
+    ],
+    ids=["people alone", "models alone"],
+)
+def test_people_alone_and_models_alone_have_their_figures(small, left_out, names):
+    some = {name: getattr(small, name).iloc[:0] for name in left_out}
+    source, tables = built(replace(small, resamples=20, **some), *PARTLY)
+    for name in names:
+        assert svg(draw(name, source, tables))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"trials": lambda d: d.trials.iloc[:1]},
+        {"trials": lambda d: d.trials.assign(is_correct=True, confidence=50.0)},
+        {"full": lambda d: d.full[d.full["model"] == 0], "isolated": lambda d: d.isolated.iloc[:0]},
+    ],
+    ids=["one trial", "all correct", "one model, no sentences"],
+)
+def test_partial_data_gives_figures_or_reasons(small, change):
+    changed = {name: make(small) for name, make in change.items()}
+    found = list(draw_all(*built(replace(small, resamples=20, **changed), *PARTLY), NOTE))
+    assert "accuracy" in {figure.name for _, figure in found}
+    for _, figure in found:
+        assert save.specification(figure)["datasets"]
+        assert len(figure.table) > 0
+
+
+def test_thirty_models_with_long_names_stay_legible_and_within_the_page():
+    """Ten families, a few models of them alike up to the last letters."""
+    data = made.make_data(n_models=30, n_items=40)
+    models = data.models.assign(
+        display_name=[
+            f"Some-Language-Model-{n}B (instruct), tuned on papers, LoRA r={n}" for n in range(30)
+        ],
+        family=[f"A family of models {n // 3}" for n in range(30)],
+        in_set=True,
+    )
+    data = replace(data, models=models, resamples=20)
+    source, tables = built(data, *PARTLY, "agreement")
+    shown = labels(source.of(Accuracy).models).values()
+    names = ("accuracy", "subfields", "agreement", "models_humans_agreement", "integration")
+    for name in (*names, "crossed"):
+        picture = svg(draw(name, source, tables))
+        width, height = size(picture)
+        assert width <= style.FULL
+        assert height >= 30 * 13  # a line of text each
+        assert set(shown) <= set(ElementTree.fromstring(picture).itertext())
+        assert min(int(px) for px in re.findall(r'font-size="(\d+)px"', picture)) >= 10
+
+
+def test_colours_do_not_depend_on_which_other_models_are_shown(report):
+    source, tables = report
+    own = source.of(Accuracy)
+    last = replace(
+        source, results={**source.results, Accuracy: replace(own, models=own.models[-1:])}
+    )
+    everyone, fewer = (colours(draw("accuracy", some, tables)) for some in (source, last))
+    assert style.HUMANS in fewer
+    assert fewer < everyone
+    assert style.family_colour("Falcon") != style.family_colour("Galactica")
+
+
+@pytest.mark.shared
+def test_the_published_data_have_the_papers_figure_of_accuracy(published):
+    figure = draw("accuracy", *built(published, "models"))
+    assert figure.caption.startswith("n = 1,011 judgments by 171 people")
+    assert "63.4%" in figure.alt
+    assert "81.4%" in figure.alt
+    assert len(figure.table) == 2 + 15
+    assert size(svg(figure))[0] <= style.FULL

@@ -1,0 +1,216 @@
+"""After the import of the published data the report rests on the published files, and replication.md has the known differences.
+
+That the chapters give the reference figures on these files is tested beside each chapter.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from analysis.codec import MissingResult
+from analysis.data import read
+from analysis.data.filters import ReportOptions
+from analysis.report.chapters.accuracy.results import Accuracy
+from analysis.report.chapters.teams.results import Teams
+from analysis.report.replication.build import DIFFERS, compare, markdown, replicate
+from analysis.report.replication.printed import VALUES
+from analysis.report.replication.recomputed import Recomputed
+from analysis.report.services.make import make_report
+from analysis.services.export import replicable
+from analysis.stats import NotEnough
+from analysis.teams.options import TeamOptions
+from analysis.teams.services.try_teams import make_teams
+from experiment.models import Study
+from tests.analysis import published_files
+
+EXACT = 1e-9
+# Else no database is made when these tests run alone
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(scope="module")
+def made(imported, django_db_blocker) -> Iterator[SimpleNamespace]:
+    """One import for all tests here: the frames, the report and the replication; the database stays empty."""
+    with django_db_blocker.unblock():
+        study = Study.objects.get(slug="brainbench")
+        options = ReportOptions(resamples=200)
+        report = make_report(study, options)
+        human = report.sources["human"]
+        yield SimpleNamespace(
+            frames=read.read(study, options),
+            repaired=read.read(study, ReportOptions(texts="repaired")),
+            report=report,
+            human=human,
+            machine=report.sources["machine"],
+            teams=human.of(Teams).teaming,
+            replication=replicate(study, human, options),
+            study=study,
+        )
+
+
+def test_the_database_gives_the_tables_that_the_files_hold(made, shared_dir):
+    ours, files = made.frames["human"], published_files.read(shared_dir)
+    for name in ("items", "models", "trials", "full", "isolated", "swapped", "corpora"):
+        a, b = getattr(ours, name), getattr(files, name)
+        columns = [
+            c for c in a.columns if c not in ("run", "unit", "is_demo", "side", "original_side")
+        ]
+        assert sorted(a.columns) == sorted(b.columns)
+        order = ["model", *(c for c in ("seed", "corpus", "item", "row", "unit") if c in columns)]
+        if name in ("full", "swapped", "corpora"):
+            a, b = (
+                t.sort_values(order, ignore_index=True) for t in (_named(a, ours), _named(b, files))
+            )
+        if name in ("items", "trials", "full", "swapped", "corpora"):
+            pd.testing.assert_frame_equal(
+                a[columns], b[columns], check_dtype=False, check_exact=True
+            )
+    assert list(ours.models["name"][:15]) == list(files.models["name"][:15])
+
+
+def _named(table: pd.DataFrame, data: Any) -> pd.DataFrame:
+    return table.assign(model=data.models["name"].to_numpy()[table["model"]])
+
+
+def test_repaired_texts_leave_out_what_nobody_judged_repaired(made):
+    assert made.repaired["human"].n_items == 199
+    assert len(made.repaired["human"].trials) == 1011 - 4
+    assert made.repaired["machine"].items["is_damaged"].sum() == 4
+    assert len(made.repaired["machine"].trials) < 503
+
+
+def test_the_report_is_of_all_published_people_and_models(made):
+    human, machine = made.human.of(Accuracy), made.machine.of(Accuracy)
+    assert (human.humans.trials.n, len(human.models)) == (1011, 15)
+    assert machine.humans.trials.n == 503
+    assert isinstance(machine.models_mean, MissingResult)
+    assert "No language model has scored" in machine.models_mean.reason
+
+
+def test_the_known_differences_are_found_and_no_others(made):
+    rows = made.replication.comparisons
+    differing = {(row.section, row.what) for row in rows if row.verdict == DIFFERS}
+    assert differing == {
+        ("Overall accuracy", "models against humans: t"),
+        ("Overall accuracy", "base against chat: t"),
+        ("Overall accuracy", "base against chat: p"),
+        ("Overall accuracy", "base against chat: d"),
+        ("Overall accuracy", "base against chat: interval, upper"),
+        ("Fine-tuning", "perplexity of the correct version: interval, lower"),
+        ("Other models", "TinyLlama (chat), accuracy"),
+    }
+    assert all(row.note for row in rows if row.verdict == DIFFERS)
+    assert not [row for row in rows if row.recomputed is None]
+
+
+def test_replication_is_only_of_what_the_paper_was_about(made):
+    assert replicable(made.report) is not None
+    header = made.report.header
+    for other in (
+        {"texts": "repaired"},
+        {"trials": "all"},
+        {"models": ("gpt2",)},
+        {"subfields": ("x",)},
+    ):
+        options = replace(header.options, **other)
+        assert replicable(replace(made.report, header=replace(header, options=options))) is None
+
+
+def test_an_explanation_is_given_only_where_it_explains(made):
+    (row,) = [row for row in VALUES if row.what == "models against humans: t"]
+    recomputed = Recomputed(made.human, made.frames["human"])
+    assert "That gives 25.80524." in compare(row, recomputed).note
+    own = made.human.of(Accuracy)
+    changed = replace(own, models_vs_humans=replace(own.models_vs_humans, t_item_means=3.0))
+    results = replace(made.human, results={**made.human.results, Accuracy: changed})
+    assert compare(row, replace(recomputed, results=results)).note == "No reason is known."
+
+
+def test_the_known_statements_are_checked_in_the_data(made):
+    found = made.replication.facts
+    assert (found.damaged.n_items, len(found.damaged.keys)) == (300, 5)
+    assert {own.subfield: round(own.p80, 1) for own in found.expertise}[
+        "Cellular/Molecular"
+    ] == 41.8
+    left_out = found.left_out
+    assert (left_out.n_recognised, left_out.n_fast) == (0, 0)
+    assert (left_out.n_blocks, left_out.n_analysed, left_out.n_trials) == (202, 171, 25)
+    assert found.untouched.by_source == (("human", 57), ("machine", 31))
+    assert [other.key for other in found.other_sections] == [
+        "brainbench-machine-070",
+        "brainbench-machine-088",
+    ]
+    assert (found.exposures.min, found.exposures.max) == (1, 9)
+    assert (found.tuning.gained, found.tuning.lost) == (10, 4)
+    assert not found.isolated.is_same
+
+
+def test_the_document_has_a_row_for_each_value_and_each_statement(made):
+    text = markdown(made.replication, "BrainBench")
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    n_tables, n_facts, n_differing = 2 + len({row.section for row in VALUES}) + 1, 8, 7
+    assert len(rows) == len(made.replication.comparisons) + n_differing + n_facts + n_tables
+    assert "295 of 300; damaged: brainbench-human-063, brainbench-machine-025" in text
+    assert "202 blocks of 9 less 31 participants leave 171" in text
+    assert "10 gained, 4 lost, exact McNemar p = 0.18" in text
+    assert all(row.count("|") == 6 for row in rows)
+
+
+# Teams
+
+SHORT = {
+    "human": "Human",
+    "meta-llama/Llama-2-7b-chat-hf": "7B",
+    "meta-llama/Llama-2-13b-chat-hf": "13B",
+    "meta-llama/Llama-2-70b-chat-hf": "70B",
+}
+
+
+def test_the_fifteen_logistic_teams_get_the_reference_number_of_trials_right(made, reference):
+    known = {row["team"]: row for row in reference["haico_logistic_on_human_items"]["exact_newton"]}
+    found = {
+        "+".join(SHORT[name] for name in row.team.names): row
+        for row in made.teams.logistic
+        if set(row.team.names) <= set(SHORT)
+    }
+    # Two humans are a team that the reference does not have
+    assert found.keys() == known.keys()
+    for name, row in found.items():
+        assert (row.n_trials, row.n_correct) == (1011, known[name]["n_correct"]), name
+        assert row.accuracy == pytest.approx(known[name]["accuracy"], rel=EXACT)
+        if row.method == "logistic":
+            assert row.log_loss_nats == pytest.approx(known[name]["cv_logloss"], rel=EXACT)
+
+
+def test_the_bayesian_pairs_are_within_two_and_a_half_points_of_the_reference(made, reference):
+    rows = {row.team.names: row for row in made.teams.bayesian}
+    for model, short in list(SHORT.items())[1:]:
+        known = reference["own_exact_bayesian_plugin"][f"human_{short}"]
+        row = rows["human", model]
+        assert row.accuracy == pytest.approx(known["loo_item_acc"], abs=0.025)
+        assert row.log_loss_nats <= known["logloss"]
+        own, theirs = row.complementarity, known["acc_by"]
+        assert own.all_right.n == theirs["both_right"][1]
+        assert own.only_first.n == theirs["human_only"][1]
+        assert own.only_second.n == theirs["llm_only"][1]
+        assert own.none_right.n == theirs["neither"][1]
+        assert row.about.diagnostics.converged
+    assert ("human", "human-2") in rows
+
+
+def test_chosen_teams_are_those_of_the_report(made):
+    members = ("human", "llama-2-7b-chat", "llama-2-13b-chat", "llama-2-70b-chat")
+    options = TeamOptions(members=members, all_subsets=True, resamples=200)
+    chosen = make_teams(made.study, options).document.tried.teams
+    theirs = {row.team.names: row for row in made.teams.logistic}
+    assert len(chosen) == 15
+    for row in chosen:
+        assert row == replace(theirs[row.team.names], gain_p_holm=row.gain_p_holm)
+    # Nobody scored the machine-created test cases
+    assert isinstance(made.machine.of(Teams).teaming, MissingResult)
+    with pytest.raises(NotEnough, match="No language model has scored"):
+        make_teams(made.study, TeamOptions(source="machine"))

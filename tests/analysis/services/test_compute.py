@@ -1,0 +1,206 @@
+"""A result is computed once, stored whole, and computed by whoever may; a failed one says why and can be tried again."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from analysis import store
+from analysis.data.filters import ReportOptions
+from analysis.models import Computation
+from analysis.report.services.save import save_report
+from analysis.services import compute
+from analysis.store import StoredResult
+from experiment.models import Study
+from lib.jobs import leases
+from tests.analysis import results_stub as stub
+from tests.analysis.results_stub import shown, url
+from tests.factories import make_participant
+from tests.storages import store_files_in
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("var_dir")]
+HUMAN = ReportOptions(source="human")
+MAKE = "analysis.report.services.make.make_report"
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("no people")
+
+    monkeypatch.setattr(MAKE, fail)
+    monkeypatch.setattr("analysis.report.services.save.draw_all", stub.figures)
+
+
+def test_a_page_without_results_says_so_and_shows_them_once_computed(
+    ruth: Client, computed: list[ReportOptions]
+) -> None:
+    assert "Computing the results" in shown(ruth, "")
+    assert computed == []
+    live = ruth.get(url("results_live"))
+    assert (live.status_code, live["Location"]) == (302, url())
+    assert len(computed) == 1
+    assert "Humans against models" in shown(ruth, "")
+
+
+def test_results_are_computed_again_only_when_data_options_or_code_change(
+    ruth: Client, study: Study, computed: list[ReportOptions], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(2):
+        shown(ruth)
+    assert len(computed) == 1
+    shown(ruth, "?participants=real&source=human&now=1")  # the defaults, spelt out
+    assert len(computed) == 1
+    shown(ruth, "?trials=all&now=1")
+    assert len(computed) == 2
+    make_participant(study)
+    shown(ruth)
+    assert len(computed) == 3
+    monkeypatch.setattr(compute, "code_digest", lambda *_: "other code")
+    shown(ruth)
+    assert len(computed) == 4
+
+
+def test_a_report_on_all_sources_answers_for_each(
+    ruth: Client, study: Study, computed: list[ReportOptions]
+) -> None:
+    whole = stub.report(study, ReportOptions())
+    compute.keep(study, ReportOptions(), lambda row: save_report(row, whole))
+    assert "Humans against models" in shown(ruth, "?source=machine")
+    values = ruth.get(url("results_report", query="?source=machine")).json()
+    assert list(values["sources"]) == ["machine"]
+    assert values["options"]["source"] == "machine"
+    assert computed == []
+
+
+def test_what_is_being_computed_is_not_computed_twice(
+    study: Study, computed: list[ReportOptions]
+) -> None:
+    row = compute._row(study, HUMAN)
+    assert leases.take(row) is not None  # another process is at it
+    assert isinstance(compute.ensure_computed(study, HUMAN), compute.Waiting)
+    assert computed == []
+
+
+def test_a_computation_that_breaks_off_leaves_no_result(
+    study: Study, computed: list[ReportOptions], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("no pictures today")
+
+    monkeypatch.setattr("analysis.report.services.save.draw_all", fail)
+    found = compute.ensure_computed(study, HUMAN)
+    assert isinstance(found, compute.Waiting)
+    assert "no pictures today" in found.problem
+    assert compute.find(study, HUMAN) is None
+
+
+@pytest.mark.usefixtures("failing")
+def test_a_failure_says_why_and_is_tried_again_when_asked(
+    ruth: Client, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "ZeroDivisionError: no people" in ruth.get(url("results_live")).content.decode()
+    assert "The results could not be computed" in shown(ruth)
+    assert Computation.objects.get().status == Computation.Status.FAILED
+    monkeypatch.setattr(MAKE, lambda study, options, progress=None: stub.report(study, options))
+    assert "ZeroDivisionError" in shown(ruth), "it is not tried again by itself"
+    assert ruth.post(url("results_retry")).status_code == 302
+    assert "Humans against models" in shown(ruth)
+
+
+def test_a_stopped_computation_says_so_and_waits_again_when_asked(
+    ruth: Client, study: Study, computed: list[ReportOptions], settings: Any
+) -> None:
+    settings.JOB_EXECUTOR = "celery"
+    waiting = compute.ensure_computed(study, HUMAN)
+    assert isinstance(waiting, compute.Waiting)
+    assert not waiting.problem
+    assert ruth.post(url("results_stop")).status_code == 302
+    stopped = compute.ensure_computed(study, HUMAN)
+    assert isinstance(stopped, compute.Waiting)
+    assert stopped.problem in shown(ruth)
+    assert Computation.objects.get().status == Computation.Status.CANCELLED
+    assert ruth.post(url("results_retry")).status_code == 302
+    assert Computation.objects.get().status == Computation.Status.WAITING
+    assert compute.state(study, HUMAN) == waiting
+
+
+def test_failed_and_stopped_computations_go_with_the_oldest_results(
+    study: Study, computed: list[ReportOptions], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "KEPT_PER_STUDY", 1)
+    for seed, status in enumerate(Computation.Status.values, start=1):
+        row = compute._row(study, ReportOptions(source="human", seed=seed))
+        Computation.objects.filter(pk=row.pk).update(status=status)
+    last = compute.ensure_computed(study, HUMAN)
+    assert isinstance(last, StoredResult)
+    others = Computation.objects.exclude(pk=last.computation.pk)
+    assert {row.status for row in others} == set(Computation.OPEN_STATUSES)
+
+
+def test_the_oldest_results_are_cleared_away(
+    study: Study, computed: list[ReportOptions], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "KEPT_PER_STUDY", 2)
+    made = [
+        compute.ensure_computed(study, ReportOptions(source="human", seed=seed))
+        for seed in range(4)
+    ]
+    stored = {row.key for row in Computation.objects.all()}
+    assert stored == {found.key for found in made[2:] if isinstance(found, StoredResult)}
+    folders, _ = store.storage().listdir(f"report/{study.pk}")
+    assert set(folders) == stored
+
+
+def test_a_result_whose_files_are_gone_is_computed_again(
+    study: Study, computed: list[ReportOptions]
+) -> None:
+    first = compute.ensure_computed(study, HUMAN)
+    assert isinstance(first, StoredResult)
+    store.storage().delete(f"{first.computation.folder}/index.json")
+    assert isinstance(compute.ensure_computed(study, HUMAN), StoredResult)
+    assert len(computed) == 2
+
+
+def test_many_trials_are_left_to_a_terminal(
+    ruth: Client, study: Study, computed: list[ReportOptions], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compute, "MAX_INLINE_TRIALS", 3)
+    make_participant(study)
+    page = shown(ruth, "?trials=all&source=human&now=1")
+    assert "manage.py report memory --output FOLDER --source human --trials all" in page
+    assert computed == []
+    assert ruth.get(url("results_report", query="?trials=all")).status_code == 400
+
+
+def test_with_workers_the_page_computes_nothing(
+    ruth: Client,
+    study: Study,
+    computed: list[ReportOptions],
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings.JOB_EXECUTOR = "celery"
+    sent: list[Computation] = []
+    monkeypatch.setattr(compute, "enqueue", sent.append)
+    for _ in range(2):
+        assert "A worker computes them" in ruth.get(url("results_live")).content.decode()
+    assert (len(sent), computed) == (1, [])
+    compute.run(sent[0])
+    assert sent[0].status == Computation.Status.FINISHED
+    assert ruth.get(url("results_live")).status_code == 302
+    assert "Humans against models" in shown(ruth, "")
+
+
+def test_results_in_a_bucket_are_seen_by_machines_without_a_shared_folder(
+    ruth: Client, study: Study, computed: list[ReportOptions], settings: Any, bucket: Any
+) -> None:
+    store_files_in(settings, "s3://records/lab")
+    found = compute.ensure_computed(study, HUMAN)  # by a worker
+    assert isinstance(found, StoredResult)
+    assert any(f"lab/results/{found.computation.folder}" in e.key for e in bucket.objects.all())
+    assert "Humans against models" in shown(ruth, "")
+    png = ruth.get(url("results_figure", "human_accuracy", "png"))
+    assert png.content.startswith(b"\x89PNG")
+    store.delete(found.computation)
+    assert list(bucket.objects.all()) == []

@@ -1,0 +1,154 @@
+"""The estimates that every chapter uses, against SciPy, the published numbers and a known truth."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from analysis.stats import NotEnough
+from analysis.stats.estimates import mcnemar, mean_of, paired_t, proportion, spearman, wilson
+
+decisions = st.lists(st.booleans(), min_size=1, max_size=60)
+
+
+numbers = st.lists(st.integers(-50, 50), min_size=4, max_size=40)
+
+
+@pytest.mark.parametrize(("k", "n"), [(0, 5), (1, 5), (641, 1011), (200, 200)])
+def test_the_interval_of_a_share_is_scipys_wilson_interval(k, n):
+    found = proportion(np.arange(n) < k)
+    assert found.n == n
+    assert found.n_correct == k
+    expected = stats.binomtest(k, n).proportion_ci(method="wilson")
+    assert found.ci95 == pytest.approx((expected.low, expected.high), rel=1e-12)
+    assert found.sem == pytest.approx(np.sqrt(k / n * (1 - k / n) / n))
+
+
+def test_intervals_of_many_shares_are_those_of_each_one():
+    low, high = wilson([3, 0], [4, 0])
+    assert (low[0], high[0]) == proportion([1, 1, 1, 0]).ci95
+    assert np.isnan([low[1], high[1]]).all()
+
+
+def test_a_decision_that_was_not_made_is_left_out():
+    assert proportion([1, np.nan, 0]) == proportion([1, 0])
+
+
+def test_a_mean_has_scipys_standard_error_and_t_interval():
+    values = np.array([0.2, 0.5, 0.9, 0.4])
+    found = mean_of([*values, np.nan])
+    assert found.sem == pytest.approx(stats.sem(values))
+    expected = stats.t.interval(0.95, 3, values.mean(), stats.sem(values))
+    assert found.ci95 == pytest.approx(expected, rel=1e-12)
+
+
+def test_one_value_has_a_mean_and_no_interval():
+    found = mean_of([0.5])
+    assert (found.mean, found.sd, found.sem, found.ci95) == (0.5, None, None, None)
+
+
+@given(numbers, st.integers(0, 1000))
+def test_the_paired_test_is_scipys(x, seed):
+    x = np.array(x, dtype=float)
+    y = x + np.random.default_rng(seed).normal(0.3, 1, len(x))
+    found, expected = paired_t(x, y), stats.ttest_rel(x, y)
+    assert found.t == pytest.approx(expected.statistic, rel=1e-9)
+    assert found.p == pytest.approx(expected.pvalue, rel=1e-9)
+    assert found.ci95 == pytest.approx(expected.confidence_interval(), rel=1e-7, abs=1e-12)
+    assert found.d_z == pytest.approx(found.t / np.sqrt(found.n))
+    variances = np.var(x, ddof=1) + np.var(y, ddof=1)
+    assert found.d_av == pytest.approx((x - y).mean() / np.sqrt(variances / 2))
+
+
+def test_models_against_people_gives_the_published_files_values(reference):
+    models = [model["accuracy"] for model in reference["llm_accuracy"].values()]
+    expected = reference["llm_vs_human_paired_t"]
+    found = paired_t(models, reference["human_overall"]["accuracy"])
+    for name, key in [("t", "t"), ("p", "p_two_sided"), ("d_av", "cohen_d_pingouin_dav")]:
+        assert getattr(found, name) == pytest.approx(expected[key], rel=1e-9)
+    assert found.d_z == pytest.approx(expected["cohen_dz"], rel=1e-9)
+    assert found.ci95 == pytest.approx(expected["ci95"], rel=1e-9)
+
+
+def test_equal_differences_have_no_t():
+    found = paired_t([0.1, 0.2, 0.3], [0.2, 0.3, 0.4])
+    assert np.isnan([found.t, found.p, found.d_z]).all()
+    assert found.mean_difference == pytest.approx(-0.1)
+    assert np.isnan(paired_t([1, 1], 1).d_av)
+
+
+@given(decisions, st.randoms(use_true_random=False))
+def test_mcnemars_p_is_the_binomial_one_of_the_decisions_that_changed(before, random):
+    after = [random.random() < 0.6 for _ in before]
+    found = mcnemar(before, after)
+    changed = found.gained + found.lost
+    assert found.p == pytest.approx(stats.binomtest(found.gained, changed).pvalue if changed else 1)
+    assert found.difference == pytest.approx(np.mean(after) - np.mean(before))
+    back = mcnemar(after, before)
+    assert (back.gained, back.lost, back.p) == (found.lost, found.gained, found.p)
+    assert back.ci95 == pytest.approx((-found.ci95[1], -found.ci95[0]))
+
+
+def test_ten_gained_and_four_lost_is_the_published_fine_tuning_test(reference):
+    known = reference["finetuning"]["lora_r256_a512_finetune_mistral_7b_v01"]
+    before = np.repeat([0, 1, 1, 0], [10, 4, 162, 24])
+    after = np.repeat([1, 0, 1, 0], [10, 4, 162, 24])
+    found = mcnemar(before, after)
+    assert (found.gained, found.lost) == (known["gained"], known["lost"])
+    assert found.p == pytest.approx(known["mcnemar_exact_p"], rel=1e-9)
+    assert found.difference == pytest.approx(known["acc_after"] - known["acc_before"])
+    assert found.odds_ratio == 2.5
+
+
+def test_the_interval_of_a_change_covers_the_truth():
+    rng = np.random.default_rng(7)
+    covered = 0
+    for _ in range(1000):
+        cell = rng.choice(4, 80, p=[0.5, 0.2, 0.1, 0.2])
+        low, high = mcnemar(np.isin(cell, [0, 2]), np.isin(cell, [0, 1])).ci95
+        covered += low <= 0.1 <= high
+    assert covered / 1000 == pytest.approx(0.95, abs=0.02)
+
+
+@given(numbers, st.integers(0, 1000))
+def test_a_rank_correlation_is_pearsons_of_mean_ranks_whatever_the_order_and_scale(x, seed):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 5, len(x))
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        assert np.isnan(spearman(x, y).rho)
+        return
+    found = spearman(x, y)
+    expected = np.corrcoef(stats.rankdata(x), stats.rankdata(y))[0, 1]
+    assert found.rho == pytest.approx(expected, abs=1e-12)
+    order = rng.permutation(len(x))
+    assert spearman(np.exp(np.array(x) / 9.0)[order], y[order]).rho == pytest.approx(found.rho)
+    assert found.ci95 is None or found.ci95[0] <= found.rho <= found.ci95[1]
+
+
+def test_the_interval_of_a_rank_correlation_covers_the_truth():
+    rng = np.random.default_rng(11)
+    truth = 6 / np.pi * np.arcsin(0.6 / 2)  # Spearman's rho of a bivariate normal with r = .6
+    covered = 0
+    for _ in range(500):
+        x = rng.normal(size=100)
+        low, high = spearman(x, 0.6 * x + 0.8 * rng.normal(size=100)).ci95
+        covered += low <= truth <= high
+    assert covered / 500 == pytest.approx(0.95, abs=0.025)
+
+
+@pytest.mark.parametrize(
+    ("estimate", "args"),
+    [
+        (proportion, ([],)),
+        (mean_of, ([np.nan],)),
+        (paired_t, ([1.0], [0.5])),
+        (mcnemar, ([np.nan], [1.0])),
+        (spearman, ([1.0, 2.0], [1.0, 2.0])),
+    ],
+)
+def test_too_little_data_is_said_in_sentences(estimate, args):
+    with pytest.raises(NotEnough) as found:
+        estimate(*args)
+    assert found.value.reason.endswith(".")
+    assert found.value.needed.endswith(".")

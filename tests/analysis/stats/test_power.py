@@ -1,0 +1,103 @@
+"""How many participants an interval of a wanted width takes, against simulated studies."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import expit
+
+from analysis.stats.power import (
+    Components,
+    Design,
+    components,
+    participants_for,
+    simulate,
+    target,
+    variance,
+    width_of,
+)
+from analysis.stats.two_way_clustered import two_way
+from tests.analysis.made import make_data
+
+DESIGN = Design(40, np.array([4, 6, 8]))
+
+
+def test_components_are_those_of_drawn_people_and_items():
+    rng = np.random.default_rng(1)
+    u, v = rng.normal(size=(4000, 1)), rng.normal(size=(1, 4000))
+    p = expit(0.6 + 0.7 * u + 1.1 * v)
+    found = components(0.6, 0.7, 1.1)
+    assert found.participants == pytest.approx(p.mean(axis=1).var(), rel=0.06)
+    assert found.items == pytest.approx(p.mean(axis=0).var(), rel=0.06)
+    assert sum((found.participants, found.items, found.rest)) == pytest.approx(
+        p.mean() * (1 - p.mean()), rel=0.01
+    )
+
+
+@pytest.mark.parametrize("n", [30, 90])
+def test_simulated_studies_vary_as_the_closed_form_says_and_their_intervals_hold_the_truth(n):
+    found = simulate(0.5, 0.8, 0.9, DESIGN, n, seed=1, simulations=1500)
+    assert found.se == pytest.approx(found.expected_se, rel=0.05)
+    assert found.coverage == pytest.approx(0.95, abs=0.025)
+    assert found.mc_se < 0.01 * found.ci_width
+
+
+def test_the_closed_form_is_the_variance_of_means_of_answers_drawn_one_by_one():
+    rng = np.random.default_rng(2)
+    each = DESIGN.trials_of(30)
+    person, item = np.repeat(np.arange(30), each), np.arange(each.sum()) % 40
+    u, v = rng.normal(size=(20_000, 30)), rng.normal(size=(20_000, 40))
+    p = expit(0.5 + 0.8 * u[:, person] + 0.9 * v[:, item])
+    means = (rng.random(p.shape) < p).mean(axis=1)
+    assert variance(components(0.5, 0.8, 0.9), DESIGN, 30) == pytest.approx(means.var(), rel=0.04)
+
+
+def test_a_simulated_interval_is_the_two_way_interval_of_a_study():
+    """The vectorised error of many studies against the one that analyses data, on the same kind of study."""
+    errors = []
+    for seed in range(60):
+        data = make_data(seed=seed, n_participants=60, n_items=40, trials_each=6, intercept=0.5)
+        trials = data.trials
+        errors.append(
+            two_way(
+                trials["participant"].to_numpy(), trials["item"].to_numpy(), trials["is_correct"]
+            ).se
+        )
+    found = simulate(0.5, 0.5, 0.8, Design(40, np.array([6])), 60, seed=1, simulations=600)
+    assert found.se == pytest.approx(np.mean(errors), rel=0.04)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.floats(0, 0.05), st.floats(0, 0.05), st.floats(0.03, 0.3))
+def test_the_number_found_is_the_first_that_is_enough(participants, items, width):
+    parts = Components(participants, items, 0.25 - participants - items)
+    found = participants_for(parts, DESIGN, width, most=20_000)
+    n = found.n_participants
+    if n is None:
+        assert width_of(variance(parts, DESIGN, 20_000)) > width
+        assert found.n_items_needed > DESIGN.n_items
+    else:
+        assert width_of(variance(parts, DESIGN, n)) <= width
+        assert n == 1 or width_of(variance(parts, DESIGN, n - 1)) > width
+
+
+@given(st.floats(0.05, 0.15))
+@settings(max_examples=20, deadline=None)
+def test_a_wanted_width_takes_more_people_the_more_items_vary_and_some_widths_none_reach(width):
+    found = target(0.5, 0.3, 0.6, (0.2, 1.6), DESIGN, width)
+    assert found.n_participants == participants_for(components(0.5, 0.3, 0.6), DESIGN, width).n_participants  # fmt: skip
+    ends = (found.n_participants_low, found.n_participants, found.n_participants_high)
+    known = [n if n is not None else np.inf for n in ends]
+    assert known == sorted(known)
+    floor = width_of(components(0.5, 0.3, 1.6).items / DESIGN.n_items)
+    if floor >= width:
+        assert found.n_participants_high is None
+    assert target(0.5, 0.3, 0.6, None, DESIGN, width).n_participants_low is None
+
+
+def test_studies_are_replayed_by_their_seed():
+    first, again, other = (
+        simulate(0.5, 0.5, 0.5, DESIGN, 40, seed=s, simulations=20) for s in (1, 1, 2)
+    )
+    assert first == again
+    assert first.ci_width != other.ci_width

@@ -1,0 +1,146 @@
+"""Majority, most confident, average, and the calibration below them: scikit-learn, plain loops and symmetries as oracles."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from analysis.teams.domain.baselines import AverageProbability, Majority, MostConfident
+from analysis.teams.domain.calibration import calibrated
+from analysis.teams.domain.evidence import Evidence
+from analysis.teams.domain.folds import by_item, by_item_and_participant
+from analysis.teams.domain.improved import ImprovedLogistic
+from analysis.teams.results import Member, MemberKind
+from tests.analysis.teams.domain.conftest import LLAMA_2_CHAT
+from tests.analysis.teams.domain.simulated import make_evidence
+
+BASELINES = (Majority(), MostConfident(), AverageProbability())
+ALL = (*BASELINES, ImprovedLogistic())
+RAW = dict(zip(("human", *LLAMA_2_CHAT), (641, 806, 767, 806), strict=True))
+each_method = pytest.mark.parametrize("method", ALL, ids=lambda m: m.name)
+each_baseline = pytest.mark.parametrize("method", BASELINES, ids=lambda m: m.name)
+
+
+def small(**changes) -> Evidence:
+    return make_evidence(**{"n_items": 24, "per_item": 3, "n_participants": 12, "models": (0.8, 0.3), **changes})  # fmt: skip
+
+
+def stating(*columns, humans=1) -> Evidence:
+    """One trial per item with these confidences towards the original."""
+    towards, n = np.column_stack(columns).astype(float), len(columns[0])
+    kinds = [MemberKind.HUMAN] * humans + [MemberKind.MODEL] * (len(columns) - humans)
+    members = tuple(Member(f"{kind}-{k}", kind, kind) for k, kind in enumerate(kinds))
+    truth = np.where(np.arange(n) % 2, 1.0, -1.0)
+    who = np.tile(np.arange(n)[:, None], (1, humans))
+    return Evidence(members, np.arange(n), truth, towards * truth[:, None], who, who)
+
+
+@pytest.mark.shared
+@each_baseline
+@pytest.mark.parametrize("member", RAW)
+def test_a_member_by_itself_is_right_as_often_as_its_raw_choices(
+    member, method, published_evidence
+):
+    evidence = published_evidence.of([member])
+    assert method.held_out(evidence, by_item(evidence)).is_right.sum() == RAW[member]
+
+
+@each_method
+@pytest.mark.parametrize(
+    "members",
+    [
+        (np.full(30, 60.0), np.linspace(0.1, 3, 30)),  # always right, both
+        (np.full(30, 60.0), np.full(30, -1.0)),  # constant, always right and always wrong
+        (np.zeros(30), np.zeros(30)),  # no confidence at all
+        (np.r_[np.full(29, 1e-9), 1e9], np.r_[np.full(29, 1e9), -1e-9]),  # of all sizes
+        (np.full(30, 7.0), np.r_[5e-320, np.zeros(29)]),  # almost nothing
+    ],
+)
+def test_probabilities_stay_between_0_and_1_whatever_members_say(method, members):
+    evidence = stating(*members)
+    held = method.held_out(evidence, by_item(evidence))
+    assert ((held.p_original >= 1e-6 - 1e-15) & (held.p_original <= 1 - 1e-6 + 1e-15)).all()
+    assert (held.is_right == (held.p_original > 0.5)).all()
+
+
+def test_a_person_is_calibrated_as_by_penalised_regression_of_being_right_on_its_rating():
+    evidence = small(models=())
+    folds = by_item_and_participant(evidence)
+    found = calibrated(evidence, folds)[:, 0]
+    towards = evidence.towards_truth[:, 0]
+    rating = np.abs(towards)
+    design = np.column_stack([np.ones(len(towards)), (rating - rating.mean()) / rating.std()])
+    for fold in (0, 7, folds.n - 1):
+        train, held = folds.train(fold), folds.fold == fold
+        fit = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-10).fit(
+            design[train], towards[train] > 0
+        )
+        right = np.maximum(fit.predict_proba(design[held])[:, 1], 0.5)
+        expected = np.where(towards[held] > 0, right, 1 - right)
+        assert found[held] == pytest.approx(expected, abs=2e-3 if right.min() == 0.5 else 1e-6)
+
+
+def test_a_model_is_calibrated_as_by_penalised_regression_of_the_side_on_its_evidence():
+    evidence = small(models=(1.2,))
+    folds = by_item(evidence)
+    x = evidence.signed[:, [1]] / np.sqrt((evidence.signed[:, 1] ** 2).mean())
+    found = calibrated(evidence, folds)[:, 1]
+    for fold in (0, 11):
+        train, held = folds.train(fold), folds.fold == fold
+        fit = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-10).fit(
+            x[train], evidence.truth[train] > 0
+        )
+        expected = fit.predict_proba(x[held])[np.arange(3), (evidence.truth[held] > 0).astype(int)]
+        assert found[held] == pytest.approx(expected, abs=1e-3)
+
+
+def test_each_baseline_decides_as_a_plain_loop_does():
+    evidence = small(n_humans=2)
+    folds = by_item(evidence)
+    each, votes = calibrated(evidence, folds), np.sign(evidence.towards_truth)
+    expected = {"majority": [], "most-confident": [], "average": []}
+    for p, vote in zip(each, votes, strict=True):
+        lead, surest = vote.sum(), max(p, key=lambda one: abs(one - 0.5))
+        expected["majority"].append(lead > 0 or (lead == 0 and np.mean(p) > 0.5))
+        expected["most-confident"].append(surest > 0.5)
+        expected["average"].append(np.mean(p) > 0.5)
+    assert (votes.sum(axis=1) == 0).any()
+    for method in BASELINES:
+        held = method.held_out(evidence, folds)
+        assert held.is_right.tolist() == expected[method.name]
+        ties = votes.sum(axis=1) == 0
+        if method.name == "majority":
+            assert held.p_original[ties] == pytest.approx(each[ties].mean(axis=1))
+            assert len(np.unique(held.p_original[votes.sum(axis=1) == 4])) <= folds.n
+    average = AverageProbability().held_out(evidence, folds).p_original
+    assert average == pytest.approx(each.mean(axis=1))
+
+
+@each_baseline
+def test_members_that_cancel_out_leave_one_half_which_is_wrong(method):
+    rating = np.array([50.0] * 20 + [80.0] * 20)
+    evidence = stating(rating, np.r_[rating[:20], -rating[20:]], humans=2)
+    held = method.held_out(evidence, by_item(evidence))
+    assert (held.p_original[20:] == 0.5).all()
+    assert held.is_right[:20].all()
+    assert not held.is_right[20:].any()
+
+
+@each_baseline
+def test_who_has_no_confidence_has_no_vote(method):
+    evidence = small(models=(0.8, 0.3, 0.5))
+    silent = replace(evidence, signed=evidence.signed * np.array([1.0, 1.0, 1.0, 0.0]))
+    names = evidence.names[:3]
+    with_it, without = (method.held_out(e, by_item(e)) for e in (silent, silent.of(names)))
+    assert (with_it.is_right == without.is_right).all()
+
+
+@each_baseline
+def test_a_member_that_is_mostly_wrong_is_outvoted_but_not_turned_around(method):
+    good, rng = np.abs(make_evidence(n_items=200, per_item=1, models=(3.0,)).signed[:, 1]), np.random.default_rng(3)  # fmt: skip
+    bad = -rng.uniform(0.1, 1.0, 200)
+    alone = stating(bad, humans=0)
+    assert not method.held_out(alone, by_item(alone)).is_right.any()
+    pair = stating(good, bad, humans=0)
+    assert method.held_out(pair, by_item(pair)).is_right.all()

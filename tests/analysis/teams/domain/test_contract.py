@@ -1,0 +1,102 @@
+"""What holds for every way of combining: held-out truths have no part in predictions, and names of sides no meaning."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from analysis.teams.domain.folds import Folds, by_item, in_blocks
+from analysis.teams.domain.methods import BAYESIAN, METHODS, method_named
+from tests.analysis.teams.domain.simulated import make_evidence
+
+PAIR = make_evidence(n_items=24, per_item=3, n_participants=12, models=(0.9,), seed=11)
+MIXED = make_evidence(
+    n_items=24, per_item=4, n_participants=12, n_humans=2, models=(0.9, 0.5), seed=12
+)
+SYMMETRIC = [name for name in METHODS if name != "logistic"]  # its intercept prefers a side
+
+
+def with_people_held_out(evidence):
+    items, people = evidence.item % 2, evidence.participant[:, 0] % 2
+    return Folds(2 * items + people, items, people, "two blocks of items by two of people")
+
+
+@pytest.mark.parametrize(
+    ("evidence", "folds"),
+    [(PAIR, with_people_held_out(PAIR)), (MIXED, in_blocks(MIXED, 3))],
+    ids=["items and people", "items"],
+)
+@pytest.mark.parametrize("method", METHODS)
+def test_what_is_true_of_held_out_rows_has_no_part_in_their_prediction(method, evidence, folds):
+    """Nor what is true of rows that only share an item or a person with them, where both are held out."""
+    held, aside = folds.fold == 0, ~folds.train(0)
+    turned = replace(evidence, truth=np.where(aside, -evidence.truth, evidence.truth))
+    before, after = (
+        METHODS[method].held_out(e, folds).p_original[held] for e in (evidence, turned)
+    )
+    np.testing.assert_allclose(after, 1 - before, atol=1e-4)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_is_true_of_a_single_item_has_no_part_in_its_prediction(method):
+    few = PAIR.rows(PAIR.item < 12)
+    np.testing.assert_allclose(*turned_and_not(few, METHODS[method], 5), atol=1e-4)
+
+
+def test_where_single_items_are_left_out_by_reweighting_it_has_hardly_any_part():
+    """Within the Monte Carlo error of the draws: they lie around a posterior that knew the item."""
+    many = make_evidence(n_items=60, per_item=2, n_participants=20, seed=13)
+    before = BAYESIAN.held_out(many, by_item(many))
+    assert before.about.n_refitted == 0
+    for item in (0, 30):
+        np.testing.assert_allclose(*turned_and_not(many, BAYESIAN, item, before), atol=0.005)
+
+
+def turned_and_not(evidence, method, item, before=None):
+    """Predictions of the item's original, and of its other side when that is the original."""
+    rows, folds = evidence.item == item, by_item(evidence)
+    turned = replace(evidence, truth=np.where(rows, -evidence.truth, evidence.truth))
+    before = before or method.held_out(evidence, folds)
+    return before.p_original[rows], 1 - method.held_out(turned, folds).p_original[rows]
+
+
+@pytest.mark.parametrize("method", SYMMETRIC)
+def test_which_side_is_called_a_means_nothing(method):
+    """Sides of single trials exchanged: truth and confidences change their sign, and nothing else changes."""
+    flip = np.where(np.random.default_rng(1).random(len(MIXED)) < 0.5, -1.0, 1.0)
+    swapped = replace(MIXED, truth=flip * MIXED.truth, signed=flip[:, None] * MIXED.signed)
+    folds = in_blocks(MIXED, 2)
+    one, other = (METHODS[method].held_out(e, folds) for e in (MIXED, swapped))
+    np.testing.assert_allclose(other.p_original, one.p_original, atol=1e-9)
+    np.testing.assert_array_equal(other.is_right, one.is_right)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_order_of_trials_means_nothing(method):
+    order = np.random.default_rng(2).permutation(len(PAIR))
+    folds = in_blocks(PAIR, 3)
+    one = METHODS[method].held_out(PAIR, folds)
+    other = METHODS[method].held_out(PAIR.rows(order), folds.rows(order))
+    np.testing.assert_allclose(other.p_original, one.p_original[order], atol=1e-4)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_which_of_several_people_comes_first_means_nothing(method):
+    turned = replace(
+        MIXED,
+        signed=MIXED.signed[:, [1, 0, 2, 3]],
+        participant=MIXED.participant[:, ::-1],
+        trial=MIXED.trial[:, ::-1],
+    )
+    folds = in_blocks(MIXED, 3)
+    one, two = (METHODS[method].held_out(e, folds).p_original for e in (MIXED, turned))
+    np.testing.assert_allclose(two, one, atol=1e-6)
+
+
+def test_the_seed_asked_for_reaches_what_is_drawn():
+    for name in METHODS:
+        assert getattr(method_named(name, 7), "seed", 7) == 7
+    evidence = make_evidence(n_items=30, per_item=2, n_participants=12, seed=14).of(["org/model-0"])
+    folds = by_item(evidence)
+    one, other = (method_named("improved", seed).held_out(evidence, folds) for seed in (42, 7))
+    assert (one.folds.fold != other.folds.fold).any()

@@ -1,0 +1,148 @@
+"""Who decides: simple loops as oracles, and a model that knows when it does not know."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from analysis.teams.domain.deferral import SHARES, Judges, certainty, choose_threshold, who_decides
+from analysis.teams.domain.folds import by_item, in_blocks
+from analysis.teams.domain.improved import coarser
+from analysis.teams.domain.policies import policies
+from analysis.teams.domain.resampling import Draws
+from analysis.teams.domain.runs import Runs
+from analysis.teams.results import Method, Policy
+from tests.analysis.teams.domain.simulated import held_out_of, make_evidence
+
+
+def made(seed=1, n_items=40, per_item=4):
+    """Evidence, probabilities of a model that are alike on an item, and of a team; a person each trial."""
+    evidence = make_evidence(n_items=n_items, per_item=per_item, seed=seed).of(["human", "org/model-0"])  # fmt: skip
+    rng = np.random.default_rng(seed)
+    # Rounded, so that some items are equally certain
+    p_model = np.round(rng.beta(3, 2, n_items), 1).clip(0.05, 0.95)[evidence.item]
+    team = rng.random(len(evidence)) < 0.8
+    human = evidence.is_right[:, 0]
+    judges = Judges(p_model, p_model > 0.5, {Policy.HUMAN: human, Policy.TEAM: team})
+    return evidence, judges
+
+
+def test_nobody_asked_is_the_model_and_everybody_asked_the_person_or_the_team():
+    evidence, judges = made()
+    found = {(asked.policy, share): asked for share, asked in who_decides(evidence.item, judges)}
+    assert len(found) == 2 * len(SHARES)
+    for policy, other in judges.others_right.items():
+        no_one, everybody = found[policy, 0.0], found[policy, 1.0]
+        assert (no_one.right == judges.model_right).all()
+        assert (everybody.right == other).all()
+        assert (no_one.threshold, no_one.share) == (0.5, 0.0)
+        assert (everybody.threshold, everybody.share) == (1.0, 1.0)
+
+
+def test_the_least_certain_items_are_asked_each_with_all_its_trials_in_the_order_of_items():
+    evidence, judges = made()
+    p = judges.p_model
+    items = sorted(range(40), key=lambda i: (max(p[4 * i], 1 - p[4 * i]).round(9), i))
+    for share, asked in who_decides(evidence.item, judges):
+        assert (asked.where == np.isin(evidence.item, items[: round(share * 40)])).all()
+        other = judges.others_right[asked.policy]
+        assert (asked.right == np.where(asked.where, other, p > 0.5)).all()
+        sure = np.maximum(p, 1 - p)
+        assert sure[asked.where].max(initial=0.5) <= asked.threshold + 1e-9
+        assert asked.threshold <= sure[~asked.where].min(initial=1.0) + 1e-9
+
+
+def test_asking_at_random_is_what_random_trials_bring_on_average():
+    evidence, judges = made()
+    _, asked = who_decides(evidence.item, judges)[6]
+    rng, n, drawn = np.random.default_rng(7), len(evidence), []
+    for _ in range(3000):
+        where = np.zeros(n, dtype=bool)
+        where[rng.choice(n, asked.where.sum(), replace=False)] = True
+        drawn.append(judges.asked(Policy.HUMAN, 0.5, where).accuracy)
+    off = np.mean(drawn) - judges.random_accuracy(asked)
+    assert abs(off) < 4 * np.std(drawn) / np.sqrt(3000)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_chosen_threshold_is_the_best_of_training_tried_on_what_was_held_out(seed):
+    evidence, judges = made(seed)
+    folds = in_blocks(evidence, 5, seed=seed)
+    sure, model = np.maximum(judges.p_model, 1 - judges.p_model), judges.model_right
+    for found in choose_threshold(folds, judges):
+        other = judges.others_right[found.policy]
+        right = np.empty(len(evidence), dtype=bool)
+        for fold in range(5):
+            train, held = folds.train(fold), folds.fold == fold
+            best = max(
+                [0.5, *(np.unique(sure[train]) + 1e-6)],
+                key=lambda t: (
+                    np.where(sure < t, other, model)[train].sum(),
+                    -(sure < t)[train].sum(),
+                ),
+            )
+            right[held] = np.where(sure < best, other, model)[held]
+        assert (found.right == right).all()
+
+
+def test_what_is_true_of_held_out_trials_has_no_part_in_who_is_asked_there():
+    evidence, judges = made()
+    folds = in_blocks(evidence, 5)
+    held = folds.fold == 2
+    human = judges.others_right[Policy.HUMAN]
+    turned = replace(judges, others_right={Policy.HUMAN: np.where(held, ~human, human)})
+    one, two = (choose_threshold(folds, j)[0] for j in (judges, turned))
+    assert (one.where[held] == two.where[held]).all()
+    # Single items are held out in blocks
+    each = choose_threshold(by_item(evidence), judges)[0]
+    merged = choose_threshold(coarser(by_item(evidence)), judges)[0]
+    assert (each.where == merged.where).all()
+
+
+def test_a_model_that_knows_when_it_does_not_know_gains_from_asking_just_there():
+    rng = np.random.default_rng(3)
+    evidence = make_evidence(n_items=200, per_item=3)
+    unsure = (np.arange(200) < 60)[evidence.item]
+    sign = rng.choice([-1.0, 1.0], 200)[evidence.item]
+    p_model = np.where(unsure, 0.5 + 0.05 * sign, 0.9)
+    human = rng.random(len(evidence)) < 0.8
+    judges = Judges(p_model, p_model > 0.5, {Policy.HUMAN: human})
+    found = choose_threshold(by_item(evidence), judges)[0]
+    assert found.share == pytest.approx(0.3)
+    assert found.threshold == pytest.approx((0.55 + 0.9) / 2)
+    assert found.accuracy == pytest.approx(0.7 + 0.3 * human[unsure].mean())
+    curve = [asked for _, asked in who_decides(evidence.item, judges)]
+    assert np.argmax([asked.accuracy for asked in curve]) == 6  # 30% asked
+    assert all(asked.accuracy >= judges.random_accuracy(asked) - 1e-12 for asked in curve)
+
+
+def test_certainty_does_not_depend_on_sides():
+    _, judges = made()
+    assert certainty(1 - judges.p_model).tolist() == certainty(judges.p_model).tolist()
+    sure = replace(judges, p_model=np.full(160, 0.7))
+    of_one_item = who_decides(np.zeros(160, dtype=int), sure)
+    assert {int(asked.where.sum()) for _, asked in of_one_item} == {0, 160}
+
+
+def test_a_team_decides_as_it_says_it_did():
+    evidence, judges = made()
+    folds, model = by_item(evidence), ("org/model-0",)
+    team = judges.others_right[Policy.TEAM]
+    # Probabilities of 1/2, as of Bayesian teams, do not show the choice
+    held = {
+        (evidence.names, Method.BAYESIAN): held_out_of(np.full(len(team), 0.5), team),
+        (model, Method.ALONE): held_out_of(judges.p_model, evidence.is_right[:, 1]),
+    }
+    draws = Draws.of(evidence, resamples=100)
+    runs = Runs(evidence, held)
+    found, other = (policies(runs, folds, Method.BAYESIAN, draws, seed=seed) for seed in (42, 7))
+    assert found.points[-1].n_correct == team.sum()
+    assert [row.policy for row in found.chosen] == [Policy.HUMAN, Policy.TEAM]
+    for row in found.chosen:
+        low, high = row.accuracy_ci95
+        assert low <= row.accuracy <= high
+        assert row.folds == coarser(folds).words
+    assert coarser(folds).words in found.method
+    assert {row.folds for row in other.chosen} == {coarser(folds, 7).words}
+    no_one = policies(Runs(evidence.of(model)), folds, Method.BAYESIAN, draws, seed=42)
+    assert no_one.points == no_one.chosen == ()

@@ -1,0 +1,211 @@
+"""A team's numbers are what other programs say they are, and their intervals what resampling by hand gives."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import brier_score_loss, log_loss
+from statsmodels.stats.multitest import multipletests
+
+from analysis.codec import to_json
+from analysis.stats.calibration_error import calibration_error
+from analysis.stats.crossed_bootstrap import crossed_bootstrap, two_sided_p
+from analysis.teams.domain import evaluation, resampling
+from analysis.teams.domain.evaluation import evaluate, evaluate_all
+from analysis.teams.domain.folds import by_item
+from analysis.teams.domain.methods import ALONE, METHODS
+from analysis.teams.domain.resampling import Draws, difference
+from analysis.teams.results import Method
+from tests.analysis.teams.domain.simulated import held_out_of, make_evidence, saying
+
+SMALL = make_evidence(n_items=12, per_item=4, n_participants=9, models=(0.9, 0.5), seed=3)
+
+
+def held_of(evidence, seed=1):
+    """Any probabilities, never a tie."""
+    p = np.random.default_rng(seed).uniform(0.05, 0.95, len(evidence))
+    return saying(p)
+
+
+def by_hand(evidence, values, resamples, seed):
+    """The definition, drawn pair by pair: every drawn item with every drawn person, for each person of a row."""
+    items, people = np.unique(evidence.item), np.unique(evidence.participant)
+    streams = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(2)]
+    drawn_people = people[streams[0].integers(0, len(people), (resamples, len(people)))]
+    drawn_items = items[streams[1].integers(0, len(items), (resamples, len(items)))]
+    means = []
+    for seen, met in zip(drawn_items.tolist(), drawn_people.tolist(), strict=True):
+        weights = [
+            seen.count(i) * np.prod([met.count(p) for p in row])
+            for i, row in zip(evidence.item.tolist(), evidence.participant.tolist(), strict=True)
+        ]
+        means.append(np.dot(weights, values) / sum(weights) if sum(weights) else [np.nan] * 3)
+    return np.array(means)
+
+
+@pytest.mark.parametrize("n_humans", [1, 2])
+def test_a_resample_counts_a_row_as_often_as_its_item_and_each_of_its_people_were_drawn(n_humans):
+    evidence = make_evidence(n_items=6, per_item=4, n_participants=7, n_humans=n_humans)
+    values = np.random.default_rng(1).normal(size=(len(evidence), 3))
+    found = Draws.of(evidence, resamples=40, seed=3).means(values)
+    np.testing.assert_allclose(found, by_hand(evidence, values, 40, 3), rtol=1e-12)
+
+
+def test_one_persons_trials_are_resampled_as_in_the_report_on_accuracies():
+    right = SMALL.is_right[:, 0].astype(float)
+    others = crossed_bootstrap(
+        SMALL.participant[:, 0], SMALL.item, right, np.ones((1, 12)), resamples=500, seed=42
+    )
+    found = Draws.of(SMALL, resamples=500).means(right[:, None])
+    np.testing.assert_allclose(found[:, 0], others.humans, rtol=1e-12)
+
+
+def test_how_much_is_held_at_once_and_the_order_of_rows_alter_nothing(monkeypatch):
+    values = np.random.default_rng(1).normal(size=(len(SMALL), 3))
+    whole = Draws.of(SMALL, resamples=300).means(values)
+    order = np.random.default_rng(2).permutation(len(SMALL))
+    shuffled = Draws.of(SMALL.rows(order), resamples=300).means(values[order])
+    np.testing.assert_allclose(shuffled, whole, rtol=1e-12)
+    for name, few in (("CHUNK", 7), ("BLOCK", 30), ("MOST_COUNTS", 100)):
+        monkeypatch.setattr(resampling, name, few)
+    np.testing.assert_allclose(Draws.of(SMALL, resamples=300).means(values), whole, rtol=1e-12)
+
+
+def test_more_rows_get_fewer_resamples_but_never_less_than_200(monkeypatch):
+    monkeypatch.setattr(resampling, "MOST_WEIGHTS", 48 * 1_000)
+    assert Draws.of(SMALL, resamples=5_000).resamples == 1_000
+    assert Draws.of(SMALL, resamples=700).resamples == 700
+    monkeypatch.setattr(resampling, "MOST_WEIGHTS", 480)
+    assert Draws.of(SMALL, resamples=5_000).resamples == 200
+    assert Draws.of(SMALL, resamples=0).resamples == 0
+
+
+def test_scores_are_those_of_scikit_learn_and_of_the_calibration_of_the_report():
+    held = held_of(SMALL)
+    result = evaluate(SMALL, held, Method.LOGISTIC, Draws.of(SMALL, resamples=50))
+    is_b = SMALL.truth > 0
+    p_b = np.where(is_b, held.p_original, 1 - held.p_original)
+    assert result.n_correct == ((p_b > 0.5) == is_b).sum()
+    assert result.accuracy == result.n_correct / 48
+    assert result.log_loss_nats == pytest.approx(log_loss(is_b, p_b), rel=1e-12)
+    assert result.brier == pytest.approx(brier_score_loss(is_b, p_b), rel=1e-12)
+    stated = np.maximum(p_b, 1 - p_b)
+    known = calibration_error(stated, held.is_right, low=0.5, n_bins=10)
+    assert result.calibration_error == pytest.approx(known.value, rel=1e-12)
+
+
+def test_intervals_are_percentiles_of_the_definition_resampled_by_hand():
+    """Each number computed anew on rows repeated as often as they were drawn."""
+    held = held_of(SMALL)
+    draws = Draws.of(SMALL, resamples=400, seed=5)
+    result = evaluate(SMALL, held, Method.LOGISTIC, draws)
+    weights = draws.means(np.eye(len(SMALL)))
+    best = SMALL.is_right[:, [m == result.best_member for m in SMALL.names]][:, 0]
+    stated = np.maximum(held.p_original, 1 - held.p_original)
+    place = np.minimum(np.floor((stated - 0.5) * 20), 9)
+    known = {name: [] for name in ("accuracy", "log_loss", "brier", "gain", "selector", "error")}
+    for w in weights:
+        known["accuracy"].append(np.average(held.is_right, weights=w))
+        known["log_loss"].append(np.average(-np.log(held.p_original), weights=w))
+        known["brier"].append(np.average((1 - held.p_original) ** 2, weights=w))
+        known["selector"].append(np.average(SMALL.is_right.any(axis=1), weights=w))
+        known["gain"].append(known["accuracy"][-1] - np.average(best, weights=w))
+        off = [w[place == k] @ (held.is_right - stated)[place == k] for k in range(10)]
+        known["error"].append(np.abs(off).sum())
+    fields = {"log_loss": "log_loss_nats", "selector": "selector_accuracy"}
+    for name in ("accuracy", "log_loss", "brier", "gain", "selector"):
+        found = getattr(result, f"{fields.get(name, name)}_ci95")
+        assert found == pytest.approx(np.quantile(known[name], [0.025, 0.975]), rel=1e-9), name
+    low, high = np.quantile(known["error"], [0.025, 0.975])
+    value = result.calibration_error
+    assert result.calibration_error_ci95 == pytest.approx(
+        (min(value, max(0, 2 * value - high)), max(value, 2 * value - low))
+    )
+    assert result.gain_p == two_sided_p(np.array(known["gain"]).round(12))
+
+
+def test_a_teams_copy_of_a_member_gains_nothing_and_is_not_significant():
+    right = SMALL.is_right[:, 1]
+    copy = held_out_of(np.where(right, 0.8, 0.2), right)
+    result = evaluate(
+        SMALL.of(SMALL.names[1:]), copy, Method.LOGISTIC, Draws.of(SMALL, resamples=200)
+    )
+    assert (result.best_member, result.best_member_accuracy) == ("org/model-0", right.mean())
+    assert (result.gain, result.gain_ci95, result.gain_p) == (0.0, (0.0, 0.0), 1.0)
+    assert (result.gain_two_way_se, result.gain_two_way_ci95) == (0.0, (0.0, 0.0))
+
+
+def test_teams_evaluated_together_have_the_numbers_they_have_alone_and_p_after_holm(monkeypatch):
+    names = SMALL.names
+    teams = [names[:1], names[:2], names[1:], names]
+    asked = [(team, Method.LOGISTIC, held_of(SMALL, seed)) for seed, team in enumerate(teams)]
+    draws = Draws.of(SMALL, resamples=300)
+    together = evaluate_all(SMALL, asked, draws)
+    monkeypatch.setattr(evaluation, "BATCH", 300 * 6 * 2)
+    assert evaluate_all(SMALL, asked, draws) == together
+    for (team, method, held), result in zip(asked, together, strict=True):
+        alone = to_json(evaluate(SMALL.of(team), held, method, draws))
+        assert alone | {"gain_p_holm": None} == to_json(result) | {"gain_p_holm": None}
+    right = [asked[-1][2].is_right, SMALL.is_right[:, names.index(together[-1].best_member)]]
+    known = difference(*right, draws)
+    for name in ("ci95", "p", "two_way_se", "two_way_ci95"):
+        assert getattr(together[-1], f"gain_{name}") == pytest.approx(getattr(known, name)), name
+    p = [result.gain_p for result in together[1:]]
+    known = multipletests(p, method="holm")[1]
+    assert [result.gain_p_holm for result in together[1:]] == pytest.approx(known)
+    assert (together[0].gain, together[0].gain_p_holm, together[0].complementarity) == (None,) * 3
+
+
+def test_a_member_by_itself_is_judged_by_the_probability_of_the_choice_it_made():
+    """A fit may go against a choice: a person who is always wrong is then overconfident in what they chose."""
+    wrong = held_out_of(np.full(48, 0.9), np.zeros(48, bool))
+    result = evaluate(SMALL.of(("human",)), wrong, Method.ALONE, Draws.of(SMALL, resamples=50))
+    assert (result.accuracy, result.calibration_error) == (0.0, pytest.approx(0.1))
+
+
+def test_of_one_item_or_one_person_there_is_no_interval():
+    many = make_evidence(n_items=10, per_item=3, n_participants=3)
+    one_item, one_person = many.rows(many.item == 4), many.rows(many.participant[:, 0] == 1)
+    for evidence in (one_item, one_person):
+        result = evaluate(
+            evidence, held_of(evidence), Method.LOGISTIC, Draws.of(evidence, resamples=100)
+        )
+        intervals = [v for k, v in to_json(result).items() if k.endswith("ci95")]
+        assert intervals == [None] * 7
+        assert (result.gain_p, result.gain_p_holm, result.gain_two_way_se) == (None,) * 3
+        assert np.isfinite(result.log_loss_nats)
+    none_asked_for = evaluate(many, held_of(many), Method.LOGISTIC, Draws.of(many, resamples=0))
+    assert none_asked_for.accuracy_ci95 is None
+    assert none_asked_for.gain_two_way_se > 0
+
+
+def test_rows_of_items_vary_with_items_alone():
+    """Their bootstrap error is the binomial one."""
+    right = np.random.default_rng(1).random(300) < 0.8
+    drawn = Draws.of_items(300, 8_000).means(right[:, None].astype(float))
+    assert drawn.std() == pytest.approx(np.sqrt(right.mean() * (1 - right.mean()) / 300), rel=0.03)
+
+
+@pytest.mark.shared
+def test_the_published_teams_have_gains_with_intervals(published_evidence):
+    evidence, folds = published_evidence, by_item(published_evidence)
+    names = evidence.names
+    teams = [(names[:1], ALONE), (names[1:3], METHODS["logistic"]), (names, METHODS["logistic"])]
+    held = [(team, m.name, m.held_out(evidence.of(team), folds)) for team, m in teams]
+    human, models, everyone = evaluate_all(evidence, held, Draws.of(evidence, resamples=1_000))
+    assert [r.n_correct for r in (human, models, everyone)] == [641, 795, 822]
+    assert (human.n_trials, human.n_items, human.n_participants) == (1011, 200, 171)
+    assert everyone.team.display_name.startswith("Human + ")
+    assert everyone.gain == pytest.approx((822 - 806) / 1011)
+    low, high = everyone.gain_ci95
+    assert (
+        low < everyone.gain_two_way_ci95[0] < everyone.gain < everyone.gain_two_way_ci95[1] < high
+    )
+    # Selecting the right member each time would leave only the trials on which all are wrong
+    assert everyone.selector_accuracy == evidence.is_right.any(axis=1).mean() > everyone.accuracy
+
+
+def test_a_probability_of_nothing_costs_much_but_not_infinitely():
+    p = np.where(np.arange(48) == 0, 0.0, 1.0)
+    result = evaluate(SMALL, saying(p), Method.LOGISTIC, Draws.of(SMALL, resamples=50))
+    assert result.log_loss_nats == pytest.approx(300 * np.log(10) / 48)
+    assert (result.brier, result.calibration_error) == pytest.approx((1 / 48, 1 / 48))
+    assert np.isfinite(result.log_loss_nats_ci95).all()

@@ -1,0 +1,104 @@
+"""From trials and scores to signed confidences."""
+
+import numpy as np
+import pytest
+
+from analysis.stats import NotEnough
+from analysis.teams.domain.gather import gather
+from tests.analysis.made import make_data
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_data(n_items=20, n_participants=30, trials_each=6, seed=3)
+
+
+def test_a_member_is_right_where_its_own_decision_is(data):
+    evidence = gather(data, [0, 2]).evidence
+    items = data.trials["item"].to_numpy()
+    right = data.trials["is_correct"].to_numpy()
+    assert np.array_equal(evidence.is_right[:, 0], right)
+    for column, model in ((1, 0), (2, 2)):
+        full = data.full[data.full["model"] == model].set_index("item")
+        assert np.array_equal(evidence.is_right[:, column], full.loc[items, "is_correct"])
+
+
+def test_confidence_is_signed_by_the_side_that_was_chosen(data):
+    evidence, trials = gather(data, [1]).evidence, data.trials
+    assert np.array_equal(evidence.signed[:, 0] > 0, trials["side"] == "B")
+    assert np.array_equal(np.abs(evidence.signed[:, 0]), trials["confidence"])
+    assert np.array_equal(evidence.truth > 0, trials["original_side"] == "B")
+    # A model's is PPL(A) - PPL(B) of the sides that this participant saw
+    full = data.full[data.full["model"] == 1].set_index("item").loc[trials["item"]]
+    difference = (full["ppl_altered"] - full["ppl_original"]).to_numpy()
+    assert evidence.signed[:, 1] == pytest.approx(evidence.truth * difference)
+
+
+def test_where_no_side_was_shown_the_sides_of_the_scores_count(data):
+    trials = data.trials.assign(side="", original_side="")
+    side = np.where(np.arange(data.n_items) % 3 == 0, "A", "B")
+    full = data.full.assign(original_side=side[data.full["item"]])
+    changed = make_data(n_items=20, n_participants=30, trials_each=6, seed=3)
+    object.__setattr__(changed, "trials", trials)
+    object.__setattr__(changed, "full", full)
+    truth = gather(changed, [0]).evidence.truth
+    assert np.array_equal(truth > 0, side[trials["item"]] == "B")
+
+
+def test_an_empty_rating_counts_as_the_median_of_the_recorded_ones(data):
+    trials = data.trials.copy()
+    trials.loc[[0, 5], "confidence"] = np.nan
+    changed = make_data(n_items=20, n_participants=30, trials_each=6, seed=3)
+    object.__setattr__(changed, "trials", trials)
+    gathered = gather(changed, [])
+    median = trials["confidence"].median()
+    assert (gathered.n_empty, gathered.median) == (2, median)
+    assert np.abs(gathered.evidence.signed[[0, 5], 0]).tolist() == [median, median]
+    # Nobody rated anything: choices alone are left
+    object.__setattr__(changed, "trials", trials.assign(confidence=np.nan))
+    assert np.unique(np.abs(gather(changed, []).evidence.signed)).tolist() == [50.0]
+
+
+def test_several_humans_are_different_participants_on_the_same_item(data):
+    evidence = gather(data, [0], n_humans=3).evidence
+    assert evidence.names[:3] == ("human", "human-2", "human-3")
+    own = data.trials["item"].to_numpy()[evidence.trial]
+    assert (own == evidence.item[:, None]).all()
+    for row in evidence.participant:
+        assert len(set(row)) == 3
+    # Each judgment of an item with enough of them is once the first, once the second, once the third
+    counts = np.bincount(data.trials["item"], minlength=20)
+    enough = np.flatnonzero(counts[data.trials["item"]] >= 3)
+    for column in evidence.trial.T:
+        assert sorted(column) == enough.tolist()
+
+
+def test_items_that_a_model_did_not_score_are_left_out_for_all(data):
+    full = data.full[~((data.full["model"] == 1) & data.full["item"].isin((3, 7)))]
+    changed = make_data(n_items=20, n_participants=30, trials_each=6, seed=3)
+    object.__setattr__(changed, "full", full)
+    gathered = gather(changed, [0, 1])
+    assert not set(gathered.evidence.item) & {3, 7}
+    judged = set(data.trials["item"])
+    assert gathered.missing == {"org/model-0": 0, "org/model-1": len({3, 7} & judged)}
+    left_out = data.trials["item"].isin((3, 7)).sum()
+    assert gathered.n_rows - len(gathered.evidence) == left_out
+
+
+def test_without_trials_each_item_is_a_row(data):
+    changed = make_data(n_items=20, n_participants=30, trials_each=6, seed=3)
+    object.__setattr__(changed, "trials", data.trials.iloc[:0])
+    evidence = gather(changed, [0, 1], n_humans=0).evidence
+    assert (len(evidence), evidence.participant.shape) == (20, (20, 0))
+    with pytest.raises(NotEnough, match="Nobody's trials"):
+        gather(changed, [0], n_humans=1)
+
+
+def test_nothing_in_common_says_so(data):
+    full = data.full[data.full["model"] != 1]
+    changed = make_data(n_items=20, n_participants=30, trials_each=6, seed=3)
+    object.__setattr__(changed, "full", full)
+    with pytest.raises(NotEnough, match="no test case that all members"):
+        gather(changed, [0, 1])
+    with pytest.raises(NotEnough, match="At least 9 participants"):
+        gather(make_data(n_items=20, n_participants=2, trials_each=4), [0], n_humans=9)

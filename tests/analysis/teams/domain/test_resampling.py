@@ -1,0 +1,84 @@
+"""A gain has the two errors that an accuracy has: resampled, and robust to clusters of people and items."""
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy import stats
+
+from analysis.teams.domain.resampling import Draws, difference, differences, two_way_of
+from tests.analysis.teams.domain.simulated import make_evidence
+
+SIZES = {"n_items": 25, "per_item": 12, "n_participants": 40, "models": (0.9, 0.5)}
+
+
+def answers(evidence, seed=1):
+    """Of two teams, which differ more on some items, and of some people, than on others."""
+    rng = np.random.default_rng(seed)
+    of_items, of_people = rng.normal(0, 1, 25)[evidence.item], rng.normal(0, 1, 40)
+    ease = of_items + of_people[evidence.participant[:, 0]]
+    return [rng.normal(0, 1, len(evidence)) < level * ease for level in (1.0, -0.5)]
+
+
+@pytest.mark.parametrize("n_humans", [1, 2])
+def test_the_two_way_error_of_a_gain_is_that_of_statsmodels(n_humans):
+    """Clusters are items and the first people of rows, also where rows join two."""
+    evidence = make_evidence(n_humans=n_humans, **SIZES)
+    a, b = answers(evidence)
+    found = difference(a, b, Draws.of(evidence, resamples=50))
+    more = a.astype(float) - b
+    groups = np.column_stack([evidence.participant[:, 0], evidence.item])
+    model = sm.OLS(more, np.ones(len(more)))
+    known = model.fit(cov_type="cluster", cov_kwds={"groups": groups})
+    assert found.two_way_se == pytest.approx(known.bse[0], rel=1e-9)
+    assert found.two_way_ci95 == pytest.approx(known.conf_int()[0], rel=1e-6)
+    assert found.value == pytest.approx(known.params[0])
+
+
+def test_where_rows_are_items_the_two_way_error_is_that_of_a_paired_t_test():
+    rng = np.random.default_rng(1)
+    a, b = rng.random((2, 300)) < [[0.8], [0.7]]
+    found = difference(a, b, Draws.of_items(300, 4_000))
+    t = stats.ttest_rel(a.astype(float), b.astype(float))
+    assert found.value / found.two_way_se == pytest.approx(t.statistic)
+    np.testing.assert_allclose(found.ci95, found.two_way_ci95, atol=0.005)
+
+
+def test_resampled_intervals_are_wider_where_people_vary():
+    """Nothing is shared among trials: sqrt(3) times, see Owen 2007."""
+    evidence = make_evidence(n_items=150, per_item=4, n_participants=150)
+    a, b = np.random.default_rng(2).random((2, len(evidence))) < 0.7
+    found = difference(a, b, Draws.of(evidence, resamples=2_000))
+    wide, narrow = (high - low for low, high in (found.ci95, found.two_way_ci95))
+    assert wide / narrow == pytest.approx(np.sqrt(3), rel=0.12)
+
+
+def test_intervals_of_a_gain_cover_the_truth_at_their_nominal_rate():
+    """Teams of models vary with items alone, where the truth is known: right with .85 against .75, correlated."""
+    rng, covered, n = np.random.default_rng(1), np.zeros(2), 200
+    for seed in range(n):
+        latent = rng.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], 150)
+        team, member = (latent < stats.norm.ppf([0.85, 0.75])).T
+        found = difference(team, member, Draws.of_items(150, 500, seed))
+        covered += [low <= 0.1 <= high for low, high in (found.ci95, found.two_way_ci95)]
+    assert all(stats.binomtest(int(k), n, 0.95).pvalue > 0.001 for k in covered)
+
+
+def test_a_gain_everywhere_is_sure_and_many_gains_are_as_one_by_one():
+    evidence = make_evidence(**SIZES)
+    draws = Draws.of(evidence, resamples=200)
+    everywhere = difference(np.ones(300, bool), np.zeros(300, bool), draws)
+    assert (everywhere.value, everywhere.ci95, everywhere.n) == (1.0, (1.0, 1.0), 300)
+    assert (everywhere.two_way_se, everywhere.two_way_ci95) == (0.0, (1.0, 1.0))
+    assert everywhere.p == pytest.approx(2 / 201)
+    a, b = answers(evidence)
+    together = differences(np.column_stack([a, b]), np.column_stack([b, a]), draws)
+    assert together == [difference(a, b, draws), difference(b, a, draws)]
+
+
+def test_one_item_or_one_person_has_no_two_way_error():
+    evidence = make_evidence(**SIZES)
+    for chosen in (evidence.item == 4, evidence.participant[:, 0] == 1):
+        some = evidence.rows(chosen)
+        more = np.random.default_rng(1).normal(size=len(some))
+        assert two_way_of(more, Draws.of(some)) is None
+    assert two_way_of(np.ones(1), Draws.of_items(1)) is None

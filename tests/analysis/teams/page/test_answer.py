@@ -1,0 +1,180 @@
+"""What the team page is about: which team, which of its members are best, what is said of it and what is not."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from analysis.presentation import render_meaning
+from analysis.stats import MissingResult
+from analysis.teams.names import equally
+from analysis.teams.page.answer import Answer
+from analysis.teams.page.sections import sections, text_line
+from analysis.teams.results import Member, MemberKind, Method, NotPossible, Team, TriedTeams
+from tests.analysis.teams.made_teams import ADAPTER, of_team, tried, without_intervals
+
+
+def answer(found: TriedTeams, *, is_simulated: bool = False) -> Answer:
+    return Answer(found, is_simulated)
+
+
+def line(name: str, found: TriedTeams, **context: Any) -> str:
+    own = answer(found, **context)
+    return text_line(name, {"answer": own, "is_simulated": own.is_simulated})
+
+
+def test_the_page_is_about_the_team_of_all_members_and_what_the_last_human_adds():
+    own = answer(tried())
+    assert own.result.team.names == ("human", "org/model-0", "org/model-1", ADAPTER)
+    assert own.is_whole
+    assert own.adding.team.names == ("org/model-0", "org/model-1", ADAPTER)
+    assert own.adding.larger_team == own.result.team
+
+
+def test_where_the_whole_was_not_tried_it_is_about_the_most_accurate_team_with_people():
+    pairs = tuple(r for r in tried().teams if len(r.team) <= 2)
+    own = answer(replace(tried(), teams=pairs))
+    mixed = [r for r in pairs if r.n_humans and r.n_models]
+    assert own.result == max(mixed, key=lambda r: r.accuracy)
+    assert not own.is_whole
+    said = line("not_whole", own.tried)
+    assert own.result.team.display_name in said
+    assert "4 members" in said
+
+
+@pytest.mark.parametrize(
+    ("right", "best"),
+    [
+        ((8, 9, 5), ["Model 0"]),
+        ((8, 9, 9), ["Model 0", "Model 1"]),
+        ((9, 9, 4), ["the human", "Model 0"]),
+        ((9, 9, 9), ["the human", "Model 0", "Model 1"]),
+    ],
+)
+def test_members_that_are_as_good_as_the_best_are_named(
+    right: tuple[int, ...], best: list[str]
+) -> None:
+    found = tried(up_to=3)
+    three = found.members[:3]
+    members = tuple(replace(m, n_correct=n) for m, n in zip(three, right, strict=True))
+    names = tuple(m.name for m in members)
+    team = of_team(found, *names)
+    first = names[right.index(max(right))]
+    own = answer(replace(found, members=members, teams=(replace(team, best_member=first),)))
+    assert own.best_members == best
+    assert equally(best) in line("gain", own.tried)
+
+
+def test_all_people_are_one_best_member():
+    found = tried(1, 2, "majority")
+    members = tuple(replace(m, n_correct=9) for m in found.members)
+    whole = replace(answer(found).result, best_member="human")
+    own = answer(replace(found, members=members, teams=(whole,)))
+    assert own.best_members == ["the human", "Model 0"]
+
+
+def test_a_gain_is_said_with_its_interval_and_whether_that_includes_no_difference():
+    found = tried(1)
+    pair = answer(found).result
+    known = replace(pair, accuracy=0.85, gain=-0.01, gain_ci95=(-0.05, 0.03), gain_p_holm=0.03)
+    said = line("gain", replace(found, teams=(known,)))
+    assert "were right in 85.0%" in said
+    assert "−1.0 points [−5.0, +3.0] against the best of its members" in said  # noqa: RUF001
+    assert "includes no difference" in said
+    above = replace(known, gain=0.02, gain_ci95=(0.01, 0.03))
+    assert "includes" not in line("gain", replace(found, teams=(above,)))
+
+
+def test_what_one_more_person_adds_names_who_is_added():
+    one, two = tried(1), tried(1, 2, "majority")
+    assert "Adding one expert to Model 0 changes accuracy" in line("adding", one)
+    assert "Adding one simulated participant to" in line("adding", one, is_simulated=True)
+    assert "Adding another expert to Human + Model 0" in line("adding", two)
+
+
+def test_the_published_pairs_counts_read_as_they_are():
+    found = tried(1)
+    pair = answer(found).result
+    all_of = pair.complementarity
+    counts = replace(
+        all_of,
+        all_right=replace(all_of.all_right, n=525, n_team_right=525),
+        none_right=replace(all_of.none_right, n=89, n_team_right=0),
+        only_first=replace(all_of.only_first, n=116, n_team_right=2),
+        only_second=replace(all_of.only_second, n=281, n_team_right=276),
+    )
+    whole = replace(pair, n_trials=1011, complementarity=counts)
+    said = line("together", replace(found, teams=(whole,)))
+    for part in ("525 of 1,011 trials", "only the human on 116", "neither on 89"):
+        assert part in said
+    assert "2 of 116 (2%) if it was the human and 276 of 281 (98%)" in said
+
+
+def test_a_large_team_is_named_by_its_size():
+    found = tried(7, 2, "majority")
+    assert "2 humans + 7 models together were right" in line("gain", found)
+    assert line("together", found).startswith("All 9 members of the team were right")
+    teams = sections(answer(found), (), str)[0]
+    assert teams.blocks[0].tables[0].rows[-1][0] == "2 humans + 7 models"
+
+
+def test_the_two_way_interval_is_called_narrower_where_all_are():
+    found = tried(1)
+    whole = replace(answer(found).result, gain_ci95=(-0.03, 0.05), gain_two_way_ci95=(-0.01, 0.03))
+    narrow = replace(found, teams=(*found.teams[:2], whole), adding_human=())
+    assert answer(narrow).two_way.is_narrower
+    assert "−1.0 to +3.0 points for the gain" in line("two_way", narrow)  # noqa: RUF001
+    wide = replace(whole, gain_two_way_ci95=(-0.04, 0.06))
+    assert not answer(replace(narrow, teams=(*found.teams[:2], wide))).two_way.is_narrower
+    assert answer(without_intervals(found)).two_way is None
+
+
+def test_without_people_rows_are_test_cases():
+    found = tried(2, 0)
+    whole = replace(answer(found).result, n_participants=0, n_trials=12)
+    said = line("gain", replace(found, teams=(whole,)))
+    assert "of 12 test cases" in said
+    assert "human" not in said
+
+
+def test_numbers_that_are_not_known_break_no_sentence():
+    found = without_intervals(tried())
+    for name in ("picked", "adding", "gain", "together", "two_way", "tried_on"):
+        said = line(name, found)
+        assert "None" not in said
+        assert "[" not in said
+    for section in sections(answer(found), (), str):
+        assert "None" not in section.blocks[0].meaning
+
+
+def test_a_bayesian_fit_has_its_quantities_and_how_it_was_reached():
+    own = answer(tried(1, 1, "bayesian"))
+    section = next(s for s in sections(own, (), str) if s.id == "posterior")
+    (block,) = section.blocks
+    (table,) = block.tables
+    assert len(table.rows) == len(own.fit.posterior)
+    assert "Sensitivity d" in block.meaning
+    assert block.methods[-1].startswith("Importance sampling")
+    assert f"of {own.fit.diagnostics.n_draws:,} weighted draws" in block.methods[-1]
+
+
+def test_teams_that_could_not_be_fitted_are_named_by_reason():
+    members = [Member(name, MemberKind.MODEL, name.upper()) for name in ("a + b", "c")]
+    rows = tuple(
+        NotPossible(Team.of(tuple(some)), Method.BAYESIAN, "No.", "More.")
+        for some in (members[:1], members)
+    )
+    own = answer(replace(tried(), not_possible=rows))
+    assert own.not_possible() == [(["A + B", "A + B + C"], MissingResult("No.", "More."))]
+
+
+def test_names_are_escaped_on_the_page():
+    found = tried(1)
+    hostile = "<script>alert(1)</script>"
+    result = answer(found).result
+    members = (result.team.members[0], replace(result.team.members[1], display_name=hostile))
+    whole = replace(result, team=Team.of(members))
+    own = answer(replace(found, teams=(whole,)))
+    meaning = render_meaning("analysis/teams/_section_complementarity.html", {"answer": own})
+    assert "<script>" not in meaning
+    assert "&lt;script&gt;" in meaning

@@ -1,0 +1,254 @@
+"""Figures of teams: they show what they are given, with long names, many members and few."""
+
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
+
+import pytest
+
+from analysis.charts import save, style
+from analysis.charts.figure import Figure
+from analysis.charts.rows import short
+from analysis.stats import NotEnough
+from analysis.teams.figures import FIGURES, draw_teams
+from analysis.teams.figures.rows import LONGEST
+from analysis.teams.figures.selection import (  # fmt: skip
+    BOTH,
+    MACHINES,
+    MOST,
+    PEOPLE,
+    kind_of,
+    left_out,
+    shown_teams,
+)
+from analysis.teams.figures.sizes import sizes as draw_sizes
+from analysis.teams.results import Method, OnlyOne, SomeRight, TeamResult, TeamResults, Tried
+from tests.analysis.teams.made_teams import (
+    ADAPTER,
+    LONG,
+    SIMULATED,
+    document,
+    of_team,
+    teaming,
+    tried,
+    without_intervals,
+)
+
+
+def draw(name: str, results: TeamResults, note: str = "", *, is_simulated: bool = False) -> Figure:
+    return FIGURES[name](results, note, is_simulated)
+
+
+def svg(figure: Figure) -> str:
+    return save.svg(save.specification(figure))
+
+
+def size(picture: str) -> list[float]:
+    """Width and height in px."""
+    return [float(x) for x in ElementTree.fromstring(picture).get("viewBox").split()[2:]]
+
+
+def written(figure: Figure) -> set[str]:
+    return set(ElementTree.fromstring(svg(figure)).itertext())
+
+
+def of_size(results: TeamResults, n: int) -> tuple[TeamResult, ...]:
+    return tuple(r for r in results.teams if len(r.team) == n)
+
+
+def test_the_teams_figure_draws_each_team_with_its_accuracy_and_best_member():
+    found = tried()
+    figure = draw("teams", found)
+    rows = figure.table.set_index("team")
+    for result in found.teams:
+        assert rows.loc[result.team.label, "accuracy"] == result.accuracy
+        assert rows.loc[result.team.label, ["ci_low", "ci_high"]].tolist() == list(result.accuracy_ci95)  # fmt: skip
+    assert len(rows) == 15
+    shown = written(figure)
+    assert {PEOPLE, MACHINES, BOTH, "Human", "Model 0"} <= shown
+    assert {f"{100 * r.accuracy:.1f}%" for r in found.teams} <= shown
+
+
+def test_a_model_with_an_adapter_is_one_member_in_every_figure():
+    found = tried()
+    assert of_team(found, "human", ADAPTER).n_models == 1
+    pairs = set(draw("teams_complementarity", found).table["team"])
+    assert f"human+{ADAPTER}" in pairs
+    assert len(pairs) == 6
+    assert ADAPTER in set(draw("teams_adding", found).table["name"])
+    deciders = draw("teams_policy", found)
+    assert "3 models together" in deciders.alt or len(set(deciders.table["model"])) == 4
+    assert "Model 2" in written(draw("teams", found))
+
+
+def test_other_members_of_a_report_than_the_panel_are_left_to_the_figure_of_single_models():
+    narrow = replace(teaming(), panel=("human", "org/model-0"))
+    assert len(draw("teams", narrow).table) == 3
+    assert set(draw("teams_adding", narrow).table["name"]) == {"org/model-0", "org/model-1", ADAPTER}  # fmt: skip
+
+
+def test_gains_stand_in_a_panel_per_method_and_are_filled_only_where_they_are_sure():
+    figure = draw("teams_gain", teaming())
+    drawn = json.dumps(save.specification(figure, check=False))
+    for heading in ("Logistic, as published", "Average probability", "Majority"):
+        assert f'"{heading}"' in drawn
+    assert len(figure.table) == 3 * 11
+    found = tried()
+
+    def with_p(p: float) -> str:
+        teams = tuple(replace(r, gain_p_holm=p) for r in found.teams)
+        return svg(draw("teams_gain", replace(found, teams=teams)))
+
+    assert with_p(0.4).count('fill="white"') - with_p(0.01).count('fill="white"') == 11
+
+
+def test_what_a_human_adds_is_the_difference_of_the_two_accuracies_beside_it():
+    table = draw("teams_adding", tried()).table
+    difference = (table["with_human"] - table["alone"]).tolist()
+    assert table["difference"].tolist() == pytest.approx(difference)
+
+
+def test_the_parts_of_a_complementarity_bar_add_up_to_all_trials():
+    found = tried()
+    table = draw("teams_complementarity", found).table
+    assert (table.groupby("team")["n"].sum() == found.n_trials).all()
+    assert (table["start"] <= table["until"]).all()
+    assert (table["until"] <= table["end"] + 1e-12).all()
+    right = {r.team.label: r.n_correct for r in found.teams}
+    sums = table.groupby("team")["n_team_right"].sum()
+    assert {label: right[label] for label in sums.index} == sums.to_dict()
+
+
+def test_without_pairs_complementarity_is_of_larger_teams():
+    figure = draw("teams_complementarity", replace(tried(), teams=of_size(tried(), 3)))
+    assert set(figure.table["trials"]) == {"all right", "some right", "none right"}
+
+
+def test_policies_have_a_panel_per_model_and_diamonds_where_thresholds_were_chosen():
+    found = tried(1)
+    figure = draw("teams_policy", found)
+    assert (figure.table["kind"] == "curve").sum() == len(found.policies)
+    assert "Diamonds" in figure.caption
+    assert "threshold chosen on other test cases" in written(figure)
+    without = draw("teams_policy", replace(found, policies_chosen=()))
+    assert "Diamonds" not in without.caption
+    assert len(without.table) == len(found.policies)
+
+
+def test_sizes_of_teams_are_drawn_for_some_numbers_of_models_and_all_in_the_table():
+    sizes = teaming(7).sizes
+    figure = draw_sizes(sizes, "", False)
+    assert "Other numbers of models are in the table" in figure.caption
+    assert len(figure.table) == len(sizes.cells)
+    assert {"people alone", "1 model", "7 models"} <= written(figure)
+
+
+def test_models_without_people_have_their_sizes_over_the_number_of_models():
+    sizes = teaming().sizes
+    models = replace(sizes, cells=tuple(c for c in sizes.cells if not c.n_humans))
+    figure = draw_sizes(models, "", False)
+    assert "Models" in written(figure)
+    assert "person" not in figure.caption
+    assert "people" not in figure.caption
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_many_teams_with_long_names_stay_within_the_page_and_say_what_they_leave_out(name):
+    found = tried(7, 2, "majority", up_to=3, is_long=True)
+    if name == "teams_policy":
+        models = {p.team.label for p in found.policies[:90]}
+        found = replace(found, policies=tuple(p for p in found.policies if p.team.label in models))
+    figure = draw(name, found)
+    picture = svg(figure)
+    width, height = size(picture)
+    assert width <= style.FULL
+    assert height <= 1400
+    assert min(int(px) for px in re.findall(r'font-size="(\d+)px"', picture)) >= 10
+    if name in ("teams", "teams_gain"):
+        assert re.search(r"Shown are \d+ of \d+: .*the most accurate", figure.caption)
+    if name == "teams":
+        assert short(LONG.format(6, 6), LONGEST) in written(figure)
+
+
+def test_of_too_many_teams_members_the_whole_and_the_best_of_each_kind_are_shown():
+    found = tried(7, 2, "majority")
+    every = found.teams
+    shown = shown_teams(every)
+    assert len(shown) == MOST
+    assert sum(len(r.team) == 1 for r in shown) == 8
+    names = {r.team.names for r in shown}
+    members = tuple(m.name for m in found.members)
+    assert {members, tuple(n for n in members if n != "human-2")} <= names
+    rest = [r for r in shown if 1 < len(r.team) < 8]
+    counts = {kind: sum(kind_of(r) == kind for r in rest) for kind in (BOTH, MACHINES, PEOPLE)}
+    assert counts[PEOPLE] == 1  # two people form one team
+    assert abs(counts[BOTH] - counts[MACHINES]) <= 1
+    for kind in counts:
+        lowest = min(r.accuracy for r in rest if kind_of(r) == kind)
+        others = [r.accuracy for r in every if kind_of(r) == kind and r not in shown]
+        assert lowest >= max(others, default=0)
+    said = left_out(shown, every)
+    assert "the whole team without one person" in said
+    assert f"of models ({counts[MACHINES]})" in said
+    assert left_out(every, every) == ""
+
+
+def test_methods_that_cannot_differ_on_pairs_are_named_only_where_they_do_not():
+    found = tried()
+    pairs = of_size(found, 2)[:2]
+
+    def with_second(n_fewer: int) -> str:
+        other = [replace(r, method=Method.MAJORITY, n_correct=r.n_correct - n_fewer) for r in pairs]
+        first = [replace(r, method=Method.AVERAGE) for r in pairs]
+        return draw("teams_gain", replace(found, teams=(*first, *other))).caption
+
+    assert "Average probability and Majority always decide alike" in with_second(0)
+    assert "always decide alike" not in with_second(1)
+
+
+def test_a_team_that_goes_against_its_members_is_named_and_so_is_one_that_follows_one():
+    pair = of_team(tried(), "human", "org/model-0")
+    all_of = replace(
+        pair.complementarity,
+        all_right=Tried(100, 100),
+        none_right=Tried(9, 0),
+        some_right=SomeRight(70, 40, 0, 0),
+        only_first=OnlyOne(30, 0, "human"),
+        only_second=OnlyOne(40, 40, "org/model-0"),
+    )
+    led = replace(pair, complementarity=all_of)
+    assert led.leader.name == "org/model-0"
+    caption = draw("teams_complementarity", replace(tried(), teams=(led,))).caption
+    assert "always follows Model 0" in caption
+    assert "Slivers" not in caption
+    against = replace(led, complementarity=replace(all_of, none_right=Tried(9, 2)))
+    assert against.leader is None
+    figure = draw("teams_complementarity", replace(tried(), teams=(against,)))
+    assert "right on 2 trials on which neither member was" in figure.caption
+    assert "pale: the team is wrong" in written(figure)
+
+
+def test_a_trial_of_chosen_teams_has_all_figures_and_calls_simulated_participants_so():
+    figures = list(draw_teams(document(tried(1), SIMULATED)))
+    assert [figure.name for figure in figures] == list(FIGURES)
+    sizes = draw_sizes(teaming().sizes, SIMULATED.note, True)
+    for figure in (*figures, sizes):
+        assert figure.caption.endswith(SIMULATED.note)
+        drawn = json.dumps(save.specification(figure, check=False)).replace("people alone", "")
+        shown = f"{figure.caption} {figure.alt} {drawn}".replace(SIMULATED.note, "")
+        assert not re.search(r"people (and test|or more)|(a|one) human\b|the human's|\bpersons?\b", shown)  # fmt: skip
+        assert "simulated participant" in shown.lower()
+
+
+def test_members_by_themselves_have_the_figures_that_they_support():
+    alone = replace(tried(), teams=of_size(tried(), 1))
+    assert [f.name for f in draw_teams(document(alone))] == ["teams", "teams_policy"]
+    with pytest.raises(NotEnough, match="Choose at least two members"):
+        draw("teams_gain", alone)
+
+
+def test_numbers_that_are_not_known_break_no_figure():
+    for figure in draw_teams(document(without_intervals(tried(1)))):
+        assert save.specification(figure, check=False)
+        assert not re.search(r"\bnan\b|None|–", figure.caption + figure.alt)  # noqa: RUF001

@@ -1,0 +1,28 @@
+"""The benchmark of the report runs through on a simulated study, and leaves the site's database alone."""
+
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from experiment.models import Study
+
+
+@pytest.mark.django_db
+def test_a_simulated_study_is_measured_chapter_by_chapter_in_a_database_of_its_own() -> None:
+    out, before = StringIO(), connection.settings_dict["NAME"]
+    options = ("--trials", "90", "--items", "20", "--models", "3")
+    call_command("bench_analysis", *options, "--json", stdout=out, stderr=StringIO())
+    (row,) = json.loads(out.getvalue())["rows"]
+    assert (row["n_trials"], row["n_items"], row["n_models"]) == (90, 20, 3)
+    assert sum(row["chapters"].values()) == pytest.approx(row["cpu_s"])
+    assert len(row["chapters"]) > 10
+    assert connection.settings_dict["NAME"] == before
+    assert not Study.objects.exists()
+
+
+def test_a_folder_that_is_not_there_is_a_sentence() -> None:
+    with pytest.raises(CommandError, match="is not a directory"):
+        call_command("bench_analysis", "--published", "nowhere", stdout=StringIO())

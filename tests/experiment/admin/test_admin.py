@@ -1,0 +1,395 @@
+"""The administration: what curators and researchers can change there, and what no one can."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.contrib.messages import get_messages
+from django.test import Client
+from django.urls import reverse
+
+from experiment.models import Item, Judgment, Participant, Study
+from tests.factories import make_item, make_participant, make_study, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def boss(client: Client) -> Client:
+    client.force_login(make_user("boss", is_staff=True, is_superuser=True))
+    return client
+
+
+def staff_client(name: str, *studies: Study, can: tuple[str, ...]) -> Client:
+    """The browser of a staff member with these permissions on the experiment's models."""
+    user = make_user(name, *studies, is_staff=True)
+    user.user_permissions.set(
+        Permission.objects.filter(content_type__app_label="experiment", codename__in=can)
+    )
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def said(response: Any) -> str:
+    return " ".join(str(message) for message in get_messages(response.wsgi_request))
+
+
+def item_url(item: Item) -> str:
+    return reverse("admin:experiment_item_change", args=[item.pk])
+
+
+def item_form(**changes: str) -> dict[str, str]:
+    form = {
+        "key": "new-1",
+        "markup": "Rats [[slept, ran]] more.",
+        "kind": "test",
+        "source": "human",
+        "generator": "",
+        "subfield": "",
+        "doi": "",
+        "publication_date": "",
+        "texts": "authored",
+        "note": "",
+    }
+    return form | changes
+
+
+def draft(**fields: Any) -> Item:
+    return make_item("draft-1", status="draft", **fields)
+
+
+# Test cases
+
+
+def test_a_test_case_is_written_as_a_draft(boss: Client) -> None:
+    boss.post(
+        reverse("admin:experiment_item_add"), item_form(markup="Rats\r\n[[slept, ran]] more.")
+    )
+    item = Item.objects.get()
+    assert (item.version, item.status, item.created_by.username) == (1, "draft", "boss")
+    assert item.altered == "Rats\nran more."  # line breaks as written, not as browsers send them
+
+
+@pytest.mark.parametrize(
+    ("markup", "sentence"),
+    [
+        ("Rats [[slept, ran]] and [[ate, drank, dug]].", "line 1, column 25: several separators"),
+        ("Rats slept.", "no [[original, altered]]"),
+        ("", "line 1, column 1: the text is empty"),
+    ],
+)
+def test_a_text_that_cannot_be_read_is_refused_with_its_place(
+    boss: Client, markup: str, sentence: str
+) -> None:
+    response = boss.post(reverse("admin:experiment_item_add"), item_form(markup=markup))
+    (error,) = response.context["adminform"].form.errors["markup"]
+    assert sentence in error
+    assert not Item.objects.exists()
+
+
+def test_a_key_that_is_taken_is_refused(boss: Client) -> None:
+    make_item("new-1")
+    response = boss.post(reverse("admin:experiment_item_add"), item_form())
+    assert "new version" in response.context["adminform"].form.errors["key"][0]
+
+
+def test_the_page_previews_both_orders_and_warns(boss: Client) -> None:
+    item = draft(markup="Rats [[slept. , ran]] <b>more</b>.")
+    shown = boss.get(item_url(item)).content.decode()
+    assert "Original on side A" in shown
+    assert "Original on side B" in shown
+    assert "&lt;b&gt;more&lt;/b&gt;" in shown
+    assert "abstracts usually have" in shown
+
+
+def test_a_text_is_previewed_while_it_is_written(boss: Client) -> None:
+    url = reverse("admin:experiment_item_preview")
+    good = boss.post(url, {"markup": "Rats [[slept | ran, jumped]]."}).content.decode()
+    assert good.count("ran, jumped") == 2
+    bad = boss.post(url, {"markup": "Rats [[a, b, c]]."}).content.decode()
+    assert "line 1, column 6: several separators" in bad
+    assert boss.get(url).status_code == 405
+    assert Client().post(url, {"markup": "x"}).status_code == 302
+    assert staff_client("reader", can=()).post(url, {"markup": "x"}).status_code == 403
+
+
+def test_an_accepted_text_is_read_only_and_its_description_is_not(boss: Client) -> None:
+    item = make_item(markup="Rats [[slept, ran]] more.")
+    boss.post(
+        item_url(item),
+        item_form(
+            key="other",
+            markup="Cats [[slept, ran]].",
+            source="machine",
+            doi="10.1/x",
+            generator="Eve",
+            subfield="Sleep",
+        ),
+    )
+    item.refresh_from_db()
+    assert (item.key, item.original, item.source, item.doi, item.generator, item.subfield) == (
+        "item-1",
+        "Rats slept more.",
+        "human",
+        "",
+        "Ada",
+        "Sleep",
+    )
+
+
+@pytest.mark.parametrize("status", ["accepted", "retired"])
+def test_what_was_ever_accepted_cannot_be_deleted(boss: Client, status: str) -> None:
+    item = make_item(status=status)
+    assert (
+        boss.post(
+            reverse("admin:experiment_item_delete", args=[item.pk]), {"post": "yes"}
+        ).status_code
+        == 403
+    )
+    chosen = {"action": "delete_selected", "_selected_action": [item.pk, draft().pk], "post": "yes"}
+    boss.post(reverse("admin:experiment_item_changelist"), chosen)
+    assert Item.objects.count() == 2
+
+
+def test_a_draft_can_be_deleted(boss: Client) -> None:
+    boss.post(reverse("admin:experiment_item_delete", args=[draft().pk]), {"post": "yes"})
+    assert not Item.objects.exists()
+
+
+def test_buttons_save_and_move_a_draft_on(boss: Client) -> None:
+    item = draft()
+    form = item_form(key="draft-1", markup="Rats [[dozed, ran]] more.")
+    boss.post(item_url(item), {**form, "_move": "in_review"})
+    item.refresh_from_db()
+    assert (item.status, item.original) == ("in_review", "Rats dozed more.")
+    response = boss.post(item_url(item), {**form, "_move": "accepted"})
+    item.refresh_from_db()
+    assert (item.status, response["Location"]) == ("accepted", item_url(item))
+    response = boss.post(item_url(item), {**form, "_move": "draft"})
+    item.refresh_from_db()
+    assert item.status == "accepted"
+    assert "cannot become draft" in said(response)
+
+
+def test_a_button_starts_a_new_version(boss: Client) -> None:
+    item = make_item()
+    response = boss.post(item_url(item), {**item_form(), "_revise": "1"})
+    revision = Item.objects.get(version=2)
+    assert (revision.status, revision.markup, revision.created_by.username) == (
+        "draft",
+        item.markup,
+        "boss",
+    )
+    assert response["Location"] == item_url(revision)
+
+
+@pytest.mark.parametrize("status", ["accepted", "in_review", "retired"])
+def test_actions_move_what_may_move_and_name_what_may_not(boss: Client, status: str) -> None:
+    pending, retired = draft(), make_item(status="retired")
+    chosen = {"action": f"move_to_{status}", "_selected_action": [pending.pk, retired.pk]}
+    response = boss.post(reverse("admin:experiment_item_changelist"), chosen)
+    pending.refresh_from_db()
+    if status == "retired":
+        assert pending.status == "draft"
+        assert "draft-1 v1: an item that is draft cannot become retired" in said(response)
+    else:
+        assert pending.status == status
+        assert "item-1 v1: an item that is retired cannot become" in said(response)
+
+
+def test_the_action_starts_new_versions(boss: Client) -> None:
+    chosen = [make_item("one").pk, make_item("two").pk]
+    boss.post(
+        reverse("admin:experiment_item_changelist"),
+        {"action": "revise", "_selected_action": chosen},
+    )
+    assert set(Item.objects.filter(version=2).values_list("key", "status")) == {
+        ("one", "draft"),
+        ("two", "draft"),
+    }
+
+
+def test_a_reader_gets_no_buttons_and_no_actions() -> None:
+    item = make_item()
+    reader = staff_client("reader", can=("view_item",))
+    shown = reader.get(item_url(item)).content.decode()
+    assert "Original on side A" in shown
+    assert "_move" not in shown
+    assert reader.post(item_url(item), {**item_form(), "_move": "retired"}).status_code == 403
+    chosen = {"action": "move_to_retired", "_selected_action": [item.pk]}
+    reader.post(reverse("admin:experiment_item_changelist"), chosen)
+    item.refresh_from_db()
+    assert item.status == "accepted"
+
+
+def test_the_list_filters_and_shows_what_to_look_at(
+    boss: Client, django_assert_max_num_queries
+) -> None:
+    for n in range(12):
+        make_item(f"item-{n}", markup="Rats [[slept, ran]].")
+    with django_assert_max_num_queries(12):
+        response = boss.get(
+            reverse("admin:experiment_item_changelist") + "?status__exact=accepted&versions=latest"
+        )
+    assert response.content.decode().count("length") >= 12
+
+
+# Studies
+
+
+def study_form(study: Study, **changes: Any) -> dict[str, Any]:
+    names = (
+        "title briefing human_items machine_items catch_items policy min_rt_ms fast_page_ms hidden_flag_ms "
+        "completion_url completion_code screen_out_url contact live_minutes resume_hours"
+    )
+    form = {name: getattr(study, name) for name in names.split()}
+    rules = ("missed_catch", "untouched", "cheating", "recognised")
+    form |= {f"exclude_{rule}": "on" for rule in rules}
+    form |= {
+        "demographic_fields": study.demographic_fields,
+        "consent_text": study.consent.text.replace("\n", "\r\n"),
+        "pinned_items": list(study.study_items.values_list("item", flat=True)),
+        "target_valid": "",
+        "members": [],
+        "consent_versions-TOTAL_FORMS": "0",
+        "consent_versions-INITIAL_FORMS": "0",
+    }
+    return form | changes
+
+
+def save_study(client: Client, study: Study, **changes: Any) -> Any:
+    url = reverse("admin:experiment_study_change", args=[study.pk])
+    response = client.post(url, study_form(study, **changes))
+    assert response.status_code == 302, response.context["adminform"].form.errors
+    study.refresh_from_db()
+    return response
+
+
+def test_an_unchanged_study_stays_as_it_is(boss: Client) -> None:
+    study = make_study()
+    before = Study.objects.values().get(), list(study.study_items.values_list("pk", flat=True))
+    save_study(boss, study)
+    assert (
+        Study.objects.values().get(),
+        list(study.study_items.values_list("pk", flat=True)),
+    ) == before
+    assert study.consent_versions.count() == 1
+
+
+def test_a_changed_consent_text_is_a_new_version(boss: Client) -> None:
+    study = make_study()
+    participant = make_participant(study)
+    response = save_study(
+        boss, study, consent_text="Taking part is voluntary.\r\nAll is anonymous."
+    )
+    assert "Version 2 of the consent text" in said(response)
+    assert (study.consent.number, study.consent.text) == (
+        2,
+        "Taking part is voluntary.\nAll is anonymous.",
+    )
+    participant.refresh_from_db()
+    assert participant.consent_version.number == 1
+    shown = boss.get(reverse("admin:experiment_study_change", args=[study.pk])).content.decode()
+    assert "By choosing “I agree”" in shown  # the old wording can still be read
+
+
+def test_items_are_pinned_and_unpinned(boss: Client) -> None:
+    study = make_study()
+    _first, *others = study.study_items.values_list("item", flat=True)
+    new = make_item("extra")
+    save_study(boss, study, pinned_items=[*others, new.pk])
+    assert set(study.items.values_list("pk", flat=True)) == {*others, new.pk}
+
+
+def test_only_one_accepted_version_of_an_item_can_be_pinned(boss: Client) -> None:
+    study = make_study()
+    url = reverse("admin:experiment_study_change", args=[study.pk])
+    pinned = list(study.study_items.values_list("item", flat=True))
+    second = make_item("memory-human-1", version=2, status="draft")
+    response = boss.post(url, study_form(study, pinned_items=[*pinned, second.pk]))
+    assert "not one of the available choices" in str(response.context["adminform"].form.errors)
+    Item.objects.filter(pk=second.pk).update(status="accepted")
+    response = boss.post(url, study_form(study, pinned_items=[*pinned, second.pk]))
+    assert "one version only of: memory-human-1" in str(response.context["adminform"].form.errors)
+    assert study.items.count() == len(pinned)
+
+
+def test_a_retired_item_stays_pinned_until_it_is_taken_out(boss: Client) -> None:
+    study = make_study(recruitment="open", human=6)
+    study.items.filter(key="memory-human-1").update(status="retired")
+    response = save_study(boss, study, title="Another title")
+    assert study.title == "Another title"
+    assert study.items.filter(key="memory-human-1").exists()
+    assert "recruiting, but: 6 human trials a participant, but 5 such test cases" in said(response)
+
+
+def test_changed_rules_are_applied_again(boss: Client) -> None:
+    study = make_study()
+    cheater = make_participant(study, cheated=True, excluded_by="admitted_cheating")
+    form = study_form(study, min_rt_ms=80_000)
+    del form["exclude_cheating"]
+    response = boss.post(reverse("admin:experiment_study_change", args=[study.pk]), form)
+    assert "the exclusion of 1 participants and of 11 trials changed" in said(response)
+    cheater.refresh_from_db()
+    assert cheater.excluded_by == ""
+    assert set(Judgment.objects.values_list("excluded_by", flat=True)) == {"too_fast"}
+
+
+def test_a_study_is_added_with_its_consent_and_its_author_as_member(boss: Client) -> None:
+    add = reverse("admin:experiment_study_add")
+    initial = boss.get(add).context["adminform"].form.initial
+    assert "You will see 11 abstracts" in initial["briefing"]
+    assert len(initial["demographic_fields"]) == 5
+    model = make_study("model")
+    form = study_form(model, slug="fresh", pinned_items=[], consent_text=initial["consent_text"])
+    boss.post(add, form)
+    fresh = Study.objects.get(slug="fresh")
+    assert (fresh.recruitment, fresh.consent.number) == ("draft", 1)
+    assert fresh.members.get().username == "boss"
+
+
+def test_researchers_edit_their_own_studies_only() -> None:
+    own, other = make_study("own", human=6, machine=3), make_study("other", human=6, machine=3)
+    ruth = staff_client(
+        "ruth", own, can=("view_study", "change_study", "view_participant", "view_judgment")
+    )
+    theirs = make_participant(other)
+    make_participant(own)
+    assert [
+        s.slug
+        for s in ruth.get(reverse("admin:experiment_study_changelist")).context["cl"].result_list
+    ] == ["own"]
+    assert ruth.get(reverse("admin:experiment_study_change", args=[other.pk])).status_code == 302
+    people = ruth.get(reverse("admin:experiment_participant_changelist"))
+    assert [p.study for p in people.context["cl"].result_list] == [own]
+    assert ">other<" not in people.content.decode()
+    assert (
+        ruth.get(reverse("admin:experiment_participant_change", args=[theirs.pk])).status_code
+        == 302
+    )
+    save_study(ruth, own, title="Mine", members=["1"])
+    assert own.members.get().username == "ruth"  # members are for administrators to change
+
+
+@pytest.mark.parametrize("model", ["participant", "trial", "judgment"])
+def test_what_participants_did_is_read_only(boss: Client, model: str) -> None:
+    participant = make_participant(make_study())
+    trial = participant.trials.first()
+    row = {"participant": participant, "trial": trial, "judgment": trial.judgment}[model]
+    url = reverse(f"admin:experiment_{model}_change", args=[row.pk])
+    shown = boss.get(url)
+    assert shown.status_code == 200
+    assert participant.withdrawal_code not in shown.content.decode()
+    assert boss.post(url, {"comments": "changed"}).status_code == 403
+    assert boss.get(reverse(f"admin:experiment_{model}_add")).status_code == 403
+    assert boss.post(reverse(f"admin:experiment_{model}_delete", args=[row.pk])).status_code == 403
+    listed = boss.get(reverse(f"admin:experiment_{model}_changelist"))
+    assert listed.status_code == 200
+    assert "delete_selected" not in listed.content.decode()
+    assert Participant.objects.count() == 1
+
+
+def test_the_administration_asks_for_the_labs_sign_in(client: Client) -> None:
+    response = client.get("/admin/", follow=True)
+    assert response.redirect_chain[-1][0].startswith("/lab/sign-in/?next=")

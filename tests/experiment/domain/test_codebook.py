@@ -1,0 +1,43 @@
+"""The codebook agrees with its page, with what exports write and with what participants are asked."""
+
+from django.conf import settings
+
+from experiment.domain import codebook, exclusion
+from experiment.domain.codebook import TRIAL_COLUMNS
+from experiment.models import Participant, Study
+from experiment.participant import forms
+
+
+def column(name: str) -> codebook.Column:
+    return next(column for column in TRIAL_COLUMNS if column.name == name)
+
+
+def test_the_page_in_docs_is_up_to_date() -> None:
+    page = (settings.BASE_DIR / "docs" / "codebook.md").read_text(encoding="utf-8")
+    assert page == codebook.as_markdown(), "run: manage.py write_codebook"
+
+
+def test_column_names_are_unique_and_every_meaning_is_a_sentence() -> None:
+    assert len({c.name for c in TRIAL_COLUMNS}) == len(TRIAL_COLUMNS)
+    assert all(c.meaning.endswith(".") for c in TRIAL_COLUMNS)
+
+
+def test_levels_are_those_of_the_database() -> None:
+    assert set(column("kind").levels) == set(Participant.Kind.values)
+    # Nothing is left to export of those who withdrew
+    assert set(column("stage").levels) == set(Participant.Stage.values) - {"withdrawn"}
+    assert set(column("policy").levels) == set(Study.Policy.values)
+
+
+def test_levels_are_those_that_participants_choose_from() -> None:
+    assert column("gender").levels == tuple(value for value, _ in forms.GENDERS)
+    assert column("position_held").levels == tuple(value for value, _ in forms.POSITIONS)
+    assert codebook.DECLINED == forms.PREFER_NOT
+
+
+def test_every_reason_and_flag_is_explained() -> None:
+    page = codebook.as_markdown()
+    reasons = (*exclusion.PARTICIPANT_REASONS, *exclusion.TRIAL_REASONS, *exclusion.FLAGS)
+    for reason in reasons:
+        if reason is not exclusion.WITHDRAWN:
+            assert f"| `{reason.code}` | {reason.sentence} |" in page

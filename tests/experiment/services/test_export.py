@@ -1,0 +1,314 @@
+"""Tests of exporting.py and of the command that calls it."""
+
+import csv
+import hashlib
+import io
+import json
+import os
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection, connections
+
+from experiment.domain.codebook import TRIAL_COLUMNS
+from experiment.models import Judgment, Study
+from experiment.services import export as trials_export
+from lib.csv import cell
+from tests.factories import make_item, make_participant, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def export(
+    study: Study, *arguments: str, path: Path, set_name: str = "all"
+) -> list[dict[str, str]]:
+    call_command(
+        "export_trials",
+        study.slug,
+        "--set",
+        set_name,
+        "--output",
+        str(path),
+        *arguments,
+        stdout=io.StringIO(),
+    )
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def study() -> Study:
+    return make_study()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "trials.csv"
+
+
+def test_every_judged_trial_is_one_row_with_the_codebooks_columns(study: Study, path: Path) -> None:
+    make_participant(study)
+    make_participant(study, judged=3)
+    rows = export(study, path=path)
+    assert len(rows) == 11 + 3
+    assert list(rows[0]) == [column.name for column in TRIAL_COLUMNS]
+    assert [row["position"] for row in rows] == [str(n) for n in (*range(1, 12), 1, 2, 3)]
+
+
+def test_cells_say_what_was_stored(study: Study, path: Path) -> None:
+    participant = make_participant(study, external_id="5f3a", comments="Fine, thanks.")
+    row = export(study, path=path)[0]
+    expected = {
+        "study": "memory",
+        "participant": str(participant.public_id),
+        "kind": "real",
+        "stage": "finished",
+        "stratum": "human",
+        "item_version": "1",
+        "item_source": "human",
+        "original_side": "B",
+        "side": "B",
+        "correct": "true",
+        "confidence": "70",
+        "recognised": "false",
+        "rt_ms": "75250",
+        "server_ms": "76000",
+        "viewport_width": "1280",
+        "gender": "female",
+        "position_held": "faculty",
+        "experience_years": "9.5",
+        "external_id": "5f3a",
+        "consent_version": "1",
+        "consent_sha256": participant.consent_hash,
+        "consented_at": "2026-03-02T09:30:00+00:00",
+        "finished_at": "2026-03-02T10:00:00+00:00",
+        "cheated": "false",
+        "comments": "Fine, thanks.",
+        "seed": str(participant.seed),
+        "publication_date": "",
+        "included": "true",
+        "excluded_by": "",
+    }
+    assert {name: row[name] for name in expected} == expected
+    assert row["text"].endswith("the response [[rose, fell]] after training.")
+
+
+def test_cells_hold_what_the_codebook_allows(study: Study, path: Path) -> None:
+    make_participant(study)
+    make_participant(study, judged=2, judgment={"confidence": None, "rt_ms": None})
+    for row in export(study, path=path):
+        for column in TRIAL_COLUMNS:
+            value = row[column.name]
+            assert value or column.null, column.name
+            if value and column.levels:
+                assert value in column.levels
+            if value and column.type == "integer":
+                int(value)
+            if column.type == "boolean":
+                assert value in ("true", "false", "")
+
+
+def test_a_passage_with_a_comma_is_written_with_a_pipe(study: Study, path: Path) -> None:
+    make_participant(study)
+    item = make_item("thousands", markup="It was [[1,000 | 2,000]] cells, not [[few, many]].")
+    trial = study.participants.get().trials.first()
+    trial.item = item
+    trial.save()
+    assert (
+        export(study, path=path)[0]["text"] == "It was [[1,000 | 2,000]] cells, not [[few, many]]."
+    )
+
+
+def test_the_analysis_holds_exactly_the_included_trials(study: Study, path: Path) -> None:
+    make_participant(study)
+    make_participant(study, excluded_by="missed_catch admitted_cheating")
+    recognised = make_participant(study)
+    Judgment.objects.filter(trial__participant=recognised, trial__position=2).update(
+        excluded_by="recognised too_fast"
+    )
+    make_participant(study, judged=4)
+    everything = export(study, path=path)
+    analysis = export(study, path=path, set_name="analysis")
+    assert analysis == [row for row in everything if row["included"] == "true"]
+    assert len(analysis) == 9 + 8
+    assert {row["stratum"] for row in analysis} == {"human", "machine"}
+    reasons = {row["excluded_by"] for row in everything}
+    assert reasons == {
+        "",
+        "catch_trial",
+        "missed_catch admitted_cheating",
+        "missed_catch admitted_cheating catch_trial",
+        "recognised too_fast",
+        "not_finished",
+    }
+    assert all((row["included"] == "true") == (row["excluded_by"] == "") for row in everything)
+    counts = trials_export.row_counts(study, "real")
+    assert counts == {"all": len(everything), "analysis": len(analysis)}
+
+
+def test_one_kind_is_exported_and_real_by_default(study: Study, path: Path) -> None:
+    make_participant(study)
+    make_participant(study, kind="simulated")
+    assert {row["kind"] for row in export(study, path=path)} == {"real"}
+    assert {row["kind"] for row in export(study, "--kind", "simulated", path=path)} == {"simulated"}
+    assert export(study, "--kind", "imported", path=path) == []
+
+
+def test_a_study_of_simulated_people_alone_says_so(study: Study, path: Path) -> None:
+    make_participant(study, kind="simulated")
+    out = io.StringIO()
+    call_command("export_trials", study.slug, "--set", "all", "--output", str(path), stdout=out)
+    assert "11 trials of 1 simulated participants" in out.getvalue()
+    assert "no real participants" in out.getvalue()
+
+
+def test_json_names_the_file_and_its_hash(study: Study, path: Path) -> None:
+    make_participant(study)
+    out = io.StringIO()
+    call_command(
+        "export_trials",
+        study.slug,
+        "--set",
+        "analysis",
+        "--output",
+        str(path),
+        "--json",
+        stdout=out,
+    )
+    assert json.loads(out.getvalue()) == {
+        "study": "memory",
+        "kind": "real",
+        "set": "analysis",
+        "rows": 9,
+        "participants": 1,
+        "file": str(path),
+        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", " \n =1", "\u00a0=1", "\uff1d1", "\ttab"],
+)
+def test_a_text_that_a_spreadsheet_would_run_is_defused(text: str) -> None:
+    assert cell(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("text", ["a=1", "'=1", "1-2", "", " plain", "(=1)"])
+def test_other_texts_stay_as_they_are(text: str) -> None:
+    assert cell(text) == text
+
+
+def test_numbers_are_never_defused() -> None:
+    assert [cell(value) for value in (-5, -0.5, True, None)] == ["-5", "-0.5", "true", ""]
+
+
+def test_formulas_in_what_participants_send_are_defused(study: Study, path: Path) -> None:
+    make_participant(
+        study, external_id="=cmd|'/c calc'!A1", comments=' \t=HYPERLINK("x")\nand "more", too'
+    )
+    row = export(study, path=path)[0]
+    assert row["external_id"] == "'=cmd|'/c calc'!A1"
+    assert row["comments"] == '\' \t=HYPERLINK("x")\nand "more", too'
+
+
+def test_a_failed_export_leaves_the_file_as_it_was(
+    study: Study, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_participant(study)
+    path.write_text("yesterday's export")
+    rows = trials_export.trial_rows
+
+    def failing(*arguments):
+        for n, row in enumerate(rows(*arguments)):
+            if n == 5:
+                raise OSError(28, "No space left on device")
+            yield row
+
+    monkeypatch.setattr(trials_export, "trial_rows", failing)
+    with pytest.raises(CommandError, match="No space left"):
+        export(study, path=path)
+    assert path.read_text() == "yesterday's export"
+    assert os.listdir(path.parent) == ["trials.csv"]
+
+
+def test_the_file_keeps_its_permissions_and_a_link_stays_a_link(study: Study, path: Path) -> None:
+    make_participant(study)
+    target = path.parent / "target.csv"
+    target.touch(mode=0o640)
+    target.chmod(0o640)
+    path.symlink_to(target)
+    assert len(export(study, path=path)) == 11
+    assert path.is_symlink()
+    assert target.stat().st_mode & 0o777 == 0o640
+
+
+def test_standard_output_gets_the_rows_and_nothing_else(
+    study: Study, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    make_participant(study, comments="naïve")
+    call_command("export_trials", study.slug, "--set", "all", "--output", "-")
+    captured = capsysbinary.readouterr()
+    rows = list(csv.DictReader(io.StringIO(captured.out.decode())))
+    assert len(rows) == 11
+    assert rows[0]["comments"] == "naïve"
+    assert b"11 trials" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("nowhere", "--output", "x.csv"), "There is no study “nowhere”."),
+        (("memory", "--output", "-", "--json"), "name a file"),
+        (("memory", "--output", "."), "not a file"),
+        (("memory", "--output", "no/such/folder/x.csv"), "No such file or directory"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_sentence(
+    study: Study, arguments: tuple[str, ...], sentence: str
+) -> None:
+    with pytest.raises(CommandError, match=sentence):
+        call_command("export_trials", "--set", "all", *arguments)
+
+
+def test_an_empty_export_is_a_header(study: Study, path: Path) -> None:
+    assert export(study, path=path) == []
+    assert path.read_text().startswith("study,participant,kind")
+
+
+def test_the_number_of_queries_does_not_grow_with_the_rows(
+    study: Study, path: Path, django_assert_num_queries
+) -> None:
+    for _ in range(3):
+        make_participant(study)
+    with django_assert_num_queries(1):
+        assert len(list(trials_export.trial_rows(study, "real", "all"))) == 33
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_export_is_of_one_moment(
+    study: Study, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What others change while rows are being read is not in the file: neither new rows nor new values."""
+    for _ in range(3):
+        make_participant(study)
+    monkeypatch.setattr(trials_export, "CHUNK", 2)
+    other = connection.copy()
+    seen = []
+    with trials_export.snapshot():
+        for n, row in enumerate(trials_export.trial_rows(study, "real", "all")):
+            if n == 4:
+                with other.cursor() as cursor:
+                    cursor.execute("UPDATE experiment_participant SET comments = 'later'")
+                    cursor.execute("UPDATE experiment_judgment SET excluded_by = 'too_fast'")
+            seen.append((row["comments"], row["trial_excluded_by"]))
+        # A second query inside sees the same moment
+        again = [row["comments"] for row in trials_export.trial_rows(study, "real", "all")]
+    other.close()
+    assert len(seen) == 33
+    assert {comments for comments, _ in seen} == {""}
+    assert "too_fast" not in {reason for _, reason in seen}
+    assert set(again) == {""}
+    assert {row["comments"] for row in trials_export.trial_rows(study, "real", "all")} == {"later"}
+    assert connections["default"].in_atomic_block is False

@@ -1,0 +1,142 @@
+"""Simulated participants through the real services, on whichever database the run is on."""
+
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from experiment.models import Judgment, Participant, Trial
+from experiment.services.enrollment import replay_draw
+from tests.factories import make_participant, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def simulate(slug, *arguments):
+    out = StringIO()
+    call_command("simulate_participants", slug, "--json", *arguments, stdout=out)
+    return json.loads(out.getvalue())
+
+
+@pytest.fixture
+def study():
+    return make_study(human=12, machine=6, catch=3)
+
+
+def test_the_flow_and_the_exposures_are_those_of_the_rows(study):
+    data = simulate(study.slug, "--finish", "20", "--dropout", "0.5")
+    people = Participant.objects.filter(kind="simulated")
+    assert data["flow"]["started"] == people.count()
+    assert data["flow"]["finished"] == 20
+    assert data["flow"]["valid"] == people.filter(stage="finished", excluded_by="").count() == 17
+    human = Judgment.objects.of(study, "simulated").valid().filter(trial__stratum="human").count()
+    assert data["exposures"]["human"]["mean"] == pytest.approx(human / 12)
+    # Chance alone would give an sd of about 2 here.
+    assert data["exposures"]["human"]["sd"] < 1
+
+
+def test_the_same_seed_gives_the_same_study_again(study):
+    first = simulate(study.slug, "--finish", "4", "--dropout", "0.5", "--seed", "4")
+    answers = list(Judgment.objects.order_by("pk").values_list("trial__item__key", "side", "rt_ms"))
+    second = simulate(study.slug, "--finish", "4", "--dropout", "0.5", "--seed", "4")
+    assert second["removed"] == first["flow"]["started"]
+    unlike = {"seconds": 0, "removed": 0}
+    assert first | unlike == second | unlike
+    assert answers == list(
+        Judgment.objects.order_by("pk").values_list("trial__item__key", "side", "rt_ms")
+    )
+
+
+def test_every_draw_can_be_replayed_from_its_log(study):
+    simulate(study.slug, "--finish", "6", "--dropout", "0.4")
+    trials = list(Trial.objects.all())
+    assert len(trials) > 60
+    assert all(replay_draw(trial) == trial.item_id for trial in trials)
+
+
+def test_nobody_simulated_meets_a_work_twice_and_nobody_is_live_afterwards(study):
+    simulate(study.slug, "--finish", "6", "--dropout", "0.4")
+    for participant in Participant.objects.all():
+        dois = [trial.item.work for trial in participant.trials.select_related("item")]
+        assert len(dois) == len(set(dois))
+    assert not Participant.objects.all().live(study, timezone.now()).exists()
+
+
+def test_real_participants_stay_and_do_not_count(study):
+    real = make_participant(study)
+    data = simulate(study.slug, "--finish", "4", "--dropout", "0")
+    again = simulate(study.slug, "--finish", "4", "--dropout", "0")
+    assert data["flow"] == again["flow"] == {"started": 4, "finished": 4, "valid": 3}
+    assert Participant.objects.filter(kind="real").get() == real
+
+
+def test_keep_adds_to_what_was_simulated_before(study):
+    simulate(study.slug, "--finish", "2", "--dropout", "0", "--seed", "1")
+    data = simulate(study.slug, "--finish", "2", "--dropout", "0", "--seed", "2", "--keep")
+    assert data["flow"]["finished"] == 4
+
+
+def test_the_same_seed_serves_two_studies_and_can_be_added_again(study):
+    other = make_study("other", human=12, machine=6, catch=3)
+    for slug, arguments in ((study.slug, ()), (other.slug, ()), (other.slug, ("--keep",))):
+        simulate(slug, "--finish", "2", "--dropout", "0", *arguments)
+    assert (study.participants.count(), other.participants.count()) == (2, 4)
+
+
+def test_the_paper_policy_assigns_everything_at_once(study):
+    simulate(study.slug, "--finish", "3", "--dropout", "0.6", "--policy", "paper", "--seed", "2")
+    started = Participant.objects.filter(started_at__isnull=False)
+    assert all(participant.trials.count() == 11 for participant in started)
+    assert Participant.objects.filter(policy="paper").count() == Participant.objects.count()
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--finish", "0"), ("--dropout", "1"), ("--dropout", "-0.1"), ("--accuracy", "2")]
+)
+def test_impossible_numbers_are_refused_before_anything_is_removed(study, arguments):
+    simulate(study.slug, "--finish", "2", "--dropout", "0")
+    with pytest.raises(CommandError, match="Cannot simulate"):
+        simulate(study.slug, *arguments)
+    assert Participant.objects.filter(kind="simulated").count() == 2
+
+
+def test_a_study_that_nobody_could_take_is_refused_with_the_reason():
+    study = make_study("small", human=2, machine=4, catch=2)
+    with pytest.raises(CommandError, match="6 human trials a participant, but 2"):
+        simulate(study.slug)
+
+
+@pytest.mark.sqlite
+def test_20_finishers_judge_30_items_evenly() -> None:
+    study = make_study("small", human=20, machine=10, catch=4)
+    data = simulate(study.slug, "--finish", "20", "--dropout", "0.5", "--arrival", "waves")
+    human = data["exposures"]["human"]
+    assert data["flow"]["finished"] == 20
+    assert human["mean"] == pytest.approx(20 * 0.85 * 6 / 20, abs=0.15)
+    assert human["sd"] < 0.8  # chance alone would give about 2
+
+
+@pytest.mark.sqlite
+@pytest.mark.sweep
+@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize(("arrival", "limit"), [("waves", 0.55), ("steady", 0.40)])
+def test_200_finishers_judge_300_items_evenly(arrival: str, limit: float, seed: int) -> None:
+    study = make_study("large", human=200, machine=100, catch=6)
+    options = ("--dropout", "0.8", "--arrival", arrival, "--seed", str(seed))
+    data = simulate(study.slug, "--finish", "200", *options)
+    assert data["flow"]["finished"] == 200
+    assert data["exposures"]["human"]["sd"] <= limit
+    assert data["exposures"]["human"]["mean"] == pytest.approx(5.03, abs=0.15)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_simulated_participants_can_take_the_real_pages(study, live_server, settings):
+    data = simulate(study.slug, "--finish", "3", "--dropout", "0.4", "--http", live_server.url)
+    assert data["flow"]["finished"] == 3
+    finished = Participant.objects.filter(kind="simulated", stage="finished")
+    assert all(
+        participant.trials.filter(judgment__isnull=False).count() == 11 for participant in finished
+    )
+    assert set(Participant.objects.values_list("kind", flat=True)) == {"simulated"}

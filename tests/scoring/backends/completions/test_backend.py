@@ -1,0 +1,282 @@
+"""The completions backend at work: right numbers, in order, for the right texts, from the right model."""
+
+import math
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scoring.backends.completions.backend import CompletionsBackend
+from scoring.backends.tokenizers import tokenizer_hash
+from scoring.domain.backend import ScoringError, TextError, TokenText
+from scoring.services.open_model import open_backend as open_any_backend
+from tests.scoring.backends.completions.models import (
+    tiny_gpt2,
+    torch_lm,
+)
+from tests.scoring.backends.completions.stub import MODEL, CompletionsStub
+
+
+def open_backend(stub: CompletionsStub, folder: Path, **args: str) -> CompletionsBackend:
+    quick = {"timeout": "5", "retry_seconds": "1"}
+    known = {"base_url": stub.url, "model": MODEL, "tokenizer": str(folder)}
+    return CompletionsBackend(known | quick | args)
+
+
+def some_texts(lengths: list[int], seed: int = 0) -> list[TokenText]:
+    rng = np.random.default_rng(seed)
+    return [TokenText(f"text {n}", rng.integers(1, 300, n)) for n in lengths]
+
+
+def in_float64(model: Any, ids: np.ndarray) -> np.ndarray:
+    """Log-probabilities of the tokens by the plain definition, all in float64."""
+    import torch
+
+    with torch.no_grad():
+        logits = model.double()(torch.tensor(ids[None])).logits[0].numpy()  # (T, V)
+    return np.array(
+        [
+            math.nan,
+            *(
+                row[token] - np.log(np.exp(row).sum())
+                for row, token in zip(logits, ids[1:], strict=False)
+            ),
+        ]
+    )
+
+
+@pytest.mark.parametrize("spread", [0.02, 0.3])
+def test_numbers_are_those_of_the_model_in_float64(
+    stub: CompletionsStub, folder: Path, spread: float
+) -> None:
+    stub.lm = torch_lm(tiny_gpt2(len(stub.tokenizer), spread=spread))
+    model = tiny_gpt2(len(stub.tokenizer), spread=spread)
+    texts = some_texts([1, 2, 40, 171])
+    (results,) = open_backend(stub, folder).score([texts])
+    for text, result in zip(texts, results, strict=True):
+        assert isinstance(result, np.ndarray)
+        assert result.shape == text.ids.shape
+        assert result.dtype == np.float64
+        np.testing.assert_allclose(result, in_float64(model, text.ids), rtol=0, atol=1e-5)
+
+
+def test_results_come_in_the_order_of_the_texts_whichever_answer_is_first(
+    stub: CompletionsStub, folder: Path
+) -> None:
+    groups = [some_texts([n, n + 1], seed=n) for n in range(2, 40, 2)]
+    backend = open_backend(stub, folder, concurrency="8")
+    results = backend.score(groups)
+    for group, group_results in zip(groups, results, strict=True):
+        for text, result in zip(group, group_results, strict=True):
+            rows = stub.lm(text.ids.tolist())
+            right = [rows[i, token] for i, token in enumerate(text.ids[1:])]
+            np.testing.assert_array_equal(result, [math.nan, *right])
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_no_more_requests_than_asked_for_are_under_way_at_once(
+    stub: CompletionsStub, folder: Path, concurrency: int
+) -> None:
+    stub.delay_s = 0.01
+    backend = open_backend(stub, folder, concurrency=str(concurrency))
+    backend.score([some_texts([5] * 12)])
+    assert stub.most_at_once == concurrency
+
+
+def test_a_request_asks_for_what_the_engines_know(stub: CompletionsStub, folder: Path) -> None:
+    (text,) = some_texts([7])
+    open_backend(stub, folder).score([[text]])
+    (request,) = stub.requests
+    assert request == {
+        "model": MODEL,
+        "prompt": text.ids.tolist(),
+        "max_tokens": 1,
+        "temperature": 0,
+        "echo": True,
+        "logprobs": 1,
+        "return_token_ids": True,
+        "return_tokens_as_token_ids": True,
+    }
+
+
+class TestOneTextThatCannotBeScored:
+    """It is named, and the rest goes on."""
+
+    @pytest.mark.parametrize(
+        ("fault", "words"),
+        [
+            ("nan", "got NaN for a log-probability at token 4 of 9"),
+            ("null inside", "got no log-probability (null, as some servers write NaN) at token 4"),
+            ("minus infinity", "got the probability 0 (a log-probability of -9999) at token 4 of 9"),
+            ("logits", "which no probability has, at token 2 of 9"),
+            ("too long", "has 9 tokens, more than the server takes (This model's maximum context"),
+            ("500", "makes the server fail, which answers others: The server at"),
+        ],
+    )  # fmt: skip
+    def test_is_named(self, stub: CompletionsStub, folder: Path, fault: str, words: str) -> None:
+        stub.fault, stub.fault_lengths = fault, lambda n: n == 9
+        ((before, faulty, after),) = open_backend(stub, folder).score([some_texts([8, 9, 10])])
+        assert isinstance(faulty, TextError)
+        assert words in str(faulty)
+        assert isinstance(before, np.ndarray)
+        assert isinstance(after, np.ndarray)
+
+    def test_beyond_the_window_is_not_even_sent(self, stub: CompletionsStub, folder: Path) -> None:
+        stub.max_model_len = 100
+        backend = open_backend(stub, folder)
+        assert backend.context_tokens == 99
+        ((result, fitting),) = backend.score([some_texts([100, 99])])
+        assert str(result) == "has 100 tokens, and the model takes 99"
+        assert isinstance(fitting, np.ndarray)
+        assert len(stub.prompts) == 1
+
+    def test_of_no_token_is_named(self, stub: CompletionsStub, folder: Path) -> None:
+        ((result,),) = open_backend(stub, folder).score([some_texts([0])])
+        assert str(result) == "has no token"
+
+    def test_of_a_hundred_thousand_tokens_is_named_where_the_limit_is_not_known(
+        self, stub: CompletionsStub, folder: Path
+    ) -> None:
+        stub.max_model_len = None
+        backend = open_backend(stub, folder)
+        assert backend.context_tokens is None
+        stub.max_model_len = 512
+        ((result,),) = backend.score([some_texts([100_000])])
+        assert str(result).startswith(
+            "has 100,000 tokens, more than the server takes (This model's"
+        )
+
+
+def test_a_log_probability_a_hair_above_nought_is_nought(
+    stub: CompletionsStub, folder: Path
+) -> None:
+    stub.fault = "rounded up"
+    ((result,),) = open_backend(stub, folder).score([some_texts([4])])
+    np.testing.assert_array_equal(result, [math.nan, 0.0, 0.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("500", "answered 500 (engine [31mdied)"),
+        ("drops", "closed the connection without an answer"),
+        ("garbage", "is not JSON"),
+        ("cuts long prompts", "9 tokens where 30 of the prompt"),
+        ("scores other ids", "scored other token ids than it was sent"),
+        ("400", "refused text 30: 400: Token id 401 is out of vocabulary"),
+    ],
+)
+def test_a_server_that_breaks_during_a_run_ends_it_and_what_waits_is_called_off(
+    stub: CompletionsStub, folder: Path, fault: str, words: str
+) -> None:
+    backend = open_backend(stub, folder, concurrency="2")
+    backend.prepare([])
+    stub.prompts.clear()
+    stub.fault = fault
+    with pytest.raises(ScoringError) as raised:
+        backend.score([some_texts([30] * 200)])
+    assert words in str(raised.value)
+    assert len(stub.prompts) < 50
+    stub.fault, stub.fault_times = "drops", 1
+    backend.score([some_texts([30])])  # the same backend goes on once the server is back
+
+
+class TestThePlan:
+    """Groups in their order, cut into batches by tokens."""
+
+    def test_holds_every_group_once_and_in_order(self, stub: CompletionsStub, folder: Path) -> None:
+        backend = open_backend(stub, folder)
+        groups = [some_texts([n, n]) for n in (10, 20, 30, 400, 5, 5)]
+        plan = backend.plan(groups, 100)
+        assert plan == [[0, 1], [2], [3], [4, 5]]
+        assert plan == backend.plan(groups, 100)
+        assert backend.plan([], 100) == []
+
+    def test_gives_each_connection_work_where_nothing_was_asked_for(
+        self, stub: CompletionsStub, folder: Path
+    ) -> None:
+        groups = [some_texts([300, 300]) for _ in range(40)]  # 24,000 tokens
+        assert len(open_backend(stub, folder).plan(groups, None)) == 4
+        assert len(open_backend(stub, folder, concurrency="16").plan(groups, None)) == 1
+
+
+class TestIdentity:
+    """What is known of the served model, the same whenever it is asked."""
+
+    def test_names_model_server_tokenizer_and_request(
+        self, stub: CompletionsStub, folder: Path
+    ) -> None:
+        backend = open_backend(stub, folder)
+        identity = backend.identity()
+        assert identity["base_url"] == f"{stub.url}/v1"
+        assert identity["model"] == MODEL
+        served = identity["served"]
+        assert (served["id"], served["root"]) == (MODEL, "lab/tiny-model")
+        assert (served["max_model_len"], served["version"]) == (512, "0.99.1")
+        assert served["server"].startswith("BaseHTTP/")
+        assert identity["tokenizer_sha256"] == tokenizer_hash(stub.tokenizer)
+        assert identity["dtype"] is None
+        assert identity["request"]["echo"] is True
+        backend.prepare([])
+        assert backend.identity() == identity == open_backend(stub, folder).identity()
+
+    def test_goes_without_what_a_server_does_not_tell(
+        self, stub: CompletionsStub, folder: Path
+    ) -> None:
+        stub.names_itself = False
+        backend = open_backend(stub, folder)
+        backend.prepare([])
+        assert set(backend.identity()["served"].values()) == {None}
+        assert backend.context_tokens is None
+
+    def test_the_window_can_be_given(self, stub: CompletionsStub, folder: Path) -> None:
+        assert open_backend(stub, folder, context_tokens="64").context_tokens == 63
+
+    def test_another_model_than_the_served_one_is_refused(
+        self, stub: CompletionsStub, folder: Path
+    ) -> None:
+        with pytest.raises(ScoringError, match="has no model “other”; it has tiny"):
+            open_backend(stub, folder, model="other")
+
+
+class TestArguments:
+    """Arguments are checked before anything is sent."""
+
+    @pytest.mark.parametrize(
+        ("args", "words"),
+        [
+            ({"model": ""}, "needs model: --model_args base_url=http://HOST:PORT"),
+            ({"dtype": "float32"}, "takes no argument “dtype”: there are base_url, model"),
+            ({"concurrency": "0"}, "concurrency='0' cannot be used: expected a whole number from 1"),
+            ({"concurrency": "2.5"}, "concurrency='2.5' cannot be used"),
+            ({"timeout": "nan"}, "timeout='nan' cannot be used: expected a number of seconds"),
+            ({"retry_seconds": "-1"}, "retry_seconds='-1' cannot be used"),
+            ({"context_tokens": "many"}, "context_tokens='many' cannot be used"),
+            ({"tokenizer": "/nowhere"}, "There is no folder “/nowhere”"),
+        ],
+    )  # fmt: skip
+    def test_that_cannot_be_used_are_named(
+        self, stub: CompletionsStub, folder: Path, args: dict[str, str], words: str
+    ) -> None:
+        with pytest.raises(ScoringError) as raised:
+            open_backend(stub, folder, **args)
+        assert words in str(raised.value)
+
+    def test_open_a_backend_by_its_kind(self, stub: CompletionsStub, folder: Path) -> None:
+        args = {"base_url": f"{stub.url}/v1", "model": MODEL, "tokenizer": str(folder)}
+        backend = open_any_backend("completions", args)
+        assert backend.kind == "completions"
+        backend.close()
+        backend.close()
+
+
+def test_importing_the_backend_loads_neither_torch_nor_transformers_nor_settings() -> None:
+    code = (
+        "import sys, scoring.backends, scoring.backends.completions.backend, scoring.backends.tokenizers\n"
+        "print([m for m in ('torch', 'transformers', 'tokenizers', 'django.conf') if m in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"

@@ -1,0 +1,236 @@
+"""Servers that hang, fail, lie or send too much: each request ends in time and in one sentence."""
+
+import asyncio
+import re
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scoring.backends.completions.address import check_allowed, parse_address
+from scoring.backends.completions.backend import CompletionsBackend
+from scoring.domain.backend import ScoringError
+from tests.scoring.backends.completions.stub import MODEL, CompletionsStub
+
+BUDGET_S = 1.0
+
+
+def open_backend(url: str, folder: Path, **args: str) -> CompletionsBackend:
+    quick = {"timeout": "5", "retry_seconds": str(BUDGET_S)}
+    known = {"base_url": url, "model": MODEL, "tokenizer": str(folder)}
+    return CompletionsBackend(known | quick | args)
+
+
+def refusal(url: str, folder: Path, **args: str) -> str:
+    """The one sentence that connecting and probing ends in, within the budget."""
+    began = time.monotonic()
+    with pytest.raises(ScoringError) as raised:
+        open_backend(url, folder, **args).prepare([])
+    assert time.monotonic() - began < BUDGET_S + 2  # a busy machine
+    sentence = str(raised.value)
+    assert sentence.endswith(".")
+    assert sentence.isprintable()
+    return sentence
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("drops", "closed the connection without an answer in HTTP (asked"),
+        ("breaks off", "dropped the connection (asked"),
+        ("500", "answered 500 (engine [31mdied) (asked"),
+        ("502 page", "answered 502 (an HTML page) (asked"),
+        ("429 for an hour", "answered 429 (slow down) and asks for a pause of 3600 s, more than is left"),
+        ("garbage", "is not JSON (content type application/json, beginning “{\"choices\": [{\"logp[31m”)"),
+        ("deep", "answered with something that is not JSON"),
+        ("html", "is not JSON (content type text/html, beginning “<!doctype html>"),
+        ("huge", "sent more than the 1,089,536 bytes that an answer could need"),
+        ("speaks no http", "closed the connection without an answer in HTTP (asked"),
+        ("other json", "but said: no such engine"),
+        ("redirects", "sends on to “http://192.0.2.1/v1/completions”: that is not followed"),
+        ("401", "asks for a key, and SCORING_API_KEY is not set (401: Unauthorized:)"),
+    ],
+)  # fmt: skip
+def test_a_broken_server_ends_in_one_sentence_within_the_budget(
+    stub: CompletionsStub, folder: Path, fault: str, words: str
+) -> None:
+    stub.fault = fault
+    assert words in refusal(stub.url, folder)
+
+
+@pytest.mark.parametrize("fault", ["hangs", "drips", "drips headers"])
+def test_a_server_that_hangs_or_drips_ends_in_one_sentence_within_the_budget(
+    stub: CompletionsStub, folder: Path, fault: str
+) -> None:
+    stub.fault = fault
+    sentence = refusal(stub.url, folder, timeout="0.3")
+    assert re.search(r"did not answer within 0\.\d+ s \(asked [23] times in", sentence)
+
+
+@pytest.mark.parametrize("fault", ["hangs", "drops", "breaks off", "500", "502 page"])
+def test_a_server_that_stumbles_once_is_asked_again(
+    stub: CompletionsStub, folder: Path, fault: str
+) -> None:
+    backend = open_backend(stub.url, folder, timeout="0.5", retry_seconds="9")
+    stub.fault, stub.fault_times = fault, 1
+    backend.prepare([])
+    assert stub.prompts[0] == stub.prompts[1]
+
+
+def test_a_pause_that_the_server_asks_for_is_kept(stub: CompletionsStub, folder: Path) -> None:
+    backend = open_backend(stub.url, folder, retry_seconds="5")
+    stub.fault, stub.fault_times = "429", 1
+    began = time.monotonic()
+    backend.prepare([])
+    assert time.monotonic() - began >= 1.0
+
+
+def test_a_caller_may_have_an_event_loop_of_its_own(stub: CompletionsStub, folder: Path) -> None:
+    async def prepare() -> None:
+        open_backend(stub.url, folder).prepare([])
+
+    with ThreadPoolExecutor(1) as pool:  # a browser's test may have left its loop in this thread
+        pool.submit(lambda: asyncio.run(prepare())).result()
+
+
+def test_a_server_that_is_not_there_is_named(folder: Path) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}"
+    assert f"{url} takes no connection: connection refused (asked" in refusal(url, folder)
+
+
+def test_a_server_that_takes_no_connection_ends_within_the_budget(folder: Path) -> None:
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        deaf.listen(0)
+        url = f"http://127.0.0.1:{deaf.getsockname()[1]}"
+        with socket.create_connection(deaf.getsockname()):  # and its queue is full
+            assert "took no connection within 0." in refusal(url, folder, timeout="0.3")
+
+
+def test_tls_is_not_spoken_to_a_server_without_it(stub: CompletionsStub, folder: Path) -> None:
+    address = stub.url.replace("http", "https")
+    assert "does not speak TLS: try http:// instead" in refusal(address, folder)
+
+
+def test_a_redirect_is_never_followed(stub: CompletionsStub, folder: Path) -> None:
+    asked = threading.Event()
+    with CompletionsStub(stub.lm, stub.tokenizer) as elsewhere:
+        elsewhere.lm = lambda ids: asked.set() or stub.lm(ids)
+        stub.fault = "redirects"
+        stub.redirect_to = f"{elsewhere.url}/v1/completions"
+        assert elsewhere.url in refusal(stub.url, folder)
+    assert not asked.is_set()
+
+
+def test_proxies_of_the_environment_are_not_asked(
+    stub: CompletionsStub, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://192.0.2.1:3128")
+    open_backend(stub.url, folder).prepare([])
+    assert stub.prompts
+
+
+class TestTheKey:
+    """SCORING_API_KEY goes to the server and nowhere else."""
+
+    KEY = "sk-very-secret-0123456789"
+
+    def test_is_sent_with_every_request_and_kept_nowhere_else(
+        self,
+        stub: CompletionsStub,
+        folder: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        monkeypatch.setenv("SCORING_API_KEY", self.KEY)
+        caplog.set_level("DEBUG")
+        backend = open_backend(stub.url, folder)
+        backend.prepare([])
+        assert {h["Authorization"] for h in stub.headers} == {f"Bearer {self.KEY}"}
+        assert self.KEY not in repr(backend.identity()) + caplog.text + repr(stub.requests)
+
+    def test_is_taken_out_of_what_a_server_says(
+        self,
+        stub: CompletionsStub,
+        folder: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        monkeypatch.setenv("SCORING_API_KEY", self.KEY)
+        caplog.set_level("DEBUG")
+        stub.fault = "401"
+        sentence = refusal(stub.url, folder)
+        assert self.KEY not in caplog.text
+        assert "that of SCORING_API_KEY is not accepted (401: Unauthorized: Bearer …)" in sentence
+
+    def test_with_a_line_break_is_not_sent(
+        self, stub: CompletionsStub, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("SCORING_API_KEY", "secret\r\nX-Other: 1")
+        sentence = refusal(stub.url, folder)
+        assert sentence == "SCORING_API_KEY holds characters that no key has."
+
+
+class TestAddresses:
+    """Which addresses can be read, and which hosts may be spoken to."""
+
+    @pytest.mark.parametrize(
+        "base_url",
+        [
+            "",
+            "localhost:8000",
+            "ftp://localhost/",
+            "http://",
+            "http://local host/",
+            "http://localhost:99999",
+            "http://localhost:0",
+            "http://localhost:x",
+            "http://localhost\\.example.org",
+            "http://localhost/\r\nHost: example.org",
+            "http://localhost/?a=1",
+            "http://localhost/#top",
+            "http://localhost/ü",
+            "http://[::1",
+        ],
+    )
+    def test_what_is_no_address_is_refused(self, base_url: str) -> None:
+        with pytest.raises(ScoringError, match="is not an address: expected http://HOST:PORT"):
+            parse_address(base_url)
+
+    def test_a_password_is_refused_and_not_repeated(self) -> None:
+        with pytest.raises(ScoringError, match="set SCORING_API_KEY") as raised:
+            parse_address("http://user:hunter2@localhost:8000")
+        assert "hunter2" not in str(raised.value)
+
+    @pytest.mark.parametrize(
+        "base_url",
+        ["http://gpu.example.org:8000", "http://127.0.0.1.example.org", "http://0.0.0.0:8000"],
+    )
+    def test_other_hosts_are_refused_with_the_setting_to_change(
+        self, folder: Path, base_url: str
+    ) -> None:
+        sentence = refusal(base_url, folder)
+        assert "is not among the hosts that texts may be sent to" in sentence
+        assert "SCORING_HOSTS (now localhost, 127.0.0.1, [::1])" in sentence
+
+    def test_a_host_of_the_setting_is_spoken_to(
+        self, stub: CompletionsStub, folder: Path, settings: Any
+    ) -> None:
+        settings.SCORING_HOSTS = ["gpu.example.org"]
+        with pytest.raises(ScoringError, match=r"127\.0\.0\.1 is not among"):
+            open_backend(stub.url, folder)
+        settings.SCORING_HOSTS = [stub.url.removeprefix("http://")]
+        open_backend(stub.url, folder)
+
+    def test_a_port_in_the_setting_is_the_only_one(self) -> None:
+        address = parse_address("http://[::1]:8000")
+        check_allowed(address, ["[::1]:8000"])
+        with pytest.raises(ScoringError):
+            check_allowed(address, ["[::1]:9000"])

@@ -1,0 +1,132 @@
+"""Tokenizers by folder or name: what is loaded, what is refused, and what their hash goes by."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scoring.backends.completions.probe import SENTENCES
+from scoring.backends.tokenizers import load_tokenizer, tokenizer_hash
+from scoring.domain.backend import ScoringError
+from tests.scoring.backends.completions.models import make_tokenizer
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_tokenizer(tmp_path_factory.mktemp("tokenizer"), list(SENTENCES))
+
+
+@pytest.fixture
+def offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The Hub behind a port without a listener."""
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+
+
+def refusal(path_or_name: str, revision: str | None = None) -> str:
+    with pytest.raises(ScoringError) as raised:
+        load_tokenizer(path_or_name, revision)
+    assert "\n" not in str(raised.value)
+    return str(raised.value)
+
+
+def test_a_folder_gives_a_tokenizer_with_offsets(folder: Path) -> None:
+    tokenizer = load_tokenizer(str(folder))
+    encoded = tokenizer("Light falls", return_offsets_mapping=True)
+    assert encoded["offset_mapping"][-1][1] == len("Light falls")
+
+
+def test_the_published_tokenizer_is_read(shared_dir: Path) -> None:
+    folder = shared_dir / "tokenizers/gpt2"
+    tokenizer = load_tokenizer(str(folder))
+    ids_of = json.loads((folder / "vocab.json").read_text())
+    encoded = tokenizer("The hippocampus, then.")
+    assert [ids_of[token] for token in encoded.tokens()] == encoded["input_ids"]
+    assert "".join(encoded.tokens()) == "TheĠhippocampus,Ġthen."
+
+
+@pytest.mark.parametrize("name", ["/no/such/folder", "./here", "~/tokenizers/none", "a b", "a/b/c"])
+def test_a_folder_that_is_not_there_is_named(name: str) -> None:
+    assert refusal(name) == f"There is no folder “{name}” to read a tokenizer from."
+
+
+def test_no_name_at_all_is_told(folder: Path) -> None:
+    assert refusal(" ").startswith("No tokenizer was named")
+
+
+def test_a_file_is_no_folder(folder: Path) -> None:
+    assert "is a file; name the folder" in refusal(str(folder / "tokenizer.json"))
+
+
+@pytest.mark.usefixtures("offline")
+@pytest.mark.parametrize("revision", [None, "main"])
+def test_without_a_network_a_name_ends_in_one_sentence_at_once(revision: str | None) -> None:
+    sentence = refusal("nobody/no-such-tokenizer", revision)
+    assert sentence.startswith("There is no folder “nobody/no-such-tokenizer”")
+    assert "the Hub cannot be reached from here and no copy is stored" in sentence
+
+
+def test_an_empty_folder_holds_no_tokenizer(tmp_path: Path) -> None:
+    assert (
+        refusal(str(tmp_path)) == f"The folder {tmp_path} holds no tokenizer (no tokenizer.json)."
+    )
+
+
+@pytest.mark.parametrize("damage", ["", "{", '{"version": "1.0"}', "[]"])
+def test_a_damaged_file_cannot_be_read(folder: Path, tmp_path: Path, damage: str) -> None:
+    for file in folder.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    (tmp_path / "tokenizer.json").write_text(damage)
+    assert f"The tokenizer in {tmp_path} cannot be read: " in refusal(str(tmp_path))
+
+
+def test_a_slow_tokenizer_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer_config.json").write_text(
+        json.dumps({"tokenizer_class": "ByT5Tokenizer"})
+    )
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "byt5"}))
+    assert "is not a fast one (ByT5Tokenizer)" in refusal(str(tmp_path))
+
+
+def test_a_tokenizer_that_brings_code_is_refused_and_its_code_not_run(tmp_path: Path) -> None:
+    mark = tmp_path / "ran"
+    (tmp_path / "tokenization_own.py").write_text(f"open({str(mark)!r}, 'w').close()\n")
+    auto_map = {"AutoTokenizer": ["tokenization_own.OwnTokenizer", None]}
+    (tmp_path / "tokenizer_config.json").write_text(
+        json.dumps({"tokenizer_class": "OwnTokenizer", "auto_map": auto_map})
+    )
+    assert "code that comes with a model is never run here" in refusal(str(tmp_path))
+    assert not mark.exists()
+
+
+class TestTheHash:
+    """Over rules, vocabulary, special tokens and chat template; nothing passing."""
+
+    def test_is_the_same_for_the_same_files_elsewhere(self, folder: Path, tmp_path: Path) -> None:
+        load_tokenizer(str(folder)).save_pretrained(tmp_path)
+        one, other = load_tokenizer(str(folder)), load_tokenizer(str(tmp_path))
+        assert tokenizer_hash(one) == tokenizer_hash(other)
+        assert len(tokenizer_hash(one)) == 64
+
+    def test_does_not_move_with_padding_and_truncation(self, folder: Path) -> None:
+        tokenizer = load_tokenizer(str(folder))
+        before = tokenizer_hash(tokenizer)
+        tokenizer.pad_token = tokenizer.eos_token
+        with_pad = tokenizer_hash(tokenizer)
+        tokenizer(["Light falls", "Light"], padding=True, truncation=True, max_length=2)
+        assert with_pad == tokenizer_hash(tokenizer) != before
+
+    @pytest.mark.parametrize("change", ["vocabulary", "special token", "chat template"])
+    def test_moves_with_what_decides_ids(self, folder: Path, change: str) -> None:
+        def changed() -> Any:
+            tokenizer = load_tokenizer(str(folder))
+            if change == "vocabulary":
+                tokenizer.add_tokens(["hippocampus"])
+            elif change == "special token":
+                tokenizer.bos_token = "<|endoftext|>"
+            else:
+                tokenizer.chat_template = "{{ messages }}"
+            return tokenizer
+
+        assert tokenizer_hash(changed()) != tokenizer_hash(load_tokenizer(str(folder)))

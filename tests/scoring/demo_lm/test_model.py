@@ -1,0 +1,245 @@
+"""The demonstration model: the files that ship, how they are made, and how they are used."""
+
+import json
+import math
+import shutil
+from dataclasses import asdict
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from django.core.management import CommandError, call_command
+from safetensors import safe_open
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from experiment.domain.markup import parse
+from experiment.services.builtin_items import read_items
+from scoring.demo_lm import MODEL_FOLDER, NAME
+from scoring.demo_lm.backend import EmbeddedBackend
+from scoring.demo_lm.corpus import Paragraph, corpus_sha256, read_corpus, split
+from scoring.demo_lm.manifest import FILES, MANIFEST, sha256, verify
+from scoring.demo_lm.training import Recipe, Rows, mean_nll_nats, train
+from scoring.domain.backend import ScoringError, TokenText
+from scoring.domain.prompts import PAPER_SENTENCE
+from scoring.services.open_model import open_backend
+
+# Seconds rather than minutes; each value differs from the recipe's
+SMALL = {"vocabulary": 300, "context": 32, "layers": 1, "heads": 2, "width": 16, "dropout": 0.1}
+TEXTS = ["The cat sat on the mat.", "A dog ran to the door.", "The bird sang in the tree."]
+PARAGRAPHS = [Paragraph("x", (text,)) for text in TEXTS]
+
+
+def trained_files(folder: Path, *arguments: str) -> dict[str, bytes]:
+    call_command("train_demo_lm", "--output", str(folder), *arguments, stdout=StringIO())
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.fixture
+def model_copy(tmp_path):
+    return Path(shutil.copytree(MODEL_FOLDER, tmp_path / "model"))
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return AutoTokenizer.from_pretrained(MODEL_FOLDER, local_files_only=True)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return AutoModelForCausalLM.from_pretrained(
+        MODEL_FOLDER, dtype=torch.float32, local_files_only=True
+    ).eval()
+
+
+def logprobs(model, ids):
+    """(T,) log p of each token given those before it, NaN first; float64 softmax in NumPy, not ours."""
+    with torch.inference_mode():
+        logits = model(torch.tensor(ids)[None]).logits[0].numpy().astype(np.float64)  # (T, V)
+    shifted = logits - logits.max(axis=1, keepdims=True)
+    logp = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))  # (T, V)
+    return np.concatenate([[math.nan], logp[np.arange(len(ids) - 1), ids[1:]]])
+
+
+def test_the_shipped_files_are_those_of_the_manifest_and_smaller_than_5_mb():
+    manifest = verify(MODEL_FOLDER)
+    assert {path.name for path in MODEL_FOLDER.iterdir()} == {*FILES, MANIFEST}
+    assert sum(path.stat().st_size for path in MODEL_FOLDER.iterdir()) < 5_000_000
+    for name, facts in manifest["files"].items():
+        assert facts["bytes"] == (MODEL_FOLDER / name).stat().st_size
+    assert manifest["label"] == "demonstration only"
+    assert manifest["licence"] == "Apache-2.0"
+
+
+def test_the_shipped_model_was_made_from_this_corpus_with_the_commands_defaults():
+    manifest = verify(MODEL_FOLDER)
+    assert manifest["corpus"]["sha256"] == corpus_sha256()
+    assert manifest["recipe"] == asdict(Recipe())
+    losses = manifest["losses"]["held_out_by_step"]
+    assert int(min(losses, key=losses.get)) == manifest["best_step"]
+
+
+def test_the_held_out_loss_of_the_shipped_model_is_the_manifests(model, tokenizer):
+    stated = verify(MODEL_FOLDER)["losses"]
+    total, count, n_bytes = 0.0, 0, 0
+    for paragraph in split(read_corpus())[1]:
+        ids = tokenizer(paragraph.text)["input_ids"]
+        total -= logprobs(model, ids)[1:].sum()
+        count += len(ids) - 1
+        n_bytes += len(paragraph.text.encode())
+    assert count == stated["held_out_tokens"]
+    assert total / count == pytest.approx(stated["held_out_nats_per_token"], abs=1e-4)
+    assert total / math.log(2) / n_bytes == pytest.approx(
+        stated["held_out_bits_per_byte"], abs=1e-4
+    )
+
+
+def test_training_taught_it_something(model, tokenizer):
+    sentence = "In the cerebral cortex, inhibitory neurons release the transmitter GABA."
+    english, shuffled = (
+        -np.nanmean(logprobs(model, tokenizer(text)["input_ids"]))
+        for text in (sentence, " ".join(reversed(sentence.split())))
+    )
+    assert english < shuffled < math.log(len(tokenizer))
+    assert verify(MODEL_FOLDER)["losses"]["held_out_nats_per_token"] < 0.75 * math.log(
+        len(tokenizer)
+    )
+
+
+def test_the_weights_are_float32():
+    with safe_open(MODEL_FOLDER / "model.safetensors", "pt") as file:
+        dtypes = {file.get_slice(name).get_dtype() for name in file.keys()}  # noqa: SIM118
+    assert dtypes == {"F32"}
+
+
+def test_the_tokenizer_writes_any_text_with_one_start_token_and_says_where_each_token_stands(
+    tokenizer,
+):
+    text = "Theta (±2 Hz) rose by 12 µV in naïve mice…  twice. 神经"
+    encoded = tokenizer(text, return_offsets_mapping=True)
+    ids = encoded["input_ids"]
+    assert tokenizer.is_fast
+    assert ids.count(tokenizer.bos_token_id) == 1 == 1 + ids.index(tokenizer.bos_token_id)
+    assert tokenizer.decode(ids, skip_special_tokens=True) == text
+    spans = encoded["offset_mapping"][1:]
+    assert set().union(*(range(*span) for span in spans)) == set(range(len(text)))
+
+
+@pytest.mark.parametrize("entry", read_items(), ids=lambda entry: entry["key"])
+def test_a_demo_item_behind_the_papers_prompt_fits_into_the_window(entry, tokenizer):
+    abstract = parse(entry["markup"])
+    for version in (abstract.original, abstract.altered):
+        ids = tokenizer(f"{PAPER_SENTENCE} {version}")["input_ids"]
+        assert len(ids) <= Recipe().context
+
+
+def test_the_same_seed_trains_the_same_bytes_and_another_seed_others(tmp_path):
+    torch.manual_seed(123)  # what went on before in the process does not matter
+    first = trained_files(tmp_path / "a", "--steps", "2", "--seed", "7")
+    torch.manual_seed(456)
+    assert trained_files(tmp_path / "b", "--steps", "2", "--seed", "7") == first
+    other = trained_files(tmp_path / "c", "--steps", "2", "--seed", "8")
+    assert other["model.safetensors"] != first["model.safetensors"]
+    assert other["tokenizer.json"] == first["tokenizer.json"]
+    assert set(first) == {*FILES, MANIFEST}
+
+
+def test_training_leaves_the_process_as_it_was():
+    before = torch.random.get_rng_state(), torch.get_num_threads()
+    train(PARAGRAPHS[:2], PARAGRAPHS[2:], Recipe(steps=2, warmup_steps=1, **SMALL))
+    assert torch.equal(torch.random.get_rng_state(), before[0])
+    assert torch.get_num_threads() == before[1]
+    assert not torch.are_deterministic_algorithms_enabled()
+
+
+def test_the_model_kept_is_the_one_with_the_lowest_held_out_loss():
+    recipe = Recipe(steps=40, learning_rate=0.1, warmup_steps=1, evaluate_every=2, **SMALL)
+    trained = train(PARAGRAPHS[:2], PARAGRAPHS[2:], recipe)
+    losses = dict(trained.held_out_losses)
+    assert trained.best_step == min(losses, key=losses.get) < recipe.steps
+    ids = trained.tokenizer.encode(PARAGRAPHS[2].text).ids
+    assert mean_nll_nats(trained.model, [ids]) == pytest.approx(min(losses.values()), abs=1e-6)
+    assert trained.held_out_loss < losses[recipe.steps]
+
+
+def test_every_row_is_full_and_every_paragraph_comes_once_before_any_comes_again():
+    paragraphs = [[0, n, n, n] for n in range(1, 9)]
+    rows = Rows(paragraphs, Recipe(context=31, rows=3))
+    drawn = rows.draw()
+    assert drawn.shape == (3, 32)
+    for row in drawn.tolist():
+        assert row[0] == 0
+        assert sorted(row[1::4]) == list(range(1, 9))
+    assert drawn[0].tolist() != drawn[1].tolist()
+
+
+def test_the_command_reports_the_manifest_as_one_json_object_and_is_quiet_besides(tmp_path, capfd):
+    out = StringIO()
+    call_command("train_demo_lm", f"--output={tmp_path}", "--steps=1", "--json", stdout=out)
+    report = json.loads(out.getvalue())
+    manifest = json.loads((tmp_path / MANIFEST).read_text())
+    assert {key: report[key] for key in manifest} == manifest
+    assert (manifest["recipe"]["steps"], manifest["best_step"]) == (1, 1)
+    assert manifest["files"]["model.safetensors"]["sha256"] == sha256(
+        tmp_path / "model.safetensors"
+    )
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_training(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    for folder in (tmp_path / "file", tmp_path / "file" / "model"):
+        with pytest.raises(CommandError, match=r"^Nothing can be written to .*: choose another"):
+            call_command("train_demo_lm", "--output", str(folder))
+
+
+def test_no_steps_are_refused():
+    with pytest.raises(CommandError, match="--steps takes"):
+        call_command("train_demo_lm", "--steps", "0")
+
+
+def test_the_embedded_backend_scores_as_the_plain_model_does(model, tokenizer):
+    abstract = parse(read_items()[0]["markup"])
+    group = [
+        TokenText(version, np.array(tokenizer(getattr(abstract, version))["input_ids"]))
+        for version in ("original", "altered")
+    ]
+    backend = open_backend("embedded", {"device": "cpu"})
+    backend.prepare([group])
+    for text, scored in zip(group, backend.score([group])[0], strict=True):
+        np.testing.assert_allclose(scored, logprobs(model, text.ids), rtol=0, atol=2e-5)
+    identity = backend.identity()
+    assert (backend.kind, backend.context_tokens) == ("embedded", 512)
+    assert (identity["model"], identity["label"]) == (NAME, "demonstration only")
+    assert str(MODEL_FOLDER) not in json.dumps(identity)
+    backend.close()
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_changed_file_is_refused_in_one_sentence(model_copy, name):
+    content = bytearray((model_copy / name).read_bytes())
+    content[-2] ^= 1
+    (model_copy / name).write_bytes(content)
+    with pytest.raises(ScoringError, match=rf"{name} is not the file that .*train_demo_lm`\.$"):
+        EmbeddedBackend({}, model_copy)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_missing_file_is_refused_in_one_sentence(model_copy, name):
+    (model_copy / name).unlink()
+    with pytest.raises(ScoringError, match=rf"{name} cannot be read: "):
+        EmbeddedBackend({}, model_copy)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"files": {}}', '{"files": 3}'])
+def test_an_unreadable_manifest_is_refused_in_one_sentence(model_copy, content):
+    (model_copy / MANIFEST).write_text(content)
+    with pytest.raises(ScoringError, match=r"no readable manifest\.json"):
+        EmbeddedBackend({}, model_copy)
+
+
+def test_the_embedded_model_cannot_be_made_another_by_arguments():
+    for name in ("pretrained", "tokenizer", "peft", "revision"):
+        with pytest.raises(ScoringError, match=f"takes no {name}"):
+            open_backend("embedded", {name: "x"})

@@ -1,0 +1,82 @@
+"""Perplexities against independent arithmetic."""
+
+from fractions import Fraction
+from math import exp, log, nan
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring.domain.perplexity import (
+    NotFiniteError,
+    NothingToScoreError,
+    accuracy,
+    decide,
+    nll_nats,
+    perplexity,
+)
+
+logs = st.lists(st.floats(-30, 0), min_size=1, max_size=30)
+
+
+@given(logs)
+def test_perplexity_is_the_inverse_geometric_mean_of_the_probabilities(values):
+    t = len(values)
+    exact = sum(map(Fraction, values))
+    got = perplexity([[nan, *values]], [[True] * (t + 1)])[0]
+    assert got == pytest.approx(exp(float(-exact) / t), rel=1e-14)
+
+
+@given(logs, st.integers(0, 5))
+def test_padding_moves_no_digit(values, padding):
+    row, counted = [nan, *values], [True] * (len(values) + 1)
+    alone = nll_nats([row], [counted])
+    padded = nll_nats([row + [nan] * padding], [counted + [False] * padding])
+    assert alone[0] == padded[0]
+
+
+def test_the_first_token_is_never_read():
+    assert nll_nats([[5.0, -1.0]], [[True, True]]).tolist() == [1.0]
+
+
+def test_a_prompt_that_does_not_count_is_left_out():
+    values = [[nan, log(0.5), log(0.25), log(0.25)]]
+    assert perplexity(values, [[True, True, True, True]])[0] == pytest.approx(2 ** (5 / 3))
+    assert perplexity(values, [[False, False, True, True]])[0] == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize("value", [nan, float("inf"), float("-inf")])
+def test_what_is_not_a_number_is_an_error_that_names_the_place(value):
+    with pytest.raises(NotFiniteError, match="token 3 of text 2") as caught:
+        perplexity([[nan, -1.0, -1.0], [nan, -1.0, value]], np.ones((2, 3), bool))
+    assert (caught.value.text, caught.value.token) == (1, 2)
+
+
+def test_a_text_without_tokens_is_an_error():
+    with pytest.raises(NothingToScoreError, match="text 1 has no token"):
+        perplexity([[nan, -1.0]], [[True, False]])
+
+
+def test_shapes_that_differ_are_refused():
+    with pytest.raises(ValueError, match=r"must be \(B, T\)"):
+        nll_nats([[0.0, 1.0]], [[True]])
+
+
+def test_a_tie_is_wrong_and_a_near_tie_is_marked():
+    assert not decide(7.0, 7.0).is_correct
+    assert decide(7.0, 7.006).is_near_tie
+    assert not decide(7.0, 7.008).is_near_tie
+    assert decide(7.0, 7.006).is_correct
+
+
+@pytest.mark.parametrize("pair", [(nan, 1.0), (1.0, float("inf")), (0.0, 1.0), (-1.0, 1.0)])
+def test_what_is_no_perplexity_decides_nothing(pair):
+    with pytest.raises(ValueError, match="is not a perplexity"):
+        decide(*pair)
+
+
+def test_the_standard_error_is_binomial():
+    found = accuracy([decide(1, 2)] * 3 + [decide(2, 1)])
+    assert (found.value, found.sem) == (0.75, pytest.approx((0.75 * 0.25 / 4) ** 0.5))
+    assert np.isnan(accuracy([]).value)

@@ -1,0 +1,377 @@
+"""What an import of models' results says of directories that are incomplete or wrong, and that it then writes nothing."""
+
+import json
+from io import BytesIO, StringIO
+from shutil import rmtree
+
+import numpy as np
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from experiment.models import Item, Judgment, Study
+from scoring.models import (
+    CorpusScore,
+    ItemScore,
+    LanguageModel,
+    ModelSet,
+    ModelSetMember,
+    ScoringRun,
+)
+from tests.experiment.imports.small_copy import (
+    ANCHOR,
+    CHAT,
+    FULL,
+    ISOLATED,
+    LABELS,
+    LENGTHS,
+    MACHINE,
+    MASK,
+    OTHER,
+    RESULTS,
+    SmallCopy,
+)
+from tests.factories import make_study
+
+pytestmark = pytest.mark.django_db
+
+CHAT_NAME = "meta-llama/Llama-2-7b-chat-hf"
+TABLES = (Item, Study, Judgment, LanguageModel, ModelSet, ScoringRun, ItemScore, CorpusScore)
+
+
+@pytest.fixture
+def copy(tmp_path):
+    copy = SmallCopy(tmp_path)
+    copy.write()
+    copy.write_models()
+    return copy
+
+
+def run_import(copy, *options):
+    out = StringIO()
+    call_command("import_brainbench", str(copy.root), "--json", *options, stdout=out)
+    return json.loads(out.getvalue())
+
+
+def counts() -> list[int]:
+    return [model.objects.count() for model in TABLES]
+
+
+def refusal(copy, *options) -> list[str]:
+    """The problems of an import that must be refused, with nothing written."""
+    out, before = StringIO(), counts()
+    with pytest.raises(CommandError) as caught:
+        call_command("import_brainbench", str(copy.root), "--json", *options, stdout=out)
+    assert counts() == before
+    report = json.loads(out.getvalue())
+    assert set(report["created"].values()) == {0}
+    texts = [problem["text"] for problem in report["problems"]]
+    assert texts
+    assert all(text in str(caught.value) for text in texts)
+    return texts
+
+
+def scores(condition: str, source: str = "human", seed: int | None = None) -> list[tuple]:
+    rows = ItemScore.objects.filter(
+        run__language_model__name=CHAT_NAME,
+        run__condition=condition,
+        run__source=source,
+        run__seed=seed,
+    )
+    return list(
+        rows.order_by("item__key", "unit").values_list(
+            "item__key", "unit", "original_side", "ppl_original", "ppl_altered"
+        )
+    )
+
+
+def test_a_small_copy_is_imported(copy):
+    report = run_import(copy)
+    keys = [f"brainbench-human-00{n}" for n in (1, 2, 3)]
+    assert scores("full") == [
+        (keys[0], 0, "A", 9, 10),
+        (keys[1], 0, "B", 11, 12),
+        (keys[2], 0, "A", 8, 8),
+    ]
+    assert scores("isolated") == [
+        (keys[0], 0, "A", 2, 3),
+        (keys[0], 1, "B", 4, 5),
+        (keys[1], 0, "B", 7, 6),
+        (keys[2], 0, "A", 3, 2),
+        (keys[2], 1, "A", 1.5, 2.5),
+    ]
+    assert scores("swapped", seed=1234) == scores("swapped", seed=42)
+    assert scores("full", "machine") == [("brainbench-machine-001", 0, "B", 30, 20)]
+    lengths = ItemScore.objects.filter(run__condition="full", item__key=keys[1])
+    assert set(lengths.values_list("zlib_original_bytes", "zlib_altered_bytes")) == {
+        (104, 103),
+        (None, None),
+    }
+    assert list(CorpusScore.objects.filter(run__corpus="letters").values_list()) != []
+    assert CorpusScore.objects.get(run__is_anchor=True).zlib_bytes == 700
+    assert report["runs"] == {"full": 3, "isolated": 1, "swapped": 2, "corpus": 2}
+    # Its base partner has a row, and no results
+    assert report["created"]["models"] == 3
+    assert report["created"]["scores"] == ItemScore.objects.count() + 3 == 3 + 5 + 6 + 1 + 3 + 3
+
+
+def test_a_model_that_is_not_among_the_published_is_an_extra_with_a_short_name(copy):
+    report = run_import(copy)
+    other = LanguageModel.objects.get(name="org/other")
+    assert (other.display_name, other.family, other.n_parameters) == ("other", "", None)
+    assert [model["is_of_paper"] for model in report["models"]] == [True, False]
+    members = ModelSetMember.objects.values_list("language_model__name", "position")
+    assert list(members) == [(CHAT_NAME, 9)]
+
+
+def test_a_second_import_writes_nothing(copy):
+    first, before = run_import(copy), counts()
+    again = run_import(copy)
+    assert set(again["created"].values()) == {0}
+    assert again | {"created": None} == first | {"created": None}
+    assert counts() == before
+
+
+def test_the_summary_for_people_counts_models_and_names_what_is_absent(copy):
+    rmtree(copy.root / CHAT / "llm_abstracts")
+    out = StringIO()
+    call_command("import_brainbench", str(copy.root), stdout=out)
+    said = out.getvalue()
+    assert "2 language models with 2 runs on full abstracts, 1 on isolated sentences" in said
+    assert "(1 are here) are right about 66.7%" in said
+    assert "runs 7, scores 20" in said
+    assert "Absent, and left out: model_results/*/llm_abstracts/" in said
+    assert "Absent, and left out: model_results/gpt2/" in said
+    assert "1 files PPL_A_and_B_normalized.npy were not read" in said
+
+
+def test_a_directory_of_results_alone_is_enough_once_the_items_are_there(copy):
+    rmtree(copy.root / RESULTS)
+    run_import(copy)
+    assert not LanguageModel.objects.exists()
+    copy.write_models()
+    for folder in ("testcases", "human_results", "data"):
+        rmtree(copy.root / folder)
+    report = run_import(copy)
+    assert report["created"]["runs"] == 8
+    assert report["absent"][:3] == ["testcases/", "data/", "human_results/"]
+    assert Judgment.objects.count() == 3
+
+
+def test_results_wait_for_the_items_they_are_about(copy):
+    (copy.root / MACHINE).unlink()
+    report = run_import(copy)
+    assert f"The models' results on {MACHINE} were not imported" in report["notes"][-1]
+    assert not ScoringRun.objects.filter(source="machine").exists()
+    copy.write()
+    created = run_import(copy)["created"]
+    assert (created["runs"], created["scores"], created["trials"]) == (1, 1, 3)
+
+
+def test_another_study_gets_runs_of_its_own_and_corpora_stay_one(copy):
+    run_import(copy)
+    created = run_import(copy, "--study", "another")["created"]
+    assert (created["models"], created["runs"]) == (0, 6)
+    assert Study.objects.get(slug="another").model_set.members.count() == 1
+
+
+def test_results_of_fewer_items_are_stored_and_noted(copy):
+    copy.arrays[FULL], copy.arrays[LABELS] = copy.arrays[FULL][:2], copy.arrays[LABELS][:2]
+    del copy.arrays[LENGTHS]
+    (copy.root / LENGTHS).unlink()
+    copy.write_models()
+    report = run_import(copy)
+    assert f"{FULL} leaves out 1 of the 3 human-created test cases." in report["notes"]
+    assert len(scores("full")) == 2
+
+
+def test_an_absent_file_of_a_condition_is_named_and_the_rest_is_imported(copy):
+    (copy.root / MASK).unlink()
+    (copy.root / LABELS).unlink()
+    (copy.root / CHAT / "letters" / "ZLIB.npy").unlink()
+    report = run_import(copy)
+    assert {MASK, LABELS, f"{CHAT}/letters/ZLIB.npy"} < set(report["absent"])
+    assert report["runs"] == {"full": 2, "isolated": 0, "swapped": 2, "corpus": 1}
+
+
+def test_compressed_lengths_that_come_later_are_filled_in(copy):
+    before = (copy.root / LENGTHS).read_bytes()
+    (copy.root / LENGTHS).unlink()
+    run_import(copy)
+    run = ScoringRun.objects.get(
+        language_model__name=CHAT_NAME, condition="full", source="human", corpus=""
+    )
+    assert set(run.item_scores.values_list("zlib_original_bytes", flat=True)) == {None}
+    (copy.root / LENGTHS).write_bytes(before)
+    assert run_import(copy)["created"]["scores"] == 0
+    lengths = run.item_scores.order_by("item__key").values_list(
+        "zlib_original_bytes", "zlib_altered_bytes"
+    )
+    assert list(lengths) == [(101, 102), (104, 103), (105, 106)]
+    run.refresh_from_db()
+    assert LENGTHS in run.identity["files"]
+
+
+def test_a_file_that_changed_since_is_refused_until_the_run_is_deleted(copy):
+    run_import(copy)
+    run = ScoringRun.objects.get(
+        language_model__name=CHAT_NAME, condition="full", source="human", corpus=""
+    )
+    anchor = ScoringRun.objects.get(is_anchor=True)
+    copy.arrays[FULL][0] = [10.0, 9.0]
+    copy.arrays[ANCHOR][0] = 1.5
+    copy.write_models()
+    message = "differs from what was imported before as run {}; delete that run to import this file"
+    assert refusal(copy) == [
+        f"{FULL}: {message.format(run.pk)}",
+        f"{ANCHOR}: {message.format(anchor.pk)}",
+    ]
+    run.delete()
+    anchor.delete()
+    assert run_import(copy)["created"]["runs"] == 2
+    assert scores("full")[0][3:] == (10, 9)
+
+
+def test_what_people_decided_about_the_studys_models_stands(copy):
+    run_import(copy)
+    ModelSetMember.objects.all().delete()
+    run_import(copy)
+    assert not ModelSetMember.objects.exists()
+    study = make_study("ours")
+    ModelSet.objects.create(study=study, name="our models")
+    report = run_import(copy, "--study", "ours")
+    assert any("“our models”: left as it is" in note for note in report["notes"])
+    assert not study.model_set.members.exists()
+
+
+def test_a_model_that_comes_later_takes_its_place_or_the_next_free_one(copy):
+    run_import(copy)
+    member = ModelSetMember.objects.get()
+    ModelSetMember.objects.update(position=1)
+    for name in ("facebook--galactica-6.7b", "facebook--galactica-30b"):
+        (copy.root / OTHER).rename(copy.root / RESULTS / name)
+        copy.write_models()
+    run_import(copy)
+    members = member.model_set.members.values_list("language_model__name", "position")
+    assert list(members) == [
+        (CHAT_NAME, 1),
+        ("facebook/galactica-6.7b", 2),
+        ("facebook/galactica-30b", 3),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("file", "array", "said"),
+    [
+        (FULL, np.ones((3, 3)), "has the shape (3, 3), not (n, 2)"),
+        (FULL, np.ones(3), "has the shape (3,), not (n, 2)"),
+        (FULL, np.array(1.0), "has the shape (), not (n, 2)"),
+        (FULL, np.ones((0, 2)), "has 0 rows"),
+        (FULL, np.ones((3, 2), dtype=np.int64), "holds int64, not perplexities"),
+        (FULL, np.ones((3, 2), dtype=np.complex128), "holds complex128, not perplexities"),
+        (FULL, np.full((3, 2), "1.5"), "holds <U3, not perplexities"),
+        (LABELS, np.zeros(3), "holds float64, not whole numbers"),
+        (LABELS, np.zeros(3, dtype=bool), "holds bool, not whole numbers"),
+        (LABELS, np.zeros((3, 2), dtype=np.int64), "has the shape (3, 2), not (n,)"),
+        (LABELS, np.zeros(2, dtype=np.int64), f"has 2 rows where {FULL} has 3"),
+        (LENGTHS, np.ones((4, 2), dtype=np.int64), f"has 4 rows where {FULL} has 3"),
+        (MASK, np.zeros(4, dtype=np.int64), f"has 4 rows where {ISOLATED} has 5"),
+        (ANCHOR, np.ones((1, 1)), "has the shape (1, 1), not (n,)"),
+        (ANCHOR, np.ones(2), ""),
+    ],
+)
+def test_an_array_that_cannot_be_meant_is_named_by_its_file(copy, file, array, said):
+    np.save(copy.path(file), array)
+    (text,) = refusal(copy)
+    if file == ANCHOR:
+        file = file if said else f"{CHAT}/gettysburg_address/ZLIB.npy"
+    assert text.startswith(f"{file}: {said}")
+
+
+@pytest.mark.parametrize(
+    ("file", "row", "value", "said"),
+    [
+        (FULL, 1, [np.nan, 2.0], "nan is not a perplexity"),
+        (FULL, 2, [np.inf, -np.inf], "inf and -inf is not a perplexity"),
+        (FULL, 0, [1.5, 0.0], "0.0 is not a perplexity"),
+        (FULL, 0, [-3.0, 2.0], "-3.0 is not a perplexity"),
+        (LABELS, 1, 2, "2 is not 0 (A is the original) or 1 (B)"),
+        (LABELS, 1, -1, "-1 is not 0 (A is the original) or 1 (B)"),
+        (LENGTHS, 2, [0, 3], "0 is not a length in bytes"),
+        (LENGTHS, 2, [2**40, 3], f"{2**40} is not a length in bytes"),
+        (MASK, 3, -1, "-1 is not a row of the test cases"),
+        (MASK, 4, 3, "is about test case 4 of the 3 human-created ones"),
+        (ANCHOR, 0, np.nan, "nan is not a perplexity"),
+    ],
+)
+def test_a_value_that_cannot_be_meant_is_named_by_file_and_row(copy, file, row, value, said):
+    copy.arrays[file][row] = value
+    copy.write_models()
+    assert refusal(copy) == [f"{file}, row {row}: {said}"]
+
+
+def test_more_rows_than_items_are_named(copy):
+    copy.arrays[f"{OTHER}/human_abstracts/PPL_A_and_B.npy"] = np.full((4, 2), 5.0)
+    copy.arrays[f"{OTHER}/human_abstracts/labels.npy"] = np.zeros(4, dtype=np.int64)
+    copy.write_models()
+    assert refusal(copy) == [
+        f"{OTHER}/human_abstracts/PPL_A_and_B.npy, row 3: is about test case 4 of the 3 human-created ones"
+    ]
+
+
+@pytest.mark.parametrize("n_bytes", [0, 60, -1])
+def test_a_file_that_was_cut_short_is_named(copy, n_bytes):
+    data = copy.path(FULL).read_bytes()
+    copy.path(FULL).write_bytes(data[:n_bytes])
+    (text,) = refusal(copy)
+    assert text.startswith(f"{FULL}: cannot be read")
+
+
+def test_an_archive_in_an_arrays_place_is_named(copy):
+    archive = BytesIO()
+    np.savez(archive, ppl=np.ones((3, 2)))
+    copy.path(FULL).write_bytes(archive.getvalue())
+    assert refusal(copy) == [f"{FULL}: is an archive, not one array"]
+
+
+def test_a_header_that_promises_more_than_memory_is_named(copy):
+    header = copy.path(FULL).read_bytes()
+    copy.path(FULL).write_bytes(header.replace(b"(3, 2)", b"(3000000000000, 2)"))
+    (text,) = refusal(copy)
+    assert text.startswith(f"{FULL}: cannot be read")
+
+
+def test_a_headers_torn_text_is_named(copy):
+    data = copy.path(FULL).read_bytes()
+    copy.path(FULL).write_bytes(data.replace(b"{'descr", b"(((descr", 1))
+    (text,) = refusal(copy)
+    assert text.startswith(f"{FULL}: cannot be read")
+
+
+def test_all_problems_are_named_together_with_those_of_items(copy):
+    copy.arrays[FULL][0] = np.nan
+    copy.arrays[LABELS][2] = 7
+    copy.human[0][0] = "nowhere"
+    copy.write()
+    copy.write_models()
+    assert [text.partition(",")[0] for text in refusal(copy)] == [
+        "testcases/BrainBench_Human_v0.1.csv",
+        FULL,
+        LABELS,
+    ]
+
+
+def test_a_folder_whose_name_is_no_name_is_refused(copy):
+    (copy.root / OTHER).rename(copy.root / RESULTS / "org--\x07bell")
+    (text,) = refusal(copy)
+    assert text == f"'{RESULTS}/org--\\x07bell': a name has at most 200 characters, all printable"
+
+
+def test_a_failure_at_the_last_step_leaves_nothing_behind(copy, monkeypatch):
+    def fail(*args):
+        raise RuntimeError("the disk is full")
+
+    monkeypatch.setattr("scoring.imports.store.runs.place_in_set", fail)
+    with pytest.raises(RuntimeError):
+        run_import(copy)
+    assert counts() == [0] * len(TABLES)

@@ -1,0 +1,106 @@
+"""The administration of the models' side: what can be changed there, and what only be read."""
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.test import Client
+from django.urls import reverse
+
+from scoring.models import CorpusScore, ItemScore, LanguageModel, ModelSet, ScoringRun, UnscoredText
+from scoring.services.execute import execute
+from tests.factories import make_study, make_user
+from tests.scoring.made_runs import ask
+from tests.scoring.ngram_backend import NgramBackend
+
+pytestmark = pytest.mark.django_db
+READ_ONLY = (ScoringRun, ItemScore, UnscoredText, CorpusScore)
+
+
+def staff(name: str, *studies: object, superuser: bool = False) -> Client:
+    user = make_user(name, *studies, is_staff=True, is_superuser=superuser)
+    user.user_permissions.set(Permission.objects.filter(content_type__app_label="scoring"))
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def finished() -> ScoringRun:
+    """A run on a study with scores, and beside it one on a corpus with a text that could not be scored."""
+    run = execute(ask(make_study(human=2, machine=1)), backend=NgramBackend())
+    corpus = ScoringRun.objects.create(
+        corpus="prose", language_model=run.language_model, backend="transformers"
+    )
+    CorpusScore.objects.create(run=corpus, row=1, ppl=9.5, zlib_bytes=40)
+    UnscoredText.objects.create(run=corpus, unit=2, name="row 2", reason="is empty")
+    return run
+
+
+def page(model: type, name: str, *args: object) -> str:
+    return reverse(f"admin:scoring_{model._meta.model_name}_{name}", args=args)
+
+
+@pytest.mark.parametrize("model", READ_ONLY)
+def test_runs_and_scores_are_read_and_changed_nowhere(finished: ScoringRun, model: type) -> None:
+    boss = staff("boss", superuser=True)
+    row = model.objects.first()
+    assert row is not None
+    listed = boss.get(page(model, "changelist"))
+    assert listed.status_code == 200
+    assert boss.get(page(model, "change", row.pk)).status_code == 200
+    assert boss.get(page(model, "add")).status_code == 403
+    assert boss.post(page(model, "change", row.pk), {"row": 5}).status_code == 403
+    assert boss.post(page(model, "delete", row.pk), {"post": "yes"}).status_code == 403
+    assert model.objects.filter(pk=row.pk).exists()
+
+
+def test_another_studys_runs_are_not_shown(finished: ScoringRun) -> None:
+    member, stranger = staff("member", finished.study), staff("stranger", make_study("other"))
+    of_study, of_item = page(ScoringRun, "change", finished.pk), page(ItemScore, "changelist")
+    assert member.get(of_study).status_code == 200
+    assert stranger.get(of_study).status_code == 302  # to the index, with a message
+    assert "memory-human" in member.get(of_item).content.decode()
+    assert "memory-human" not in stranger.get(of_item).content.decode()
+    corpus = ScoringRun.objects.get(corpus="prose")
+    assert stranger.get(page(ScoringRun, "change", corpus.pk)).status_code == 200
+
+
+def test_what_a_run_was_done_with_is_shown(finished: ScoringRun) -> None:
+    boss = staff("boss", superuser=True)
+    shown = boss.get(page(ScoringRun, "change", finished.pk)).content.decode()
+    assert "float64" in shown
+    assert finished.fingerprint in shown
+
+
+def test_a_language_model_is_edited_but_keeps_the_name_it_was_scored_under(
+    finished: ScoringRun,
+) -> None:
+    boss, model = staff("boss", superuser=True), finished.language_model
+    form = {"name": "another", "display_name": "Two words", "family": "N-grams", "note": ""}
+    boss.post(page(LanguageModel, "change", model.pk), form)
+    model.refresh_from_db()
+    assert (model.name, model.display_name, model.family) == ("bigrams", "Two words", "N-grams")
+    unused = LanguageModel.objects.create(name="unused", display_name="Unused")
+    boss.post(page(LanguageModel, "change", unused.pk), form)
+    unused.refresh_from_db()
+    assert unused.name == "another"
+
+
+def test_a_model_set_is_put_together_with_its_order(finished: ScoringRun) -> None:
+    boss, study = staff("boss", superuser=True), finished.study
+    other = LanguageModel.objects.create(name="other", display_name="Other")
+    form = {
+        "study": study.pk,
+        "name": "the two",
+        "members-TOTAL_FORMS": 2,
+        "members-INITIAL_FORMS": 0,
+        "members-0-language_model": other.pk,
+        "members-0-position": 1,
+        "members-1-language_model": finished.language_model.pk,
+        "members-1-position": 2,
+    }
+    boss.post(page(ModelSet, "add"), form)
+    made = ModelSet.objects.get()
+    assert [m.language_model.name for m in made.members.all()] == ["other", "bigrams"]
+    listed = boss.get(page(ModelSet, "changelist")).content.decode()
+    assert "the two" in listed
+    assert "the two" not in staff("ann").get(page(ModelSet, "changelist")).content.decode()

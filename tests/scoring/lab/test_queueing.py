@@ -1,0 +1,127 @@
+"""Queueing a run on the lab's page: what is queued, and what is refused."""
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from experiment.models import Study
+from scoring.models import LanguageModel, ScoringRun
+from tests.scoring.lab.rows import form, shown, url
+
+pytestmark = pytest.mark.django_db
+HOSTILE = '<script>alert("1")</script>{{ 7|add:7 }}'
+
+
+def test_a_queued_run_waits_and_its_page_says_what_to_run(ruth: Client, study: Study) -> None:
+    response = ruth.post(url("scoring_queue"), form(prompt="clean", limit="5", batch_tokens="900"))
+    run = ScoringRun.objects.get()
+    assert response["Location"] == url("scoring_run", run.pk)
+    assert (run.status, run.total, run.prompt, run.limit) == ("waiting", 5, "clean", 5)
+    assert (run.backend, run.model_args) == ("transformers", {"pretrained": "lab/tiny"})
+    assert (run.batch_tokens, run.created_by.username) == (900, "ruth")
+    page = shown(ruth, "scoring_run", run.pk)
+    assert "<code>.venv/bin/python manage.py score --queue</code>" in page
+    assert f"Run {run.pk} is queued." in page
+
+
+def test_several_conditions_make_several_runs(ruth: Client, study: Study) -> None:
+    response = ruth.post(
+        url("scoring_queue"),
+        form(conditions=["full", "swapped"], source="human", seed="7", name="Tiny one"),
+    )
+    assert response["Location"] == url("scoring")
+    found = ScoringRun.objects.order_by("pk").values_list("condition", "seed", "source")
+    assert list(found) == [("full", None, "human"), ("swapped", 7, "human")]
+    assert LanguageModel.objects.get().name == "Tiny one"
+
+
+def test_what_waits_already_is_not_queued_twice(ruth: Client, study: Study) -> None:
+    ruth.post(url("scoring_queue"), form())
+    again = ruth.post(url("scoring_queue"), form(), follow=True)
+    run = ScoringRun.objects.get()
+    assert f"Run {run.pk} with the same settings is waiting already." in again.content.decode()
+
+
+def test_what_failed_before_is_resumed(ruth: Client, study: Study) -> None:
+    ruth.post(url("scoring_queue"), form())
+    ScoringRun.objects.update(status="failed", error="The server is gone.")
+    ruth.post(url("scoring_queue"), form())
+    run = ScoringRun.objects.get()
+    assert (run.status, run.error) == ("waiting", "")
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"model_args": ""}, "Say which model is meant: pretrained=FOLDER"),
+        ({"model_args": "pretrained"}, "“pretrained” is not written as name=value."),
+        ({"model_args": "pretrained=a,pretrained=b"}, "pretrained is given twice."),
+        (
+            {"model_args": "pretrained=a,trust_remote_code=True"},
+            "takes no argument “trust_remote_code”: there are pretrained",
+        ),
+        ({"model": "embedded"}, "takes no argument “pretrained”"),
+        ({"model": "completions", "model_args": "model=m"}, "needs base_url and tokenizer"),
+        (
+            {
+                "model": "completions",
+                "model_args": "base_url=http://10.0.0.9:80,model=m,tokenizer=t",
+            },
+            "10.0.0.9 is not among the hosts that texts may be sent to",
+        ),
+        (
+            {
+                "model": "completions",
+                "model_args": "base_url=http://u:secret@localhost,model=m,tokenizer=t",
+            },
+            "base_url holds a user name or password",
+        ),
+        ({"prompt": "custom", "custom_prompt": "Read:"}, "give a text that says once"),
+        ({"custom_prompt": "Read: <choice abstract>"}, "goes with the prompt “custom”"),
+        ({"conditions": []}, "This field is required."),
+        ({"conditions": ["shuffled"]}, "shuffled is not one of the available choices"),
+        ({"limit": "0"}, "greater than or equal to 1"),
+        ({"seed": "99999999999"}, "less than or equal to 2147483647"),
+        ({"model": "imported"}, "imported is not one of the available choices"),
+        ({"name": "x" * 201}, "at most 200 characters"),
+    ],
+)
+def test_what_cannot_be_scored_is_refused_with_a_sentence(
+    ruth: Client, study: Study, fields: dict[str, Any], sentence: str
+) -> None:
+    response = ruth.post(url("scoring_queue"), form(**fields))
+    page = response.content.decode()
+    assert response.status_code == 422
+    assert sentence in page
+    assert "<title>Error: " in page
+    assert "secret" not in re.sub(r"u:secret@localhost,model=m,tokenizer=t\"", "", page)
+    assert (ScoringRun.objects.count(), LanguageModel.objects.count()) == (0, 0)
+
+
+@pytest.mark.parametrize("path", ["x" * 1900, "~nobodyhere/x", "/x" * 900])
+def test_a_path_that_is_none_is_queued_or_refused_and_no_fault_of_the_site(
+    ruth: Client, study: Study, path: str
+) -> None:
+    response = ruth.post(url("scoring_queue"), form(model_args=f"pretrained={path}"))
+    assert response.status_code in (302, 422)
+    if response.status_code == 422:
+        assert "A model cannot be called" in response.content.decode()
+
+
+def test_a_study_without_such_test_cases_is_refused(ruth: Client, study: Study) -> None:
+    study.study_items.filter(item__source="machine").delete()
+    response = ruth.post(url("scoring_queue"), form(source="machine", conditions=["full"]))
+    assert "has no machine-created test case to score" in response.content.decode()
+    assert not LanguageModel.objects.exists()
+
+
+def test_servers_of_the_sites_list_are_let_through(
+    ruth: Client, study: Study, settings: Any
+) -> None:
+    settings.SCORING_HOSTS = ["gpu.lab"]
+    args = "base_url=http://gpu.lab:8000,model=m,tokenizer=/models/m"
+    response = ruth.post(url("scoring_queue"), form(model="completions", model_args=args))
+    assert response.status_code == 302
+    assert ScoringRun.objects.get().model_args["base_url"] == "http://gpu.lab:8000"

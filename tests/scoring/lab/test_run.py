@@ -1,0 +1,211 @@
+"""A run's page in the lab: progress, figures, provenance, stopping and files."""
+
+import csv
+import io
+import re
+import shlex
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.management import get_commands, load_command_class
+from django.test import Client
+from django.utils import timezone
+
+from experiment.models import Study
+from scoring.lab.command_lines import resume_command
+from scoring.models import ItemScore, LanguageModel, ScoringRun, UnscoredText
+from scoring.services.create_run import find_resumable
+from tests.scoring.lab.rows import ask, finish, published, shown, store, url
+
+pytestmark = pytest.mark.django_db
+HOSTILE = '<script>alert("1")</script>{{ 7|add:7 }}'
+
+
+# A run
+
+
+def test_a_finished_run_shows_figures_pairs_and_what_was_scored(ruth: Client, study: Study) -> None:
+    identity = {
+        "model": "lab/tiny",
+        "weights_sha256": "0123" * 16,
+        "dtype": "float32",
+        "rung": "cache",
+        "rungs_refused": {"packed": "off by 0.2"},
+        "libraries": {"torch": "2.13.0"},
+    }
+    run = finish(ask(study), 9, near=1, identity=identity, scored_tokens=5000, scoring_seconds=2.0)
+    page = shown(ruth, "scoring_run", run.pk)
+    for text in (
+        "75.0% <small>± 12.5</small>",
+        "9 <small>of 12</small>",
+        "<dd>50%</dd>",
+        "2,500",
+        "<code>" + "0123" * 16 + "</code>",
+        "Faster strategies refused",
+        '<span class="fact-name">packed</span> off by 0.2',
+        "2.13.0",
+        run.prompt_text.replace("<", "&lt;").replace(">", "&gt;"),
+    ):
+        assert text in page, text
+    assert page.count("<strong>wrong</strong>") == 3
+    assert page.count("near-tie</span>") == 1
+    assert "Stop this run" not in page
+
+
+def test_pairs_can_be_narrowed_and_paged(ruth: Client, study: Study, monkeypatch: Any) -> None:
+    monkeypatch.setattr("scoring.lab.run_page.PAIRS_PER_PAGE", 5)
+    run = finish(ask(study), right=9, near=2)
+
+    def keys(query: str) -> list[str]:
+        context = ruth.get(url("scoring_run", run.pk, query=query)).context
+        return [pair.score.item.key for pair in context["pairs"]]
+
+    assert len(keys("")) == 5
+    assert len(keys("?page=3")) == 2
+    assert keys("?show=wrong") == [f"memory-machine-{n}" for n in (2, 3, 4)]
+    assert keys("?show=near") == ["memory-machine-3", "memory-machine-4"]
+    assert ruth.get(url("scoring_run", run.pk, query="?show=other")).status_code == 404
+
+
+def test_texts_that_could_not_be_scored_are_named(ruth: Client, study: Study) -> None:
+    run = finish(ask(study), right=9)
+    UnscoredText.objects.create(run=run, name="memory-long", reason="needs 3,000 tokens", unit=1)
+    page = shown(ruth, "scoring_run", run.pk)
+    assert "<strong>memory-long</strong>: needs 3,000 tokens" in page
+
+
+def test_sentences_are_averaged_within_test_cases_too(ruth: Client, study: Study) -> None:
+    run = ask(study, condition="isolated")
+    first, second = study.items.filter(kind="test").order_by("key")[:2]
+    for item, unit, altered in ((first, 0, 11), (first, 1, 11), (first, 2, 9), (second, 0, 9)):
+        ItemScore.objects.create(
+            run=run, item=item, unit=unit, ppl_original=10, ppl_altered=altered
+        )
+    ScoringRun.objects.update(status="finished", done=4)
+    page = shown(ruth, "scoring_run", run.pk)
+    assert "50.0% <small>± 25.0</small>" in page
+    assert "over 2 test cases: 33.3%" in page
+
+
+def test_a_running_one_shows_its_progress_and_can_be_stopped(ruth: Client, study: Study) -> None:
+    run = store(
+        ask(study),
+        [(10, 11)] * 3,
+        status="running",
+        worker="elsewhere:1:1.1:aaaa",
+        heartbeat_at=timezone.now() - timedelta(seconds=5),
+        scoring_seconds=30.0,
+        scored_tokens=900,
+    )
+    page = shown(ruth, "scoring_run", run.pk)
+    assert "3 of 12" in page
+    assert re.search(r"last heartbeat [567] s ago", page)
+    assert "about 2 minutes left" in page
+    assert "Accuracy so far" in page
+    assert f'data-live-url="{url("scoring_run_live", run.pk)}"' in page
+    response = ruth.post(url("scoring_cancel", run.pk), follow=True)
+    run.refresh_from_db()
+    assert (run.status, run.cancel_requested) == ("running", True)
+    assert f"Run {run.pk} stops" in response.content.decode()
+
+
+def test_a_run_whose_worker_is_gone_says_so(ruth: Client, study: Study, settings: Any) -> None:
+    long_ago = timezone.now() - timedelta(hours=1)
+    run = store(
+        ask(study), [], status="running", worker="elsewhere:1:1.1:aaaa", heartbeat_at=long_ago
+    )
+    page = shown(ruth, "scoring_run", run.pk)
+    assert "Its worker is gone" in page
+    assert "score --queue" in page
+    assert "its worker is gone" in shown(ruth, "scoring")
+    settings.JOB_EXECUTOR = "celery"
+    assert "score --queue" not in shown(ruth, "scoring_run", run.pk)
+
+
+def test_a_waiting_one_is_stopped_at_once_and_can_be_queued_again(
+    ruth: Client, study: Study
+) -> None:
+    run = ask(study)
+    ruth.post(url("scoring_cancel", run.pk))
+    run.refresh_from_db()
+    assert run.status == "cancelled"
+    page = shown(ruth, "scoring_run", run.pk)
+    assert "Queue it again" in page
+    assert "data-live-url" not in page
+    assert "data-live-over" in page
+    ruth.post(url("scoring_resume", run.pk))
+    run.refresh_from_db()
+    assert run.status == "waiting"
+
+
+def test_stopping_what_is_finished_changes_nothing(ruth: Client, study: Study) -> None:
+    run = finish(ask(study), right=3)
+    response = ruth.post(url("scoring_cancel", run.pk), follow=True)
+    assert "is finished already" in response.content.decode()
+    ruth.post(url("scoring_resume", run.pk))
+    run.refresh_from_db()
+    assert run.status == "finished"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"condition": "swapped", "seed": 7, "source": "human", "limit": 3, "batch_tokens": 500},
+        {"prompt": "custom", "custom_prompt": "It's so: <choice abstract>"},
+        {"model_args": {"pretrained": "a b/c", "dtype": "bfloat16"}},
+    ],
+)
+def test_the_command_that_is_shown_goes_on_with_this_very_run(
+    ruth: Client, study: Study, fields: dict[str, Any]
+) -> None:
+    from scoring.management.scoring_command import _prompt
+
+    run = ask(study, **fields)
+    ScoringRun.objects.update(status="failed", error="The server is gone.")
+    run.refresh_from_db()
+    page = shown(ruth, "scoring_run", run.pk)
+    words = shlex.split(resume_command(run))
+    assert "The server is gone." in page
+    assert words[:3] == [".venv/bin/python", "manage.py", "score"]
+    parser = load_command_class(get_commands()["score"], "score").create_parser("", "score")
+    options = vars(parser.parse_args(words[3:]))
+    kind, custom = _prompt(options)
+    asked = {name: options[name] for name in ("source", "seed", "limit", "batch_tokens")}
+    same = find_resumable(
+        study=Study.objects.get(slug=options["study"]),
+        language_model=LanguageModel.objects.get(name=options["model_name"] or "lab/tiny"),
+        backend={"hf": "transformers"}[options["model"]],
+        model_args=dict(part.split("=", 1) for part in options["model_args"].split(",")),
+        condition=options["conditions"],
+        prompt=kind,
+        custom_prompt=custom,
+        **asked,
+    )
+    assert (same, options["resume"]) == (run, True)
+
+
+def test_an_imported_run_shows_its_files_and_cannot_be_changed(ruth: Client, study: Study) -> None:
+    run = published(study)
+    page = shown(ruth, "scoring_run", run.pk)
+    assert "Published perplexities" in page
+    assert "model_results/gpt2/PPL.npy (8 x 2)" in page
+    assert "ab" * 32 in page
+    assert "<form" not in page.partition("<main")[2]
+    assert "score --" not in page
+    for name in ("scoring_cancel", "scoring_resume"):
+        assert ruth.post(url(name, run.pk)).status_code == 404
+
+
+def test_scores_are_downloaded_whole_and_harmless(ruth: Client, study: Study) -> None:
+    run = store(ask(study), [(10.123456789012345, 11.0), (12.0, 11.0)])
+    LanguageModel.objects.update(name="=HYPERLINK(1)")
+    response = ruth.get(url("scoring_scores", run.pk))
+    assert response["Content-Disposition"] == (
+        f'attachment; filename="memory-run-{run.pk}-full.csv"'
+    )
+    rows = list(csv.DictReader(io.StringIO(response.content.decode())))
+    assert [float(row["ppl_original"]) for row in rows] == [10.123456789012345, 12.0]
+    assert [row["correct"] for row in rows] == ["true", "false"]
+    assert {row["model"] for row in rows} == {"'=HYPERLINK(1)"}

@@ -1,0 +1,400 @@
+"""The command `score`: what it prints, what it stores, and its one sentence for whatever goes wrong."""
+
+import json
+import math
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from django.utils import timezone
+from transformers import AutoTokenizer, GPT2LMHeadModel
+
+from experiment.models import Study
+from lib.jobs import leases
+from scoring.demo_lm import NAME as DEMO_NAME
+from scoring.models import LanguageModel, ScoringRun
+from scoring.services import token_store
+from scoring.services.create_run import create_run
+from scoring.services.execute import execute
+from scoring.services.summary import summarise_run
+from tests.factories import make_item, make_study
+from tests.scoring.commands import hf, score, score_json
+from tests.scoring.made_runs import scores
+from tests.scoring.tiny_models import WINDOW, save_gpt2, save_lora
+from tests.storages import records_folder
+
+pytestmark = pytest.mark.django_db
+KEYS = "model n_items n_correct accuracy sem near_ties tokens_per_s conditions scores"
+SCORE_KEYS = (
+    "item unit source doi condition prompt ppl_original ppl_altered nll_original nll_altered "
+    "tokens_original tokens_altered"
+)
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_gpt2(tmp_path_factory.mktemp("models") / "tiny-gpt2")
+
+
+@pytest.fixture
+def study() -> Study:
+    return make_study(human=5, machine=3)
+
+
+# What comes out
+
+
+def test_perplexities_are_those_of_the_plain_computation_in_float64(
+    study: Study, tiny: Path
+) -> None:
+    data = score_json(*hf(tiny))
+    model = GPT2LMHeadModel.from_pretrained(tiny).double().eval()
+    tokenizer = AutoTokenizer.from_pretrained(tiny)
+    row = next(row for row in data["scores"] if row["item"] == "memory-machine-2")
+    item = study.items.get(key="memory-machine-2")
+    run = ScoringRun.objects.get()
+    for version in ("original", "altered"):
+        text = run.prompt_text.replace("<choice abstract>", getattr(item, version))
+        ids = torch.tensor([tokenizer(text)["input_ids"]])
+        with torch.no_grad():
+            logprobs = torch.log_softmax(model(ids).logits[0, :-1], -1)
+        nll = -logprobs.gather(1, ids[0, 1:, None]).sum().item()
+        n = ids.shape[1] - 1
+        assert row[f"tokens_{version}"] == n
+        assert row[f"nll_{version}"] == pytest.approx(nll, rel=1e-5)
+        assert row[f"ppl_{version}"] == pytest.approx(math.exp(nll / n), rel=1e-5)
+
+
+def test_json_has_the_promised_keys_and_adds_up(study: Study, tiny: Path) -> None:
+    data = score_json(*hf(tiny, "--conditions", "isolated,full,swapped", "--source", "human"))
+    assert " ".join(data) == KEYS
+    assert {" ".join(row) for row in data["scores"]} == {SCORE_KEYS}
+    assert list(data["conditions"]) == ["isolated", "full", "swapped"]
+    assert {name: data[name] for name in KEYS.split()[1:7]} == {
+        name: data["conditions"]["full"][name] for name in KEYS.split()[1:7]
+    }
+    for condition, figures in data["conditions"].items():
+        rows = [row for row in data["scores"] if row["condition"] == condition]
+        right = sum(row["ppl_original"] < row["ppl_altered"] for row in rows)
+        assert (figures["n_items"], figures["n_correct"]) == (len(rows), right)
+        assert figures["accuracy"] == right / len(rows)
+        p = right / len(rows)
+        assert figures["sem"] == pytest.approx(math.sqrt(p * (1 - p) / len(rows)))
+    assert {row["source"] for row in data["scores"]} == {"human"}
+    assert {row["doi"] for row in data["scores"]} == {f"10.1234/memory.h{n}" for n in range(1, 6)}
+    for row in data["scores"]:
+        mean = row["nll_original"] / row["tokens_original"]
+        assert row["ppl_original"] == pytest.approx(math.exp(mean), rel=1e-14)
+
+
+def test_people_get_a_line_for_each_condition(study: Study, tiny: Path) -> None:
+    out, err, error = score(*hf(tiny, "--conditions", "full,isolated"))
+    assert error is None
+    head, full, isolated, *remarks = out.splitlines()
+    assert head.split() == [
+        *("model", "condition", "accuracy", "SEM", "chance", "items", "near-ties", "tokens/s")
+    ]
+    assert full.split()[1] == "full"
+    assert full.split()[4:6] == ["0.5000", "8"]
+    assert isolated.split()[1] == "isolated"
+    assert any(line.startswith("isolated, averaged within each item first:") for line in remarks)
+    assert err == ""  # no bar where there is no terminal
+
+
+def test_near_ties_are_listed_below(study: Study, tiny: Path) -> None:
+    # Without weights every token is as likely as any other
+    model = GPT2LMHeadModel.from_pretrained(tiny)
+    with torch.no_grad():
+        for weights in model.parameters():
+            weights.zero_()
+    copy = tiny.with_name("flat")
+    shutil.copytree(tiny, copy, dirs_exist_ok=True)
+    model.save_pretrained(copy)
+    out, _, error = score(*hf(copy))
+    assert error is None
+    assert re.search(r" full .* 8 +8 ", out)
+    assert "full, near-ties (under 0.001 nat apart): memory-human-1; memory-human-2" in out
+
+
+def test_a_run_keeps_all_that_decides_its_numbers(study: Study, tiny: Path) -> None:
+    score_json(*hf(tiny, "--prompt", "clean", dtype="float32"))
+    run = ScoringRun.objects.get()
+    assert run.model_args == {"pretrained": str(tiny), "dtype": "float32"}
+    assert run.identity["dtype"] == "float32"
+    assert len(run.identity["weights_sha256"]) == 64
+    assert run.identity["libraries"]["torch"] == torch.__version__
+    assert run.identity["rung"]
+    assert run.prompt_text.startswith("You are a neuroscientist")
+    assert sorted(index for batch in run.plan for index in batch) == list(range(8))
+    assert run.language_model.name == f"{tiny.parent.name}/{tiny.name}"
+    tokens = token_store.read_tokens(run, "memory-human-1").to_pylist()
+    assert {row["version"] for row in tokens} == {"original", "altered"}
+
+
+def test_results_are_also_written_as_lm_evaluation_harness_writes_them(
+    study: Study, tiny: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "results"
+    data = score_json(*hf(tiny, "--conditions", "full,isolated", "--output_path", folder))
+    (results,) = folder.glob("*/results_*.json")
+    tasks = json.loads(results.read_text())["results"]
+    assert len(tasks) == 2
+    samples = [len(path.read_text().splitlines()) for path in folder.glob("*/samples_*.jsonl")]
+    assert sorted(samples) == sorted(data["conditions"][c]["n_items"] for c in data["conditions"])
+    in_the_way = tmp_path / "file"
+    in_the_way.write_text("")
+    out, _, error = score(*hf(tiny, "--output_path", in_the_way))
+    assert f"{in_the_way} was not written" in str(error)
+    assert out.startswith("model ")  # what was scored is shown all the same
+
+
+def test_the_embedded_model_is_labelled_a_demonstration(study: Study) -> None:
+    data = score_json("--model", "embedded", "--study", "memory", "--limit", "2")
+    model = LanguageModel.objects.get()
+    assert (data["model"], model.name, model.is_demo) == (DEMO_NAME, DEMO_NAME, True)
+    assert data["n_items"] == 2
+
+
+def test_a_lower_precision_is_warned_of(study: Study, tiny: Path) -> None:
+    _, err, error = score(*hf(tiny, dtype="bfloat16"))
+    assert error is None
+    assert "Scored in bfloat16: rounding may turn near-ties" in err
+
+
+def test_a_model_can_be_given_a_name(study: Study, tiny: Path) -> None:
+    data = score_json(*hf(tiny, "--name", "lab/tiny"))
+    assert data["model"] == "lab/tiny"
+    assert LanguageModel.objects.get().name == "lab/tiny"
+
+
+def test_an_adapter_changes_the_numbers_and_the_name(
+    study: Study, tiny: Path, tmp_path: Path
+) -> None:
+    adapter = save_lora(tiny, tmp_path / "neuro")
+    plain, adapted = score_json(*hf(tiny)), score_json(*hf(tiny, peft=adapter))
+    assert adapted["model"] == f"{plain['model']} + neuro"
+    assert adapted["scores"][0]["ppl_original"] != plain["scores"][0]["ppl_original"]
+
+
+def test_a_prompt_of_ones_own_comes_from_the_line_or_from_a_file(
+    study: Study, tiny: Path, tmp_path: Path
+) -> None:
+    text = "Is this so? <choice abstract>"
+    file = tmp_path / "prompt.txt"
+    file.write_text(text)
+    from_line = score_json(*hf(tiny, "--prompt", text))
+    from_file = score_json(*hf(tiny, "--prompt_file", file))
+    assert {row["prompt"] for row in from_line["scores"]} == {"custom"}
+    assert from_line["scores"] == from_file["scores"]
+
+
+# Going on
+
+
+def test_resuming_what_is_finished_shows_it_again(study: Study, tiny: Path) -> None:
+    before = score_json(*hf(tiny, "--conditions", "full,isolated"))
+    out, err, error = score(*hf(tiny, "--conditions", "full,isolated", "--resume", "--json"))
+    assert error is None
+    assert "Run 1 (full) is finished: nothing is left to do." in re.sub(r"Run \d+", "Run 1", err)
+    assert json.loads(out)["scores"] == before["scores"]
+    assert ScoringRun.objects.count() == 2
+
+
+def test_resuming_with_other_weights_in_the_folder_is_refused(
+    study: Study, tiny: Path, tmp_path: Path
+) -> None:
+    folder = save_gpt2(tmp_path / "model")
+    score_json(*hf(folder))
+    save_gpt2(folder, seed=1)
+    _, _, error = score(*hf(folder, "--resume"))
+    assert "weights_sha256 was" in str(error)
+    assert ScoringRun.objects.count() == 1
+
+
+def test_without_resume_a_new_run_begins_and_says_so(study: Study, tiny: Path) -> None:
+    score_json(*hf(tiny))
+    old = ScoringRun.objects.get()
+    ScoringRun.objects.update(status="cancelled", done=3)
+    _, err, error = score(*hf(tiny))
+    assert error is None
+    assert f"Run {old.pk} with the same settings stands at 3 of 8 (cancelled); --resume" in err
+    assert ScoringRun.objects.count() == 2
+
+
+def test_a_run_that_another_worker_has_is_left_to_it(study: Study, tiny: Path) -> None:
+    score_json(*hf(tiny))
+    ScoringRun.objects.update(
+        status="running", worker="elsewhere:7:1.1:abcd", heartbeat_at=timezone.now()
+    )
+    _, _, error = score(*hf(tiny, "--resume"))
+    assert "is being worked on by elsewhere:7" in str(error)
+
+
+# What goes wrong: one sentence each
+
+
+def sentence_of(*arguments: object) -> str:
+    """The error of the command, which is all that it says."""
+    out, _, error = score(*arguments)
+    assert error is not None, "the command should have failed"
+    assert error.returncode != 0
+    assert len(str(error).splitlines()) == 1
+    assert out == ""
+    printed, _, _ = score(*arguments, "--json")
+    assert list(json.loads(printed)) == ["error"]
+    return str(error)
+
+
+def test_an_unknown_study_is_named(tiny: Path) -> None:
+    assert sentence_of(*hf(tiny)) == "There is no study “memory”."
+
+
+def test_nothing_is_stored_of_a_model_that_cannot_be_loaded(study: Study, tmp_path: Path) -> None:
+    assert "no/such/model" in sentence_of(*hf(Path("no/such/model")))
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert "holds no model weights" in sentence_of(*hf(empty))
+    assert not ScoringRun.objects.exists()
+    assert not LanguageModel.objects.exists()
+
+
+def test_unreadable_weights_are_named(study: Study, tiny: Path, tmp_path: Path) -> None:
+    broken = shutil.copytree(tiny, tmp_path / "broken")
+    weights = broken / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-5000])
+    assert "broken cannot be loaded" in sentence_of(*hf(broken))
+    weights.write_bytes(b"\x00" * 4000)
+    assert "broken cannot be loaded" in sentence_of(*hf(broken))
+
+
+def test_an_adapter_of_another_model_is_named(study: Study, tiny: Path, tmp_path: Path) -> None:
+    wrong = save_lora(tiny, tmp_path / "wrong", n_embd=32)
+    assert "the adapter" in sentence_of(*hf(tiny, peft=wrong))
+    assert "there is no such folder" in sentence_of(*hf(tiny, peft=tmp_path / "nowhere"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (("--study", "memory"), "Name the model"),
+        (("--model", "hf", "--study", "memory"), "--model hf needs pretrained="),
+        (("--model", "completions", "--study", "memory"), "--model completions needs model="),
+        (("--model", "embedded"), "Name the study"),
+        (
+            ("--model", "hf", "--model_args", "pretrained", "--study", "memory"),
+            "--model_args: “pretrained”",
+        ),
+        (("--model", "embedded", "--study", "memory", "--conditions", "half"), "choose of full"),
+        (("--model", "embedded", "--study", "memory", "--conditions", ","), "choose of full"),
+        (("--model", "embedded", "--study", "memory", "--limit", "0"), "limit must be 1 or more"),
+        (("--model", "embedded", "--study", "memory", "--prompt", "Hello"), "prompt cannot be"),
+        (("--model", "embedded", "--study", "memory", "--prompt_file", "no.txt"), "no.txt"),
+        (("rm", "77"), "there is none of number 77"),
+        (("rm",), "name their numbers"),
+    ],
+)
+def test_wrong_words_are_named(study: Study, arguments: tuple[str, ...], part: str) -> None:
+    assert part in sentence_of(*arguments)
+
+
+def test_a_text_of_100000_tokens_is_named_and_the_rest_is_scored(study: Study, tiny: Path) -> None:
+    long = make_item("memory-endless", markup=f"{'q' * 100_000} [[rose, fell]].")
+    study.study_items.create(item=long)
+    out, _, error = score(*hf(tiny))
+    assert error is not None
+    assert error.returncode != 0
+    said = re.fullmatch(
+        r"memory-endless could not be scored \(the original: needs ([\d,]+) tokens, "
+        rf"and the model's window holds {WINDOW:,}\); the rest is stored\.",
+        str(error),
+    )
+    assert said, str(error)
+    assert int(said[1].replace(",", "")) > 100_000
+    assert re.search(r" full .* 8 ", out)
+    assert "full, not scored: memory-endless: the original: needs" in out
+    run = ScoringRun.objects.get()
+    assert (run.status, run.done, run.item_scores.count()) == ("finished", 9, 8)
+
+
+# Lists and queues
+
+
+def queued(study: Study, tiny: Path, **fields: Any) -> ScoringRun:
+    model, _ = LanguageModel.objects.get_or_create(name="tiny", display_name="Tiny")
+    args = {"backend": "transformers", "model_args": {"pretrained": str(tiny)}}
+    return create_run(study=study, language_model=model, **(args | fields))
+
+
+def test_runs_are_listed_with_what_became_of_them(study: Study, tiny: Path) -> None:
+    assert score("ls")[0] == "There are no runs.\n"
+    first, second = queued(study, tiny), queued(study, tiny, condition="isolated")
+    execute(first)
+    out, _, _ = score("ls", "--study", "memory")
+    _, waiting, finished = out.splitlines()
+    assert waiting.split()[0] == str(second.pk)
+    assert waiting.split()[-4:] == ["paper", "waiting", "0/8", "-"]
+    assert finished.split()[-3:-1] == ["finished", "8/8"]
+    data = json.loads(score("ls", "--json")[0])
+    assert [row["run"] for row in data["runs"]] == [second.pk, first.pk]
+    assert data["runs"][1]["accuracy"] == summarise_run(first).counted.accuracy.value
+    make_study("other")
+    assert json.loads(score("ls", "--study", "other", "--json")[0]) == {"runs": []}
+
+
+def test_the_queue_is_scored_with_one_model_for_all_its_runs(study: Study, tiny: Path) -> None:
+    direct = score_json(*hf(tiny))["scores"]
+    first, second = queued(study, tiny), queued(study, tiny, condition="isolated")
+    out, _, error = score("--queue")
+    assert error is None
+    assert [line.split()[0] for line in out.splitlines()[1:]] == [str(second.pk), str(first.pk)]
+    for run in (first, second):
+        run.refresh_from_db()
+        assert run.status == "finished"
+    by_hand = ScoringRun.objects.exclude(pk__in=[first.pk, second.pk]).get()
+    assert scores(first) == scores(by_hand)
+    assert len(direct) == 8
+    assert score("--queue")[0] == "No run waits.\n"
+
+
+def test_a_run_of_the_queue_that_fails_does_not_keep_the_others(study: Study, tiny: Path) -> None:
+    bad = queued(study, Path("no/such/model"))
+    good = queued(study, tiny)
+    _, _, error = score("--queue")
+    assert f"run {bad.pk}" in str(error)
+    bad.refresh_from_db()
+    good.refresh_from_db()
+    assert (bad.status, good.status) == ("failed", "finished")
+    assert "no/such/model" in bad.error
+
+
+def test_the_queue_takes_up_what_a_dead_worker_left(study: Study, tiny: Path) -> None:
+    run = queued(study, tiny)
+    ScoringRun.objects.update(status="running", worker="elsewhere:7:1.1:abcd", heartbeat_at=None)
+    score("--queue")
+    run.refresh_from_db()
+    assert (run.status, run.done) == ("finished", 8)
+
+
+def test_a_removed_run_is_gone_with_its_records(study: Study, tiny: Path) -> None:
+    score_json(*hf(tiny))
+    run = ScoringRun.objects.get()
+    out, _, error = score("rm", run.pk)
+    assert (out, error) == ("Removed: 1 run(s).\n", None)
+    assert not ScoringRun.objects.exists()
+    assert not records_folder(run).exists()
+
+
+def test_a_run_at_work_is_not_removed(study: Study, tiny: Path) -> None:
+    run = queued(study, tiny)
+    assert leases.take(run) is not None
+    assert f"{run.pk} is being worked on" in sentence_of("rm", run.pk)
+
+
+def test_a_run_whose_worker_was_killed_is_removed(study: Study, tiny: Path) -> None:
+    run = queued(study, tiny)
+    ScoringRun.objects.update(status="running")
+    assert score("rm", run.pk)[2] is None
+    assert not ScoringRun.objects.exists()

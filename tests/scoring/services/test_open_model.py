@@ -1,0 +1,100 @@
+"""What a model is called, its row, and that one at a time is open."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from scoring.domain.backend import ScoringError
+from scoring.models import LanguageModel
+from scoring.services.open_model import (
+    OneModel,
+    default_name,
+    ensure_language_model,
+    language_model,
+)
+from tests.scoring.tiny_models import save_gpt2
+
+
+@pytest.mark.parametrize(
+    ("kind", "args", "name"),
+    [
+        ("hf", {"pretrained": "gpt2"}, "gpt2"),
+        ("hf", {"pretrained": "meta-llama/Llama-2-7b-hf"}, "meta-llama/Llama-2-7b-hf"),
+        ("transformers", {"pretrained": "/data/lab/tiny/"}, "lab/tiny"),
+        ("hf", {"pretrained": "./tiny"}, "tiny"),
+        ("hf", {"pretrained": "base", "peft": "/adapters/neuro"}, "base + neuro"),
+        (
+            "hf",
+            {"pretrained": "/hub/models--mistralai--Mistral-7B-v0.1/snapshots/26bca36b"},
+            "mistralai/Mistral-7B-v0.1",
+        ),
+        ("completions", {"model": "org/large", "base_url": "http://127.0.0.1:8000"}, "org/large"),
+        ("embedded", {}, "brainbench-live/demo-lm"),
+    ],
+)
+def test_a_model_goes_by_what_its_arguments_name(
+    kind: str, args: Mapping[str, str], name: str
+) -> None:
+    assert default_name(kind, args) == name
+
+
+def test_a_relative_folder_goes_by_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "models" / "tiny").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "models")
+    assert default_name("hf", {"pretrained": "tiny"}) == "models/tiny"
+    assert default_name("hf", {"pretrained": "../models/tiny"}) == "models/tiny"
+
+
+def test_a_model_without_a_name_is_refused() -> None:
+    with pytest.raises(ScoringError, match="--model hf needs pretrained="):
+        default_name("hf", {"dtype": "float32"})
+
+
+@pytest.mark.django_db
+def test_a_name_that_no_model_can_have_is_refused() -> None:
+    with pytest.raises(ScoringError, match="A model cannot be called"):
+        language_model("transformers", "x" * 201)
+
+
+def test_runs_of_one_model_load_it_once_and_another_takes_its_place(tmp_path: Path) -> None:
+    args = {"pretrained": str(save_gpt2(tmp_path / "tiny"))}
+    models = OneModel()
+    first = models.open("transformers", args)
+    assert models.open("transformers", dict(args)) is first
+    second = models.open("transformers", {**args, "dtype": "float64"})
+    assert second is not first
+    with pytest.raises(ScoringError):
+        models.open("transformers", {"pretrained": str(tmp_path / "none")})
+    assert (models.backend, models.key) == (None, None)  # two models may not fit into memory
+    models.close()
+
+
+@pytest.mark.django_db
+def test_a_model_is_made_once_with_what_is_published_of_it() -> None:
+    chat = ensure_language_model("meta-llama/Llama-2-7b-chat-hf")
+    assert (chat.display_name, chat.family, chat.is_chat) == ("Llama-2-7B (chat)", "Llama-2", True)
+    assert chat.base_partner is not None
+    assert (chat.base_partner.name, chat.n_parameters) == ("meta-llama/Llama-2-7b-hf", 7 * 10**9)
+    assert ensure_language_model(chat.name) == chat
+    assert LanguageModel.objects.count() == 2
+
+
+@pytest.mark.django_db
+def test_a_models_row_is_never_written_over() -> None:
+    ensure_language_model("gpt2")
+    LanguageModel.objects.update(display_name="The small one", family="ours")
+    again = ensure_language_model("gpt2", display_name="GPT", n_parameters=5)
+    assert (again.display_name, again.family) == ("The small one", "ours")
+    assert again.n_parameters == 124_000_000
+
+
+@pytest.mark.django_db
+def test_an_unknown_model_gets_a_short_name_and_what_it_is_given():
+    assert ensure_language_model("models/tiny-llama/").display_name == "tiny-llama"
+    demo = ensure_language_model("demo", display_name="Demonstration", is_demo=True)
+    assert (demo.display_name, demo.is_demo, demo.family) == ("Demonstration", True, "")
+    long = ensure_language_model("x" * 200)
+    assert len(long.display_name) == 80

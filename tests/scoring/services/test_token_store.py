@@ -1,0 +1,132 @@
+"""Token-level records: what is written is read back, whole or not at all, and only of what was asked for."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from scoring.domain.conditions import MarkedText
+from scoring.domain.encoding import encode
+from scoring.domain.prompts import Prompt
+from scoring.models import ScoringRun
+from scoring.services import token_store
+from scoring.services.token_store import TokenRecord
+from tests.scoring.ngram_backend import NgramBackend
+from tests.storages import part_path, records_folder
+
+
+def record(item: str | None, unit: int, text: str, version: str = "original") -> TokenRecord:
+    model = NgramBackend()
+    marked = MarkedText(text, ((0, len(text.split()[0])),))
+    encoded = encode(model.tokenizer, Prompt.of("clean"), marked)
+    logprobs = model.logprobs("", encoded.ids)
+    assert not isinstance(logprobs, Exception)
+    return TokenRecord(item, 1 if item else None, unit, version, encoded, logprobs)
+
+
+def write_part(run: ScoringRun, batch_index: int, records: Sequence[TokenRecord]) -> Path:
+    with token_store.staged_part(run, batch_index, records) as publish:
+        publish()
+    return part_path(run, batch_index)
+
+
+@pytest.fixture
+def run() -> ScoringRun:
+    return ScoringRun()  # only its uuid counts here
+
+
+RECORDS = (
+    record("a", 0, "The response rose."),
+    record("a", 0, "The response fell.", "altered"),
+    record("a", 2, "It was late."),
+    record("b", 0, "Über “quotes” and μ-opioids."),
+)
+
+
+def test_every_token_is_read_back_as_it_was(run: ScoringRun) -> None:
+    write_part(run, 0, RECORDS[:3])
+    write_part(run, 1, RECORDS[3:])
+    table = token_store.read_tokens(run)
+    assert table.schema == token_store.SCHEMA
+    rows = table.to_pylist()
+    assert len(rows) == sum(len(r.encoded.ids) for r in RECORDS)
+    at = 0
+    for written in RECORDS:
+        encoded = written.encoded
+        mine = rows[at : at + len(encoded.ids)]
+        at += len(encoded.ids)
+        assert {row["run"] for row in mine} == {str(run.uuid)}
+        assert {(row["item"], row["unit"], row["version"]) for row in mine} == {
+            (written.item, written.unit, written.version)
+        }
+        assert [row["position"] for row in mine] == list(range(len(mine)))
+        assert [row["token_id"] for row in mine] == encoded.ids.tolist()
+        assert [row["token"] for row in mine] == list(encoded.pieces)
+        assert [[row["start"], row["end"]] for row in mine] == encoded.spans.tolist()
+        assert [row["in_text"] for row in mine] == encoded.in_text.tolist()
+        assert [row["in_alternation"] for row in mine] == encoded.in_alternation.tolist()
+        assert mine[0]["logprob"] is None
+        # To the last bit
+        assert [row["logprob"] for row in mine[1:]] == written.logprobs[1:].tolist()
+
+
+def test_an_item_and_a_unit_can_be_read_alone(run: ScoringRun) -> None:
+    write_part(run, 0, RECORDS)
+    of_a = token_store.read_tokens(run, "a").to_pylist()
+    assert {(row["unit"], row["version"]) for row in of_a} == {
+        (0, "original"),
+        (0, "altered"),
+        (2, "original"),
+    }
+    assert {row["unit"] for row in token_store.read_tokens(run, "a", 2).to_pylist()} == {2}
+    assert token_store.read_tokens(run, "c").num_rows == 0
+
+
+def test_a_corpus_text_has_no_item(run: ScoringRun) -> None:
+    write_part(run, 0, [record(None, 7, "It was late.", "text")])
+    rows = token_store.read_tokens(run, unit=7).to_pylist()
+    assert {(row["item"], row["item_version"], row["version"]) for row in rows} == {
+        (None, None, "text")
+    }
+
+
+def names(run: ScoringRun) -> list[str]:
+    return sorted(path.name for path in records_folder(run).iterdir())
+
+
+def test_what_is_not_published_leaves_nothing(run: ScoringRun) -> None:
+    with token_store.staged_part(run, 0, RECORDS):
+        assert not part_path(run, 0).exists()
+    assert names(run) == []
+    with pytest.raises(ZeroDivisionError), token_store.staged_part(run, 0, RECORDS):
+        raise ZeroDivisionError
+    assert names(run) == []
+
+
+def test_a_batch_of_which_nothing_could_be_scored_has_an_empty_part(run: ScoringRun) -> None:
+    write_part(run, 0, [])
+    assert names(run) == ["part-00000.parquet"]
+    assert token_store.read_tokens(run).num_rows == 0
+
+
+def test_a_run_without_records_has_none(run: ScoringRun) -> None:
+    assert token_store.read_tokens(run).schema == token_store.SCHEMA
+    token_store.delete(run)  # nothing to do, and no error
+
+
+def test_runs_are_kept_apart(run: ScoringRun) -> None:
+    other = ScoringRun()
+    write_part(run, 0, RECORDS[:1])
+    write_part(other, 0, RECORDS[1:])
+    token_store.delete(other)
+    assert token_store.read_tokens(other).num_rows == 0
+    assert token_store.read_tokens(run).num_rows == len(RECORDS[0].encoded.ids)
+
+
+def test_the_files_are_plain_parquet_that_any_tool_reads(run: ScoringRun) -> None:
+    path = write_part(run, 0, RECORDS[:1])
+    first = pq.read_table(path).slice(1, 1).to_pylist()[0]
+    assert (first["run"], first["item"], first["position"]) == (str(run.uuid), "a", 1)
+    assert pq.read_table(path)["logprob"].to_numpy().dtype == np.float64
