@@ -24,16 +24,17 @@ function onFirstPaint(found) {
 }
 
 /** A number from storage; whatever else is there counts as nothing. */
-const kept = (number) => (Number.isFinite(number) && number > 0 ? number : 0);
+const stored = (number) => (Number.isFinite(number) && number > 0 ? number : 0);
 
 /** A clock that goes on from `saved` ({elapsed_ms, blur_count, hidden_ms}). */
 export function startClock(saved = {}) {
   let firstPaint = null;
+  let opened = performance.now(); // stands in for the paint until the browser reports it
   let away = false;
   let hiddenSince = null;
-  let blurCount = kept(saved.blur_count);
-  let hiddenMs = kept(saved.hidden_ms);
-  const before = kept(saved.elapsed_ms);
+  let blurCount = stored(saved.blur_count);
+  let hiddenMs = stored(saved.hidden_ms);
+  const before = stored(saved.elapsed_ms);
   onFirstPaint((ms) => { firstPaint = ms; });
 
   function notice(isAway) {
@@ -49,6 +50,7 @@ export function startClock(saved = {}) {
       hiddenSince ??= now;
     } else {
       if (hiddenSince !== null) hiddenMs += now - hiddenSince;
+      else opened = now; // opened in the background, first seen now
       hiddenSince = null;
       notice(!document.hasFocus());
     }
@@ -58,8 +60,9 @@ export function startClock(saved = {}) {
     read() {
       const now = performance.now();
       const hiding = hiddenSince === null ? 0 : now - hiddenSince;
+      const shown = firstPaint ?? (document.hidden ? now : opened);
       return {
-        elapsed_ms: Math.round(before + (firstPaint === null ? 0 : now - firstPaint)),
+        elapsed_ms: Math.round(before + now - shown),
         blur_count: blurCount,
         hidden_ms: Math.round(hiddenMs + hiding),
       };

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from playwright.sync_api import expect
 
 from experiment.models import Study
-from tests.browser.pages import Said, Visitor
+from tests.browser.visitor import Answer, Visitor
 
 Visit = Callable[..., Visitor]
 
@@ -13,13 +13,13 @@ Visit = Callable[..., Visitor]
 def test_a_reload_keeps_the_answer_and_the_time(visit: Visit, demo: Study) -> None:
     visitor = visit(demo).start()
     visitor.read_for(60_000)
-    said = visitor.fill(Said("A", 80, 20))
-    visitor.hands.choose("B")
+    given = visitor.fill(Answer("A", 80, 20))
+    visitor.driver.choose("B")
     visitor.page.reload()
     visitor.is_at("trial/1")
     assert visitor.chosen() == "B"
-    assert visitor.rating("confidence") == str(said.confidence)
-    assert visitor.rating("expertise") == str(said.expertise)
+    assert visitor.rating("confidence") == str(given.confidence)
+    assert visitor.rating("expertise") == str(given.expertise)
     expect(visitor.page.locator(".rating-state").first).to_have_text("Rated")
     expect(visitor.page.locator("#recognised-no")).to_be_checked()
     visitor.page.reload()
@@ -30,24 +30,24 @@ def test_a_reload_keeps_the_answer_and_the_time(visit: Visit, demo: Study) -> No
     assert (judgment.side, judgment.changes, judgment.reloads) == ("B", 1, 2)
     assert judgment.rt_choice_ms >= 60_000  # the first choice, before the reloads
     assert 90_000 <= judgment.rt_ms < 120_000
-    assert judgment.confidence == said.confidence
+    assert judgment.confidence == given.confidence
 
 
 def test_a_closed_tab_opened_again_keeps_the_answer_and_the_time(visit: Visit, demo: Study) -> None:
     visitor = visit(demo).start()
     visitor.read_for(7_000)
-    said = visitor.fill(Said("A", 80, 20))
+    given = visitor.fill(Answer("A", 80, 20))
     visitor.reopen()
     visitor.is_at("trial/1")
     assert visitor.chosen() == "A"
-    assert visitor.rating("confidence") == str(said.confidence)
+    assert visitor.rating("confidence") == str(given.confidence)
     visitor.go_on()
     visitor.is_at("trial/2")
     [judgment] = visitor.judgments()
     assert (judgment.side, judgment.changes, judgment.reloads) == ("A", 0, 1)
     assert 7_000 <= judgment.rt_choice_ms <= judgment.rt_ms < 37_000
     assert judgment.excluded_by == ""
-    assert judgment.expertise == said.expertise
+    assert judgment.expertise == given.expertise
 
 
 def test_a_tab_closed_before_anything_was_chosen_keeps_the_time(visit: Visit, demo: Study) -> None:
@@ -79,7 +79,7 @@ def test_two_tabs_on_one_abstract_do_not_count_the_time_twice(visit: Visit, demo
     visitor = visit(demo).start()
     first = visitor.page
     visitor.read_for(100_000)
-    visitor.hands.choose("A")
+    visitor.driver.choose("A")
     second = first.context.new_page()
     visitor.use(second)
     visitor.enter()
@@ -95,11 +95,11 @@ def test_two_tabs_on_one_abstract_do_not_count_the_time_twice(visit: Visit, demo
     assert 150_000 <= judgment.rt_ms < 190_000
     assert 100_000 <= judgment.rt_choice_ms < 130_000
     # The tab that is still there does not bring back what is done with.
-    kept = "Object.keys(localStorage).filter(key => key.includes(token))".replace(
+    stored = "Object.keys(localStorage).filter(key => key.includes(token))".replace(
         "token", f"'{judgment.trial.token}'"
     )
     first.wait_for_timeout(1_500)
-    assert first.evaluate(kept) == []
+    assert first.evaluate(stored) == []
 
 
 def test_leaving_the_page_is_counted_and_its_time_is_measured(visit: Visit, demo: Study) -> None:
@@ -120,3 +120,15 @@ def test_leaving_the_page_is_counted_and_its_time_is_measured(visit: Visit, demo
     assert judgment.blur_count == 2
     assert 20_000 <= judgment.hidden_ms < 25_000
     assert 25_000 <= judgment.rt_ms < 50_000
+
+
+def test_a_choice_before_the_browser_reports_a_paint_has_its_time(visit: Visit, demo: Study) -> None:
+    visitor = visit(demo)
+    visitor.page.add_init_script(
+        "window.PerformanceObserver = undefined; window.requestAnimationFrame = () => 0"
+    )
+    visitor.start()
+    visitor.read_for(8_000)
+    visitor.answer("A")
+    [judgment] = visitor.judgments()
+    assert 8_000 <= judgment.rt_choice_ms <= judgment.rt_ms
