@@ -122,7 +122,9 @@ def test_leaving_the_page_is_counted_and_its_time_is_measured(visit: Visit, demo
     assert 25_000 <= judgment.rt_ms < 50_000
 
 
-def test_a_choice_before_the_browser_reports_a_paint_has_its_time(visit: Visit, demo: Study) -> None:
+def test_a_choice_before_the_browser_reports_a_paint_has_its_time(
+    visit: Visit, demo: Study
+) -> None:
     visitor = visit(demo)
     visitor.page.add_init_script(
         "window.PerformanceObserver = undefined; window.requestAnimationFrame = () => 0"
