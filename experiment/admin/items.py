@@ -114,13 +114,22 @@ class ItemAdmin(admin.ModelAdmin[Item]):
         "to_look_at",
         "is_demo",
     )
-    list_filter = ("status", "kind", "source", "subfield", VersionFilter, "texts", "is_demo")
+    list_filter = (
+        "status",
+        "kind",
+        "source",
+        "field",
+        "subfield",
+        VersionFilter,
+        "texts",
+        "is_demo",
+    )
     list_per_page = 50
     search_fields = ("key", "doi", "original", "altered")
     actions = (*(_move_action(status) for status in MOVES), revise)
     fieldsets = (
         (None, {"fields": (("key", "version", "status"), "markup", "preview")}),
-        (_("What it is"), {"fields": (("kind", "source"), "generator", "subfield")}),
+        (_("What it is"), {"fields": (("kind", "source"), "generator", ("field", "subfield"))}),
         (
             "Where it is from",
             {"fields": ("doi", "publication_date", "texts", IMPORTED_FIELDS, "is_demo")},

@@ -54,7 +54,11 @@ class StudyAdmin(admin.ModelAdmin[Study]):
     inlines = (ConsentInline,)
     fieldsets = (
         (None, {"fields": ("title", "slug", "lab_page", "preview", "recruitment", "contact")}),
-        (_("Texts"), {"fields": ("briefing", "consent_text", "demographic_fields")}),
+        (_("Texts"), {"fields": ("briefing", "consent_text", "demographic_fields", "field")}),
+        (
+            _("Ethics approval"),
+            {"fields": (("ethics_number", "ethics_body"), "ethics_contact")},
+        ),
         (
             _("What a participant gets"),
             {
@@ -62,6 +66,8 @@ class StudyAdmin(admin.ModelAdmin[Study]):
                     ("human_items", "machine_items", "catch_items"),
                     "policy",
                     "ratings_required",
+                    "reading_aid",
+                    "debrief_catch_trials",
                 )
             },
         ),

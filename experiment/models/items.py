@@ -76,6 +76,9 @@ class Item(models.Model):
     generator = models.CharField(
         max_length=80, blank=True, help_text=_("Who or what altered it, e.g. GPT-4.")
     )
+    field = models.CharField(
+        _("field of research"), max_length=80, blank=True, help_text=_("E.g. neuroscience.")
+    )
     subfield = models.CharField(max_length=80, blank=True)
     doi = models.CharField(
         _("DOI"), max_length=200, blank=True, help_text=_("Without https://doi.org/.")

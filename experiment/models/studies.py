@@ -44,6 +44,22 @@ class Study(models.Model):
     briefing = models.TextField()
     members = models.ManyToManyField(settings.AUTH_USER_MODEL, blank=True, related_name="studies")
     items = models.ManyToManyField(Item, through="StudyItem", related_name="studies")
+    field = models.CharField(
+        _("field of research"),
+        max_length=80,
+        blank=True,
+        help_text=_(
+            "Named where participants say how many years of experience they have in it; empty: their own field."
+        ),
+    )
+    ethics_number = models.CharField(_("number of the ethics approval"), max_length=80, blank=True)
+    ethics_body = models.CharField(_("who approved"), max_length=200, blank=True)
+    ethics_contact = models.CharField(
+        _("contact there"),
+        max_length=300,
+        blank=True,
+        help_text=_("Whom participants can write to about their rights; shown at consent."),
+    )
     demographic_fields = models.JSONField(default=all_demographic_fields, blank=True)
     human_items = models.PositiveSmallIntegerField(
         _("human-created test cases per participant"), default=6
@@ -53,6 +69,15 @@ class Study(models.Model):
     )
     catch_items = models.PositiveSmallIntegerField(_("catch trials per participant"), default=2)
     ratings_required = models.BooleanField(default=False)
+    reading_aid = models.BooleanField(
+        default=True,
+        help_text=_("Participants may read one side alone, by key or button; each use is counted."),
+    )
+    debrief_catch_trials = models.BooleanField(
+        _("catch trials in the debrief"),
+        default=False,
+        help_text=_("Whether the debrief also says which catch trials were right."),
+    )
     policy = models.CharField(max_length=10, choices=Policy, default=Policy.BALANCED)
     recruitment = models.CharField(max_length=10, choices=Recruitment, default=Recruitment.DRAFT)
     target_valid = models.PositiveIntegerField(
@@ -117,6 +142,16 @@ class Study(models.Model):
             models.CheckConstraint(
                 condition=models.Q(recruitment__in=("draft", "pilot", "open", "closed")),
                 name="study_recruitment_known",
+            ),
+            models.CheckConstraint(
+                condition=(
+                    models.Q(ethics_number="", ethics_body="", ethics_contact="")
+                    | (~models.Q(ethics_number="") & ~models.Q(ethics_body=""))
+                ),
+                name="study_ethics_approval_whole",
+                violation_error_message=_(
+                    "An ethics approval needs its number and the body that gave it."
+                ),
             ),
         )
 

@@ -105,11 +105,17 @@ class DemographicsForm(forms.Form):
         error_messages=_required(_("Please choose a position, or “prefer not to say”.")),
     )
     experience_years = NumberOrDeclined(
-        0, 90, whole=False, label=_("Years of experience in the field")
+        0,
+        90,
+        whole=False,
+        label=_("Years of experience in your research field, broadly construed"),
     )
 
-    def __init__(self, *args: Any, fields: list[str], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, fields: list[str], field: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if field:
+            label = _("Years of experience in %(field)s, broadly construed") % {"field": field}
+            self.fields["experience_years"] = NumberOrDeclined(0, 90, whole=False, label=label)
         for name in set(self.fields) - set(fields):
             del self.fields[name]
 

@@ -108,11 +108,13 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Results:
+    """What the debrief lists, and how many catch trials it leaves out."""
+
     results: list[Result]
-    n_catch: int
+    n_unlisted: int
 
     @property
-    def n_test(self) -> int:
+    def n_listed(self) -> int:
         return len(self.results)
 
     @property
@@ -121,11 +123,12 @@ class Results:
 
 
 def results(participant: Participant) -> Results:
-    """The test trials in the order in which they were shown, with their numbers then."""
+    """The trials that the study lists, in the order in which they were shown, with their numbers then."""
     judgments = Judgment.objects.filter(trial__participant=participant)
     judgments = judgments.select_related("trial__item").order_by("trial__position")
-    tests = [judgment for judgment in judgments if judgment.trial.stratum != "catch"]
-    return Results([_result(judgment) for judgment in tests], len(judgments) - len(tests))
+    with_catch = participant.study.debrief_catch_trials
+    listed = [j for j in judgments if with_catch or j.trial.stratum != "catch"]
+    return Results([_result(judgment) for judgment in listed], len(judgments) - len(listed))
 
 
 def _result(judgment: Judgment) -> Result:

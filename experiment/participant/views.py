@@ -40,7 +40,9 @@ def render_page(
 
 @on_stage(Stage.DEMOGRAPHICS)
 def demographics(request: HttpRequest, study: Study, participant: Participant) -> HttpResponse:
-    form = DemographicsForm(request.POST or None, fields=study.demographic_fields)
+    form = DemographicsForm(
+        request.POST or None, fields=study.demographic_fields, field=study.field
+    )
     if request.method == "POST" and form.is_valid():
         return go_on(
             request, enrollment.save_demographics(participant, form.cleaned_data, timezone.now())

@@ -10,17 +10,8 @@ from django.db import transaction
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
+from experiment.domain.presets import PRESETS
 from experiment.models import ConsentVersion, Item, Study, StudyItem
-
-PRESETS: dict[str, dict[str, Any]] = {
-    # The paper's study: 6 human-created and 3 machine-created test cases and 2 catch trials.
-    "brainbench": {
-        "title": "BrainBench: which result is real?",
-        "human_items": 6,
-        "machine_items": 3,
-        "catch_items": 2,
-    },
-}
 
 
 def default_briefing(n_trials: int) -> str:
@@ -34,7 +25,7 @@ def default_consent() -> str:
 @transaction.atomic
 def create_study(slug: str, preset: str, *, contact: str = "", **changes: Any) -> Study:
     """Create a study from a preset, with its consent text and no items yet."""
-    fields = PRESETS[preset] | {"slug": slug, "contact": contact} | changes
+    fields = PRESETS[preset].settings | {"slug": slug, "contact": contact} | changes
     consent = fields.pop("consent", "") or default_consent()
     study = Study(**fields)
     study.briefing = study.briefing or default_briefing(study.n_trials)

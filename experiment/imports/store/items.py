@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from experiment.imports.read.tables import Problem
-from experiment.imports.read.testcases import GENERATORS, PublishedItem
+from experiment.imports.read.testcases import FIELD, GENERATORS, PublishedItem
 from experiment.models import Item
 
 Status, Texts = Item.Status, Item.Texts
@@ -114,6 +114,7 @@ def _row(
         kind=Item.Kind.TEST,
         source=item.source,
         generator=GENERATORS[item.source],
+        field=FIELD,
         subfield=item.subfield,
         doi=item.doi,
         publication_date=item.publication_date,

@@ -5,10 +5,10 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
+from experiment.domain.presets import PRESETS
 from experiment.models import Item, Study
 from experiment.services.builtin_items import ensure_builtin_items
 from experiment.services.study_setup import (
-    PRESETS,
     count_items,
     create_study,
     pin_items,
@@ -16,6 +16,12 @@ from experiment.services.study_setup import (
     set_recruitment,
 )
 from lib.commands import ReportingCommand, add_json_argument
+
+ETHICS = {
+    "number": "of the ethics approval, shown at consent",
+    "body": "who gave it",
+    "contact": "whom participants can write to there about their rights",
+}
 
 
 class Command(ReportingCommand):
@@ -25,6 +31,14 @@ class Command(ReportingCommand):
         parser.add_argument("slug")
         parser.add_argument("--preset", choices=sorted(PRESETS), default="brainbench")
         parser.add_argument("--title")
+        parser.add_argument(
+            "--field", help="of research, in which participants give their years of experience"
+        )
+        parser.add_argument(
+            "--policy", choices=Study.Policy.values, help="who gets which test case"
+        )
+        for name, meaning in ETHICS.items():
+            parser.add_argument(f"--ethics-{name}", default="", help=meaning)
         parser.add_argument(
             "--contact",
             default="",
@@ -42,9 +56,8 @@ class Command(ReportingCommand):
         slug = options["slug"]
         if Study.objects.filter(slug=slug).exists():
             raise CommandError(f"There is a study {slug} already; choose another name.")
-        given = {
-            name: options[name] for name in ("title", "target_valid") if options[name] is not None
-        }
+        names = ("title", "target_valid", "field", "policy", *(f"ethics_{n}" for n in ETHICS))
+        given = {name: options[name] for name in names if options[name] is not None}
         try:
             with transaction.atomic():
                 study = create_study(slug, options["preset"], contact=options["contact"], **given)

@@ -1,0 +1,62 @@
+"""What a preset makes of a study, on the pages and in the debrief."""
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.test import Client
+
+from experiment.participant import pages
+from experiment.services.study_setup import create_study
+from tests.experiment import people
+from tests.factories import make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def test_the_strict_preset_is_the_papers_study() -> None:
+    study = create_study("strict", "brainbench-strict")
+    assert study.trial_counts == {"human": 6, "machine": 3, "catch": 2}
+    assert (study.policy, study.ratings_required, study.field) == ("paper", True, "neuroscience")
+    assert study.demographic_fields == ["gender", "age", "country", "position", "experience_years"]
+    assert (study.debrief_catch_trials, study.reading_aid) == (True, False)
+
+
+def test_our_preset_keeps_the_balanced_draw_optional_ratings_and_silent_catch_trials() -> None:
+    study = create_study("ours", "brainbench")
+    assert (study.policy, study.ratings_required) == ("balanced", False)
+    assert (study.debrief_catch_trials, study.reading_aid) == (False, True)
+
+
+@pytest.mark.parametrize("with_catch", [True, False])
+def test_the_debrief_lists_catch_trials_where_the_study_says_so(with_catch: bool) -> None:
+    study = make_study(recruitment="open", debrief_catch_trials=with_catch)
+    person = people.answer(people.start(study), until=study.n_trials)
+    results = pages.results(person)
+    strata = dict(person.trials.values_list("position", "stratum"))
+    listed = [strata[result.number] for result in results.results]
+    assert listed.count("catch") == (2 if with_catch else 0)
+    assert (results.n_listed, results.n_unlisted) == ((11, 0) if with_catch else (9, 2))
+
+
+def test_years_of_experience_are_asked_in_the_studys_field(client: Client) -> None:
+    for field, asked in (
+        ("neuroscience", "neuroscience, broadly construed"),
+        ("", "your research field, broadly construed"),
+    ):
+        study = make_study(f"study-{len(field)}", field=field, recruitment="open")
+        page = people.client_of(people.enroll(study)).get(f"{study.get_absolute_url()}about-you/")
+        assert asked in page.content.decode()
+
+
+def test_an_ethics_approval_is_shown_at_consent_and_is_whole_or_absent(client: Client) -> None:
+    approval = {
+        "ethics_number": "AB/2026/007",
+        "ethics_body": "Review Board of the <City>",
+        "ethics_contact": "board@example.org",
+    }
+    study = make_study(recruitment="open", **approval)
+    page = client.get(study.get_absolute_url()).content.decode()
+    assert "AB/2026/007" in page
+    assert "Review Board of the &lt;City&gt;" in page
+    assert "board@example.org" in page
+    with pytest.raises(ValidationError, match="the body that gave it"):
+        create_study("half", "brainbench", ethics_number="AB/2026/007")
