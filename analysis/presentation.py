@@ -11,7 +11,9 @@ from django.template import Context
 from django.template.loader import get_template, render_to_string
 from django.template.loader_tags import BlockNode
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 
+from analysis.data.about import Participants, Provenance, StudyName
 from analysis.stats import MissingResult
 
 if TYPE_CHECKING:
@@ -140,15 +142,22 @@ class FigureText:
     alt: str
 
 
-def figure_text(name: str, context: Mapping[str, Any], note: str = "") -> FigureText:
-    """The texts of a figure, without markup, from the blocks `title`, `caption` and `alt` of `analysis/figures/<name>.html`.
-
-    `note` says whose data the figure shows and ends the caption.
-    """
+def figure_text(name: str, context: Mapping[str, Any]) -> FigureText:
+    """The texts of a figure, without markup, from the blocks `title`, `caption` and `alt` of `analysis/figures/<name>.html`."""
     title, caption, alt = (
         render_block(f"analysis/figures/{name}.html", block, context) for block in FIGURE_TEXTS
     )
-    return FigureText(title, f"{caption} {note}".strip(), alt)
+    return FigureText(title, caption, alt)
+
+
+def provenance(
+    study: StudyName, participants: Participants, made_at: str, data_version: str
+) -> Provenance:
+    """What the figures of a result about these participants say of themselves."""
+    context = {"study": study, "data_version": data_version}
+    subject = render_to_string("analysis/figures/_subject.txt", context).strip()
+    watermark = gettext("SIMULATED") if participants.is_simulated else ""
+    return Provenance(subject, made_at, participants.note, watermark)
 
 
 def render_block(template: str, block: str, context: Mapping[str, Any]) -> str:

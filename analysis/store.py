@@ -1,12 +1,11 @@
 """Computed results in the storage `results`, where every machine of the site sees them.
 
-`<kind>/<study>/<key>/`: result.json, index.json (texts and sizes of figures, names of tables), tables-*.csv, figure-*.svg
-and their Vega-Lite specifications, from which PNG and PDF are drawn when they are first wanted. Each file appears
+`<kind>/<study>/<key>/`: result.json, index.json (texts and sizes of figures, names of tables), table-*.csv and figure-*.svg,
+from which PNG and PDF are drawn when they are first wanted. Each file appears
 whole; index.json comes last, and without it there is no result.
 """
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,10 +23,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from analysis.charts.figure import Figure
+    from analysis.data.about import Provenance
 
 DRAWN = ("png", "pdf")
 KEPT_PER_STUDY = 16  # of each kind
-_SIZE = re.compile(r'<svg[^>]*?\bwidth="(\d+)[^"]*"[^>]*?\bheight="(\d+)')
+SOFTWARE = "BrainBench Live"
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,15 @@ class StoredFigure:
     title: str
     caption: str
     alt: str
+    subject: str
+    made_at: str
     width: int
     height: int
+
+    @property
+    def description(self) -> str:
+        """For the files' metadata."""
+        return f"{self.caption} {self.subject}"
 
 
 @dataclass(frozen=True)
@@ -96,9 +103,18 @@ class StoredResult:
             raise FileNotFoundError(stem)
         name = f"figure-{stem}.{kind}"
         if kind in DRAWN and not storage().exists(f"{self.computation.folder}/{name}"):
-            specification = json.loads(self._read(f"figure-{stem}.vl.json"))
-            _write(self.computation, name, _draw(specification, kind))
+            figure = next(figure for figure in self.figures if figure.stem == stem)
+            _write(self.computation, name, self._drawn(figure, kind))
         return self._read(name)
+
+    def _drawn(self, figure: StoredFigure, kind: str) -> bytes:
+        # Here, since a web process that draws nothing does without what draws
+        from analysis.charts.save import pdf, png
+
+        picture = self._read(f"figure-{figure.stem}.svg").decode()
+        draw, about = (png, "Description") if kind == "png" else (pdf, "Subject")
+        words = {"Title": figure.title, about: figure.description, "Software": SOFTWARE}
+        return draw(picture, words | {"Creation Time": figure.made_at})
 
     def _read(self, name: str) -> bytes:
         with storage().open(f"{self.computation.folder}/{name}") as file:
@@ -127,13 +143,14 @@ def save(
     values: Mapping[str, Any],
     drawings: Iterable[Drawing],
     tables: Mapping[str, "pd.DataFrame"],
+    provenance: "Provenance",
 ) -> None:
     """Put a result in its place, each figure's table among its tables; the oldest of its kind go."""
     figures, stems = [], sorted(tables)
     for stem, table in tables.items():
         _write(computation, f"table-{stem}.csv", csv_text(table))
     for drawing in drawings:
-        figures.append(_save_figure(computation, drawing))
+        figures.append(_save_figure(computation, drawing, provenance))
         stem = f"{drawing.source}_figure_{drawing.figure.name}".lstrip("_")
         _write(computation, f"table-{stem}.csv", csv_text(drawing.figure.table))
         stems.append(stem)
@@ -168,32 +185,34 @@ def _defused(value: Any) -> Any:
     return cell(value) if isinstance(value, str) else value
 
 
-def _save_figure(computation: Computation, drawing: Drawing) -> StoredFigure:
+def _save_figure(
+    computation: Computation, drawing: Drawing, provenance: "Provenance"
+) -> StoredFigure:
     # Here, since a web process that draws nothing does without what draws
-    from analysis.charts.save import specification, svg
+    from analysis.charts.save import size_px, specification, svg
 
-    figure, specified = drawing.figure, specification(drawing.figure)
-    picture = svg(specified)
+    figure = drawing.figure
+    caption = f"{figure.caption} {provenance.note}".strip()
+    picture = svg(
+        specification(figure),
+        description=f"{caption} {provenance.subject}",
+        watermark=provenance.watermark,
+    )
     _write(computation, f"figure-{drawing.stem}.svg", picture)
-    _write(computation, f"figure-{drawing.stem}.vl.json", json.dumps(specified))
-    size = _SIZE.search(picture)
+    width, height = size_px(picture)
     return StoredFigure(
         stem=drawing.stem,
         name=figure.name,
         source=drawing.source,
         chapter=drawing.chapter,
         title=figure.title,
-        caption=figure.caption,
+        caption=caption,
         alt=figure.alt,
-        width=int(size[1]) if size else 0,
-        height=int(size[2]) if size else 0,
+        subject=provenance.subject,
+        made_at=provenance.made_at,
+        width=round(width),
+        height=round(height),
     )
-
-
-def _draw(specification: dict[str, Any], kind: str) -> bytes:
-    from analysis.charts.save import pdf, png
-
-    return png(specification) if kind == "png" else pdf(specification)
 
 
 def _write(computation: Computation, name: str, content: str | bytes) -> None:

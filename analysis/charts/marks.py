@@ -23,11 +23,9 @@ def chart(frame: pd.DataFrame) -> Drawn:
     return alt.Chart(rows)
 
 
-def finish(drawn: ChartType, note: str = "", alt_text: str = "") -> ChartType:
-    """The chart in the house style, with the note on top of it where there is one."""
+def finish(drawn: ChartType, alt_text: str = "") -> ChartType:
+    """The chart in the house style."""
     words: dict[str, Any] = {"config": config()}
-    if note:
-        words["title"] = alt.TitleParams(note)
     if alt_text:
         words["description"] = alt_text
     return drawn.properties(**words)

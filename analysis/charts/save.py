@@ -1,16 +1,29 @@
-"""A figure as SVG, PNG or PDF, all from one specification, drawn here without a network or a browser."""
+"""A figure as SVG, PNG or PDF, all from one specification, drawn here without a network or a browser.
+
+PNG and PDF are drawn from the SVG, at the width of a journal's one or two columns (see `style`).
+"""
 
 import json
+from collections.abc import Mapping
+from html import escape
+from io import BytesIO
 from math import isnan
 from typing import Any
 
 import vl_convert as vlc
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
+from pypdf import PdfWriter
 
 from analysis.charts.figure import Figure
+from analysis.charts.style import FULL, INK, PX_PER_INCH
 from analysis.charts.text_widths import fix_widths
 
 VEGA_LITE = "6.4"
 NO_NETWORK: list[str] = []
+PNG_PPI = 300
+POINTS_PER_INCH = 72
+VL_PPI = 72  # what vl-convert takes for one px per dot
 
 
 def specification(figure: Figure, *, check: bool = False) -> dict[str, Any]:
@@ -23,23 +36,57 @@ def specification(figure: Figure, *, check: bool = False) -> dict[str, Any]:
     return found
 
 
-def svg(specified: dict[str, Any]) -> str:
+def svg(specified: dict[str, Any], *, description: str = "", watermark: str = "") -> str:
+    """The picture; `description` is not seen, `watermark` is drawn faintly across it."""
     drawn = vlc.vegalite_to_svg(
         json.dumps(specified), vl_version=VEGA_LITE, allowed_base_urls=NO_NETWORK
     )
-    return fix_widths(drawn)
-
-
-def png(specified: dict[str, Any], ppi: int = 200) -> bytes:
-    """200 dots per inch are 2.8 dots per px: enough for print at the figure's own width."""
-    drawn: bytes = vlc.vegalite_to_png(
-        json.dumps(specified), vl_version=VEGA_LITE, ppi=ppi, scale=1, allowed_base_urls=NO_NETWORK
-    )
+    drawn = fix_widths(drawn)
+    if watermark:
+        head, end = drawn.rsplit("</svg>", 1)
+        drawn = f"{head}{_across(drawn, watermark)}</svg>{end}"
+    if description:
+        at = drawn.index(">") + 1
+        drawn = f"{drawn[:at]}<desc>{escape(description)}</desc>{drawn[at:]}"
     return drawn
 
 
-def pdf(specified: dict[str, Any]) -> bytes:
-    drawn: bytes = vlc.vegalite_to_pdf(
-        json.dumps(specified), vl_version=VEGA_LITE, allowed_base_urls=NO_NETWORK
+def _across(drawn: str, words: str) -> str:
+    """The words from the picture's lower left to its upper right, half as long as it is wide."""
+    width, height = size_px(drawn)
+    size = 0.85 * min(width / len(words), FULL / 10)
+    return (
+        f'<text class="watermark" x="{width / 2:.0f}" y="{height / 2:.0f}" transform="rotate(-24 {width / 2:.0f} {height / 2:.0f})"'
+        f' text-anchor="middle" dominant-baseline="middle" font-family="Arial, Helvetica, sans-serif" font-weight="bold"'
+        f' font-size="{size:.0f}px" fill="{INK}" fill-opacity="0.09" pointer-events="none">{escape(words)}</text>'
     )
-    return drawn
+
+
+def size_px(drawn: str) -> tuple[float, float]:
+    """Width and height of an SVG that `svg` made."""
+    box = drawn[drawn.index('viewBox="') + len('viewBox="') :]
+    _, _, width, height = (float(x) for x in box[: box.index('"')].split())
+    return width, height
+
+
+def png(drawn: str, words: Mapping[str, str], *, ppi: int = PNG_PPI) -> bytes:
+    """The SVG at `ppi` dots per inch of print; `words` are stored in the file by PNG's keywords (Title, Description, ...)."""
+    dots: bytes = vlc.svg_to_png(drawn, scale=ppi / PX_PER_INCH, ppi=VL_PPI)
+    info = PngInfo()
+    for key, text in words.items():
+        info.add_itxt(key, text)
+    file = BytesIO()
+    with Image.open(BytesIO(dots)) as image:
+        image.convert("RGB").save(file, "PNG", pnginfo=info, dpi=(ppi, ppi), optimize=True)
+    return file.getvalue()
+
+
+def pdf(drawn: str, words: Mapping[str, str]) -> bytes:
+    """The SVG at its width in print, its fonts within; `words` become the document's information."""
+    writer = PdfWriter(clone_from=BytesIO(vlc.svg_to_pdf(drawn)))
+    for page in writer.pages:
+        page.scale_by(POINTS_PER_INCH / PX_PER_INCH)
+    writer.add_metadata({f"/{key.replace(' ', '')}": text for key, text in words.items()})
+    file = BytesIO()
+    writer.write(file)
+    return file.getvalue()

@@ -3,7 +3,8 @@
 from typing import Any
 from zlib import crc32
 
-FULL, HALF = 720, 360  # px: two columns and one column of a journal page, about 180 and 90 mm
+FULL, HALF = 720, 360  # px: two columns and one column of a journal page, 180 and 90 mm
+PX_PER_INCH = 25.4 * FULL / 180
 FONT = "Arial, Helvetica, 'Liberation Sans', sans-serif"
 ROW = 17  # px from one row of a dot plot to the next
 

@@ -63,7 +63,7 @@ class Page:
     methods: Sequence[str] = ()
 
 
-FigureBuilder = Callable[[SourceResults, Tables, str], Figure]
+FigureBuilder = Callable[[SourceResults, Tables], Figure]
 
 
 @dataclass(frozen=True)

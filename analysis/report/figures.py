@@ -8,14 +8,11 @@ from analysis.report.contents import CHAPTERS
 from analysis.stats import NotEnough
 
 
-def draw_all(source: SourceResults, tables: Tables, note: str) -> Iterator[tuple[str, Figure]]:
-    """Each figure that the data support, with the id of its chapter, in the order of the page.
-
-    `note` says in the figure and in its caption whose data it shows.
-    """
+def draw_all(source: SourceResults, tables: Tables) -> Iterator[tuple[str, Figure]]:
+    """Each figure that the data support, with the id of its chapter, in the order of the page."""
     for chapter in CHAPTERS:
         for build in chapter.figures().values():
             try:
-                yield chapter.id, build(source, tables, note)
+                yield chapter.id, build(source, tables)
             except NotEnough:
                 continue

@@ -6,31 +6,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from analysis.codec import from_json, to_json
+from analysis.data.about import Participants, StudyName
 from analysis.data.filters import ReportOptions
 from analysis.report.chapter import About, SourceResults, Tables
 from analysis.report.contents import CHAPTERS
 
 SCHEMA = "brainbench-live/report"
-
-
-@dataclass(frozen=True)
-class StudyName:
-    slug: str
-    title: str
-    is_demo: bool
-
-
-@dataclass(frozen=True)
-class Participants:
-    """Whom the report is about; `note` is what has to be said beside their numbers."""
-
-    kind: str
-    label: str
-    note: str
-
-    @property
-    def is_simulated(self) -> bool:
-        return self.kind == "simulated"
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,13 @@ from django.urls import reverse
 
 from analysis.charts.figure import Figure
 from analysis.codec import MissingResult
+from analysis.data.about import Participants, StudyName
 from analysis.data.filters import ReportOptions
 from analysis.data.version import SCHEMA_VERSION, data_version, participants_kind
 from analysis.report.chapter import SourceResults, Tables
 from analysis.report.chapters.teams import CHAPTER as TEAMS
 from analysis.report.contents import CHAPTERS
-from analysis.report.report import SCHEMA, Header, Participants, Published, Report, StudyName
+from analysis.report.report import SCHEMA, Header, Published, Report
 from analysis.stats import NotEnough
 from experiment.models import Study
 from experiment.services.participant_kinds import kind_note
@@ -79,12 +80,12 @@ def report(study: Study | None, options: ReportOptions, own: SourceResults | Non
     return Report(header, sources, {name: {"models": models} for name in options.sources})
 
 
-def figures(own: SourceResults, tables: Tables, note: str) -> Iterator[tuple[str, Figure]]:
+def figures(own: SourceResults, tables: Tables) -> Iterator[tuple[str, Figure]]:
     """Two figures of every source, with their chapters."""
     table = pd.DataFrame({"who": ["humans", "models"], "accuracy": [0.6, 0.75]})
     chart = alt.Chart(table, width=300, height=80).mark_point().encode(x="accuracy:Q", y="who:N")
     for chapter, name in (("models", "accuracy"), ("calibration", "calibration_humans")):
-        caption = f"Figure of 80 trials. {note}".strip()
+        caption = "Figure of 80 trials."
         yield chapter, Figure(name, f"Title of {name}", caption, f"Alt of {name}", table, chart)
 
 

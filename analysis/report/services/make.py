@@ -11,12 +11,13 @@ from threadpoolctl import threadpool_limits
 
 from analysis.codec import MissingResult
 from analysis.data import read
+from analysis.data.about import Participants, StudyName
 from analysis.data.dataset import SourceData
 from analysis.data.filters import ReportOptions
 from analysis.data.version import SCHEMA_VERSION, data_version, participants_kind
 from analysis.report.chapter import Built, Chapter, SourceResults, Tables
 from analysis.report.contents import CHAPTERS
-from analysis.report.report import SCHEMA, Header, Participants, Published, Report, StudyName
+from analysis.report.report import SCHEMA, Header, Published, Report
 from analysis.stats import NotEnough
 from experiment.models import Participant, Study
 from experiment.services.participant_kinds import kind_note

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 from analysis import store
 from analysis.models import Computation
+from analysis.presentation import provenance
 from analysis.report.figures import draw_all
 from analysis.report.report import Report
 from analysis.store import Drawing
@@ -19,12 +20,13 @@ def save_report(computation: Computation, report: Report, progress: Progress | N
         for name, table in own.items()
     }
     drawings = _drawings(report, progress or (lambda _: None))
-    store.save(computation, report.to_json(), drawings, tables)
+    header = report.header
+    about = provenance(header.study, header.participants, header.made_at, header.data_version)
+    store.save(computation, report.to_json(), drawings, tables, about)
 
 
 def _drawings(report: Report, progress: Progress) -> Iterator[Drawing]:
-    note = report.header.participants.note
     for source, results in report.sources.items():
-        for chapter, figure in draw_all(results, report.tables.get(source, {}), note):
+        for chapter, figure in draw_all(results, report.tables.get(source, {})):
             progress(f"figure {figure.name} ({source}-created)")
             yield Drawing(figure, source, chapter)

@@ -11,8 +11,8 @@ from analysis.teams.figures.deferral import deferral
 from analysis.teams.figures.gain import gain
 from analysis.teams.results import TeamResults, TeamsDocument
 
-# Results, note on whose data it is, whether participants are simulated -> figure; raises NotEnough
-Draw = Callable[[TeamResults, str, bool], Figure]
+# Results, whether participants are simulated -> figure; raises NotEnough
+Draw = Callable[[TeamResults, bool], Figure]
 FIGURES: Mapping[str, Draw] = {
     "teams": accuracy,
     "teams_gain": gain,
@@ -24,9 +24,8 @@ FIGURES: Mapping[str, Draw] = {
 
 def draw_teams(document: TeamsDocument) -> Iterator[Figure]:
     """The figures that a trial of chosen teams supports."""
-    who = document.participants
     for draw in FIGURES.values():
         try:
-            yield draw(document.tried, who.note, who.is_simulated)
+            yield draw(document.tried, document.participants.is_simulated)
         except NotEnough:
             continue

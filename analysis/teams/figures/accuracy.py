@@ -34,7 +34,7 @@ from analysis.teams.results import Method, TeamResult, TeamResults
 from lib.formatting import percent
 
 
-def accuracy(results: TeamResults, note: str, is_simulated: bool) -> Figure:
+def accuracy(results: TeamResults, is_simulated: bool) -> Figure:
     """A row per team with its 95% interval, members as dots on the left; a tick where the best member stands."""
     by_method = teams_by_method(results)
     method = main_method(by_method)
@@ -56,11 +56,11 @@ def accuracy(results: TeamResults, note: str, is_simulated: bool) -> Figure:
         "best": max(several, key=lambda r: r.accuracy, default=None),
         "lowest": min((r.accuracy for r in several), default=None),
     }
-    text = figure_text("teams", context, note)
+    text = figure_text("teams", context)
     table = _frame(every).drop(columns=["row", "colour"])
     table = table.rename(columns={"low": "ci_low", "high": "ci_high"})
     drawn = _chart(_frame(teams), team_rows(results, teams))
-    return Figure("teams", text.title, text.caption, text.alt, table, finish(drawn, note, text.alt))
+    return Figure("teams", text.title, text.caption, text.alt, table, finish(drawn, text.alt))
 
 
 def _frame(teams: list[TeamResult]) -> pd.DataFrame:

@@ -24,7 +24,7 @@ from analysis.teams.figures.rows import ends, main_method, teams_by_method
 from analysis.teams.results import AddingHuman, Member, Method, TeamResults
 
 
-def adding(results: TeamResults, note: str, is_simulated: bool) -> Figure:
+def adding(results: TeamResults, is_simulated: bool) -> Figure:
     """Models by family: left, accuracy alone and with a human; right, the difference with its 95% interval."""
     by_method = teams_by_method(results)
     method = main_method(by_method)
@@ -54,9 +54,9 @@ def adding(results: TeamResults, note: str, is_simulated: bool) -> Figure:
         "n_above": int((frame["low"] > 0).sum()),
         "n_below": int((frame["high"] < 0).sum()),
     }
-    text = figure_text("teams_adding", context, note)
+    text = figure_text("teams_adding", context)
     table = frame.drop(columns="colour").rename(columns={"low": "ci_low", "high": "ci_high"})
-    drawn = finish(_chart(frame, labelled, is_simulated), note, text.alt)
+    drawn = finish(_chart(frame, labelled, is_simulated), text.alt)
     return Figure("teams_adding", text.title, text.caption, text.alt, table, drawn)
 
 

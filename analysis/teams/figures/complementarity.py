@@ -35,7 +35,7 @@ LONGEST = 22  # letters of a member's name
 SHADES = {"dark: the team is right": 1.0, "pale: the team is wrong": 0.28}  # -> opacity
 
 
-def complementarity(results: TeamResults, note: str, is_simulated: bool) -> Figure:
+def complementarity(results: TeamResults, is_simulated: bool) -> Figure:
     """A bar per pair: shares of trials by who is right, the darker part of each where the team is right too."""
     by_method = teams_by_method(results)
     method = main_method(by_method)
@@ -66,9 +66,9 @@ def complementarity(results: TeamResults, note: str, is_simulated: bool) -> Figu
         "last": teams[-1],
         "parts": of_last.to_dict("records"),
     }
-    text = figure_text("teams_complementarity", context, note)
+    text = figure_text("teams_complementarity", context)
     drawn = _chart(frame[frame["team"].isin(labels)], teams, labels, parts)
-    drawn = finish(drawn, note, text.alt)
+    drawn = finish(drawn, text.alt)
     return Figure("teams_complementarity", text.title, text.caption, text.alt, frame, drawn)
 
 

@@ -48,7 +48,7 @@ class Curve:
     best: PolicyPoint
 
 
-def deferral(results: TeamResults, note: str, is_simulated: bool) -> Figure:
+def deferral(results: TeamResults, is_simulated: bool) -> Figure:
     """A panel per model: both policies with 95% bands, asking at random as broken lines, the chosen thresholds as diamonds."""
     if not results.policies:
         raise NotEnough("Nobody could be asked.", "Choose a human and a language model as members.")
@@ -66,8 +66,8 @@ def deferral(results: TeamResults, note: str, is_simulated: bool) -> Figure:
         "n_several": len(shown) - n_single,
         "deciders": [(_title(team), _curves(results.policies, team)) for team in deciders[:MOST_IN_ALT]],
     }  # fmt: skip
-    text = figure_text("teams_policy", context, note)
-    drawn = finish(_chart(frame, chosen, shown, is_simulated), note, text.alt)
+    text = figure_text("teams_policy", context)
+    drawn = finish(_chart(frame, chosen, shown, is_simulated), text.alt)
     table = pd.concat([frame.assign(kind="curve"), chosen.assign(kind=THRESHOLD)])
     table = table.drop(columns="policy_words").rename(columns={"low": "ci_low", "high": "ci_high"})
     return Figure("teams_policy", text.title, text.caption, text.alt, table, drawn)

@@ -63,7 +63,7 @@ def _gain(result: TeamResult) -> float:
     return result.gain if result.gain is not None else 0.0
 
 
-def gain(results: TeamResults, note: str, is_simulated: bool) -> Figure:
+def gain(results: TeamResults, is_simulated: bool) -> Figure:
     """A panel per method, a row per team: accuracy minus that of the best member, with 95% intervals."""
     found = teams_by_method(results)
     by_method: ByMethod = {}
@@ -90,10 +90,10 @@ def gain(results: TeamResults, note: str, is_simulated: bool) -> Figure:
         "alike": _alike(by_method),
         "methods": [MethodGains.of(m, teams) for m, teams in by_method.items()],
     }
-    text = figure_text("teams_gain", context, note)
+    text = figure_text("teams_gain", context)
     table = pd.concat(frames.values(), ignore_index=True).drop(columns=["row", "colour"])
     table = table.rename(columns={"low": "gain_low", "high": "gain_high"})
-    drawn = finish(drawn, note, text.alt)
+    drawn = finish(drawn, text.alt)
     return Figure("teams_gain", text.title, text.caption, text.alt, table, drawn)
 
 

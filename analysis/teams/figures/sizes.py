@@ -34,7 +34,7 @@ NUMBERS, BANDS = (
 )  # of models, a line each; lines up to which each has its band
 
 
-def sizes(found: Sizes, note: str, is_simulated: bool) -> Figure:
+def sizes(found: Sizes, is_simulated: bool) -> Figure:
     """Accuracy over the number of people, a line per number of models that is named at its end; people alone in their colour."""
     frame = _frame(found)
     lines = _lines(frame)
@@ -54,10 +54,10 @@ def sizes(found: Sizes, note: str, is_simulated: bool) -> Figure:
             for name, line in shown.groupby("words", sort=False)
         ],
     }
-    text = figure_text("teams_sizes", context, note)
+    text = figure_text("teams_sizes", context)
     table = frame.drop(columns=["words", "x"])
     table = table.rename(columns={"low": "ci_low", "high": "ci_high"})
-    drawn = finish(_chart(shown, with_band, is_simulated), note, text.alt)
+    drawn = finish(_chart(shown, with_band, is_simulated), text.alt)
     return Figure("teams_sizes", text.title, text.caption, text.alt, table, drawn)
 
 

@@ -5,10 +5,8 @@ Shares are from 0 to 1, intervals (low, high) of 95%, log losses in nats.
 
 from analysis.teams.results.documents import (
     Greedy,
-    ParticipantsFacts,
     Ratings,
     Step,
-    StudyFacts,
     TeamingResult,
     TeamResults,
     TeamsDocument,
@@ -58,7 +56,7 @@ __all__ = [
     "Method",
     "NotPossible",
     "OnlyOne",
-    "ParticipantsFacts",
+    "Participants",
     "Pattern",
     "Penalties",
     "Policy",
@@ -70,7 +68,7 @@ __all__ = [
     "Sizes",
     "SomeRight",
     "Step",
-    "StudyFacts",
+    "StudyName",
     "Team",
     "TeamResult",
     "TeamResults",

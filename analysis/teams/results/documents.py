@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from analysis.data.about import Participants, StudyName
 from analysis.stats import MissingResult
 from analysis.teams.options import TeamOptions
 from analysis.teams.results.fits import FoldsKind, Method
@@ -67,36 +68,16 @@ class TriedTeams(TeamResults):
 
 
 @dataclass(frozen=True)
-class StudyFacts:
-    slug: str
-    title: str
-    is_demo: bool
-
-
-@dataclass(frozen=True)
-class ParticipantsFacts:
-    """Whose trials these are; kind: imported, pilot, real or simulated."""
-
-    kind: str
-    label: str
-    note: str
-
-    @property
-    def is_simulated(self) -> bool:
-        return self.kind == "simulated"
-
-
-@dataclass(frozen=True)
 class TeamsDocument:
     """teams.json and `team --json`. made_at: ISO 8601 with offset."""
 
     schema: str
     schema_version: int
-    study: StudyFacts
+    study: StudyName
     made_at: str
     data_version: str
     options: TeamOptions
-    participants: ParticipantsFacts
+    participants: Participants
     source: str
     tried: TriedTeams = field(metadata=FLATTENED)
 

@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from analysis.codec import to_json
 from analysis.data import read
+from analysis.data.about import Participants, StudyName
 from analysis.data.dataset import SourceData
 from analysis.data.version import data_version, participants_kind
 from analysis.stats import NotEnough
@@ -31,8 +32,6 @@ from analysis.teams.domain.tables import (
 from analysis.teams.options import TeamOptions
 from analysis.teams.results import (
     Method,
-    ParticipantsFacts,
-    StudyFacts,
     TeamsDocument,
     TriedTeams,
 )
@@ -76,13 +75,11 @@ def make_teams(
     document = TeamsDocument(
         schema=SCHEMA,
         schema_version=SCHEMA_VERSION,
-        study=StudyFacts(study.slug, study.title, study.is_demo),
+        study=StudyName(study.slug, study.title, study.is_demo),
         made_at=made_at.isoformat(timespec="seconds"),
         data_version=version,
         options=options,
-        participants=ParticipantsFacts(
-            kind, str(Participant.Kind(kind).label), kind_note(study, kind)
-        ),
+        participants=Participants(kind, str(Participant.Kind(kind).label), kind_note(study, kind)),
         source=options.source,
         tried=tried,
     )

@@ -3,10 +3,13 @@
 import re
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
+from io import BytesIO
 from typing import Any
 
 import pandas as pd
 import pytest
+from PIL import Image
+from pypdf import PdfReader
 
 from analysis.charts import save, style
 from analysis.charts.figure import Figure
@@ -22,7 +25,6 @@ from analysis.stats import NotEnough
 from tests.analysis import made
 from tests.analysis import results_stub as stub
 
-NOTE = "Simulated participants: no person took part."
 # Others have tests of their own: teams take long, flow and flips need more than trials and scores
 DRAWN = [
     name
@@ -52,9 +54,9 @@ def built(data: SourceData, *ids: str) -> tuple[SourceResults, Tables]:
     return SourceResults(data.source, results), tables
 
 
-def draw(name: str, source: SourceResults, tables: Tables, note: str = NOTE) -> Figure:
+def draw(name: str, source: SourceResults, tables: Tables) -> Figure:
     (builder,) = (c.figures()[name] for c in CHAPTERS if name in c.figures())
-    return builder(source, tables, note)
+    return builder(source, tables)
 
 
 def svg(figure: Figure) -> str:
@@ -81,14 +83,12 @@ def test_every_figure_draws_its_results_and_says_what_it_shows_and_of_whom(repor
     assert figure.name == name
     assert len(figure.table) > 0
     assert figure.caption.startswith("n = ")
-    assert figure.caption.endswith(NOTE)
     assert figure.alt.endswith(".")
     assert not re.search(r"\bnan\b|None|unknown|[{}]", figure.caption + figure.alt)
     specified = save.specification(figure, check=True)
     assert specified["config"]["font"] == style.FONT
     picture = save.svg(specified)
     assert size(picture)[0] <= style.FULL
-    assert NOTE in "".join(ElementTree.fromstring(picture).itertext())
     # It brings nothing from elsewhere
     addresses = set(re.findall(r"https?://[^\"' )]+", picture))
     assert addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
@@ -96,10 +96,38 @@ def test_every_figure_draws_its_results_and_says_what_it_shows_and_of_whom(repor
     assert not re.search(r"<script|@font-face|<image|<foreignObject|\son\w+=", picture)
 
 
-def test_png_and_pdf_are_what_they_say(report):
+WORDS = {"Title": "Positions", "Description": "n = 3, “simulated”"}
+
+
+def test_a_png_has_300_dots_per_inch_at_the_width_of_two_columns_and_says_what_it_is(report):
+    picture = svg(draw("accuracy", *report))
+    with Image.open(BytesIO(save.png(picture, WORDS))) as image:
+        assert image.info["dpi"] == pytest.approx((300, 300), abs=0.1)
+        assert image.width / 300 * 25.4 == pytest.approx(size(picture)[0] / 4, abs=0.1)  # mm
+        assert {key: image.info[key] for key in WORDS} == WORDS
+
+
+def test_a_pdf_has_its_fonts_within_the_size_of_print_and_says_what_it_is(report):
+    picture = svg(draw("accuracy", *report))
+    document = PdfReader(BytesIO(save.pdf(picture, WORDS)))
+    (page,) = document.pages
+    assert float(page.mediabox.width) / 72 * 25.4 == pytest.approx(size(picture)[0] / 4, abs=0.1)
+    assert document.metadata["/Title"] == WORDS["Title"]
+    fonts = page.extract_text() and [f.get_object() for f in page["/Resources"]["/Font"].values()]
+    assert fonts
+    for font in fonts:
+        (inner,) = font["/DescendantFonts"]
+        descriptor = inner.get_object()["/FontDescriptor"]
+        assert {"/FontFile", "/FontFile2", "/FontFile3"} & set(descriptor)
+
+
+def test_only_simulated_data_have_a_watermark_and_what_is_said_is_not_drawn(report):
     specified = save.specification(draw("positions", *report))
-    assert save.png(specified, ppi=72).startswith(b"\x89PNG")
-    assert save.pdf(specified).startswith(b"%PDF")
+    plain = save.svg(specified, description="Study <s> & more")
+    (said,) = ElementTree.fromstring(plain).iter("{http://www.w3.org/2000/svg}desc")
+    assert said.text == "Study <s> & more"
+    assert "watermark" not in plain
+    assert "SIMULATED" in save.svg(specified, watermark="SIMULATED")
 
 
 def test_figures_without_results_say_why_and_what_is_needed():
@@ -107,10 +135,10 @@ def test_figures_without_results_say_why_and_what_is_needed():
     for chapter in CHAPTERS:
         for build in chapter.figures().values():
             with pytest.raises(NotEnough) as found:
-                build(source, {}, NOTE)
+                build(source, {})
             assert found.value.reason.endswith(".")
             assert found.value.needed.endswith(".")
-    assert list(draw_all(source, {}, NOTE)) == []
+    assert list(draw_all(source, {})) == []
 
 
 @pytest.mark.parametrize(
@@ -142,7 +170,7 @@ def test_people_alone_and_models_alone_have_their_figures(small, left_out, names
 )
 def test_partial_data_gives_figures_or_reasons(small, change):
     changed = {name: make(small) for name, make in change.items()}
-    found = list(draw_all(*built(replace(small, resamples=20, **changed), *PARTLY), NOTE))
+    found = list(draw_all(*built(replace(small, resamples=20, **changed), *PARTLY)))
     assert "accuracy" in {figure.name for _, figure in found}
     for _, figure in found:
         assert save.specification(figure)["datasets"]

@@ -9,6 +9,7 @@ import altair as alt
 import pandas as pd
 
 from analysis.charts.figure import Figure
+from analysis.data.about import Participants, StudyName
 from analysis.data.dataset import SourceData
 from analysis.stats import MissingResult
 from analysis.teams.domain.folds import by_item
@@ -18,9 +19,7 @@ from analysis.teams.options import TeamOptions
 from analysis.teams.results import (
     Greedy,
     Method,
-    ParticipantsFacts,
     Step,
-    StudyFacts,
     Team,
     TeamingResult,
     TeamResult,
@@ -32,8 +31,8 @@ from tests.analysis.made import make_data
 
 ADAPTER = "org/base + org/adapter"  # the name of the last model
 LONG = "Some-Language-Model-{}B (instruct), tuned on papers, LoRA r={}"
-SIMULATED = ParticipantsFacts("simulated", "simulated", "Simulated participants: no person took part.")  # fmt: skip
-REAL = ParticipantsFacts("real", "real", "")
+SIMULATED = Participants("simulated", "simulated", "Simulated participants: no person took part.")  # fmt: skip
+REAL = Participants("real", "real", "")
 
 
 @cache
@@ -60,11 +59,11 @@ def tried(
     return try_teams(own, options, lambda _: None)[0]
 
 
-def document(found: TriedTeams, who: ParticipantsFacts = REAL, **options: Any) -> TeamsDocument:
+def document(found: TriedTeams, who: Participants = REAL, **options: Any) -> TeamsDocument:
     return TeamsDocument(
         schema="brainbench-live/teams",
         schema_version=1,
-        study=StudyFacts("memory", "Memory", False),
+        study=StudyName("memory", "Memory", False),
         made_at="2026-03-02T09:30:00+00:00",
         data_version="",
         options=TeamOptions(**options),

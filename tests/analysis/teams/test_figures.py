@@ -36,8 +36,8 @@ from tests.analysis.teams.made_teams import (
 )
 
 
-def draw(name: str, results: TeamResults, note: str = "", *, is_simulated: bool = False) -> Figure:
-    return FIGURES[name](results, note, is_simulated)
+def draw(name: str, results: TeamResults, *, is_simulated: bool = False) -> Figure:
+    return FIGURES[name](results, is_simulated)
 
 
 def svg(figure: Figure) -> str:
@@ -138,7 +138,7 @@ def test_policies_have_a_panel_per_model_and_diamonds_where_thresholds_were_chos
 
 def test_sizes_of_teams_are_drawn_for_some_numbers_of_models_and_all_in_the_table():
     sizes = teaming(7).sizes
-    figure = draw_sizes(sizes, "", False)
+    figure = draw_sizes(sizes, False)
     assert "Other numbers of models are in the table" in figure.caption
     assert len(figure.table) == len(sizes.cells)
     assert {"people alone", "1 model", "7 models"} <= written(figure)
@@ -147,7 +147,7 @@ def test_sizes_of_teams_are_drawn_for_some_numbers_of_models_and_all_in_the_tabl
 def test_models_without_people_have_their_sizes_over_the_number_of_models():
     sizes = teaming().sizes
     models = replace(sizes, cells=tuple(c for c in sizes.cells if not c.n_humans))
-    figure = draw_sizes(models, "", False)
+    figure = draw_sizes(models, False)
     assert "Models" in written(figure)
     assert "person" not in figure.caption
     assert "people" not in figure.caption
@@ -232,11 +232,10 @@ def test_a_team_that_goes_against_its_members_is_named_and_so_is_one_that_follow
 def test_a_trial_of_chosen_teams_has_all_figures_and_calls_simulated_participants_so():
     figures = list(draw_teams(document(tried(1), SIMULATED)))
     assert [figure.name for figure in figures] == list(FIGURES)
-    sizes = draw_sizes(teaming().sizes, SIMULATED.note, True)
+    sizes = draw_sizes(teaming().sizes, True)
     for figure in (*figures, sizes):
-        assert figure.caption.endswith(SIMULATED.note)
         drawn = json.dumps(save.specification(figure, check=False)).replace("people alone", "")
-        shown = f"{figure.caption} {figure.alt} {drawn}".replace(SIMULATED.note, "")
+        shown = f"{figure.caption} {figure.alt} {drawn}"
         assert not re.search(r"people (and test|or more)|(a|one) human\b|the human's|\bpersons?\b", shown)  # fmt: skip
         assert "simulated participant" in shown.lower()
 

@@ -29,7 +29,7 @@ EVERYONE, EXPERTS = "All judgments", "Top fifth by expertise"
 TABLE = ("row", "name", "family", "is_chat", "n", "n_items", "n_correct", "accuracy", "low", "high")
 
 
-def accuracy(source: SourceResults, tables: Tables, note: str) -> Figure:
+def accuracy(source: SourceResults, tables: Tables) -> Figure:
     """Dots with 95% intervals: people above, models by family below, chance and people's accuracy as lines."""
     own = source.of(Accuracy)
     mean = present(own.models_mean)
@@ -38,17 +38,16 @@ def accuracy(source: SourceResults, tables: Tables, note: str) -> Figure:
         present(own.humans),
         present(own.models) or (),
         mean.mean if mean else None,
-        note,
     )
 
 
-def other_models(source: SourceResults, tables: Tables, note: str) -> Figure:
+def other_models(source: SourceResults, tables: Tables) -> Figure:
     """The same for the models outside the study's set."""
     own = source.of(Accuracy)
     models = present(own.extra_models) or ()
     if not models:
         raise NotEnough("There are no further models.", "Score one that is not in the study's set.")
-    return _figure("other_models", present(own.humans), models, None, note)
+    return _figure("other_models", present(own.humans), models, None)
 
 
 FIGURES: Mapping[str, FigureBuilder] = {"accuracy": accuracy, "other_models": other_models}
@@ -59,7 +58,6 @@ def _figure(
     humans: HumanAccuracy | None,
     models: Sequence[ModelAccuracy],
     mean: float | None,
-    note: str,
 ) -> Figure:
     people = _people_rows(humans)
     rows = rows_of(models, [p["row"] for p in people])
@@ -69,9 +67,9 @@ def _figure(
         raise NotEnough("Nobody has judged or scored these test cases.", "Collect judgments.")
     shown["is_chat"] = shown.get("is_chat", pd.Series(index=shown.index, dtype=object)).eq(True)
     text = figure_text(
-        "accuracy", {"is_extra": name == "other_models", **_context(humans, models, mean)}, note
+        "accuracy", {"is_extra": name == "other_models", **_context(humans, models, mean)}
     )
-    drawn = finish(_chart(shown, rows, humans), note, text.alt)
+    drawn = finish(_chart(shown, rows, humans), text.alt)
     return Figure(name, text.title, text.caption, text.alt, _table(shown), drawn)
 
 

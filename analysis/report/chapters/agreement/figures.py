@@ -30,7 +30,7 @@ LEGIBLE = 24  # px: cells at least this wide hold their number
 TABLE = ("name", "display_name", "family", "n", "rho", "p", "low", "high")
 
 
-def agreement(source: SourceResults, tables: Tables, note: str) -> Figure:
+def agreement(source: SourceResults, tables: Tables) -> Figure:
     """Lower triangle of Spearman correlations of difficulty; each row's name ends it and heads its column; people below."""
     own = need(source.of(Agreement).agreement)
     models = by_family(own.models_human)
@@ -39,13 +39,13 @@ def agreement(source: SourceResults, tables: Tables, note: str) -> Figure:
         raise NotEnough("One model alone agrees with nobody.", "Score a second model.")
     names = labels(models)
     cells = _cells(own, models)
-    text = figure_text("agreement", {"own": own, "n_models": len(models)}, note)
-    drawn = finish(_chart(cells, names, models, has_people), note, text.alt)
+    text = figure_text("agreement", {"own": own, "n_models": len(models)})
+    drawn = finish(_chart(cells, names, models, has_people), text.alt)
     table = cells.drop(columns="text")
     return Figure("agreement", text.title, text.caption, text.alt, table, drawn)
 
 
-def models_humans_agreement(source: SourceResults, tables: Tables, note: str) -> Figure:
+def models_humans_agreement(source: SourceResults, tables: Tables) -> Figure:
     """Dots with 95% intervals; a line at zero, and at the ceiling that people's reliability sets."""
     own = need(source.of(Agreement).agreement)
     models = [m for m in own.models_human if m.known]
@@ -81,9 +81,9 @@ def models_humans_agreement(source: SourceResults, tables: Tables, note: str) ->
         "ceiling": top,
     }
     name = "models_humans_agreement"
-    text = figure_text(name, context, note)
+    text = figure_text(name, context)
     table = frame.reindex(columns=list(TABLE)).rename(columns={"low": "ci_low", "high": "ci_high"})
-    drawn = finish(drawn, note, text.alt)
+    drawn = finish(drawn, text.alt)
     return Figure(name, text.title, text.caption, text.alt, table, drawn)
 
 

@@ -38,7 +38,7 @@ FITTED, PAPER = "all data, unpenalised", "mean of five penalised fits (Table S3)
 KINDS = alt.Scale(domain=[FITTED, PAPER], range=["circle", "triangle-up"])
 
 
-def humans(source: SourceResults, tables: Tables, note: str) -> Figure:
+def humans(source: SourceResults, tables: Tables) -> Figure:
     """Twenty bins of equally many judgments, from least to most confident, with 95% intervals and a regression line."""
     people = present(need(source.of(Calibration).calibration).humans)
     binned = present(people.binned) if people else None
@@ -50,14 +50,14 @@ def humans(source: SourceResults, tables: Tables, note: str) -> Figure:
     drawn = panel(frame, HUMANS, x, share_y("accuracy", domain, "Correct answers"), 40).properties(
         width=HALF - 62, height=220
     )
-    text = figure_text("calibration_humans", {"binned": binned, "most": binned.bins[-1]}, note)
-    drawn = finish(drawn, note, text.alt)
+    text = figure_text("calibration_humans", {"binned": binned, "most": binned.bins[-1]})
+    drawn = finish(drawn, text.alt)
     return Figure(
         "calibration_humans", text.title, text.caption, text.alt, bins_table(frame), drawn
     )
 
 
-def models(source: SourceResults, tables: Tables, note: str) -> Figure:
+def models(source: SourceResults, tables: Tables) -> Figure:
     """A panel per model: bins from least to most confident with 95% intervals and a regression line."""
     found = by_family(need(source.of(Calibration).calibration).models)
     binned = [(m, fits) for m in found if (fits := present(m.binned))]
@@ -86,14 +86,14 @@ def models(source: SourceResults, tables: Tables, note: str) -> Figure:
         "lowest": min(known, default=None),
         "highest": max(known, default=None),
     }
-    text = figure_text("calibration_models", context, note)
+    text = figure_text("calibration_models", context)
     named = [frame.assign(name=m.name) for frame, (m, _) in zip(frames, binned, strict=True)]
     table = bins_table(pd.concat(named, ignore_index=True))
-    drawn = finish(drawn, note, text.alt)
+    drawn = finish(drawn, text.alt)
     return Figure("calibration_models", text.title, text.caption, text.alt, table, drawn)
 
 
-def table_s3(source: SourceResults, tables: Tables, note: str) -> Figure:
+def table_s3(source: SourceResults, tables: Tables) -> Figure:
     """Two marks per row; people, whose confidence has another unit, in a panel of their own."""
     found = need(source.of(Calibration).calibration)
     people = present(found.humans)
@@ -108,8 +108,8 @@ def table_s3(source: SourceResults, tables: Tables, note: str) -> Figure:
         "n_fits": len(slopes),
         "n_positive": int((slopes > 0).sum()),
     }
-    text = figure_text("table_s3", context, note)
-    drawn = finish(drawn, note, text.alt)
+    text = figure_text("table_s3", context)
+    drawn = finish(drawn, text.alt)
     table = table.drop(columns="colour")
     return Figure("table_s3", text.title, text.caption, text.alt, table, drawn)
 

@@ -35,7 +35,7 @@ NUMBERS = (
 ALL_MODELS, MEAN = "All models", "Mean of the models"
 
 
-def crossed(source: SourceResults, tables: Tables, note: str) -> Figure:
+def crossed(source: SourceResults, tables: Tables) -> Figure:
     """Left, accuracies with crossed-bootstrap intervals; right, each model's difference from people."""
     own = need(source.of(Crossed).crossed)
     rows = rows_of(own.models, [EVERYONE] if own.humans else [])
@@ -47,9 +47,9 @@ def crossed(source: SourceResults, tables: Tables, note: str) -> Figure:
         right = _differences(differences, rows).properties(width=width, height=rows.height)
         drawn = alt.hconcat(drawn.properties(width=width), right, spacing=16)
     has_two_way = bool(frame[["two_way_low", "difference_two_way_low"]].notna().any(axis=None))
-    text = figure_text("crossed", {"own": own, "has_two_way": has_two_way}, note)
+    text = figure_text("crossed", {"own": own, "has_two_way": has_two_way})
     table = frame.drop(columns="colour").rename(columns={"low": "ci_low", "high": "ci_high"})
-    drawn = finish(drawn, note, text.alt)
+    drawn = finish(drawn, text.alt)
     return Figure("crossed", text.title, text.caption, text.alt, table, drawn)
 
 

@@ -20,7 +20,7 @@ from analysis.stats import NotEnough
 from lib import formatting as f
 
 
-def expertise(source: SourceResults, tables: Tables, note: str) -> Figure:
+def expertise(source: SourceResults, tables: Tables) -> Figure:
     """A histogram per subfield and over all, with the 80th percentile as a line."""
     groups = need(source.of(Expertise).expertise).distributions
     names = [own.subfield or _("not stated") for own in groups]
@@ -40,16 +40,16 @@ def expertise(source: SourceResults, tables: Tables, note: str) -> Figure:
         "most": max(own.ratings.n for own in groups),
         "percentiles": list(zip(names, percentiles, strict=True)),
     }
-    text = figure_text("expertise", context, note)
+    text = figure_text("expertise", context)
     table = pd.concat(
         [x.assign(subfield=own.subfield) for x, own in zip(frames, groups, strict=True)],
         ignore_index=True,
     )
-    drawn = finish(drawn, note, text.alt)
+    drawn = finish(drawn, text.alt)
     return Figure("expertise", text.title, text.caption, text.alt, table, drawn)
 
 
-def expertise_calibration(source: SourceResults, tables: Tables, note: str) -> Figure:
+def expertise_calibration(source: SourceResults, tables: Tables) -> Figure:
     """A panel over all and one per subfield: four bins with 95% intervals and a regression line."""
     groups = [
         (own.subfield, binned)
@@ -78,9 +78,9 @@ def expertise_calibration(source: SourceResults, tables: Tables, note: str) -> F
         "n_bins": len(frames[0]),
         "correlations": list(zip(names, correlations, strict=True)),
     }
-    text = figure_text("expertise_calibration", context, note)
+    text = figure_text("expertise_calibration", context)
     named = [x.assign(subfield=s) for x, (s, binned) in zip(frames, groups, strict=True)]
-    drawn = finish(drawn, note, text.alt)
+    drawn = finish(drawn, text.alt)
     table = bins_table(pd.concat(named))
     return Figure("expertise_calibration", text.title, text.caption, text.alt, table, drawn)
 

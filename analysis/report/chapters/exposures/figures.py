@@ -16,12 +16,12 @@ from analysis.report.chapters.exposures.results import ItemExposures
 from lib.formatting import number
 
 
-def exposures(source: SourceResults, tables: Tables, note: str) -> Figure:
+def exposures(source: SourceResults, tables: Tables) -> Figure:
     """Bars: how many test cases were judged once, twice, and so on; the mean as a line."""
     own = need(source.of(ItemExposures).exposures)
     histogram = pd.DataFrame(own.histogram, columns=["n", "items"])
-    text = figure_text("exposures", {"own": own}, note)
-    drawn = finish(_chart(histogram, own.mean), note, text.alt)
+    text = figure_text("exposures", {"own": own})
+    drawn = finish(_chart(histogram, own.mean), text.alt)
     return Figure("exposures", text.title, text.caption, text.alt, histogram, drawn)
 
 

@@ -29,7 +29,7 @@ TABLE = ("name", "display_name", "base", "base_display_name", "n_items", "accura
 POINTS = 80  # of a density's curve
 
 
-def finetuning(source: SourceResults, tables: Tables, note: str) -> Figure:
+def finetuning(source: SourceResults, tables: Tables) -> Figure:
     """Above, accuracies before and after with 95% intervals; below, the distributions of the original texts' perplexity."""
     models = by_family(need(source.of(FineTuning).finetuning))
     pairs = [(model, found) for model in models if (found := present(model.comparison))]
@@ -50,9 +50,9 @@ def finetuning(source: SourceResults, tables: Tables, note: str) -> Figure:
             (names[m.name], found.before.accuracy, found.after.accuracy) for m, found in pairs
         ],
     }
-    text = figure_text("finetuning", context, note)
+    text = figure_text("finetuning", context)
     drawn = alt.vconcat(*blocks, spacing=18).resolve_scale(color="shared")
-    drawn = finish(drawn, note, text.alt)
+    drawn = finish(drawn, text.alt)
     return Figure("finetuning", text.title, text.caption, text.alt, _table(pairs), drawn)
 
 

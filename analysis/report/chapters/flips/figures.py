@@ -32,7 +32,7 @@ CORRECT, WRONG = _("decision right"), _("decision wrong")
 MEASURES = ["measure", "category", "n", "value", "low", "high"]
 
 
-def flips(source: SourceResults, tables: Tables, note: str) -> Figure:
+def flips(source: SourceResults, tables: Tables) -> Figure:
     """Left, shares of test cases by first and last sign; right, mean number of changes with 95% intervals."""
     models = need(source.of(ChangesOfMind).flips).models
     rows = rows_of(models)
@@ -51,9 +51,9 @@ def flips(source: SourceResults, tables: Tables, note: str) -> Figure:
         "n_end_disagrees": sum(m.token.n_end_disagrees for m in models),
         "n_decisions": sum(m.token.n_items for m in models),
     }
-    text = figure_text("flips", context, note)
+    text = figure_text("flips", context)
     table = frame.drop(columns="colour").rename(columns={"low": "ci_low", "high": "ci_high"})
-    drawn = finish(alt.vconcat(*blocks, spacing=20), note, text.alt)
+    drawn = finish(alt.vconcat(*blocks, spacing=20), text.alt)
     return Figure("flips", text.title, text.caption, text.alt, table, drawn)
 
 

@@ -18,7 +18,7 @@ DECISIONS = {"right": "decision right", "wrong": "decision wrong"}
 COLOURS = alt.Scale(domain=list(DECISIONS.values()), range=[GAINED, LOST])
 
 
-def flips_trajectories(source: SourceResults, tables: Tables, note: str) -> Figure:
+def flips_trajectories(source: SourceResults, tables: Tables) -> Figure:
     """A panel per model: median and quartiles over test cases of the running difference at 21 places of the text."""
     own = need(source.of(ChangesOfMind).flips)
     frame = need_table(tables, "flips_trajectories")
@@ -49,8 +49,8 @@ def flips_trajectories(source: SourceResults, tables: Tables, note: str) -> Figu
         "right_nats": right,
         "wrong_nats": wrong,
     }
-    text = figure_text("flips_trajectories", context, note)
-    drawn = finish(drawn, note, text.alt)
+    text = figure_text("flips_trajectories", context)
+    drawn = finish(drawn, text.alt)
     return Figure("flips_trajectories", text.title, text.caption, text.alt, frame, drawn)
 
 

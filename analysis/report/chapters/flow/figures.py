@@ -44,7 +44,7 @@ class Line:
     is_indented: bool = False
 
 
-def flow(source: SourceResults, tables: Tables, note: str) -> Figure:
+def flow(source: SourceResults, tables: Tables) -> Figure:
     """Boxes from top to bottom; who left on the way at the side of the arrow where they left; judgments below."""
     own = need(source.of(Flow).flow)
     context = {
@@ -52,8 +52,8 @@ def flow(source: SourceResults, tables: Tables, note: str) -> Figure:
         "n_first": next((s.n for s in own.steps if s.code in ORDER), 0),
         "counted": [(s.label.lower(), s.n) for s in own.steps if s.n],
     }
-    text = figure_text("flow", context, note)
-    drawn = finish(_chart(*_layout(own.steps, own.trials)), note, text.alt)
+    text = figure_text("flow", context)
+    drawn = finish(_chart(*_layout(own.steps, own.trials)), text.alt)
     return Figure("flow", text.title, text.caption, text.alt, _table(own), drawn)
 
 

@@ -32,7 +32,7 @@ WHOLE, SENTENCES, FOREIGN = "whole abstract", "single sentences", "foreign conte
 FORMS = {WHOLE: "circle", SENTENCES: "square", FOREIGN: "triangle-up"}
 
 
-def integration(source: SourceResults, tables: Tables, note: str) -> Figure:
+def integration(source: SourceResults, tables: Tables) -> Figure:
     """A row per model with a shape per condition; people's accuracy and chance as lines."""
     own = need(source.of(Integration).integration)
     humans = present(source.of(Accuracy).humans)
@@ -49,10 +49,10 @@ def integration(source: SourceResults, tables: Tables, note: str) -> Figure:
         "sentences": sentences,
         "foreign": foreign,
     }
-    text = figure_text("integration", context, note)
+    text = figure_text("integration", context)
     drawn = _chart(frame, rows, kinds, humans.trials.accuracy if humans else None)
     table = frame.drop(columns="colour").rename(columns={"low": "ci_low", "high": "ci_high"})
-    drawn = finish(drawn, note, text.alt)
+    drawn = finish(drawn, text.alt)
     return Figure("integration", text.title, text.caption, text.alt, table, drawn)
 
 

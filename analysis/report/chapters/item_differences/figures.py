@@ -22,7 +22,7 @@ NAME_HEIGHT = 14 * 2.1 / HEIGHT  # a line of text on the scale from -1.05 to 1.0
 MOST = 3000  # dots; more are indistinguishable
 
 
-def item_differences(source: SourceResults, tables: Tables, note: str) -> Figure:
+def item_differences(source: SourceResults, tables: Tables) -> Figure:
     """Test cases ranked by the models' minus people's accuracy; those that differ after correction are coloured."""
     own = need(source.of(Differences).item_differences)
     items = need_table(tables, "item_differences")
@@ -36,8 +36,8 @@ def item_differences(source: SourceResults, tables: Tables, note: str) -> Figure
         "n_above": int((frame["difference"] > 0).sum()),
         "n_drawn": len(shown) if len(shown) < len(frame) else None,
     }
-    text = figure_text("item_differences", context, note)
-    drawn = finish(_chart(shown, frame), note, text.alt)
+    text = figure_text("item_differences", context)
+    drawn = finish(_chart(shown, frame), text.alt)
     return Figure("item_differences", text.title, text.caption, text.alt, frame, drawn)
 
 

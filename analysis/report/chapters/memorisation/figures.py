@@ -29,7 +29,7 @@ OTHERS = _("Other models, original test cases")
 ALONE = _("Original test cases")  # where no model is drawn with all its texts
 
 
-def memorisation(source: SourceResults, tables: Tables, note: str) -> Figure:
+def memorisation(source: SourceResults, tables: Tables) -> Figure:
     """Median, quartiles and range of the ratio for each source, by model; a diamond for the text known by heart.
 
     All sources of the models that read more than the test cases; of the others only the original test cases, for width.
@@ -53,8 +53,8 @@ def memorisation(source: SourceResults, tables: Tables, note: str) -> Figure:
         "n_detailed": len(detailed),
         "n_rest": len(models) - len(detailed),
     }
-    text = figure_text("memorisation", context, note)
-    drawn = finish(_chart(frame, models), note, text.alt)
+    text = figure_text("memorisation", context)
+    drawn = finish(_chart(frame, models), text.alt)
     table = frame.drop(columns=["colour", "row", "heading", "shown"])
     return Figure("memorisation", text.title, text.caption, text.alt, table, drawn)
 

@@ -35,16 +35,16 @@ TYPICAL, MARGINAL, OBSERVED = (
 PEOPLE, ITEMS = _("Between people"), _("Between test cases")
 
 
-def mixed_model(source: SourceResults, tables: Tables, note: str) -> Figure:
+def mixed_model(source: SourceResults, tables: Tables) -> Figure:
     """Left, accuracies that the model implies beside the observed one; right, the standard deviations of log-odds."""
     own = need(source.of(Mixed).mixed_model)
     humans = present(source.of(Accuracy).humans)
     frame = _frame(own, humans.trials if humans else None)
-    text = figure_text("mixed_model", {"own": own}, note)
+    text = figure_text("mixed_model", {"own": own})
     table = frame.drop(columns="colour").rename(
         columns={"low": "ci_low", "high": "ci_high", "row": "what"}
     )
-    drawn = finish(_chart(frame), note, text.alt)
+    drawn = finish(_chart(frame), text.alt)
     return Figure("mixed_model", text.title, text.caption, text.alt, table, drawn)
 
 

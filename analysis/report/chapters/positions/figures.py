@@ -30,7 +30,7 @@ from lib import formatting as f
 WIDTH = 520
 
 
-def positions(source: SourceResults, tables: Tables, note: str) -> Figure:
+def positions(source: SourceResults, tables: Tables) -> Figure:
     """A row per position with its 95% interval and number of judgments; all people and chance as lines."""
     found = present(source.of(Positions).positions)
     if not found:
@@ -45,14 +45,14 @@ def positions(source: SourceResults, tables: Tables, note: str) -> Figure:
         "n_trials": sum(p.trials.n for p in found),
         "n_participants": sum(p.n_participants for p in found),
     }
-    text = figure_text("positions", context, note)
+    text = figure_text("positions", context)
     return Figure(
         "positions",
         text.title,
         text.caption,
         text.alt,
         tidy_table(found, COLUMNS),
-        finish(drawn, note, text.alt),
+        finish(drawn, text.alt),
     )
 
 

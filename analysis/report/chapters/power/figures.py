@@ -22,7 +22,7 @@ from lib.formatting import compact, number
 COLUMNS = ["n_participants", "ci_width", "se", "mc_se", "n_simulations"]
 
 
-def power(source: SourceResults, tables: Tables, note: str) -> Figure:
+def power(source: SourceResults, tables: Tables) -> Figure:
     """Width of the 95% interval over the number of participants, on logarithmic axes; targets as lines."""
     own = need(source.of(Power).power)
     frame = pd.DataFrame(own.curve).reindex(columns=COLUMNS)
@@ -35,8 +35,8 @@ def power(source: SourceResults, tables: Tables, note: str) -> Figure:
         "most_simulations": int(frame["n_simulations"].max()),
         "targets": [text for _, text in targets],
     }
-    text = figure_text("power", context, note)
-    drawn = finish(_chart(frame, targets), note, text.alt)
+    text = figure_text("power", context)
+    drawn = finish(_chart(frame, targets), text.alt)
     return Figure("power", text.title, text.caption, text.alt, frame, drawn)
 
 

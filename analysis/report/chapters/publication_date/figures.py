@@ -23,7 +23,7 @@ MOST_EACH = 4_000
 TABLE = ("name", "display_name", "family", "n", "rho", "p", "n_unique_dates", "ci_low", "ci_high")
 
 
-def publication_date(source: SourceResults, tables: Tables, note: str) -> Figure:
+def publication_date(source: SourceResults, tables: Tables) -> Figure:
     """A panel per model: a dot per test case, the rank correlation with its interval as heading."""
     every = need(source.of(PublicationDate).publication_date)
     models = by_family([m for m in every if present(m.correlation)])
@@ -41,8 +41,8 @@ def publication_date(source: SourceResults, tables: Tables, note: str) -> Figure
         "lowest": min(rhos, default=None),
         "highest": max(rhos, default=None),
     }
-    text = figure_text("publication_date", context, note)
-    drawn = finish(_chart(models, names, items, each), note, text.alt)
+    text = figure_text("publication_date", context)
+    drawn = finish(_chart(models, names, items, each), text.alt)
     return Figure(
         "publication_date", text.title, text.caption, text.alt, tidy_table(models, TABLE), drawn
     )

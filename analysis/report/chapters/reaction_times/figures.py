@@ -20,13 +20,13 @@ TICKS = [0.1, 1, 2, 5, 10, 20, 60, 120, 300, 600, 1800, 3600, 7200, 36000]
 TICK_TEXT = "datum.value < 60 ? datum.value + ' s' : datum.value < 3600 ? datum.value / 60 + ' min' : datum.value / 3600 + ' h'"
 
 
-def reaction_times(source: SourceResults, tables: Tables, note: str) -> Figure:
+def reaction_times(source: SourceResults, tables: Tables) -> Figure:
     """Bars over equal steps of log time; the median as a line."""
     own = need(source.of(ReactionTimes).reaction_times)
     frame = pd.DataFrame(own.histogram, columns=["low_s", "high_s", "n"])
     median_ms = own.quartiles[1]
-    text = figure_text("reaction_times", {"own": own, "median_ms": median_ms}, note)
-    drawn = finish(_chart(frame, median_ms / 1000), note, text.alt)
+    text = figure_text("reaction_times", {"own": own, "median_ms": median_ms})
+    drawn = finish(_chart(frame, median_ms / 1000), text.alt)
     return Figure("reaction_times", text.title, text.caption, text.alt, frame, drawn)
 
 

@@ -24,7 +24,7 @@ MOST_COLUMNS = 5
 COLUMNS = ["subfield", "row", "name", "family", "n", "accuracy", "low", "high", "colour"]
 
 
-def subfields(source: SourceResults, tables: Tables, note: str) -> Figure:
+def subfields(source: SourceResults, tables: Tables) -> Figure:
     """A panel per subfield: people above, models by family, all with 95% intervals; people's accuracy as a line."""
     found = [s for s in present(source.of(Subfields).subfields) or () if s.humans or s.models]
     if not found:
@@ -40,13 +40,11 @@ def subfields(source: SourceResults, tables: Tables, note: str) -> Figure:
         left=rows.width,
         height=rows.height,
     )
-    text = figure_text("subfields", _context(found), note)
+    text = figure_text("subfields", _context(found))
     table = frame.drop(columns="colour").rename(
         columns={"low": "ci_low", "high": "ci_high", "row": "who"}
     )
-    return Figure(
-        "subfields", text.title, text.caption, text.alt, table, finish(drawn, note, text.alt)
-    )
+    return Figure("subfields", text.title, text.caption, text.alt, table, finish(drawn, text.alt))
 
 
 FIGURES: Mapping[str, FigureBuilder] = {"subfields": subfields}

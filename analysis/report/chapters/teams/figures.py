@@ -12,14 +12,14 @@ from analysis.teams.figures.sizes import sizes
 
 
 def _of_report(draw: Draw) -> FigureBuilder:
-    def build(source: SourceResults, tables: Tables, note: str) -> Figure:
-        return draw(need(source.of(Teams).teaming), note, source.is_simulated)
+    def build(source: SourceResults, tables: Tables) -> Figure:
+        return draw(need(source.of(Teams).teaming), source.is_simulated)
 
     return build
 
 
-def teams_sizes(source: SourceResults, tables: Tables, note: str) -> Figure:
-    return sizes(need(need(source.of(Teams).teaming).sizes), note, source.is_simulated)
+def teams_sizes(source: SourceResults, tables: Tables) -> Figure:
+    return sizes(need(need(source.of(Teams).teaming).sizes), source.is_simulated)
 
 
 FIGURES: Mapping[str, FigureBuilder] = {
