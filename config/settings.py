@@ -181,6 +181,7 @@ LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True
+LANGUAGES_BIDI = ["ar", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"]  # studies in these
 
 LOGGING = {
     "version": 1,

@@ -92,7 +92,7 @@ class StudyForm(forms.ModelForm[Study]):
         pinned.queryset = choosable_items(study)
         if study.pk is None:
             self.initial.setdefault("demographic_fields", list(DEMOGRAPHIC_FIELDS))
-            self.initial.setdefault("briefing", default_briefing(study.n_trials))
+            self.initial.setdefault("briefing", default_briefing())
             self.initial.setdefault("consent_text", default_consent())
             return
         consent = study.consent

@@ -54,7 +54,19 @@ class StudyAdmin(admin.ModelAdmin[Study]):
     inlines = (ConsentInline,)
     fieldsets = (
         (None, {"fields": ("title", "slug", "lab_page", "preview", "recruitment", "contact")}),
-        (_("Texts"), {"fields": ("briefing", "consent_text", "demographic_fields", "field")}),
+        (
+            _("Texts"),
+            {
+                "fields": (
+                    ("language", "abstract_language"),
+                    "briefing",
+                    "consent_text",
+                    "debriefing",
+                    "demographic_fields",
+                    "field",
+                )
+            },
+        ),
         (
             _("Ethics approval"),
             {"fields": (("ethics_number", "ethics_body"), "ethics_contact")},
@@ -89,7 +101,16 @@ class StudyAdmin(admin.ModelAdmin[Study]):
         ),
         (
             _("Recruitment"),
-            {"fields": ("target_valid", "completion_url", "completion_code", "screen_out_url")},
+            {
+                "fields": (
+                    "target_valid",
+                    "platform",
+                    "completion_url",
+                    "completion_code",
+                    "screen_out_url",
+                    ("returns", "external_id_days"),
+                )
+            },
         ),
         (
             _("Sessions and members"),

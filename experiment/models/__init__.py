@@ -3,7 +3,7 @@
 from experiment.models.exports import TrialExport
 from experiment.models.items import Item, work_name
 from experiment.models.participants import Participant
-from experiment.models.studies import ConsentVersion, Study, StudyItem
+from experiment.models.studies import ConsentVersion, Study, StudyItem, StudyText
 from experiment.models.trials import Judgment, Trial
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Participant",
     "Study",
     "StudyItem",
+    "StudyText",
     "Trial",
     "TrialExport",
     "work_name",

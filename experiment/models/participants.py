@@ -88,6 +88,9 @@ class Participant(models.Model):
     external_id = models.CharField(max_length=MAX_EXTERNAL_ID, blank=True)
     external_study_id = models.CharField(max_length=MAX_EXTERNAL_ID, blank=True)
     external_session_id = models.CharField(max_length=MAX_EXTERNAL_ID, blank=True)
+    external_ids_until = models.DateField(
+        null=True, help_text=_("The day until which the ids above are kept, as consent said.")
+    )
     consent_version = models.ForeignKey(ConsentVersion, models.PROTECT, null=True)
     consent_hash = models.CharField(max_length=64, blank=True)
     consented_at = models.DateTimeField(null=True)

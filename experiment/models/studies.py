@@ -11,6 +11,10 @@ from experiment.domain.assignment import Stratum
 from experiment.domain.exclusion import Rules
 from experiment.models.items import Item, ItemQuerySet, text_hash
 
+is_language_tag = RegexValidator(
+    r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$", _("A language tag looks like en, de or pt-BR.")
+)
+
 DEMOGRAPHIC_FIELDS = ("gender", "age", "country", "position", "experience_years")
 
 
@@ -39,9 +43,37 @@ class Study(models.Model):
         BALANCED = "balanced", _("lowest expected exposure, drawn when shown")
         PAPER = "paper", _("plain counter at assignment, as in the paper")
 
+    class Platform(models.TextChoices):
+        NONE = "", _("none: participants have a plain link")
+        PROLIFIC = "prolific", _("Prolific")
+        SONA = "sona", _("SONA")
+        MTURK = "mturk", _("Mechanical Turk")
+
+    class Returns(models.TextChoices):
+        RESUME = "resume", _("go on where they were, if the link names the same session")
+        REFUSE = "refuse", _("go on with their own code alone")
+
     slug = models.SlugField(max_length=60, unique=True)
     title = models.CharField(max_length=200)
+    language = models.CharField(
+        _("language of the pages"),
+        max_length=35,
+        default="en",
+        validators=[is_language_tag],
+        help_text=_("A BCP 47 tag: en, de, pt-BR, ar. Texts without a translation stay English."),
+    )
+    abstract_language = models.CharField(
+        _("language of the test cases"),
+        max_length=35,
+        default="en",
+        validators=[is_language_tag],
+    )
     briefing = models.TextField()
+    debriefing = models.TextField(
+        _("why this study exists"),
+        blank=True,
+        help_text=_("Shown with the results; empty for the built-in text."),
+    )
     members = models.ManyToManyField(settings.AUTH_USER_MODEL, blank=True, related_name="studies")
     items = models.ManyToManyField(Item, through="StudyItem", related_name="studies")
     field = models.CharField(
@@ -110,6 +142,28 @@ class Study(models.Model):
         max_length=500,
         blank=True,
         validators=[RegexValidator(r"^https://", _("An address starts with https://."))],
+    )
+    platform = models.CharField(
+        _("recruitment platform"),
+        max_length=10,
+        choices=Platform,
+        blank=True,
+        default=Platform.NONE,
+        help_text=_("Where one is named, completion and screen-out are for who comes from there."),
+    )
+    returns = models.CharField(
+        _("who comes back under a known id in another browser may"),
+        max_length=10,
+        choices=Returns,
+        default=Returns.RESUME,
+    )
+    external_id_days = models.PositiveSmallIntegerField(
+        _("days that recruitment ids are kept"),
+        default=90,
+        validators=[MinValueValidator(1)],
+        help_text=_(
+            "From consent; the consent page says the date. They are erased by forget_recruitment_ids."
+        ),
     )
     contact = models.CharField(
         max_length=300,
@@ -212,6 +266,24 @@ class ConsentVersion(models.Model):
     def save(self, *args: Any, **kwargs: Any) -> None:
         self.sha256 = text_hash(self.text)
         super().save(*args, **kwargs)
+
+
+class StudyText(models.Model):
+    """A participant text in this study's own words, in place of the built-in English text `source`."""
+
+    study = models.ForeignKey(Study, models.CASCADE, related_name="texts")
+    source = models.TextField(help_text=_("The built-in English text."))
+    forms = models.JSONField(help_text=_("The text, or one for each plural form."))
+
+    class Meta:
+        verbose_name = _("participant text of the study")
+        verbose_name_plural = _("participant texts of the study")
+        constraints = (
+            models.UniqueConstraint(fields=("study", "source"), name="study_text_unique"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.study}: {self.source[:60]}"
 
 
 class StudyItem(models.Model):

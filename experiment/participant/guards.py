@@ -16,6 +16,7 @@ from experiment.participant import identity, pages
 from experiment.participant.problems import problem, wants_json
 from experiment.services import enrollment
 from experiment.services.flow import FlowError, NotOpenError
+from experiment.services.study_language import speaking
 
 View = Callable[..., HttpResponse]
 
@@ -32,19 +33,24 @@ def shows_problems(view: View) -> View:
     @wraps(view)
     def wrapped(request: HttpRequest, slug: str, **kwargs: Any) -> HttpResponse:
         study = get_study(slug)
-        try:
-            return view(request, study, **kwargs)
-        except NotOpenError as error:
-            entry = identity.read_entry(request, study)
-            url = pages.fill_in(study.screen_out_url, entry.external.id if entry else "")
-            return problem(request, error.refusal, study=study, action_url=url)
-        except FlowError as error:
-            url = study.get_absolute_url()
-            return problem(request, error.refusal, study=study, action_url=url)
-        except NoItemLeftError:
-            return problem(request, "no_item_left", study=study)
+        with speaking(study):
+            try:
+                return view(request, study, **kwargs)
+            except FlowError as error:
+                return refused(request, study, error)
+            except NoItemLeftError:
+                return problem(request, "no_item_left", study=study)
 
     return wrapped
+
+
+def refused(request: HttpRequest, study: Study, error: FlowError) -> HttpResponse:
+    """What is shown of an action that the participant's state, or the study's, does not allow."""
+    url = study.get_absolute_url()
+    if isinstance(error, NotOpenError):
+        entry = identity.read_entry(request, study)
+        url = pages.fill_in(study.screen_out_url, entry.external.id if entry else "")
+    return problem(request, error.refusal, study=study, action_url=url)
 
 
 def on_stage(*stages: str) -> Callable[[View], View]:

@@ -12,23 +12,28 @@ from django.utils.translation import gettext as _
 
 from experiment.domain.presets import PRESETS
 from experiment.models import ConsentVersion, Item, Study, StudyItem
+from experiment.services.study_language import speaking_language
 
 
-def default_briefing(n_trials: int) -> str:
-    return render_to_string("experiment/default_briefing.txt", {"n_trials": n_trials}).strip()
+def default_briefing(language: str = "en") -> str:
+    """Without numbers: how many abstracts and how long is generated where it is read."""
+    with speaking_language(language):
+        return render_to_string("experiment/default_briefing.txt").strip()
 
 
-def default_consent() -> str:
-    return render_to_string("experiment/default_consent.txt").strip()
+def default_consent(language: str = "en") -> str:
+    with speaking_language(language):
+        return render_to_string("experiment/default_consent.txt").strip()
 
 
 @transaction.atomic
 def create_study(slug: str, preset: str, *, contact: str = "", **changes: Any) -> Study:
     """Create a study from a preset, with its consent text and no items yet."""
     fields = PRESETS[preset].settings | {"slug": slug, "contact": contact} | changes
-    consent = fields.pop("consent", "") or default_consent()
+    given_consent = fields.pop("consent", "")
     study = Study(**fields)
-    study.briefing = study.briefing or default_briefing(study.n_trials)
+    study.briefing = study.briefing or default_briefing(study.language)
+    consent = given_consent or default_consent(study.language)
     study.full_clean()
     study.save()
     word_consent(study, consent)

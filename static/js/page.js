@@ -1,6 +1,8 @@
 // What every participant page does: never show a stale copy, put the focus on an error or a
 // message, send a form once, keep a filled form when there is no network, copy a code.
 
+import { text } from "./texts.js";
+
 window.addEventListener("pageshow", (event) => {
   if (event.persisted) window.location.reload();
 });
@@ -29,7 +31,7 @@ function showOffline(form) {
     note.setAttribute("role", "alert");
     form.append(note);
   }
-  note.textContent = "No connection: what you entered is still here. Please try again in a moment.";
+  note.textContent = text("offline");
 }
 
 for (const button of document.querySelectorAll("[data-copy]")) {
@@ -39,9 +41,9 @@ for (const button of document.querySelectorAll("[data-copy]")) {
     const status = button.parentElement.querySelector('[role="status"]');
     try {
       await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
-      status.textContent = "Copied";
+      status.textContent = text("copied");
     } catch {
-      status.textContent = "Please select and copy it";
+      status.textContent = text("copy-by-hand");
     }
   });
 }

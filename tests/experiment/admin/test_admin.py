@@ -242,7 +242,8 @@ def study_form(study: Study, **changes: Any) -> dict[str, Any]:
     names = (
         "title briefing human_items machine_items catch_items policy min_rt_ms fast_page_ms hidden_flag_ms "
         "completion_url completion_code screen_out_url contact live_minutes resume_hours "
-        "field ethics_number ethics_body ethics_contact"
+        "field ethics_number ethics_body ethics_contact "
+        "language abstract_language debriefing platform returns external_id_days"
     )
     form = {name: getattr(study, name) for name in names.split()}
     rules = ("missed_catch", "untouched", "cheating", "recognised")
@@ -342,7 +343,7 @@ def test_changed_rules_are_applied_again(boss: Client) -> None:
 def test_a_study_is_added_with_its_consent_and_its_author_as_member(boss: Client) -> None:
     add = reverse("admin:experiment_study_add")
     initial = boss.get(add).context["adminform"].form.initial
-    assert "You will see 11 abstracts" in initial["briefing"]
+    assert "choose the version that is the original" in initial["briefing"]
     assert len(initial["demographic_fields"]) == 5
     model = make_study("model")
     form = study_form(model, slug="fresh", pinned_items=[], consent_text=initial["consent_text"])

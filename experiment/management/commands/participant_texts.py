@@ -1,0 +1,53 @@
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+from django.template.loader import render_to_string
+
+from experiment.management.studies import find_study
+from experiment.models import Study
+from experiment.services.participant_texts import load_texts, texts_of, untranslated
+from lib import po
+from lib.commands import ReportingCommand, add_json_argument
+
+
+class Command(ReportingCommand):
+    help = (
+        "List the texts of a study's pages that are still English; write all as a PO file for translators, "
+        "or load the study's own wording from one."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("study", metavar="SLUG")
+        what = parser.add_mutually_exclusive_group()
+        what.add_argument("--write", type=Path, metavar="FILE.po")
+        what.add_argument("--load", type=Path, metavar="FILE.po")
+        add_json_argument(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = find_study(options["study"])
+        data: dict[str, Any] = {"study": study.slug, "language": study.language}
+        lines = []
+        if options["load"]:
+            data |= self._load(study, options["load"])
+            lines.append(f"The study has {data['own']} texts of its own.")
+            lines += data["problems"]
+        if options["write"]:
+            options["write"].write_text(po.write(study.language, texts_of(study)), encoding="utf-8")
+            lines.append(f"Wrote {options['write']}.")
+        missing = [message.source for message in untranslated(study)]
+        lines += [f"English: {source}" for source in missing]
+        lines.append(f"{study.slug} ({study.language}): {len(missing)} texts are shown in English.")
+        self.report(options, data | {"untranslated": missing}, lines)
+
+    def _load(self, study: Study, path: Path) -> dict[str, Any]:
+        try:
+            messages = list(po.read(path.read_text(encoding="utf-8")))
+        except (OSError, UnicodeDecodeError, po.PoError) as error:
+            raise CommandError(f"{path} cannot be read: {error}") from error
+        loaded = load_texts(study, messages)
+        template = "experiment/text_problem.txt"
+        problems = [
+            render_to_string(template, {"problem": problem}).strip() for problem in loaded.problems
+        ]
+        return {"own": loaded.n, "problems": problems}

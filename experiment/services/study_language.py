@@ -1,0 +1,73 @@
+"""The language of a study's pages: its own texts, then the translation in locale/, then English.
+
+Texts are data: a study can reword each, in any language, also one that locale/ lacks.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+
+from django.conf import settings
+from django.utils import translation
+from django.utils.translation import trans_real
+
+from experiment.models import Study
+from lib import po
+
+Texts = Mapping[str, Sequence[str]]
+
+
+class Catalog(trans_real.DjangoTranslation):
+    """Django's own catalogue of a language, with texts of ours before it."""
+
+    def __init__(self, base: trans_real.DjangoTranslation, layers: Sequence[Texts]) -> None:
+        # A shallow copy: reading the catalogue's files again for every request would take long
+        self.__dict__.update(base.__dict__)
+        self.layers = layers
+
+    def _forms(self, key: str) -> Sequence[str]:
+        return next((layer[key] for layer in self.layers if key in layer), ())
+
+    def gettext(self, message: str) -> str:
+        forms = self._forms(message)
+        return forms[0] if forms else super().gettext(message)
+
+    def ngettext(self, singular: str, plural: str, number: int) -> str:
+        forms = self._forms(singular)
+        if not forms:
+            return super().ngettext(singular, plural, number)
+        return forms[min(int(self.plural(number)), len(forms) - 1)]
+
+
+@contextmanager
+def speaking(study: Study) -> Iterator[None]:
+    """Within it, pages are in the study's language and words."""
+    own = dict(study.texts.values_list("source", "forms")) if study.pk else {}
+    with speaking_language(study.language, own):
+        yield
+
+
+@contextmanager
+def speaking_language(language: str, own: Texts | None = None) -> Iterator[None]:
+    layers = [own or {}, *builtin_layers(language)]
+    with translation.override(language):
+        # Django has no public way to put a catalogue of data, not of files, in a request's way
+        active = trans_real._active  # type: ignore[attr-defined]
+        active.value = Catalog(trans_real.translation(language), layers)
+        yield
+
+
+def builtin_layers(language: str) -> list[Texts]:
+    """Translations that come with the site: of pt-BR, then of pt."""
+    tag = language.lower()
+    return [builtin_texts(name) for name in dict.fromkeys((tag, tag.split("-")[0]))]
+
+
+@cache
+def builtin_texts(language: str) -> Texts:
+    """locale/LANGUAGE.po; empty where there is none."""
+    files = {path.stem.lower(): path for path in (settings.BASE_DIR / "locale").glob("*.po")}
+    if language not in files:
+        return {}
+    messages = po.read(files[language].read_text(encoding="utf-8"))
+    return {message.key: message.forms for message in messages if message.is_translated}

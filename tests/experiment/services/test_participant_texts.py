@@ -1,0 +1,103 @@
+"""A study's pages in its language and its own words; what is not translated is English, and listed."""
+
+import io
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.utils.translation import get_language, gettext, ngettext
+
+from experiment.models import Study
+from experiment.services.participant_texts import load_texts, participant_texts, untranslated
+from experiment.services.study_language import builtin_texts, speaking
+from lib.po import Message, read
+from tests.factories import make_study
+
+pytestmark = pytest.mark.django_db
+AGREE = "I agree and want to take part"
+RIGHT = "<strong>Abstract %(n)s: right.</strong> You chose side %(side)s, the original."
+
+
+@pytest.fixture
+def study() -> Study:
+    return make_study(recruitment="open", language="tr")
+
+
+def test_every_text_of_the_pages_is_found_in_its_source() -> None:
+    sources = {message.source for message in participant_texts()}
+    assert {"Skip to the content", AGREE, RIGHT, "Please choose", "Doctoral student"} <= sources
+    assert all(message.source for message in participant_texts())
+
+
+def test_a_study_speaks_its_own_words_and_leaves_others_alone(study: Study, client: Client) -> None:
+    load_texts(study, [Message(AGREE, ("Kabul ediyorum",))])
+    page = client.get(study.get_absolute_url()).content.decode()
+    assert '<html lang="tr" dir="ltr">' in page
+    assert "Kabul ediyorum" in page
+    assert "I do not agree" in page  # no translation: English
+    assert get_language() == "en"
+    other = make_study("other", recruitment="open")
+    assert AGREE in client.get(other.get_absolute_url()).content.decode()
+
+
+def test_a_language_that_no_catalogue_knows_reads_from_right_to_left_where_it_should(
+    study: Study, client: Client
+) -> None:
+    for language, direction in (("ar", "rtl"), ("ps", "rtl"), ("he-IL", "rtl"), ("gsw", "ltr")):
+        Study.objects.filter(pk=study.pk).update(language=language)
+        page = client.get(study.get_absolute_url()).content.decode()
+        assert f'<html lang="{language.lower()}" dir="{direction}">' in page
+
+
+def test_plural_forms_follow_the_language(study: Study) -> None:
+    key, plural = next((m.source, m.plural) for m in participant_texts() if m.plural)
+    Study.objects.filter(pk=study.pk).update(language="pl")
+    study.refresh_from_db()
+    study.texts.create(source=key, forms=["one", "few", "many", "other"])
+    with speaking(study):
+        assert [ngettext(key, plural, n) for n in (1, 3, 5)] == ["one", "few", "many"]
+
+
+@pytest.mark.parametrize(
+    ("source", "form", "code"),
+    [
+        ("No such text", "Yok", "unknown"),
+        (RIGHT, "<strong>%(n)s</strong>", "placeholders"),
+        (RIGHT, "%(n)s %(side)s", "tags"),
+        (RIGHT, "<strong>%(n)s</strong> %(side)s <script>", "tags"),
+        (AGREE, "a < b", "tags"),
+    ],
+)
+def test_a_text_that_would_break_the_page_is_left_out(
+    study: Study, source: str, form: str, code: str
+) -> None:
+    loaded = load_texts(study, [Message(source, (form,)), Message("Continue", ("Devam",))])
+    assert [(p.code, p.source) for p in loaded.problems] == [(code, source)]
+    assert list(study.texts.values_list("source", flat=True)) == ["Continue"]
+
+
+def test_translators_get_a_file_and_give_it_back(study: Study, tmp_path: Path) -> None:
+    file = tmp_path / "tr.po"
+    call_command("participant_texts", study.slug, write=file, stdout=io.StringIO())
+    assert len(list(read(file.read_text()))) == len(participant_texts())
+    n_before = len(untranslated(study))
+    # A word of the study's own, in the form that translators' tools write
+    text = file.read_text().replace(
+        'msgid "Continue"\nmsgstr ""', 'msgid "Continue"\nmsgstr "Devam"'
+    )
+    file.write_text(text)
+    out = io.StringIO()
+    call_command("participant_texts", study.slug, load=file, stdout=out)
+    assert "1 texts of its own" in out.getvalue()
+    assert f"{n_before - 1} texts are shown in English" in out.getvalue()
+    with speaking(study):
+        assert gettext("Continue") == "Devam"
+
+
+def test_a_study_in_english_lacks_nothing() -> None:
+    assert untranslated(make_study(language="en-GB")) == []
+
+
+def test_a_translation_of_a_region_falls_back_to_its_language() -> None:
+    assert builtin_texts("xx") == {}
