@@ -75,7 +75,7 @@ def make_participant(
     values = {
         "stage": "finished" if finished else "trial",
         "position": len(strata) if finished else min((judged or 0) + 1, len(strata)),
-        "page_reached": len(strata) + 3 if finished else 2 + (judged or 0),
+        "page_reached": len(strata) + 4 if finished else 3 + (judged or 0),
         "plan": [[stratum, "AB"[n % 2]] for n, stratum in enumerate(strata)],
         "consent_version": study.consent,
         "consent_hash": study.consent.sha256,

@@ -59,7 +59,7 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
     Column(
         "stage",
         "How far the participant has come by the time of the export.",
-        levels=("demographics", "practice", "trial", "debrief", "finished"),
+        levels=("demographics", "practice", "start", "trial", "debrief", "finished"),
     ),
     Column("position", "The trial's place in the participant's session, from 1.", "integer"),
     Column(

@@ -57,6 +57,7 @@ class Participant(models.Model):
     class Stage(models.TextChoices):
         DEMOGRAPHICS = "demographics", _("about you")
         PRACTICE = "practice", _("practice")
+        START = "start", _("before the trials")
         TRIAL = "trial", _("trials")
         DEBRIEF = "debrief", _("debrief")
         FINISHED = "finished", _("finished")
@@ -123,6 +124,7 @@ class Participant(models.Model):
                     stage__in=(
                         "demographics",
                         "practice",
+                        "start",
                         "trial",
                         "debrief",
                         "finished",

@@ -165,11 +165,8 @@ class TrialForm(forms.Form):
         "expertise": _("Please rate your expertise."),
     }
 
-    def __init__(
-        self, *args: Any, ratings_required: bool, practice: bool = False, **kwargs: Any
-    ) -> None:
+    def __init__(self, *args: Any, ratings_required: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["recognised"].required = not practice
         for name in self.RATINGS:
             self.fields[name].required = ratings_required
             self.fields[name].error_messages["required"] = self.RATING_MISSING[name]

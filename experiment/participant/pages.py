@@ -21,6 +21,7 @@ Stage = Participant.Stage
 PAGE_NAMES = {
     Stage.DEMOGRAPHICS: "demographics",
     Stage.PRACTICE: "practice",
+    Stage.START: "start",
     Stage.TRIAL: "trial",
     Stage.DEBRIEF: "debrief",
     Stage.FINISHED: "done",
@@ -75,6 +76,19 @@ def practice_page(participant: Participant) -> TrialPage:
     item = practice_item(participant.study)
     token = str(uuid.uuid5(participant.public_id, "practice"))
     return TrialPage(token, by_side(item.segments, practice_side(participant)), is_practice=True)
+
+
+@dataclass(frozen=True, slots=True)
+class PracticeResult:
+    """What the start page says of the practice, which only the right choice leaves."""
+
+    side: Side
+    segments: "list[OriginalSegment]"
+
+
+def practice_result(participant: Participant) -> PracticeResult:
+    item = practice_item(participant.study)
+    return PracticeResult(practice_side(participant), original_segments(item.segments))
 
 
 @dataclass(frozen=True, slots=True)

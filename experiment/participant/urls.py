@@ -9,6 +9,7 @@ urlpatterns = [
     path("<slug:slug>/", entry, name="entry"),
     path("<slug:slug>/about-you/", views.demographics, name="demographics"),
     path("<slug:slug>/practice/", views.practice, name="practice"),
+    path("<slug:slug>/start/", views.start, name="start"),
     path("<slug:slug>/trial/<int:position>/", views.trial, name="trial"),
     path("<slug:slug>/debrief/", views.debrief, name="debrief"),
     path("<slug:slug>/done/", views.done, name="done"),

@@ -17,6 +17,7 @@ from experiment.participant.forms import DebriefForm, DemographicsForm, TrialFor
 from experiment.participant.guards import get_study, go_on, on_stage, shows_problems
 from experiment.participant.problems import UNPROCESSABLE, problem, wants_json
 from experiment.services import enrollment, judging, withdrawal
+from experiment.services.duration import study_duration
 from experiment.services.flow import WrongPageError, current_page
 
 Stage = Participant.Stage
@@ -55,16 +56,17 @@ def demographics(request: HttpRequest, study: Study, participant: Participant) -
 
 @on_stage(Stage.PRACTICE)
 def practice(request: HttpRequest, study: Study, participant: Participant) -> HttpResponse:
-    if request.method == "POST" and participant.stage == Stage.TRIAL:
+    """A trial in full; nothing of it is stored but the number of attempts."""
+    if request.method == "POST" and participant.stage in (Stage.START, Stage.TRIAL):
         return go_on(request, participant)
     if participant.stage != Stage.PRACTICE:
         raise WrongPageError
     page = pages.practice_page(participant)
     if request.method != "POST":
         return render_trial(request, participant, page)
-    form = TrialForm(request.POST, ratings_required=False, practice=True)
-    if not form.is_valid():
-        return render_invalid(request, participant, page, form)
+    form = TrialForm(request.POST, ratings_required=study.ratings_required)
+    if not form.is_valid() or form.needs_reminder:
+        return render_again(request, participant, page, form)
     side = form.cleaned_data["side"]
     if wants_json(request) and side != enrollment.practice_side(participant):
         # The script sends the form once more as a page; that one is the attempt.
@@ -75,6 +77,18 @@ def practice(request: HttpRequest, study: Study, participant: Participant) -> Ht
     return render_trial(
         request, participant, page, form, status=UNPROCESSABLE, is_wrong_practice=True
     )
+
+
+@on_stage(Stage.START)
+def start(request: HttpRequest, study: Study, participant: Participant) -> HttpResponse:
+    """The practice was right; how many trials come, and about how long they take."""
+    if request.method == "POST":
+        return go_on(request, enrollment.start_trials(participant, timezone.now()))
+    context = {
+        "practice": pages.practice_result(participant),
+        "duration": study_duration(study),
+    }
+    return render_page(request, participant, "start", context)
 
 
 @on_stage(Stage.TRIAL)
@@ -96,14 +110,17 @@ def trial(
     if not enrollment.is_shown(participant, position):
         raise WrongPageError
     page = pages.trial_page(enrollment.show_trial(participant, position, now))
-    if not form.is_valid():
-        return render_invalid(request, participant, page, form)
-    return render_trial(request, participant, page, form, status=UNPROCESSABLE, ask_reminder=True)
+    return render_again(request, participant, page, form)
 
 
-def render_invalid(
+def render_again(
     request: HttpRequest, participant: Participant, page: pages.TrialPage, form: TrialForm
 ) -> HttpResponse:
+    """The page with what is wrong, or with the reminder that a rating was left out."""
+    if form.is_valid():
+        return render_trial(
+            request, participant, page, form, status=UNPROCESSABLE, ask_reminder=True
+        )
     status = 400 if form.is_malformed else UNPROCESSABLE
     return render_trial(request, participant, page, form, status=status, errors=form.shown_errors)
 
@@ -122,7 +139,7 @@ def render_trial(
     context = {
         "page": page,
         "given": {name: form.data.get(name, "") if form else "" for name in names},
-        "ratings_required": participant.study.ratings_required and not page.is_practice,
+        "ratings_required": participant.study.ratings_required,
         "idempotency_key": str(uuid.uuid4()),
     }
     return render_page(request, participant, "trial", context | notices, status)

@@ -160,17 +160,29 @@ def practice_side(participant: Participant) -> assignment.Side:
 
 @transaction.atomic
 def attempt_practice(participant: Participant, side: str, now: datetime) -> bool:
-    """Answer the practice trial; True, and on to the trials, if the choice was right."""
+    """Answer the practice trial; True, and on to the start page, if the choice was right."""
     participant = lock(participant)
     right = side == practice_side(participant)
-    if right and participant.stage == Stage.TRIAL and participant.started_at is None:
+    if right and participant.stage in (Stage.START, Stage.TRIAL) and participant.started_at is None:
         return True  # a copy of the same form
     require(participant, Stage.PRACTICE)
     participant.practice_attempts += 1
     if right:
-        advance(participant, Stage.TRIAL, now)
+        advance(participant, Stage.START, now)
     participant.save()
     return right
+
+
+@transaction.atomic
+def start_trials(participant: Participant, now: datetime) -> Participant:
+    """Go on from the start page to the first trial; a copy of the form changes nothing."""
+    participant = lock(participant)
+    if participant.stage == Stage.TRIAL and participant.position == 1:
+        return participant
+    require(participant, Stage.START)
+    advance(participant, Stage.TRIAL, now)
+    participant.save()
+    return participant
 
 
 def touch(participant: Participant, now: datetime) -> None:

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from experiment.models import Participant
 
-FIRST_TRIAL_PAGE = 2
+FIRST_TRIAL_PAGE = 3
 
 
 class Refusal(StrEnum):
@@ -79,11 +79,12 @@ def current_page(participant: Participant) -> Page:
 
 
 def page_number(participant: Participant) -> int:
-    """Pages in order, from 0: demographics, practice, the trials, debrief, the end."""
+    """Pages in order, from 0: demographics, practice, start, the trials, debrief, the end."""
     stage = Participant.Stage
     return {
         stage.DEMOGRAPHICS: 0,
         stage.PRACTICE: 1,
+        stage.START: 2,
         stage.TRIAL: FIRST_TRIAL_PAGE + participant.position - 1,
         stage.DEBRIEF: FIRST_TRIAL_PAGE + participant.n_trials,
         stage.FINISHED: FIRST_TRIAL_PAGE + participant.n_trials + 1,

@@ -19,6 +19,7 @@ from experiment.participant.forms import PREFER_NOT
 from experiment.participant.identity import SIMULATED_PARAMETER, simulated_token
 
 TIMEOUT_S = 60
+PRACTICE_ANSWER = {"confidence": "50", "expertise": "50", "recognised": "no"}
 
 
 class PageError(Exception):
@@ -70,7 +71,9 @@ class HttpDriver:
     def practise(self, now: datetime) -> None:
         for side in "AB":
             if self.url.endswith("/practice/"):
-                self._post({"side": side}, allowed=(200, 422))
+                self._post(PRACTICE_ANSWER | {"side": side}, allowed=(200, 422))
+        if self.url.endswith("/start/"):
+            self._post({})
 
     def show(self, position: int, now: datetime) -> None:
         if not self.url.endswith(f"/trial/{position}/"):

@@ -76,6 +76,8 @@ class ServiceDriver:
         enrollment.attempt_practice(
             self.participant, enrollment.practice_side(self.participant), now
         )
+        # The page that says how many trials come is left at once
+        enrollment.start_trials(self.participant, now)
 
     def show(self, position: int, now: datetime) -> None:
         self.trial = enrollment.show_trial(self.participant, position, now)

@@ -124,7 +124,7 @@ function dropResolved() {
 
 /** Once, when ratings may stay empty and some are: true if the reminder was shown now. */
 function remind() {
-  if ("practice" in form.dataset || field("reminded").value) return false;
+  if (field("reminded").value) return false;
   if (ratings.every((rating) => rating.get() !== "")) return false;
   field("reminded").value = "1";
   const reminder = form.querySelector("#reminder");

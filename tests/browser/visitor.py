@@ -16,6 +16,7 @@ from experiment.services.enrollment import (
     enroll,
     practice_side,
     save_demographics,
+    start_trials,
 )
 from tests.browser.drivers import Driver, MouseDriver
 
@@ -123,13 +124,15 @@ class Visitor:
         self.is_at("practice")
 
     def practise(self) -> None:
-        """Choose the wrong version first, then the right one."""
-        self.driver.choose(self.wrong_practice_side)
+        """Choose the wrong version first, then the right one; and read what comes."""
+        self.fill(Answer(self.wrong_practice_side, 70, 30))
         self.go_on()
         expect(self.page.get_by_text("Not this one.")).to_be_visible()
         self.is_at("practice")
         self.driver.choose(other(self.wrong_practice_side))
         self.go_on()
+        self.is_at("start")
+        self.driver.press(self.button("Show the first abstract"))
         self.is_at("trial/1")
 
     @property
@@ -141,6 +144,7 @@ class Visitor:
         self.begin()
         person = save_demographics(self.participant, {"gender": "female"}, timezone.now())
         assert attempt_practice(person, practice_side(person), timezone.now())
+        start_trials(person, timezone.now())
         self.enter()
         self.is_at("trial/1")
         return self

@@ -18,7 +18,7 @@ import requests
 from django.conf import settings
 from django.db import connection, connections
 
-from tests.experiment.people import ABOUT_ME
+from tests.experiment.people import ABOUT_ME, RATED
 
 ROOT = Path(__file__).resolve().parents[2]
 HIDDEN = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)">')
@@ -161,10 +161,10 @@ class Visitor:
         """From the study's link to the first trial."""
         page = self.go_on(self.open(), agree="yes")
         page = self.go_on(page, **ABOUT_ME)
-        answer = self.send(page, side="A")
+        answer = self.send(page, side="A", **RATED)
         if answer.status_code == 422:  # the practice's other side is right
-            answer = self.send(page, side="B")
-        return self.open(answer.headers["Location"])
+            answer = self.send(page, side="B", **RATED)
+        return self.go_on(self.open(answer.headers["Location"]))
 
 
 def send_bytes(server_url: str, request: bytes) -> tuple[int, str]:

@@ -12,7 +12,7 @@ from experiment.models import Judgment, Participant, Study, Trial
 from experiment.participant import identity
 from experiment.services import enrollment, judging
 
-PAGES = ("consent", "about-you", "practice", "trial", "debrief", "withdraw")
+PAGES = ("consent", "about-you", "practice", "start", "trial", "debrief", "withdraw")
 ABOUT_ME = {
     "gender": "female",
     "age_number": "34",
@@ -20,6 +20,7 @@ ABOUT_ME = {
     "position": "faculty",
     "experience_years_number": "9.5",
 }
+RATED = {"confidence": "70", "expertise": "9", "recognised": "no"}
 MEASURES = {
     "rt_choice_ms": "61000",
     "rt_ms": "75250",
@@ -58,13 +59,12 @@ def enroll(study: Study, **fields: Any) -> Participant:
 
 
 def start(study: Study, **fields: Any) -> Participant:
-    """Somebody who has passed the practice trial."""
+    """Somebody who has passed the practice trial and the page after it."""
     person = enroll(study, **fields)
     person = enrollment.save_demographics(person, {"age": "34"}, timezone.now())
     right = enrollment.practice_side(person)
     assert enrollment.attempt_practice(person, right, timezone.now())
-    person.refresh_from_db()
-    return person
+    return enrollment.start_trials(person, timezone.now())
 
 
 def answer(person: Participant, *, until: int, side: str | None = None) -> Participant:
@@ -113,7 +113,11 @@ def open_page(study: Study, page: str, **options: Any) -> AtPage:
     elif page == "practice":
         person = enrollment.save_demographics(enroll(study), {"age": "34"}, timezone.now())
         keys = {"trial_token": str(uuid.uuid4()), "idempotency_key": str(uuid.uuid4())}
-        fields = {**keys, "side": enrollment.practice_side(person), "confidence": "50", **MEASURES}
+        fields = {**keys, "side": enrollment.practice_side(person), **RATED, **MEASURES}
+    elif page == "start":
+        person = enrollment.save_demographics(enroll(study), {"age": "34"}, timezone.now())
+        enrollment.attempt_practice(person, enrollment.practice_side(person), timezone.now())
+        fields = {}
     elif page == "debrief":
         person = answer(start(study), until=study.n_trials)
         fields = {"cheated": "1", "comments": "Thank you."}
@@ -130,9 +134,7 @@ def open_trial(person: Participant, **options: Any) -> AtPage:
         "idempotency_key": str(uuid.uuid4()),
         "reminded": "",
         "side": trial.original_side,
-        "confidence": "70",
-        "expertise": "9",
-        "recognised": "no",
+        **RATED,
         **MEASURES,
     }
     address = f"{person.study.get_absolute_url()}trial/{person.position}/"

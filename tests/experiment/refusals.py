@@ -23,6 +23,15 @@ def assert_refused(response: HttpResponse, *statuses: int) -> None:
     assert re.search(r"<p[ >]", text)
 
 
+def assert_page(response: HttpResponse, status: int, *sentences: str) -> None:
+    """A page of this status that says these sentences."""
+    text = response.content.decode()
+    assert response.status_code == status, text
+    assert "<h1" in text
+    for sentence in sentences:
+        assert sentence in text
+
+
 def send_raw(at: AtPage, changes: dict[str, str]) -> HttpResponse:
     """Send a page's form with values that are percent-encoded already."""
     fields = {name: quote(value) for name, value in at.fields.items()} | changes

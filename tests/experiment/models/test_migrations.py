@@ -62,3 +62,31 @@ def test_collection_damage_and_contact_are_read_from_keys_notes_and_sentences(
     assert dict(contacts) == {"unnamed": "", "named": "lab@example.org"}
     with pytest.raises(DatabaseError, match="never changes"):
         rows.filter(key="demo-test-01").update(markup="It [[fell, rose]].")
+
+
+def test_pages_after_the_practice_move_on_by_the_page_that_now_follows_it(migrate: Migrate) -> None:
+    old = migrate("0005_participant_pages")
+    study = old.get_model("experiment", "Study").objects.create(slug="s", title="S", briefing="B")
+    people = old.get_model("experiment", "Participant").objects
+    reached = {"demographics": 0, "practice": 1, "trial": 2, "finished": 14}
+    for n, (stage, page) in enumerate(reached.items()):
+        values = {"stage": stage, "page_reached": page, "withdrawal_code": f"C{n}"}
+        people.create(study=study, kind="imported", **values)
+
+    new = migrate("0006_start_page")
+    rows = new.get_model("experiment", "Participant").objects
+    assert dict(rows.values_list("stage", "page_reached")) == {
+        "demographics": 0,
+        "practice": 1,
+        "trial": 3,
+        "finished": 15,
+    }
+    rows.filter(stage="practice").update(stage="start", page_reached=2)
+    old = migrate("0005_participant_pages")
+    rows = old.get_model("experiment", "Participant").objects
+    assert sorted(rows.values_list("stage", "page_reached")) == [
+        ("demographics", 0),
+        ("finished", 14),
+        ("trial", 2),
+        ("trial", 2),
+    ]

@@ -4,7 +4,6 @@ import uuid
 from datetime import timedelta
 
 import pytest
-from django.http import HttpResponse
 from django.utils import timezone
 
 from experiment.models import Judgment, Participant, Study, Trial
@@ -23,6 +22,7 @@ from tests.experiment.people import (
     start,
     stored,
 )
+from tests.experiment.refusals import assert_page
 from tests.factories import make_study
 
 pytestmark = pytest.mark.django_db
@@ -31,15 +31,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def study(open_study: Study) -> Study:
     return open_study
-
-
-def assert_page(response: HttpResponse, status: int, *sentences: str) -> None:
-    """A page of this status that says these sentences."""
-    text = response.content.decode()
-    assert response.status_code == status, text
-    assert "<h1>" in text
-    for sentence in sentences:
-        assert sentence in text
 
 
 def leave(person: Participant, **ago: int) -> None:
@@ -105,13 +96,22 @@ def test_a_position_skipped_or_replayed_is_refused(study: Study, position: int) 
     assert (response.status_code, response["Location"]) == (303, at.address)
 
 
-@pytest.mark.parametrize("page", PAGES[1:5])
+@pytest.mark.parametrize("page", PAGES[1:6])
 def test_every_other_page_leads_to_the_present_one_and_takes_no_form(
     study: Study, page: str
 ) -> None:
     home, at = study.get_absolute_url(), open_page(study, page)
     before = stored()
-    for other in ("", "about-you/", "practice/", "trial/1/", "trial/2/", "debrief/", "done/"):
+    for other in (
+        "",
+        "about-you/",
+        "practice/",
+        "start/",
+        "trial/1/",
+        "trial/2/",
+        "debrief/",
+        "done/",
+    ):
         if at.address == home + other:
             continue
         response = at.client.get(home + other)
@@ -127,7 +127,12 @@ def test_every_other_page_leads_to_the_present_one_and_takes_no_form(
 
 def test_a_page_that_is_not_reached_yet_is_not_shown_by_a_bad_form(study: Study) -> None:
     home, at = study.get_absolute_url(), open_page(study, "about-you")
-    for page, fields in (("practice/", {"side": "C"}), ("trial/1/", {}), ("debrief/", {})):
+    for page, fields in (
+        ("practice/", {"side": "C"}),
+        ("start/", {}),
+        ("trial/1/", {}),
+        ("debrief/", {}),
+    ):
         assert_page(at.client.post(home + page, fields), 409, "on another page")
 
 
@@ -156,7 +161,7 @@ def test_who_withdrew_is_told_on_every_page_and_nothing_comes_back(study: Study)
     before = stored()
     home = study.get_absolute_url()
     trial = {"side": "A", "trial_token": str(uuid.uuid4()), "idempotency_key": str(uuid.uuid4())}
-    for page in ("about-you/", "practice/", "trial/1/", "trial/11/", "debrief/", "done/"):
+    for page in ("about-you/", "practice/", "start/", "trial/1/", "trial/11/", "debrief/", "done/"):
         response = at.client.get(home + page)
         assert (response.status_code, response["Location"]) == (303, at.address)
         for fields in ({}, {"side": "C"}, trial, trial | {"recognised": "no", "reminded": "1"}):

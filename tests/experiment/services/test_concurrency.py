@@ -10,7 +10,7 @@ from experiment.models import Judgment, Participant, Study, Trial
 from experiment.services import enrollment, judging
 from experiment.services.flow import AlreadyAnsweredError
 from tests.experiment.http_client import Server, Visitor, at_once, send_copies
-from tests.experiment.people import ABOUT_ME, answer, enroll, start
+from tests.experiment.people import ABOUT_ME, RATED, answer, enroll, start
 
 N_AT_ONCE = 64
 N_COPIES = 50
@@ -84,7 +84,10 @@ def test_every_step_taken_64_times_at_once_is_taken_once(open_study: Study) -> N
     right = enrollment.practice_side(person)
     assert all(at_once([lambda: enrollment.attempt_practice(person, right, now)] * N_AT_ONCE))
     person.refresh_from_db()
-    assert (person.stage, person.position, person.practice_attempts) == ("trial", 1, 1)
+    assert (person.stage, person.practice_attempts) == ("start", 1)
+    at_once([lambda: enrollment.start_trials(person, now)] * N_AT_ONCE)
+    person.refresh_from_db()
+    assert (person.stage, person.position) == ("trial", 1)
     answer(person, until=open_study.n_trials)
     at_once([lambda: judging.finish(person, cheated=True, comments="Hi", now=now)] * N_AT_ONCE)
     person.refresh_from_db()
@@ -159,12 +162,14 @@ def test_50_copies_of_every_post_at_once_count_once(server: Server, open_study: 
         assert_taken_once(copies, f"{home}practice/")
 
         right = enrollment.practice_side(person)
-        copies = send_copies(visitor.prepare(visitor.open(), side=right), N_COPIES)
-        assert_taken_once(copies, f"{home}trial/1/")
+        copies = send_copies(visitor.prepare(visitor.open(), side=right, **RATED), N_COPIES)
+        assert_taken_once(copies, f"{home}start/")
         person.refresh_from_db()
         assert (person.practice_attempts, person.demographics["age"]) == (1, "34")
+        copies = send_copies(visitor.prepare(visitor.open()), N_COPIES)
+        assert_taken_once(copies, f"{home}trial/1/")
 
-        filled_in = {"side": "B", "confidence": "70", "expertise": "9", "recognised": "no"}
+        filled_in = {"side": "B", **RATED}
         copies = send_copies(visitor.prepare(visitor.open(), **filled_in), N_COPIES)
         assert_taken_once(copies, f"{home}trial/2/")
         judgment = Judgment.objects.get()
@@ -192,7 +197,7 @@ def test_50_tabs_with_different_answers_at_once_leave_one_answer(
 ) -> None:
     with Visitor(server.url, open_study.slug) as visitor:
         page = visitor.reach_first_trial()
-        filled_in = {"confidence": "70", "expertise": "9", "recognised": "no"}
+        filled_in = RATED
         tabs = [
             visitor.prepare(page, idempotency_key=str(uuid.uuid4()), side="AB"[n % 2], **filled_in)
             for n in range(N_COPIES)

@@ -17,6 +17,7 @@ from experiment.services.enrollment import (
     practice_side,
     save_demographics,
     show_trial,
+    start_trials,
     touch,
 )
 from experiment.services.flow import (
@@ -50,8 +51,7 @@ def start(study, *, now=NOW, kind="real", external=None, seed=None):
     )
     save_demographics(participant, {"gender": "female"}, now)
     attempt_practice(participant, practice_side(participant), now)
-    participant.refresh_from_db()
-    return participant
+    return start_trials(participant, now)
 
 
 def answer(participant, position, *, now=NOW, right=True, **fields):
