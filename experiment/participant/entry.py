@@ -10,9 +10,13 @@ from django.utils.translation import gettext as _
 
 from experiment.models import Participant, Study
 from experiment.participant import identity, pages
+from experiment.participant.forms import DemographicsForm
 from experiment.participant.guards import go_on, resume, shows_problems
 from experiment.participant.problems import UNPROCESSABLE, problem
-from experiment.services import enrollment
+from experiment.services import enrollment, returns
+from experiment.services.duration import study_duration
+from experiment.services.flow import KnownIdError
+from experiment.services.recruitment import ending
 
 
 @shows_problems
@@ -31,18 +35,31 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
         response = redirect(study)
     elif participant is not None and seen.may_be(participant):
         response = resume(request, study, participant)
+    elif (returner := returns.find_by_link(study, seen.external)) is not None:
+        response = resume(request, study, returner)
+        identity.write_participant(response, study, returner)
     else:
-        _may_enter(request, study, seen)
-        response = render_consent(request, study)
+        if enrollment.is_known(study, _may_enter(request, study, seen), seen.external):
+            raise KnownIdError
+        response = render_consent(request, study, seen)
     if is_new:
         identity.write_entry(response, study, seen)
     return response
 
 
 def render_consent(
-    request: HttpRequest, study: Study, *, is_undecided: bool = False
+    request: HttpRequest, study: Study, seen: identity.Entry | None, *, is_undecided: bool = False
 ) -> HttpResponse:
-    context: dict[str, Any] = {"study": study, "consent": study.consent}
+    context: dict[str, Any] = {
+        "study": study,
+        "consent": study.consent,
+        "seen": seen,
+        "duration": study_duration(study),
+        "ids_until": enrollment.ids_until(study, timezone.now()),
+        "site": Study.Platform(seen.external.source).label if seen else "",
+        "return_days": 0 if study.resume_hours % 24 else study.resume_hours // 24,
+        "questions": DemographicsForm(fields=study.demographic_fields, field=study.field),
+    }
     if not is_undecided:
         return render(request, "participant/consent.html", context)
     context["errors"] = {"agree": _("Please choose one of the two answers.")}
@@ -64,15 +81,17 @@ def decide(request: HttpRequest, study: Study) -> HttpResponse:
     if agree == "no":
         return decline(request, study, seen)
     if agree != "yes":
-        return render_consent(request, study, is_undecided=True)
+        return render_consent(request, study, seen, is_undecided=True)
     if seen is None:
-        return problem(request, "no_cookie", study=study, action_url=study.get_absolute_url())
+        url = study.get_absolute_url()
+        return problem(request, "no_cookie", study=study, action_url=url, asks_code=True)
     participant = enrollment.enroll(
         study,
         kind=lambda: _may_enter(request, study, seen),
         consent_sha256=request.POST.get("consent_sha256", ""),
         key=seen.key,
         external=seen.external,
+        code=seen.code,
         now=timezone.now(),
     )
     response = go_on(request, participant)
@@ -86,6 +105,6 @@ def decline(request: HttpRequest, study: Study, seen: identity.Entry | None) -> 
     if participant is not None and (seen is None or seen.may_be(participant)):
         url = pages.url_of(participant)
         return problem(request, "already_taking_part", study=study, action_url=url)
-    external_id = seen.external.id if seen else ""
-    return_url = pages.fill_in(study.screen_out_url, external_id)
+    external = seen.external if seen else enrollment.NO_EXTERNAL_IDS
+    return_url = ending(study, external).screen_out_url
     return render(request, "participant/declined.html", {"study": study, "return_url": return_url})

@@ -5,7 +5,7 @@ from functools import wraps
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
@@ -15,7 +15,8 @@ from experiment.models import Participant, Study
 from experiment.participant import identity, pages
 from experiment.participant.problems import problem, wants_json
 from experiment.services import enrollment
-from experiment.services.flow import FlowError, NotOpenError
+from experiment.services.flow import FlowError, KnownIdError, NotOpenError
+from experiment.services.recruitment import ending
 from experiment.services.study_language import speaking
 
 View = Callable[..., HttpResponse]
@@ -47,10 +48,12 @@ def shows_problems(view: View) -> View:
 def refused(request: HttpRequest, study: Study, error: FlowError) -> HttpResponse:
     """What is shown of an action that the participant's state, or the study's, does not allow."""
     url = study.get_absolute_url()
-    if isinstance(error, NotOpenError):
+    is_newcomer = isinstance(error, NotOpenError | KnownIdError)
+    if is_newcomer:
         entry = identity.read_entry(request, study)
-        url = pages.fill_in(study.screen_out_url, entry.external.id if entry else "")
-    return problem(request, error.refusal, study=study, action_url=url)
+        external = entry.external if entry else enrollment.NO_EXTERNAL_IDS
+        url = ending(study, external).screen_out_url
+    return problem(request, error.refusal, study=study, action_url=url, asks_code=is_newcomer)
 
 
 def on_stage(*stages: str) -> Callable[[View], View]:
@@ -66,10 +69,7 @@ def on_stage(*stages: str) -> Callable[[View], View]:
             participant = identity.read_participant(request, study)
             looks = request.method != "POST"
             if participant is None:
-                if looks:
-                    return redirect(study)
-                url = study.get_absolute_url()
-                return problem(request, "unknown_participant", study=study, action_url=url)
+                return unknown(request, study)
             # An answer to a page that stayed open is taken, however late; only a return can be too late.
             if looks and not may_go_on(participant):
                 return resume(request, study, participant)
@@ -80,6 +80,12 @@ def on_stage(*stages: str) -> Callable[[View], View]:
         return wrapped
 
     return decorate
+
+
+def unknown(request: HttpRequest, study: Study) -> HttpResponse:
+    """A page of somebody who takes part, asked for by a browser that does not say who that is."""
+    url = study.get_absolute_url()
+    return problem(request, "unknown_participant", study=study, action_url=url, asks_code=True)
 
 
 def resume(request: HttpRequest, study: Study, participant: Participant) -> HttpResponse:

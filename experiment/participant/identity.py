@@ -2,7 +2,7 @@
 
 import re
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.conf import settings
@@ -10,7 +10,7 @@ from django.core import signing
 from django.http import HttpRequest, HttpResponse, QueryDict
 
 from experiment.models import Participant, Study
-from experiment.models.participants import MAX_EXTERNAL_ID
+from experiment.models.participants import MAX_EXTERNAL_ID, new_withdrawal_code
 from experiment.participant.problems import BadLinkError
 from experiment.services.enrollment import NO_EXTERNAL_IDS, ExternalIds
 
@@ -22,17 +22,27 @@ SOURCES = {
     "mturk": ("workerId", "hitId", "assignmentId"),
     "sona": ("id", "", ""),
 }
+# The recruitment site's own names of its placeholders, for the link to give it
+PLACEHOLDERS = {
+    "prolific": ("{{%PROLIFIC_PID%}}", "{{%STUDY_ID%}}", "{{%SESSION_ID%}}"),
+    "mturk": ("${workerId}", "${hitId}", "${assignmentId}"),
+    "sona": ("%SURVEY_CODE%", "", ""),
+}
 SIMULATED_PARAMETER = "simulated"
 SIMULATED_SALT = "simulated-participant"
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A visitor before consent. `key` makes the consent's POST create one participant however often it comes."""
+    """A visitor before consent. `key` makes the consent's POST create one participant however often it comes.
+
+    `code` is theirs once they agree; the consent page shows it.
+    """
 
     key: uuid.UUID
     external: ExternalIds = NO_EXTERNAL_IDS
     simulated: bool = False
+    code: str = field(default_factory=new_withdrawal_code)
 
     def may_be(self, participant: Participant) -> bool:
         """Whether this visit can be the participant's that the browser remembers.
@@ -77,7 +87,9 @@ def read_entry(request: HttpRequest, study: Study) -> Entry | None:
     values = _read(request, "entry", study)
     if values is None:
         return None
-    return Entry(uuid.UUID(values["key"]), ExternalIds(*values["external"]), values["simulated"])
+    entry = Entry(uuid.UUID(values["key"]), ExternalIds(*values["external"]), values["simulated"])
+    # A cookie of an earlier release holds no code
+    return replace(entry, code=values["code"]) if "code" in values else entry
 
 
 def write_entry(response: HttpResponse, study: Study, entry: Entry) -> None:
@@ -86,6 +98,7 @@ def write_entry(response: HttpResponse, study: Study, entry: Entry) -> None:
         "key": entry.key.hex,
         "external": [external.source, external.id, external.study_id, external.session_id],
         "simulated": entry.simulated,
+        "code": entry.code,
     }
     # Until the browser is closed: a visitor who declines, or only looks, leaves nothing behind.
     _write(response, "entry", study, values, max_age=None)
@@ -97,6 +110,16 @@ def read_participant(request: HttpRequest, study: Study) -> Participant | None:
         return None
     people = Participant.objects.select_related("study", "consent_version")
     return people.filter(study=study, public_id=public_id).first()
+
+
+def external_ids(participant: Participant) -> ExternalIds:
+    """The recruitment ids that the participant came with."""
+    return ExternalIds(
+        participant.external_source,
+        participant.external_id,
+        participant.external_study_id,
+        participant.external_session_id,
+    )
 
 
 def write_participant(response: HttpResponse, study: Study, participant: Participant) -> None:

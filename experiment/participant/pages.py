@@ -4,7 +4,6 @@ import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, cast
-from urllib.parse import quote
 
 from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import reverse
@@ -155,8 +154,3 @@ def _result(judgment: Judgment) -> Result:
         item.doi_url,
         item.subfield,
     )
-
-
-def fill_in(url: str, external_id: str) -> str:
-    """An address of a recruitment site with the participant's id there in place of {external_id}, quoted."""
-    return url.replace("{external_id}", quote(external_id, safe=""))

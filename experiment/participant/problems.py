@@ -1,5 +1,6 @@
 """Pages for what went wrong: always a sentence, a way on, and the right status. templates/participant/problem.txt words them."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ from django.template import loader
 
 from experiment.models import Study
 from experiment.services.flow import Refusal
+from experiment.services.study_language import speaking
 
 UNPROCESSABLE = 422  # understood, but something is missing
 STATUSES = {
@@ -29,6 +31,7 @@ STATUSES = {
     Refusal.ALREADY_ANSWERED: 409,
     Refusal.ALREADY_SENT: 409,
     Refusal.CONSENT_CHANGED: 409,
+    Refusal.KNOWN_ID: 409,
     "wrong_side": UNPROCESSABLE,
     "server_error": 500,
     "no_item_left": 503,
@@ -60,6 +63,7 @@ def problem(
     *,
     study: Study | None = None,
     action_url: str = "",
+    asks_code: bool = False,
     **context: Any,
 ) -> HttpResponse:
     """The page, or for a script the JSON, of one of `STATUSES`."""
@@ -70,9 +74,20 @@ def problem(
     status = STATUSES[name]
     if wants_json(request):
         return JsonResponse({"title": found.title, "message": found.message}, status=status)
-    page = {"study": study, "problem": found, "action_url": action_url}
+    page = {"study": study, "problem": found, "action_url": action_url, "asks_code": asks_code}
     html = loader.render_to_string("participant/problem.html", page, request)
     return HttpResponse(html, status=status, headers={"Cache-Control": "no-store"})
+
+
+def problem_of_study(request: HttpRequest, name: str) -> HttpResponse:
+    """A page with the study's name, contact and way back, where the address is one of a study's."""
+    found = re.match(r"/s/([-\w]+)/", request.path_info)
+    study = Study.objects.filter(slug=found[1]).first() if found else None
+    if study is None:
+        return problem(request, name)
+    with speaking(study):
+        url = study.get_absolute_url()
+        return problem(request, name, study=study, action_url=url, asks_code=True)
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
@@ -88,7 +103,7 @@ def permission_denied(request: HttpRequest, exception: Exception | None = None) 
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return problem(request, "not_found")
+    return problem_of_study(request, "not_found")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
@@ -97,4 +112,4 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    return problem(request, "csrf_failure")
+    return problem_of_study(request, "csrf_failure")

@@ -14,5 +14,6 @@ urlpatterns = [
     path("<slug:slug>/debrief/", views.debrief, name="debrief"),
     path("<slug:slug>/done/", views.done, name="done"),
     path("<slug:slug>/ping/", views.ping, name="ping"),
+    path("<slug:slug>/return/", views.come_back, name="return"),
     path("<slug:slug>/withdraw/", views.withdraw, name="withdraw"),
 ]

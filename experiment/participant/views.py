@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -14,11 +14,20 @@ from django.views.decorators.http import require_POST
 from experiment.models import Participant, Study
 from experiment.participant import identity, pages
 from experiment.participant.forms import DebriefForm, DemographicsForm, TrialForm
-from experiment.participant.guards import get_study, go_on, on_stage, shows_problems
+from experiment.participant.guards import (
+    get_study,
+    go_on,
+    on_stage,
+    resume,
+    shows_problems,
+    unknown,
+)
+from experiment.participant.identity import external_ids
 from experiment.participant.problems import UNPROCESSABLE, problem, wants_json
-from experiment.services import enrollment, judging, withdrawal
+from experiment.services import enrollment, judging, returns, withdrawal
 from experiment.services.duration import study_duration
 from experiment.services.flow import WrongPageError, current_page
+from experiment.services.recruitment import ending
 
 Stage = Participant.Stage
 
@@ -154,8 +163,8 @@ def debrief(request: HttpRequest, study: Study, participant: Participant) -> Htt
         participant = judging.finish(
             participant, cheated=cheated, comments=comments, now=timezone.now()
         )
-        if study.completion_url and not wants_json(request):
-            url = pages.fill_in(study.completion_url, participant.external_id)
+        url = ending(study, external_ids(participant)).completion_url
+        if url and not wants_json(request):
             return HttpResponse(status=303, headers={"Location": url})
         return go_on(request, participant)
     if participant.stage != Stage.DEBRIEF:
@@ -176,13 +185,30 @@ def done(request: HttpRequest, study: Study) -> HttpResponse:
     """The end, for as long as the browser remembers: code and link can be fetched again."""
     participant = identity.read_participant(request, study)
     if participant is None:
-        return redirect(study)
+        return unknown(request, study)
     if participant.stage != Stage.FINISHED:
         return pages.redirect_to(participant)
-    context = {
-        "completion_url": pages.fill_in(study.completion_url, participant.external_id),
-    }
+    context = {"ending": ending(study, external_ids(participant))}
     return render_page(request, participant, "done", context)
+
+
+@shows_problems
+def come_back(request: HttpRequest, study: Study) -> HttpResponse:
+    """Whoever holds a participant's code goes on as that participant, in any browser."""
+    if request.method != "POST":
+        return render(request, "participant/return.html", {"study": study})
+    code = request.POST.get("code", "")
+    participant = returns.find_by_code(study, code[:100])
+    if participant is None:
+        context = {
+            "study": study,
+            "code_value": code[:100],
+            "errors": {"code": _("This study has no such code. Please check it.")},
+        }
+        return render(request, "participant/return.html", context, status=UNPROCESSABLE)
+    response = resume(request, study, participant)
+    identity.write_participant(response, study, participant)
+    return response
 
 
 @never_cache

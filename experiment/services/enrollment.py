@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 
 from django.db import transaction
 
@@ -18,6 +18,7 @@ from experiment.services.exposure import (
 from experiment.services.flow import (
     AlreadySentError,
     ConsentChangedError,
+    KnownIdError,
     NotOpenError,
     Refusal,
     advance,
@@ -70,6 +71,18 @@ def is_full(study: Study) -> bool:
     )
 
 
+def is_known(study: Study, kind: str, external: ExternalIds) -> bool:
+    """Whether somebody of this kind came to the study under the same id: nobody takes part twice."""
+    people = Participant.objects.of(study, kind)
+    same = people.filter(external_source=external.source, external_id=external.id)
+    return bool(external.id) and same.exists()
+
+
+def ids_until(study: Study, now: datetime) -> date:
+    """The last day on which the recruitment ids of who consents now are kept."""
+    return (now + timedelta(days=study.external_id_days)).date()
+
+
 @transaction.atomic
 def enroll(
     study: Study,
@@ -79,12 +92,14 @@ def enroll(
     key: uuid.UUID,
     now: datetime,
     external: ExternalIds = NO_EXTERNAL_IDS,
+    code: str = "",
     seed: int | None = None,
     policy: str | None = None,
 ) -> Participant:
     """Create the participant who has just agreed to the consent text with this hash.
 
     `kind` is called for a new participant only, and may refuse; the same `key` again gives the same participant.
+    `code` is the one that the consent page showed.
     """
     # Serialises copies of one form; participants' own rows do not exist yet.
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
@@ -95,10 +110,13 @@ def enroll(
     consent = study.consent
     if consent is None or consent.sha256 != consent_sha256:
         raise ConsentChangedError
+    of_kind = kind()
+    if is_known(study, of_kind, external):
+        raise KnownIdError
     participant = Participant(
         study=study,
         enrollment_key=key,
-        kind=kind(),
+        kind=of_kind,
         policy=policy or study.policy,
         consent_version=consent,
         consent_hash=consent.sha256,
@@ -108,10 +126,13 @@ def enroll(
         external_id=external.id,
         external_study_id=external.study_id,
         external_session_id=external.session_id,
+        external_ids_until=ids_until(study, now) if external.id else None,
         stage=Stage.DEMOGRAPHICS if study.demographic_fields else Stage.PRACTICE,
     )
     if seed is not None:
         participant.seed = seed
+    if code:
+        participant.withdrawal_code = code
     plan = assignment.plan_trials(
         study.trial_counts, assignment.participant_rng(participant.seed, "plan")
     )

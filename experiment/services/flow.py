@@ -17,6 +17,7 @@ class Refusal(StrEnum):
     ALREADY_SENT = "already_sent"
     FOREIGN_TRIAL = "foreign_trial"
     CONSENT_CHANGED = "consent_changed"
+    KNOWN_ID = "known_id"
     STUDY_FULL = "study_full"
     STUDY_ENDED = "study_ended"
     STUDY_NOT_STARTED = "study_not_started"
@@ -54,6 +55,12 @@ class ConsentChangedError(FlowError):
     """The consent text changed between reading and agreeing."""
 
     refusal = Refusal.CONSENT_CHANGED
+
+
+class KnownIdError(FlowError):
+    """Somebody takes part, or took part, under this id of the recruitment site."""
+
+    refusal = Refusal.KNOWN_ID
 
 
 class NotOpenError(FlowError):

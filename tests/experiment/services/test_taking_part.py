@@ -23,6 +23,7 @@ from experiment.services.enrollment import (
 from experiment.services.flow import (
     AlreadyAnsweredError,
     ConsentChangedError,
+    KnownIdError,
     NotOpenError,
     WrongPageError,
 )
@@ -201,11 +202,16 @@ def test_changed_rules_are_applied_to_who_finished_but_not_to_published_particip
 
 
 def test_the_same_external_id_twice_is_flagged_and_excludes_nobody(study):
+    """Earlier releases let it in; now there can be one only of each kind."""
     external = ExternalIds("prolific", "abc", "s", "t")
     first = start(study, external=external)
     take(first)
     assert first.flags == ""
-    second = start(study, external=external)
+    with pytest.raises(KnownIdError):
+        start(study, external=external)
+    second = start(study, external=ExternalIds("prolific", "another", "s", "t"))
+    Participant.objects.filter(pk=second.pk).update(external_id="abc")
+    second.refresh_from_db()
     pilot = start(study, external=external, kind="pilot")
     for participant in (second, pilot):
         take(participant)
