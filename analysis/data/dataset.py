@@ -56,7 +56,8 @@ class SourceData:
 
     items: key, subfield, published (datetime64, NaT unknown), is_damaged (its published text differs from what
         was meant). In the published order, else by key.
-    participants: career (what position they hold, in words; "" not stated), experience_years (NaN unknown), age.
+    participants: gender, country (codes of the questionnaire), career (what position they hold, in words), each ""
+        where not stated; experience_years, age (float, NaN not stated).
     trials, in the order in which they were stored (the published file's order for an import):
         participant, item (int64); is_correct (bool); confidence, expertise (float 1..100, NaN not given);
         slider_moved (bool: any of the two); rt_ms (float, NaN not measured); side (chosen: "A", "B", "" unknown);

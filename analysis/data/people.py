@@ -5,21 +5,23 @@ import pandas as pd
 
 from analysis.data.columns import read_columns
 from experiment.models import Judgment, Participant, Study
-from experiment.participant.forms import DECLINE, POSITIONS
+from experiment.participant.forms import POSITIONS, PREFER_NOT
 
 CAREERS = {code: str(label) for code, label in POSITIONS}
 NOT_STATED = ""
-POSITION_ORDER = tuple(label for code, label in CAREERS.items() if code != DECLINE[0])
+POSITION_ORDER = tuple(label for code, label in CAREERS.items() if code != PREFER_NOT)
 
 
 def read_participants(study: Study, kind: str) -> pd.DataFrame:
-    """pk, career (in words; "" not stated), experience_years, age (NaN not stated); by pk."""
+    """pk, gender, country (codes), career (in words), each "" where not stated; experience_years, age (NaN); by pk."""
     rows = (
         Participant.objects.of(study, kind).filter(trials__isnull=False).distinct().order_by("pk")
     )
     people = read_columns(rows, {"pk": ("pk", np.int64), "demographics": ("demographics", object)})
     answers = people.pop("demographics")
-    people["career"] = [_career(a.get("position")) for a in answers]
+    for name in ("gender", "country"):
+        people[name] = [_stated(a.get(name)) for a in answers]
+    people["career"] = [CAREERS.get(code := _stated(a.get("position")), code) for a in answers]
     for name in ("experience_years", "age"):
         people[name] = pd.to_numeric(
             pd.Series([a.get(name) for a in answers], dtype=object), errors="coerce"
@@ -27,8 +29,8 @@ def read_participants(study: Study, kind: str) -> pd.DataFrame:
     return people
 
 
-def _career(code: object) -> str:
-    return NOT_STATED if not code or code == DECLINE[0] else CAREERS.get(str(code), str(code))
+def _stated(code: object) -> str:
+    return NOT_STATED if not code or code == PREFER_NOT else str(code)
 
 
 def read_trials(study: Study, kind: str, trials: str) -> pd.DataFrame:

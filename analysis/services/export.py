@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from analysis.data.filters import ReportOptions
-from analysis.report.chapter import SourceResults
 from analysis.report.page.html import render_file
 from analysis.report.replication.build import markdown, replicate
 from analysis.report.report import SCHEMA, Report
@@ -82,22 +81,22 @@ def _documents(
     documents = {"figures/captions.md": _captions(stored.figures)}
     announce("report.html")
     documents["report.html"] = render_file(stored)
-    if (human := replicable(report)) is not None:
+    if is_replicable(report):
         announce("replication.md")
-        documents["replication.md"] = markdown(replicate(study, human, options), study.title)
+        replication = replicate(study, report.sources, options)
+        documents["replication.md"] = markdown(replication, study.title)
     documents["report.json"] = report.text()
     return documents
 
 
-def replicable(report: Report) -> SourceResults | None:
-    """The results on human-created test cases, where they are about what the paper was: its people, texts and trials."""
+def is_replicable(report: Report) -> bool:
+    """Whether it is about what the paper was: its people, texts and trials; the human-created test cases among them."""
     options = report.header.options
     whole = not options.models and not options.subfields
     as_then = options.texts == "as-published" and options.trials == "analysed"
     imported = report.header.participants.kind == "imported"
-    if report.header.published.is_brainbench and imported and whole and as_then:
-        return report.sources.get("human")
-    return None
+    is_brainbench = report.header.published.is_brainbench
+    return is_brainbench and imported and whole and as_then and "human" in report.sources
 
 
 def _remove_stale(folder: Path, written: Written) -> None:

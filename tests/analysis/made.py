@@ -6,6 +6,8 @@ import pandas as pd
 from analysis.data.dataset import SourceData
 
 SUBFIELDS = ("Behaviour", "Circuits", "Disease")
+GENDERS = ("female", "male", "")
+COUNTRIES = ("GB", "DE")
 CAREERS = ("Doctoral student", "Postdoctoral researcher", "Faculty")
 
 
@@ -39,6 +41,8 @@ def make_data(
     )
     participants = pd.DataFrame(
         {
+            "gender": [GENDERS[n % len(GENDERS)] for n in range(n_participants)],
+            "country": [COUNTRIES[n % len(COUNTRIES)] for n in range(n_participants)],
             "career": [CAREERS[n % len(CAREERS)] for n in range(n_participants)],
             "experience_years": rng.integers(0, 30, n_participants).astype(float),
             "age": rng.integers(20, 70, n_participants).astype(float),

@@ -69,6 +69,8 @@ def _trials(root: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     number = {pid: n for n, pid in enumerate(people["pid"])}
     participants = pd.DataFrame(
         {
+            "gender": people["sex"],
+            "country": people["country"],
             "career": people["current position"],
             "experience_years": pd.to_numeric(people["experience"], errors="coerce"),
             "age": pd.to_numeric(people["age"], errors="coerce"),

@@ -1,85 +1,188 @@
 """Sets the printed beside the recomputed, and writes replication.md."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from django.template.loader import render_to_string
 
+from analysis.codec import MissingResult, present, try_estimate
 from analysis.data import read
-from analysis.data.filters import ReportOptions
+from analysis.data.dataset import SourceData
+from analysis.data.filters import SOURCES, ReportOptions
 from analysis.report.chapter import SourceResults
+from analysis.report.chapters.subfields.results import SubfieldAccuracy, Subfields
 from analysis.report.replication.facts import Facts, facts
-from analysis.report.replication.printed import VALUES, Printed
-from analysis.report.replication.recomputed import Recomputed, compute
-from analysis.report.replication.table_s3 import table_s3
-from experiment.models import Study
+from analysis.report.replication.places import HUMAN, MACHINE, PLACES, Place
+from analysis.report.replication.recomputed import Recomputed, Value
+from analysis.report.replication.row import NotPublic, Printed
+from analysis.report.replication.rows import ROWS
+from experiment.models import Item, Study
+from lib.formatting import is_known
 
-AGREES, DIFFERS, ABSENT = "agrees", "differs", "not computed"
-NO_REASON = "No reason is known."
+SOURCE_LEFT_OUT = MissingResult(
+    "The report leaves out these test cases.", "Make it of all: --source all."
+)
+
+
+class Verdict(StrEnum):
+    """NOT_PRINTED: the figure shows the value but no number. NOT_PUBLIC: the public files cannot give the value. ABSENT:
+    they could, but it is not in this report."""
+
+    AGREES = "agrees"
+    DIFFERS = "differs"
+    NOT_PRINTED = "not_printed"
+    NOT_PUBLIC = "not_public"
+    ABSENT = "absent"
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A printed value, the recomputed one (None: the data did not support it), and the verdict."""
+    """A printed number beside the recomputed one.
 
-    section: str
-    what: str
-    printed: str
-    recomputed: float | None
-    verdict: str
-    note: str
+    missing: why there is none, with ABSENT. not_public: likewise, with NOT_PUBLIC. instead: the value that explains the
+    difference, where it does; explained: whether anything is known to.
+    """
+
+    row: Printed
+    verdict: Verdict
+    recomputed: float | None = None
+    missing: MissingResult | None = None
+    not_public: NotPublic | None = None
+    instead: float | None = None
+    explained: bool = False
 
 
 @dataclass(frozen=True, slots=True)
+class Cells:
+    """Every model less people in every subfield (the paper's figure S5), in percentage points, on the test cases of one source.
+
+    models: label, and a value per subfield; None where it scored nothing of it.
+    """
+
+    source: str
+    subfields: tuple[str, ...]
+    models: tuple[tuple[str, tuple[float | None, ...]], ...]
+
+    @property
+    def known(self) -> list[float]:
+        return [value for _, row in self.models for value in row if value is not None]
+
+    @property
+    def n_above(self) -> int:
+        return sum(value > 0 for value in self.known)
+
+
+@dataclass(frozen=True)
 class Replication:
+    """`cells`: of the sources whose test cases people judged and models scored."""
+
     comparisons: Sequence[Comparison]
+    cells: Sequence[Cells]
     facts: Facts
 
+    def of(self, *verdicts: Verdict) -> list[Comparison]:
+        return [one for one in self.comparisons if one.verdict in verdicts]
 
-def replicate(study: Study, results: SourceResults, options: ReportOptions) -> Replication:
-    """`results`: those on the human-created test cases of this study."""
-    sources = read.read(study, ReportOptions(participants="imported", texts=options.texts))
-    recomputed = Recomputed(results, sources["human"])
-    rows = [compare(row, recomputed) for row in (*VALUES, *table_s3())]
-    return Replication(rows, facts(study, sources, results))
+    @property
+    def by_place(self) -> list[tuple[Place, list[Comparison]]]:
+        """In the paper's order."""
+        found: dict[Place, list[Comparison]] = {place: [] for place in PLACES}
+        for one in self.comparisons:
+            found[one.row.place].append(one)
+        return list(found.items())
 
 
-def compare(row: Printed, recomputed: Recomputed) -> Comparison:
-    """A printed value beside the recomputed one."""
-    value = compute(row.value, recomputed)
+def replicate(
+    study: Study, results: Mapping[str, SourceResults], options: ReportOptions
+) -> Replication:
+    """`results`: of this study, by source; those on human-created test cases among them."""
+    data = read.read(study, ReportOptions(participants="imported", texts=options.texts))
+    n_identical = _n_identical(data)
+    by_source = {s: Recomputed(own, data[s], n_identical) for s, own in results.items()}
+    return Replication(
+        [compare(row, by_source) for row in ROWS],
+        [cells for s in SOURCES if (cells := _cells(results.get(s)))],
+        facts(study, data, results[HUMAN]),
+    )
+
+
+def compare(row: Printed, by_source: Mapping[str, Recomputed]) -> Comparison:
+    """A printed number beside the recomputed one."""
+    value = _compute(row, row.value, by_source)
+    if isinstance(value, float):
+        if not row.printed:
+            return Comparison(row, Verdict.NOT_PRINTED, value)
+        if row.agrees(value):
+            return Comparison(row, Verdict.AGREES, value)
+        return _difference(row, value, by_source)
+    if row.not_public is not None and value is not SOURCE_LEFT_OUT:
+        return Comparison(row, Verdict.NOT_PUBLIC, not_public=row.not_public)
+    return Comparison(row, Verdict.ABSENT, missing=value)
+
+
+def _compute(
+    row: Printed, value: Value | None, by_source: Mapping[str, Recomputed]
+) -> float | MissingResult | None:
+    """None: nothing could be computed for this row."""
     if value is None:
-        verdict, note = ABSENT, ""
-    elif row.agrees(value):
-        verdict, note = AGREES, row.remark
-    else:
-        verdict, note = DIFFERS, _why(row, recomputed)
-    return Comparison(row.section, row.what, row.printed, value, verdict, note)
+        return None
+    if row.source not in by_source:
+        return SOURCE_LEFT_OUT
+    found = try_estimate(value, by_source[row.source])
+    if isinstance(found, MissingResult):
+        return found
+    if not is_known(found):
+        return MissingResult("The value is not defined on these data.")
+    return float(found)
 
 
-def _why(row: Printed, recomputed: Recomputed) -> str:
-    """The known reason; where it names another value, only if that one is what was printed."""
+def _difference(row: Printed, value: float, by_source: Mapping[str, Recomputed]) -> Comparison:
+    """With the known reason; where that names another value, only if it is what was printed."""
     if row.instead is None:
-        return row.why or NO_REASON
-    instead = compute(row.instead, recomputed)
-    if instead is None or not row.agrees(instead):
-        return NO_REASON
-    return f"{row.why} That gives {instead:.7g}."
+        return Comparison(row, Verdict.DIFFERS, value, explained=row.why is not None)
+    instead = _compute(row, row.instead, by_source)
+    if not isinstance(instead, float) or not row.agrees(instead):
+        return Comparison(row, Verdict.DIFFERS, value)
+    return Comparison(row, Verdict.DIFFERS, value, instead=instead, explained=True)
+
+
+def _n_identical(data: Mapping[str, SourceData]) -> int:
+    """Machine-created test cases whose original and altered text are those of a human-created one."""
+
+    def texts(source: str) -> list[tuple[str, str]]:
+        keys = data[source].items["key"]
+        published = Item.objects.filter(key__in=set(keys), texts=Item.Texts.AS_PUBLISHED)
+        return list(published.order_by().values_list("original", "altered"))
+
+    human = set(texts(HUMAN))
+    return sum(pair in human for pair in texts(MACHINE))
+
+
+def _cells(results: SourceResults | None) -> Cells | None:
+    subfields = present(results.of(Subfields).subfields) if results else None
+    judged = [s for s in subfields or () if s.humans and s.models]
+    if not results or not judged:
+        return None
+    labels = {model.name: model.label for s in judged for model in s.models}
+    rows = ((label, tuple(_cell(s, name) for s in judged)) for name, label in labels.items())
+    return Cells(results.source, tuple(s.subfield for s in judged), tuple(rows))
+
+
+def _cell(subfield: SubfieldAccuracy, name: str) -> float | None:
+    for model in subfield.models:
+        if model.name == name and subfield.humans:
+            return 100 * (model.share.accuracy - subfield.humans.share.accuracy)
+    return None
 
 
 def markdown(replication: Replication, title: str) -> str:
-    """replication.md: what differs first, then everything by section."""
-    rows = replication.comparisons
-    sections = {
-        name: [row for row in rows if row.section == name]
-        for name in dict.fromkeys(row.section for row in rows)
-    }
+    """replication.md: what differs first, then everything in the paper's order."""
     context = {
         "title": title,
-        "rows": rows,
-        "differing": [row for row in rows if row.verdict == DIFFERS],
-        "n_agreeing": sum(row.verdict == AGREES for row in rows),
-        "n_absent": sum(row.verdict == ABSENT for row in rows),
-        "sections": list(sections.items()),
+        "replication": replication,
+        "differing": replication.of(Verdict.DIFFERS),
+        "n": {v.value: len(replication.of(v)) for v in Verdict},
         "facts": replication.facts,
     }
-    return render_to_string("analysis/replication.md", context).rstrip() + "\n"
+    return render_to_string("analysis/replication/replication.md", context).rstrip() + "\n"

@@ -1,6 +1,6 @@
 """Properties of the published files that are no printed number: what the data hold, and whether one would expect it.
 
-What one would expect, and why it is otherwise, is said in templates/analysis/replication.md.
+What one would expect, and why it is otherwise, is said in templates/analysis/replication/replication.md.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,6 @@ import numpy as np
 from analysis.codec import present, try_estimate
 from analysis.data.dataset import SourceData
 from analysis.report.chapter import SourceResults
-from analysis.report.chapters.expertise.results import Expertise, Percentile80
 from analysis.report.chapters.exposures.results import ItemExposures
 from analysis.report.chapters.integration.results import Integration
 from analysis.report.replication.recomputed import tuned
@@ -21,7 +20,6 @@ from experiment.imports.read.trials import TRIALS_PER_PERSON
 from experiment.models import Judgment, Participant, Study
 
 MIN_RT_MS = 5_000
-AROUND_50 = 45  # "around or above 50", read kindly
 BALANCED = 2  # difference of exposures
 
 
@@ -96,17 +94,12 @@ class Facts:
     """None, or no rows, where the data did not support it."""
 
     damaged: DamagedTexts
-    expertise: tuple[Percentile80, ...]
     left_out: LeftOut
     untouched: UntouchedSliders
     other_sections: tuple[OtherSection, ...]
     exposures: Exposures | None
     isolated: IsolatedAccuracy | None
     tuning: McNemar | None
-
-    @property
-    def is_expertise_high(self) -> bool:
-        return bool(self.expertise) and all(own.p80 >= AROUND_50 for own in self.expertise)
 
     @property
     def is_balanced(self) -> bool:
@@ -119,11 +112,9 @@ class Facts:
 
 def facts(study: Study, sources: Mapping[str, SourceData], results: SourceResults) -> Facts:
     """`sources`: all published items and trials; `results`: those on human-created test cases."""
-    expertise = present(results.of(Expertise).expertise)
     tuning = present(try_estimate(tuned, results))
     return Facts(
         damaged=_damaged(sources),
-        expertise=expertise.p80_by_subfield if expertise else (),
         left_out=_left_out(study, sources["human"]),
         untouched=_untouched(sources),
         other_sections=_other_sections(study),

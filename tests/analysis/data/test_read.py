@@ -73,8 +73,11 @@ def test_careers_are_in_words_and_declined_answers_unknown(study):
     make_participant(
         study, demographics={"position": "prefer_not_to_say", "age": "prefer_not_to_say"}
     )
+    make_participant(study, demographics={"gender": "female", "country": "prefer_not_to_say"})
     people = read(study).participants
-    assert list(people["career"]) == ["Faculty or academic staff", ""]
+    assert list(people["gender"])[1:] == ["", "female"]
+    assert list(people["country"])[1:] == ["", ""]
+    assert list(people["career"]) == ["Faculty or academic staff", "", ""]
     assert people["age"].iloc[0] == 34.0
     assert people["age"].isna().iloc[1]
     assert people["experience_years"].iloc[0] == 9.5

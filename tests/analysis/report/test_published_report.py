@@ -16,11 +16,13 @@ from analysis.data import read
 from analysis.data.filters import ReportOptions
 from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.chapters.teams.results import Teams
-from analysis.report.replication.build import DIFFERS, compare, markdown, replicate
-from analysis.report.replication.printed import VALUES
+from analysis.report.replication import places
+from analysis.report.replication.build import Verdict, compare, markdown, replicate
 from analysis.report.replication.recomputed import Recomputed
+from analysis.report.replication.row import NotPublic, Why
+from analysis.report.replication.rows import ROWS
 from analysis.report.services.make import make_report
-from analysis.services.export import replicable
+from analysis.services.export import is_replicable
 from analysis.stats import NotEnough
 from analysis.teams.options import TeamOptions
 from analysis.teams.services.try_teams import make_teams
@@ -47,7 +49,7 @@ def made(imported, django_db_blocker) -> Iterator[SimpleNamespace]:
             human=human,
             machine=report.sources["machine"],
             teams=human.of(Teams).teaming,
-            replication=replicate(study, human, options),
+            replication=replicate(study, report.sources, options),
             study=study,
         )
 
@@ -92,23 +94,87 @@ def test_the_report_is_of_all_published_people_and_models(made):
 
 
 def test_the_known_differences_are_found_and_no_others(made):
-    rows = made.replication.comparisons
-    differing = {(row.section, row.what) for row in rows if row.verdict == DIFFERS}
-    assert differing == {
-        ("Overall accuracy", "models against humans: t"),
-        ("Overall accuracy", "base against chat: t"),
-        ("Overall accuracy", "base against chat: p"),
-        ("Overall accuracy", "base against chat: d"),
-        ("Overall accuracy", "base against chat: interval, upper"),
-        ("Fine-tuning", "perplexity of the correct version: interval, lower"),
-        ("Other models", "TinyLlama (chat), accuracy"),
+    found = made.replication
+    assert {(one.row.place, one.row.what) for one in found.of(Verdict.DIFFERS)} == {
+        (places.PEOPLE, "male, percent"),
+        (places.OVERALL, "models against people: t"),
+        (places.OVERALL, "base against chat: t"),
+        (places.OVERALL, "base against chat: p"),
+        (places.OVERALL, "base against chat: d"),
+        (places.OVERALL, "base against chat: interval, upper"),
+        (places.TUNING, "perplexity of the correct version: interval, lower"),
+        (places.OTHERS, "TinyLlama (chat): accuracy, percent"),
+        (
+            places.EXPERTISE,
+            "Cellular/Molecular: expertise from which on a trial is among the top 20%",
+        ),
     }
-    assert all(row.note for row in rows if row.verdict == DIFFERS)
-    assert not [row for row in rows if row.recomputed is None]
+    assert all(one.explained for one in found.of(Verdict.DIFFERS))
+    assert found.of(Verdict.ABSENT) == []
+
+
+def test_what_the_public_files_cannot_give_says_why(made):
+    found = made.replication.of(Verdict.NOT_PUBLIC)
+    by_reason = {reason: [o for o in found if o.not_public is reason] for reason in NotPublic}
+    assert all(by_reason.values())
+    # No model's scores on machine-created test cases are public, and only models need them
+    no_scores = by_reason[NotPublic.NO_MACHINE_SCORES]
+    assert {one.row.source for one in no_scores} == {"machine"}
+    assert {one.row.printed for one in no_scores} == {"", "0.83", "0.06", "0.27", "0.05"}
+    assert not [
+        one for one in no_scores if one.row.what.startswith(("accuracy of people", "people"))
+    ]
+
+
+def test_numbers_that_the_list_gives_beside_the_printed_ones_are_recomputed(made):
+    def value(place: places.Place, what: str) -> float:
+        (one,) = [
+            o for o in made.replication.comparisons if o.row.place == place and o.row.what == what
+        ]
+        return one.recomputed
+
+    assert round(value(places.PEOPLE, "male, percent"), 1) == 62.6
+    assert round(value(places.EXPERTISE, "lowest of these")) == 42
+    (what,) = [r.what for r in ROWS if r.place == places.ITEMS and "word for word" in r.what]
+    assert value(places.ITEMS, what) == 8
+
+
+def test_machine_created_figures_are_recomputed_where_no_number_is_printed(made):
+    human = made.frames["machine"].trials
+    found = {
+        one.row.what: one.recomputed
+        for one in made.replication.comparisons
+        if one.row.place == places.MACHINE_OVERALL and one.verdict is Verdict.NOT_PRINTED
+    }
+    assert found["accuracy of people, percent"] == pytest.approx(100 * human["is_correct"].mean())
+    trials = [
+        one.recomputed
+        for one in made.replication.comparisons
+        if one.row.place == places.MACHINE_POSITIONS and one.row.what.endswith(": trials")
+    ]
+    assert sum(trials) == 503
+
+
+def test_every_model_is_above_people_in_every_subfield(made):
+    (cells,) = made.replication.cells
+    assert (cells.source, len(cells.known), cells.n_above) == ("human", 75, 75)
+    correct = made.frames["human"].model_correct
+    data = made.frames["human"]
+    own = (data.items["subfield"] == cells.subfields[0]).to_numpy()
+    people = data.trials["is_correct"][own[data.trials["item"].to_numpy()]].mean()
+    assert cells.models[0][1][0] == pytest.approx(100 * (correct[0, own].mean() - people))
+
+
+def test_a_report_without_machine_created_test_cases_says_so(made):
+    rows = replicate(made.study, {"human": made.human}, ReportOptions(resamples=200))
+    absent = rows.of(Verdict.ABSENT)
+    assert absent
+    assert {one.row.source for one in absent} == {"machine"}
+    assert all(one.missing.needed for one in absent)
 
 
 def test_replication_is_only_of_what_the_paper_was_about(made):
-    assert replicable(made.report) is not None
+    assert is_replicable(made.report)
     header = made.report.header
     for other in (
         {"texts": "repaired"},
@@ -117,25 +183,23 @@ def test_replication_is_only_of_what_the_paper_was_about(made):
         {"subfields": ("x",)},
     ):
         options = replace(header.options, **other)
-        assert replicable(replace(made.report, header=replace(header, options=options))) is None
+        assert not is_replicable(replace(made.report, header=replace(header, options=options)))
 
 
 def test_an_explanation_is_given_only_where_it_explains(made):
-    (row,) = [row for row in VALUES if row.what == "models against humans: t"]
+    (row,) = [row for row in ROWS if row.why is Why.ITEM_MEANS]
     recomputed = Recomputed(made.human, made.frames["human"])
-    assert "That gives 25.80524." in compare(row, recomputed).note
+    assert compare(row, {"human": recomputed}).instead == pytest.approx(25.80524, abs=1e-5)
     own = made.human.of(Accuracy)
     changed = replace(own, models_vs_humans=replace(own.models_vs_humans, t_item_means=3.0))
     results = replace(made.human, results={**made.human.results, Accuracy: changed})
-    assert compare(row, replace(recomputed, results=results)).note == "No reason is known."
+    other = compare(row, {"human": replace(recomputed, results=results)})
+    assert (other.verdict, other.explained) == (Verdict.DIFFERS, False)
 
 
 def test_the_known_statements_are_checked_in_the_data(made):
     found = made.replication.facts
     assert (found.damaged.n_items, len(found.damaged.keys)) == (300, 5)
-    assert {own.subfield: round(own.p80, 1) for own in found.expertise}[
-        "Cellular/Molecular"
-    ] == 41.8
     left_out = found.left_out
     assert (left_out.n_recognised, left_out.n_fast) == (0, 0)
     assert (left_out.n_blocks, left_out.n_analysed, left_out.n_trials) == (202, 171, 25)
@@ -150,14 +214,23 @@ def test_the_known_statements_are_checked_in_the_data(made):
 
 
 def test_the_document_has_a_row_for_each_value_and_each_statement(made):
-    text = markdown(made.replication, "BrainBench")
+    found = made.replication
+    text = markdown(found, "BrainBench")
     rows = [line for line in text.splitlines() if line.startswith("| ")]
-    n_tables, n_facts, n_differing = 2 + len({row.section for row in VALUES}) + 1, 8, 7
-    assert len(rows) == len(made.replication.comparisons) + n_differing + n_facts + n_tables
+    n_differing, n_facts, n_verdicts, n_models = len(found.of(Verdict.DIFFERS)), 7, 5, 15
+    n_headings = 4 + len(places.PLACES)
+    n_rows = len(found.comparisons) + n_differing + n_facts + n_verdicts + n_models
+    assert len(rows) == n_rows + n_headings
     assert "295 of 300; damaged: brainbench-human-063, brainbench-machine-025" in text
     assert "202 blocks of 9 less 31 participants leave 171" in text
     assert "10 gained, 4 lost, exact McNemar p = 0.18" in text
-    assert all(row.count("|") == 6 for row in rows)
+    assert "## Figure S23 of the preprint, Figure S24 of the article" in text
+    assert "25.80524" in text
+    of_rows = [line for line in rows if line.count("|") == 6]
+    assert len(of_rows) >= len(found.comparisons) + n_differing + n_facts
+    # Each reason and each verdict has its words
+    assert not [line for line in of_rows if line.endswith("| cannot be computed |  |")]
+    assert "|  |  |  |" not in text
 
 
 # Teams
