@@ -1,5 +1,5 @@
 from django.apps import AppConfig
-from django.db.models.signals import post_migrate
+from django.db.models.signals import post_migrate, pre_migrate
 
 
 class ExperimentConfig(AppConfig):
@@ -8,6 +8,7 @@ class ExperimentConfig(AppConfig):
 
     def ready(self) -> None:
         from experiment import checks  # noqa: F401 (registers the system checks)
-        from experiment.models.triggers import install_triggers
+        from experiment.models.triggers import drop_triggers, install_triggers
 
+        pre_migrate.connect(drop_triggers, sender=self)
         post_migrate.connect(install_triggers, sender=self)

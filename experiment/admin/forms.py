@@ -9,9 +9,11 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
+from experiment.domain.exclusion import Rules
 from experiment.models import Item, Study
-from experiment.models.studies import DEMOGRAPHIC_FIELDS
+from experiment.models.studies import DEMOGRAPHIC_FIELDS, RULE_COLUMNS
 from experiment.services.study_setup import default_briefing, default_consent
+from experiment.services.study_versions import Change, ReasonRequiredError
 
 DEMOGRAPHIC_LABELS = {
     "gender": _("gender identity"),
@@ -80,6 +82,17 @@ class StudyForm(forms.ModelForm[Study]):
         ),
     )
 
+    reason = forms.CharField(
+        widget=forms.Textarea(attrs={"rows": 3, "class": "vLargeTextField"}),
+        required=False,
+        max_length=2_000,
+        label=_("reason"),
+        help_text=_(
+            "Real participants have entered: a change of rules, consent text or test cases makes a new version, and "
+            "needs a reason. Reports and exports name the version."
+        ),
+    )
+
     class Meta:
         model = Study
         fields = ()  # the administration names them
@@ -98,6 +111,19 @@ class StudyForm(forms.ModelForm[Study]):
         consent = study.consent
         self.initial["consent_text"] = consent.text if consent else default_consent()
         self.initial["pinned_items"] = list(study.study_items.values_list("item_id", flat=True))
+
+    def clean(self) -> None:
+        super().clean()
+        values = self.cleaned_data
+        if self.errors or not self.instance.version or values["reason"].strip():
+            return
+        if Change.of(self.instance, self.rules, values["consent_text"], values["pinned_items"]):
+            self.add_error("reason", ReasonRequiredError())
+
+    @property
+    def rules(self) -> Rules:
+        columns = RULE_COLUMNS.items()
+        return Rules(**{rule: self.cleaned_data[column] for rule, column in columns})
 
     def clean_briefing(self) -> str:
         return with_unix_newlines(self.cleaned_data["briefing"])

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib import admin, messages
+from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
@@ -11,19 +12,9 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from experiment.admin.forms import StudyForm
-from experiment.models import ConsentVersion, Item, Study
-from experiment.services.judging import reapply_exclusions
-from experiment.services.study_setup import pin_items, readiness_problems, word_consent
-
-RULE_FIELDS = {
-    "exclude_missed_catch",
-    "exclude_untouched",
-    "exclude_cheating",
-    "exclude_recognised",
-    "min_rt_ms",
-    "fast_page_ms",
-    "hidden_flag_ms",
-}
+from experiment.models import ConsentVersion, Study, StudyVersion
+from experiment.services.study_setup import readiness_problems
+from experiment.services.study_versions import revise
 
 
 class ConsentInline(admin.TabularInline[ConsentVersion, Study]):
@@ -44,6 +35,24 @@ class ConsentInline(admin.TabularInline[ConsentVersion, Study]):
         return False
 
 
+class VersionInline(admin.TabularInline[StudyVersion, Study]):
+    """What changed since real participants entered, and why."""
+
+    model = StudyVersion
+    fields = ("number", "created_at", "made_by", "reason", "rules")
+    readonly_fields = fields
+    ordering = ("-number",)
+    extra = 0
+    can_delete = False
+    verbose_name_plural = _("versions of rules, consent and test cases so far")
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
 class StudyAdmin(admin.ModelAdmin[Study]):
     form = StudyForm
     list_display = ("slug", "title", "state", "target_valid", "lab_page", "is_demo")
@@ -51,7 +60,7 @@ class StudyAdmin(admin.ModelAdmin[Study]):
     search_fields = ("slug", "title")
     view_on_site = False
     autocomplete_fields = ("members",)
-    inlines = (ConsentInline,)
+    inlines = (ConsentInline, VersionInline)
     fieldsets = (
         (None, {"fields": ("title", "slug", "lab_page", "preview", "recruitment", "contact")}),
         (
@@ -95,7 +104,8 @@ class StudyAdmin(admin.ModelAdmin[Study]):
                     "exclude_untouched",
                     "exclude_cheating",
                     "exclude_recognised",
-                    ("min_rt_ms", "fast_page_ms", "hidden_flag_ms"),
+                    ("min_rt_ms", "min_rt_clock"),
+                    ("fast_page_ms", "hidden_flag_ms"),
                 ),
             },
         ),
@@ -154,37 +164,55 @@ class StudyAdmin(admin.ModelAdmin[Study]):
         label = gettext("open them as a participant")
         return format_html('<a href="{}">{}</a>', study.get_absolute_url(), label)
 
+    def get_fieldsets(self, request: HttpRequest, obj: Study | None = None) -> Any:
+        fieldsets = super().get_fieldsets(request, obj)
+        if obj is None or not obj.version:
+            return fieldsets
+        return [*fieldsets, (_("Why it changes"), {"fields": ("reason",)})]
+
+    def save_model(self, request: HttpRequest, obj: Study, form: Any, change: bool) -> None:
+        if change:
+            self._revise(request, obj, form)
+        super().save_model(request, obj, form, change)
+
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         super().save_related(request, form, formsets, change)
         study, values = form.instance, form.cleaned_data
         if not change:
             study.members.add(request.user)
-        self._word_consent(request, study, values["consent_text"])
-        if "pinned_items" in form.changed_data:
-            self._pin(study, values["pinned_items"])
-        if change and RULE_FIELDS & set(form.changed_data):
-            changed = reapply_exclusions(study)
-            message = gettext(
-                "The rules were applied again: the exclusion of %(n_participants)d participants "
-                "and of %(n_trials)d trials changed."
-            )
-            values = {"n_participants": changed.participants, "n_trials": changed.trials}
-            self.message_user(request, message % values, messages.INFO)
+            revise(study, consent=values["consent_text"], items=values["pinned_items"])
         if study.recruitment in (Study.Recruitment.OPEN, Study.Recruitment.PILOT):
             for problem in readiness_problems(study):
                 message = gettext("The study is recruiting, but: %(problem)s.")
                 self.message_user(request, message % {"problem": problem}, messages.WARNING)
 
-    def _word_consent(self, request: HttpRequest, study: Study, text: str) -> None:
-        before = study.consent
-        consent = word_consent(study, text)
-        if before is not None and consent.pk != before.pk:
+    def _revise(self, request: HttpRequest, study: Study, form: Any) -> None:
+        values, before, rules = form.cleaned_data, study.consent, study.exclusion_rules
+        assert isinstance(request.user, User)
+        made = revise(
+            study,
+            rules=rules,
+            consent=values["consent_text"],
+            items=values["pinned_items"],
+            reason=values["reason"],
+            by=request.user,
+        )
+        if made.version is not None:
+            message = gettext("This is version %(number)d of the study's rules, consent and items.")
+            self.message_user(request, message % {"number": made.version.number}, messages.INFO)
+        consent = study.consent
+        if before is not None and consent is not None and consent.pk != before.pk:
             message = gettext(
                 "Version %(number)d of the consent text holds for whoever enters from now on."
             )
             self.message_user(request, message % {"number": consent.number}, messages.INFO)
-
-    def _pin(self, study: Study, items: QuerySet[Item]) -> None:
-        study.study_items.exclude(item__in=items).delete()
-        # What the study held already may have been retired since: it stays, and is reported as a problem.
-        pin_items(study, items.exclude(pk__in=study.study_items.values("item_id")))
+        if made.excluded is not None:
+            message = gettext(
+                "The rules were applied again: the exclusion of %(n_participants)d participants "
+                "and of %(n_trials)d trials changed."
+            )
+            counts = {
+                "n_participants": made.excluded.participants,
+                "n_trials": made.excluded.trials,
+            }
+            self.message_user(request, message % counts, messages.INFO)

@@ -6,6 +6,12 @@ published analyses name them. Flags are for a person to look at: they exclude no
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
+
+# Whose sliders count as untouched: nobody's, who never moved any of the two, or who never moved one of them.
+Untouched = Literal["off", "neither", "either"]
+# What "too fast" is measured to: Continue, or the first choice of a side.
+Clock = Literal["page", "choice"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +31,8 @@ MISSED_CATCH = Reason(
 UNTOUCHED_SLIDERS = Reason(
     "untouched_sliders",
     "never moved a slider",
-    "The participant never moved any confidence or expertise slider.",
+    "The participant never moved any confidence or expertise slider, or, where the study's rules say so, never "
+    "moved one of the two.",
 )
 ADMITTED_CHEATING = Reason(
     "admitted_cheating", "admitted to having cheated", "The participant admitted to having cheated."
@@ -40,7 +47,8 @@ RECOGNISED = Reason(
 TOO_FAST = Reason(
     "too_fast",
     "too fast",
-    "The participant answered this trial in less than the minimum time (5 s in the paper).",
+    "The participant answered this trial in less than the minimum time (5 s in the paper), to Continue or, where "
+    "the study's rules say so, to the first choice.",
 )
 
 PARTICIPANT_REASONS = (MISSED_CATCH, UNTOUCHED_SLIDERS, ADMITTED_CHEATING, NOT_FINISHED, WITHDRAWN)
@@ -65,25 +73,31 @@ class Rules:
     """A study's rules. `min_rt_ms` and the two flag limits are in milliseconds; 0 switches a limit off."""
 
     missed_catch: bool = True
-    untouched_sliders: bool = True
+    untouched_sliders: Untouched = "neither"
     admitted_cheating: bool = True
     recognised: bool = True
     min_rt_ms: int = 5_000
+    min_rt_clock: Clock = "page"
     fast_page_ms: int = 15_000
     hidden_flag_ms: int = 60_000
 
 
 @dataclass(frozen=True, slots=True)
 class TrialFacts:
-    """What the rules look at in a judged trial. `rt_ms` is the browser's time to Continue, or, where the
-    browser could not measure (no JavaScript), the server's time between showing and receiving."""
+    """What the rules look at in a judged trial.
+
+    `rt_ms` is the browser's time to Continue, or, where the browser could not measure (no JavaScript), the server's
+    time between showing and receiving. `rt_choice_ms` is the browser's time to the first choice, None if not measured.
+    """
 
     trial_id: int
     stratum: str
     correct: bool
     recognised: bool
     rt_ms: int | None
-    moved_a_slider: bool
+    confidence_moved: bool
+    expertise_moved: bool
+    rt_choice_ms: int | None = None
     hidden_ms: int | None = None
 
 
@@ -110,8 +124,8 @@ class Verdict:
 def judge_participant(facts: ParticipantFacts, rules: Rules) -> Verdict:
     """Apply the rules to one participant.
 
-    >>> slow = TrialFacts(1, "human", True, False, 60_000, moved_a_slider=True)
-    >>> fast = TrialFacts(2, "human", True, False, 4_999, moved_a_slider=True)
+    >>> slow = TrialFacts(1, "human", True, False, 60_000, True, True)
+    >>> fast = TrialFacts(2, "human", True, False, 4_999, True, True)
     >>> verdict = judge_participant(ParticipantFacts(True, False, [slow, fast]), Rules())
     >>> verdict.participant, verdict.trials[1], verdict.trials[2]
     ((), (), ('too_fast',))
@@ -124,13 +138,45 @@ def judge_participant(facts: ParticipantFacts, rules: Rules) -> Verdict:
     )
 
 
+def left_untouched(trials: Sequence[TrialFacts], reading: Untouched) -> bool:
+    """Whether sliders were never moved in these trials.
+
+    >>> one_slider = TrialFacts(1, "human", True, False, 60_000, True, expertise_moved=False)
+    >>> left_untouched([one_slider], "neither"), left_untouched([one_slider], "either")
+    (False, True)
+    """
+    if reading == "off" or not trials:
+        return False
+    untouched = (
+        not any(trial.confidence_moved for trial in trials),
+        not any(trial.expertise_moved for trial in trials),
+    )
+    return all(untouched) if reading == "neither" else any(untouched)
+
+
+def answer_ms(trial: TrialFacts, clock: Clock) -> int | None:
+    """The time that "too fast" looks at, in milliseconds; None where nothing was measured.
+
+    Where the choice was not timed, the time to Continue stands for it: it is never shorter.
+
+    >>> trial = TrialFacts(1, "human", True, False, 9_000, True, True, rt_choice_ms=4_000)
+    >>> answer_ms(trial, "page"), answer_ms(trial, "choice")
+    (9000, 4000)
+    """
+    if clock == "choice" and trial.rt_choice_ms is not None:
+        return trial.rt_choice_ms
+    return trial.rt_ms
+
+
 def _participant_reasons(facts: ParticipantFacts, rules: Rules) -> tuple[str, ...]:
     missed = any(trial.stratum == "catch" and not trial.correct for trial in facts.trials)
-    untouched = bool(facts.trials) and not any(trial.moved_a_slider for trial in facts.trials)
     found = (
         (MISSED_CATCH, rules.missed_catch and missed),
         # Whoever left early may not have come to a slider; only a whole session says "never".
-        (UNTOUCHED_SLIDERS, rules.untouched_sliders and facts.finished and untouched),
+        (
+            UNTOUCHED_SLIDERS,
+            facts.finished and left_untouched(facts.trials, rules.untouched_sliders),
+        ),
         (ADMITTED_CHEATING, rules.admitted_cheating and facts.cheated is True),
         (NOT_FINISHED, not facts.finished),
     )
@@ -138,9 +184,10 @@ def _participant_reasons(facts: ParticipantFacts, rules: Rules) -> tuple[str, ..
 
 
 def _trial_reasons(trial: TrialFacts, rules: Rules) -> tuple[str, ...]:
+    time_ms = answer_ms(trial, rules.min_rt_clock)
     found = (
         (RECOGNISED, rules.recognised and trial.recognised),
-        (TOO_FAST, trial.rt_ms is not None and trial.rt_ms < rules.min_rt_ms),
+        (TOO_FAST, time_ms is not None and time_ms < rules.min_rt_ms),
     )
     return tuple(reason.code for reason, holds in found if holds)
 

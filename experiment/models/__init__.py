@@ -5,6 +5,7 @@ from experiment.models.items import Item, work_name
 from experiment.models.participants import Participant
 from experiment.models.studies import ConsentVersion, Study, StudyItem, StudyText
 from experiment.models.trials import Judgment, Trial
+from experiment.models.versions import StudyVersion
 
 __all__ = [
     "ConsentVersion",
@@ -14,6 +15,7 @@ __all__ = [
     "Study",
     "StudyItem",
     "StudyText",
+    "StudyVersion",
     "Trial",
     "TrialExport",
     "work_name",

@@ -17,6 +17,18 @@ is_language_tag = RegexValidator(
 
 DEMOGRAPHIC_FIELDS = ("gender", "age", "country", "position", "experience_years")
 
+# Rule -> column of the study
+RULE_COLUMNS = {
+    "missed_catch": "exclude_missed_catch",
+    "untouched_sliders": "exclude_untouched",
+    "admitted_cheating": "exclude_cheating",
+    "recognised": "exclude_recognised",
+    "min_rt_ms": "min_rt_ms",
+    "min_rt_clock": "min_rt_clock",
+    "fast_page_ms": "fast_page_ms",
+    "hidden_flag_ms": "hidden_flag_ms",
+}
+
 
 def all_demographic_fields() -> list[str]:
     return list(DEMOGRAPHIC_FIELDS)
@@ -52,6 +64,15 @@ class Study(models.Model):
     class Returns(models.TextChoices):
         RESUME = "resume", _("go on where they were, if the link names the same session")
         REFUSE = "refuse", _("go on with their own code alone")
+
+    class Untouched(models.TextChoices):
+        OFF = "off", _("exclude no one for it")
+        NEITHER = "neither", _("exclude who never moved any of the two sliders")
+        EITHER = "either", _("exclude who never moved one of the two sliders")
+
+    class Clock(models.TextChoices):
+        PAGE = "page", _("Continue")
+        CHOICE = "choice", _("the first choice of a side")
 
     slug = models.SlugField(max_length=60, unique=True)
     title = models.CharField(max_length=200)
@@ -119,12 +140,17 @@ class Study(models.Model):
         help_text=_("Nobody new is let in beyond it."),
     )
     exclude_missed_catch = models.BooleanField(default=True)
-    exclude_untouched = models.BooleanField(_("exclude who never moved any slider"), default=True)
+    exclude_untouched = models.CharField(
+        _("untouched sliders"), max_length=10, choices=Untouched, default=Untouched.NEITHER
+    )
     exclude_cheating = models.BooleanField(
         _("exclude who admitted to having cheated"), default=True
     )
     exclude_recognised = models.BooleanField(_("exclude recognised trials"), default=True)
     min_rt_ms = models.PositiveIntegerField(_("exclude trials under (ms)"), default=5_000)
+    min_rt_clock = models.CharField(
+        _("measured to"), max_length=10, choices=Clock, default=Clock.PAGE
+    )
     fast_page_ms = models.PositiveIntegerField(_("flag trials under (ms)"), default=15_000)
     hidden_flag_ms = models.PositiveIntegerField(
         _("flag trials hidden longer than (ms)"), default=60_000
@@ -181,6 +207,11 @@ class Study(models.Model):
         validators=[MinValueValidator(1)],
     )
     is_demo = models.BooleanField(_("demo material"), default=False)
+    version = models.PositiveIntegerField(
+        default=0,
+        editable=False,
+        help_text=_("Of its rules, consent and test cases; 0 until a real participant enters."),
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = StudyQuerySet.as_manager()
@@ -196,6 +227,13 @@ class Study(models.Model):
             models.CheckConstraint(
                 condition=models.Q(recruitment__in=("draft", "pilot", "open", "closed")),
                 name="study_recruitment_known",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(exclude_untouched__in=("off", "neither", "either")),
+                name="study_untouched_known",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(min_rt_clock__in=("page", "choice")), name="study_clock_known"
             ),
             models.CheckConstraint(
                 condition=(
@@ -234,15 +272,7 @@ class Study(models.Model):
 
     @property
     def exclusion_rules(self) -> Rules:
-        return Rules(
-            missed_catch=self.exclude_missed_catch,
-            untouched_sliders=self.exclude_untouched,
-            admitted_cheating=self.exclude_cheating,
-            recognised=self.exclude_recognised,
-            min_rt_ms=self.min_rt_ms,
-            fast_page_ms=self.fast_page_ms,
-            hidden_flag_ms=self.hidden_flag_ms,
-        )
+        return Rules(**{rule: getattr(self, column) for rule, column in RULE_COLUMNS.items()})
 
 
 class ConsentVersion(models.Model):

@@ -26,6 +26,7 @@ from experiment.services.flow import (
     n_pages,
     require,
 )
+from experiment.services.study_versions import freeze
 
 Stage = Participant.Stage
 
@@ -138,6 +139,8 @@ def enroll(
     )
     participant.plan = [[trial.stratum, trial.original_side] for trial in plan]
     participant.page_reached = 0 if study.demographic_fields else 1
+    if participant.kind == Participant.Kind.REAL:
+        freeze(study, now)
     participant.save()
     return participant
 

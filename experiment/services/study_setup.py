@@ -11,8 +11,9 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from experiment.domain.presets import PRESETS
-from experiment.models import ConsentVersion, Item, Study, StudyItem
+from experiment.models import ConsentVersion, Item, Study
 from experiment.services.study_language import speaking_language
+from experiment.services.study_versions import revise
 
 
 def default_briefing(language: str = "en") -> str:
@@ -40,33 +41,21 @@ def create_study(slug: str, preset: str, *, contact: str = "", **changes: Any) -
     return study
 
 
-@transaction.atomic
-def word_consent(study: Study, text: str) -> ConsentVersion:
+def word_consent(study: Study, text: str, reason: str = "") -> ConsentVersion | None:
     """Make this the study's consent text; a text that stands already makes no new version."""
-    current = study.consent
-    if current is not None and current.text == text:
-        return current
-    number = 1 if current is None else current.number + 1
-    return study.consent_versions.create(number=number, text=text)
+    revise(study, consent=text, reason=reason)
+    return study.consent
 
 
 @transaction.atomic
-def pin_items(study: Study, items: Iterable[Item]) -> int:
-    """Let the study draw from these accepted items, replacing other versions of the same ones."""
+def pin_items(study: Study, items: Iterable[Item], reason: str = "") -> int:
+    """Let the study draw from these accepted items too, in place of other versions of the same ones."""
     items = list(items)
-    drafts = [str(item) for item in items if item.status != Item.Status.ACCEPTED]
-    if drafts:
-        raise ValidationError(
-            _("Only accepted items can be used: %(items)s."),
-            params={"items": ", ".join(drafts[:10])},
-        )
-    keep = {item.pk for item in items}
     keys = {item.key for item in items}
-    study.study_items.filter(item__key__in=keys).exclude(item__in=keep).delete()
-    present = set(study.study_items.values_list("item_id", flat=True))
-    new = [StudyItem(study=study, item=item) for item in items if item.pk not in present]
-    StudyItem.objects.bulk_create(new)
-    return len(new)
+    kept = list(study.items.exclude(key__in=keys))
+    n_before = study.study_items.filter(item__in=items).count()
+    revise(study, items=[*kept, *items], reason=reason)
+    return study.study_items.filter(item__in=items).count() - n_before
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from experiment.management.studies import find_study
-from experiment.services.judging import reapply_exclusions
+from experiment.services.exclusions import reapply_exclusions
 from lib.commands import ReportingCommand, add_json_argument
 
 

@@ -240,13 +240,14 @@ def test_the_list_filters_and_shows_what_to_look_at(
 
 def study_form(study: Study, **changes: Any) -> dict[str, Any]:
     names = (
-        "title briefing human_items machine_items catch_items policy min_rt_ms fast_page_ms hidden_flag_ms "
+        "title briefing human_items machine_items catch_items policy min_rt_ms min_rt_clock "
+        "exclude_untouched fast_page_ms hidden_flag_ms "
         "completion_url completion_code screen_out_url contact live_minutes resume_hours "
         "field ethics_number ethics_body ethics_contact "
         "language abstract_language debriefing platform returns external_id_days"
     )
     form = {name: getattr(study, name) for name in names.split()}
-    rules = ("missed_catch", "untouched", "cheating", "recognised")
+    rules = ("missed_catch", "cheating", "recognised")
     form |= {f"exclude_{rule}": "on" for rule in rules}
     switches = ("ratings_required", "reading_aid", "debrief_catch_trials")
     form |= {name: "on" for name in switches if getattr(study, name)}
@@ -258,6 +259,8 @@ def study_form(study: Study, **changes: Any) -> dict[str, Any]:
         "members": [],
         "consent_versions-TOTAL_FORMS": "0",
         "consent_versions-INITIAL_FORMS": "0",
+        "versions-TOTAL_FORMS": "0",
+        "versions-INITIAL_FORMS": "0",
     }
     return form | changes
 

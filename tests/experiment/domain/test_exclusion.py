@@ -13,10 +13,20 @@ from experiment.domain.exclusion import (
     ParticipantFacts,
     Rules,
     TrialFacts,
+    Untouched,
     judge_participant,
 )
 
-GOOD = TrialFacts(1, "human", correct=True, recognised=False, rt_ms=60_000, moved_a_slider=True)
+GOOD = TrialFacts(
+    1,
+    "human",
+    correct=True,
+    recognised=False,
+    rt_ms=60_000,
+    confidence_moved=True,
+    expertise_moved=True,
+)
+STILL = replace(GOOD, trial_id=2, confidence_moved=False, expertise_moved=False)
 RULES = Rules()
 PERSON = ParticipantFacts(finished=True, cheated=False, trials=[GOOD])
 
@@ -60,7 +70,7 @@ def test_a_recognised_trial_is_left_out_alone() -> None:
 
 def test_several_reasons_come_in_the_order_of_the_rules() -> None:
     assert trial_reasons(recognised=True, rt_ms=10) == ("recognised", "too_fast")
-    missed = replace(GOOD, stratum="catch", correct=False, moved_a_slider=False)
+    missed = replace(STILL, stratum="catch", correct=False)
     assert person_reasons(missed, cheated=True) == (
         "missed_catch",
         "untouched_sliders",
@@ -76,14 +86,60 @@ def test_one_missed_catch_trial_is_enough_and_other_mistakes_are_none() -> None:
 
 
 def test_one_moved_slider_is_enough() -> None:
-    still = replace(GOOD, trial_id=2, moved_a_slider=False)
-    assert person_reasons(still, replace(still, trial_id=3)) == ("untouched_sliders",)
-    assert person_reasons(GOOD, still) == ()
+    assert person_reasons(STILL, replace(STILL, trial_id=3)) == ("untouched_sliders",)
+    assert person_reasons(GOOD, STILL) == ()
+
+
+@pytest.mark.parametrize(
+    ("trials", "reading", "is_out"),
+    [
+        # One of the two was never moved
+        ([replace(STILL, confidence_moved=True)], "neither", False),
+        ([replace(STILL, confidence_moved=True)], "either", True),
+        ([replace(STILL, expertise_moved=True)], "either", True),
+        # Each was moved once, in different trials
+        (
+            [
+                replace(STILL, confidence_moved=True),
+                replace(STILL, trial_id=3, expertise_moved=True),
+            ],
+            "either",
+            False,
+        ),
+        ([STILL], "neither", True),
+        ([STILL], "either", True),
+        ([STILL], "off", False),
+    ],
+)
+def test_an_untouched_slider_has_two_readings(
+    trials: list[TrialFacts], reading: Untouched, is_out: bool
+) -> None:
+    reasons = person_reasons(*trials, rules=Rules(untouched_sliders=reading))
+    assert reasons == (("untouched_sliders",) if is_out else ())
+
+
+@pytest.mark.parametrize(
+    ("choice_ms", "page_ms", "by_page", "by_choice"),
+    [
+        (4_999, 5_000, False, True),
+        (4_999, 4_999, True, True),
+        (5_000, 60_000, False, False),
+        (None, 4_999, True, True),  # the choice came before Continue
+        (None, 5_000, False, False),
+        (None, None, False, False),
+    ],
+)
+def test_too_fast_is_measured_to_continue_or_to_the_choice(
+    choice_ms: int | None, page_ms: int | None, by_page: bool, by_choice: bool
+) -> None:
+    times = {"rt_choice_ms": choice_ms, "rt_ms": page_ms}
+    assert trial_reasons(**times) == (("too_fast",) if by_page else ())
+    choice = Rules(min_rt_clock="choice")
+    assert trial_reasons(choice, **times) == (("too_fast",) if by_choice else ())
 
 
 def test_who_left_early_is_not_said_to_have_never_moved_a_slider() -> None:
-    still = replace(GOOD, moved_a_slider=False)
-    assert person_reasons(still, finished=False) == ("not_finished",)
+    assert person_reasons(STILL, finished=False) == ("not_finished",)
     assert judge_participant(replace(PERSON, trials=[]), Rules()).participant == ()
 
 
@@ -147,7 +203,9 @@ FACTS = st.builds(
             correct=st.booleans(),
             recognised=st.booleans(),
             rt_ms=st.none() | st.integers(0, 100_000),
-            moved_a_slider=st.booleans(),
+            confidence_moved=st.booleans(),
+            expertise_moved=st.booleans(),
+            rt_choice_ms=st.none() | st.integers(0, 100_000),
             hidden_ms=st.none() | st.integers(0, 100_000),
         ),
         unique_by=lambda trial: trial.trial_id,
@@ -155,10 +213,10 @@ FACTS = st.builds(
     shares_external_id=st.booleans(),
 )
 SWITCHES = {
-    "missed_catch": "missed_catch",
-    "untouched_sliders": "untouched_sliders",
-    "admitted_cheating": "admitted_cheating",
-    "recognised": "recognised",
+    "missed_catch": False,
+    "untouched_sliders": "off",
+    "admitted_cheating": False,
+    "recognised": False,
 }
 
 
@@ -168,11 +226,11 @@ def test_switching_a_rule_off_takes_its_reason_away_and_nothing_else(
 ) -> None:
     strict, lenient = (
         judge_participant(facts, Rules()),
-        judge_participant(facts, Rules(**{rule: False})),
+        judge_participant(facts, Rules(**{rule: SWITCHES[rule]})),
     )
 
     def without(reasons: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(code for code in reasons if code != SWITCHES[rule])
+        return tuple(code for code in reasons if code != rule)
 
     assert lenient.participant == without(strict.participant)
     assert lenient.trials == {trial: without(reasons) for trial, reasons in strict.trials.items()}

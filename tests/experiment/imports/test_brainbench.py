@@ -214,7 +214,15 @@ def test_the_raw_row_is_kept(study):
 def test_our_exclusion_rules_find_nothing_left_to_exclude(study):
     for participant in study.participants.prefetch_related("trials__judgment"):
         trials = [
-            TrialFacts(t.pk, t.stratum, j.correct, j.recognised, j.rt_ms, j.confidence_moved)
+            TrialFacts(
+                t.pk,
+                t.stratum,
+                j.correct,
+                j.recognised,
+                j.rt_ms,
+                j.confidence_moved,
+                j.expertise_moved,
+            )
             for t in participant.trials.all()
             if (j := t.judgment)
         ]

@@ -7,6 +7,7 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from experiment.domain.assignment import NoItemLeftError
+from experiment.domain.exclusion import Rules
 from experiment.models import Judgment, Participant
 from experiment.services.enrollment import (
     ExternalIds,
@@ -20,6 +21,7 @@ from experiment.services.enrollment import (
     start_trials,
     touch,
 )
+from experiment.services.exclusions import Changed, reapply_exclusions
 from experiment.services.flow import (
     AlreadyAnsweredError,
     ConsentChangedError,
@@ -27,13 +29,14 @@ from experiment.services.flow import (
     NotOpenError,
     WrongPageError,
 )
-from experiment.services.judging import Answer, finish, judge, reapply_exclusions
+from experiment.services.judging import Answer, finish, judge
 from experiment.services.study_setup import (
     StudyProblem,
     readiness_problems,
     set_recruitment,
     word_consent,
 )
+from experiment.services.study_versions import revise
 from tests.factories import NOW, make_item, make_participant, make_study
 
 pytestmark = pytest.mark.django_db
@@ -189,14 +192,12 @@ def test_without_javascript_the_servers_time_decides_what_is_too_fast(study):
 def test_changed_rules_are_applied_to_who_finished_but_not_to_published_participants(study):
     participant = take(start(study), cheated=True)
     imported = make_participant(study, kind="imported", cheated=True)
-    study.exclude_cheating = False
-    study.save()
-    assert reapply_exclusions(study).participants == 1
+    lenient = revise(study, rules=Rules(admitted_cheating=False), reason="A pilot misread it.")
+    assert lenient.excluded == Changed(1, 0)
     participant.refresh_from_db()
     assert participant.excluded_by == ""
-    study.exclude_cheating = True
-    study.save()
-    reapply_exclusions(study)
+    assert revise(study, rules=Rules(), reason="Back again.").excluded == Changed(1, 0)
+    assert reapply_exclusions(study) == Changed(0, 0)
     imported.refresh_from_db()
     assert imported.excluded_by == ""
 
@@ -235,7 +236,7 @@ def test_consent_keeps_the_version_that_was_read(study):
     participant = start(study)
     old = study.consent
     assert (participant.consent_version, participant.consent_hash) == (old, old.sha256)
-    word_consent(study, "A new text.")
+    word_consent(study, "A new text.", reason="The board asked for it.")
     assert study.consent.number == 2
     with pytest.raises(ConsentChangedError):
         enroll(study, kind=lambda: "real", consent_sha256=old.sha256, key=uuid.uuid4(), now=NOW)
@@ -294,10 +295,8 @@ def test_a_retired_item_is_drawn_no_more_and_stays_with_who_holds_it(study):
 
 def test_changed_rules_report_the_trials_that_changed(study):
     take(start(study), rt_ms=40_000)
-    study.min_rt_ms = 61_000
-    study.save()
-    changed = reapply_exclusions(study)
-    assert (changed.participants, changed.trials) == (0, 11)
+    made = revise(study, rules=Rules(min_rt_ms=61_000), reason="Nobody reads so fast.")
+    assert made.excluded == Changed(0, 11)
 
 
 def test_running_out_of_items_is_said_and_loses_nothing(study):

@@ -1,0 +1,48 @@
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from experiment.domain.exclusion import Rules
+from experiment.models.studies import ConsentVersion, Study
+
+
+class StudyVersion(models.Model):
+    """A study's rules, consent text and test cases as they held from one moment on. It never changes.
+
+    The first is made when the first real participant enters; before it, all three may change freely. The rules of the
+    newest are those in the columns of the study: a trigger sees to it.
+    """
+
+    study = models.ForeignKey(Study, models.CASCADE, related_name="versions")
+    number = models.PositiveIntegerField()
+    created_at = models.DateTimeField(default=timezone.now)
+    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
+    reason = models.TextField(help_text=_("Empty in the first."))
+    rules = models.JSONField()
+    # Goes with the study only
+    consent = models.ForeignKey(ConsentVersion, models.RESTRICT, null=True)
+    items = models.JSONField(help_text=_("[key, version, SHA-256 of the text], by key."))
+    items_sha256 = models.CharField(max_length=64)
+
+    class Meta:
+        ordering = ("study", "number")
+        verbose_name = _("version of the study")
+        verbose_name_plural = _("versions of the study")
+        constraints = (
+            models.UniqueConstraint(fields=("study", "number"), name="study_version_unique"),
+            models.CheckConstraint(
+                condition=models.Q(number=1) | (models.Q(number__gt=1) & ~models.Q(reason="")),
+                name="study_version_has_reason",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.study} v{self.number}"
+
+    @property
+    def exclusion_rules(self) -> Rules:
+        values: dict[str, Any] = self.rules
+        return Rules(**values)

@@ -1,0 +1,189 @@
+"""Rules, consent and test cases of a study: free to change until a real participant enters, in versions from then on."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from experiment.domain.exclusion import Rules
+from experiment.models import ConsentVersion, Item, Participant, Study, StudyItem, StudyVersion
+from experiment.models.studies import RULE_COLUMNS
+from experiment.services.exclusions import Changed, reapply_exclusions
+
+
+class ReasonRequiredError(ValidationError):
+    """The study has real participants: a change of its rules, consent or test cases needs a reason."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            _("The study has real participants: say why its rules, consent or test cases change."),
+            code="reason_required",
+        )
+
+
+class UnknownVersionError(ValueError):
+    """There are no such rules to apply; the sentence is for whoever asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """The version that was made, None where the study is not frozen; what changed where rules were applied again."""
+
+    version: StudyVersion | None = None
+    excluded: Changed | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What of the three would be other than it is; None stays."""
+
+    rules: Rules | None
+    consent: str | None
+    items: Sequence[Item] | None
+
+    def __bool__(self) -> bool:
+        return any(part is not None for part in (self.rules, self.consent, self.items))
+
+    @classmethod
+    def of(
+        cls, study: Study, rules: Rules | None, consent: str | None, items: Iterable[Item] | None
+    ) -> "Change":
+        text = None if study.consent is None else study.consent.text
+        wanted = None if items is None else list({item.pk: item for item in items}.values())
+        return cls(
+            None if rules == study.exclusion_rules else rules,
+            None if consent == text else consent,
+            None if wanted is None or {i.pk for i in wanted} == _item_ids(study) else wanted,
+        )
+
+
+def freeze(study: Study, now: datetime) -> None:
+    """The first real participant enters: make the first version. The caller holds the study's lock."""
+    if study.version == 0:
+        _make_version(study, study.exclusion_rules, reason="", by=None, now=now)
+
+
+@transaction.atomic
+def revise(
+    study: Study,
+    *,
+    rules: Rules | None = None,
+    consent: str | None = None,
+    items: Iterable[Item] | None = None,
+    reason: str = "",
+    by: User | None = None,
+) -> Revision:
+    """Change any of the three, what is None stays. A change of frozen ones is one new version.
+
+    The study's rules are applied again where they changed. `study` is brought up to date.
+
+    Raises:
+        ReasonRequiredError: something would change in a frozen study, and no reason is given.
+        ValidationError: an item that is new in the study is not accepted.
+    """
+    locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    change = Change.of(locked, rules, consent, items)
+    if not change:
+        return Revision()
+    if locked.version and not reason.strip():
+        raise ReasonRequiredError
+    if change.consent is not None:
+        _word_consent(locked, change.consent)
+    if change.items is not None:
+        _draw_from(locked, change.items)
+    version = None
+    if locked.version:
+        now, new = timezone.now(), change.rules or locked.exclusion_rules
+        version = _make_version(locked, new, reason=reason.strip(), by=by, now=now)
+    elif change.rules is not None:
+        _set_rules(locked, change.rules)
+    excluded = reapply_exclusions(locked) if change.rules is not None else None
+    for name in ("version", *RULE_COLUMNS.values()):
+        setattr(study, name, getattr(locked, name))
+    return Revision(version, excluded)
+
+
+def rules_of(study: Study, kind: str, number: int) -> StudyVersion:
+    """The version whose rules are to be applied to participants of this kind.
+
+    Raises:
+        UnknownVersionError: there is no such version, or its rules never held for them.
+    """
+    if kind == Participant.Kind.IMPORTED:
+        raise UnknownVersionError(
+            "Imported participants keep what their publication decided: a study's rules do not apply to them."
+        )
+    numbers = list(study.versions.order_by("number").values_list("number", flat=True))
+    if not numbers:
+        raise UnknownVersionError(
+            f"{study.slug} has no versions of its rules yet: the first is made when a real participant enters."
+        )
+    if number not in numbers:
+        raise UnknownVersionError(
+            f"{study.slug} has no version {number} of its rules, but {', '.join(map(str, numbers))}."
+        )
+    return study.versions.get(number=number)
+
+
+def version_shown(study: Study, kind: str) -> int | None:
+    """The version under which numbers of these participants are; None where none holds for them."""
+    return None if kind == Participant.Kind.IMPORTED else study.version or None
+
+
+def _make_version(
+    study: Study, rules: Rules, *, reason: str, by: User | None, now: datetime
+) -> StudyVersion:
+    rows = study.items.order_by("key", "version").values_list("key", "version", "sha256")
+    # Sorted here, since databases disagree on the order of texts
+    items = sorted(list(row) for row in rows)
+    text = "".join(f"{key} {number} {sha256}\n" for key, number, sha256 in items)
+    version = StudyVersion.objects.create(
+        study=study,
+        number=study.version + 1,
+        created_at=now,
+        made_by=by,
+        reason=reason,
+        rules=asdict(rules),
+        consent=study.consent,
+        items=items,
+        items_sha256=hashlib.sha256(text.encode()).hexdigest(),
+    )
+    study.version = version.number
+    _set_rules(study, rules)
+    return version
+
+
+def _set_rules(study: Study, rules: Rules) -> None:
+    for rule, value in asdict(rules).items():
+        setattr(study, RULE_COLUMNS[rule], value)
+    study.save(update_fields=["version", *RULE_COLUMNS.values()])
+
+
+def _word_consent(study: Study, text: str) -> None:
+    current = study.consent
+    number = 1 if current is None else current.number + 1
+    ConsentVersion.objects.create(study=study, number=number, text=text)
+
+
+def _item_ids(study: Study) -> set[int]:
+    return set(study.study_items.values_list("item_id", flat=True))
+
+
+def _draw_from(study: Study, items: Sequence[Item]) -> None:
+    """Let the study draw from exactly these. One that it holds already may have been retired since."""
+    present = _item_ids(study)
+    new = [item for item in items if item.pk not in present]
+    refused = [str(item) for item in new if item.status != Item.Status.ACCEPTED]
+    if refused:
+        raise ValidationError(
+            _("Only accepted items can be used: %(items)s."),
+            params={"items": ", ".join(refused[:10])},
+        )
+    study.study_items.exclude(item__in=[item.pk for item in items]).delete()
+    StudyItem.objects.bulk_create([StudyItem(study=study, item=item) for item in new])
