@@ -13,6 +13,7 @@ NOTE = "#8a3b00"
 HUMANS = "#0b3b40"
 MODELS = "#6b7280"  # models taken together
 GAINED, LOST = "#0072b2", "#c44f00"
+MARKED = "#f6e3b4"  # behind what is to be found: the alternations of a text
 
 _FAMILIES = {
     "Galactica": "#0072b2",

@@ -32,7 +32,12 @@ def read(runs: Mapping[int, int], items: Mapping[int, int], model: int) -> Token
     run = ScoringRun.objects.filter(
         pk=runs.get(model, 0), status=ScoringRun.Status.FINISHED
     ).first()
-    if run is None or run.backend == ScoringRun.Backend.IMPORTED:
+    return read_run(run, items) if run else None
+
+
+def read_run(run: ScoringRun, items: Mapping[int, int]) -> Tokens | None:
+    """The tokens of a run on these items (number -> primary key); None where none were stored."""
+    if run.backend == ScoringRun.Backend.IMPORTED:
         return None
     table = token_store.read_tokens(run)
     if not table.num_rows:
@@ -44,6 +49,7 @@ def read(runs: Mapping[int, int], items: Mapping[int, int], model: int) -> Token
     number = pd.Series(numbers).reindex(names).to_numpy(dtype=float)
     known = ~np.isnan(number)
     tokens = tokens.assign(item=number)[known].astype({"item": np.int64})[COLUMNS]
+    tokens = tokens.assign(counted=tokens["in_text"] | (run.mode == "paper"))
     tokens = tokens.reset_index(drop=True)
     present = np.unique(tokens["item"])
     return Tokens(tokens, {int(n): _ends(rows[items[int(n)]]) for n in present})

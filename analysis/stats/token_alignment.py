@@ -5,6 +5,7 @@ just beside an alternation. A *stretch* is the plain text after one alternation 
 same from its start up to the first that differs, and from its end back to the last that differs.
 """
 
+import math
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -23,29 +24,35 @@ class Streams:
     Args:
         tokens: item, version ("original", "altered"), position, token, start, end (characters), logprob (natural
             logarithm, NaN for a first token without predecessor, which counts as certain), in_text, in_alternation;
-            and unit, of which only 0 is read, if it is there.
+            and, where they are there, unit, of which only 0 is read, and counted: the tokens that the run's
+            perplexities count, which may be a prompt's too (by default the text's). What is counted before the text is
+            in all running sums, what is counted after it in the last one.
     Items of which a version is missing are left out.
     """
 
     def __init__(self, tokens: pd.DataFrame) -> None:
-        keep = tokens["in_text"].to_numpy(dtype=bool)
+        keep = tokens["version"].isin(VERSIONS).to_numpy()
         if "unit" in tokens:
             keep = keep & (tokens["unit"].to_numpy() == 0)
-        rows = tokens.loc[keep & tokens["version"].isin(VERSIONS).to_numpy()]
+        rows = tokens.loc[keep]
         altered = (rows["version"] == "altered").to_numpy()
         item = rows["item"].to_numpy(dtype=np.int64)
-        both = np.intersect1d(item[altered], item[~altered])
+        in_text = rows["in_text"].to_numpy(dtype=bool)
+        both = np.intersect1d(item[altered & in_text], item[~altered & in_text])
         keep = np.isin(item, both)
         order = np.lexsort((rows["position"].to_numpy()[keep], altered[keep], item[keep]))
-        rows = rows.loc[keep].iloc[order]
+        rows, in_text = rows.loc[keep].iloc[order], in_text[keep][order]
         self.items: Ints = both
-        self.item: Ints = item[keep][order]
-        self.is_altered = altered[keep][order]
-        self.text: Ints = np.searchsorted(both, self.item) * 2 + self.is_altered
+        text = np.searchsorted(both, item[keep][order]) * 2 + altered[keep][order]
+        nats, n = _running(rows, text, in_text)
+        rows = rows.loc[in_text]
+        self.item: Ints = item[keep][order][in_text]
+        self.is_altered = altered[keep][order][in_text]
+        self.text: Ints = text[in_text]
         self.changed = rows["in_alternation"].to_numpy(dtype=bool)
         self.token = pd.factorize(rows["token"])[0]
-        nats = pd.Series(-rows["logprob"].fillna(0.0).to_numpy(dtype=np.float64))
-        self.running_nats: Floats = nats.groupby(self.text).cumsum().to_numpy()
+        self.running_nats: Floats = nats
+        self.running_tokens: Ints = n
         # A token without characters of its own ends where the one before it does
         ends = pd.Series(rows["end"].to_numpy(dtype=np.int64))
         self.end: Ints = ends.groupby(self.text).cummax().to_numpy()
@@ -55,21 +62,62 @@ class Streams:
         """(2 items + 1,) the row at which each text starts, original and altered by turns; then the number of rows."""
         return np.searchsorted(self.text, np.arange(2 * len(self.items) + 1))
 
+    @cached_property
+    def running_ppl(self) -> Floats:
+        """(rows,) perplexity of the text up to each token, exp(-(1/t) sum log p) over its t counted tokens; 1 at t = 0."""
+        ppl: Floats = np.exp(self.running_nats / np.maximum(self.running_tokens, 1))
+        return ppl
+
+    @cached_property
+    def first_different(self) -> Ints:
+        """(items, 2) rows of the first token that is not the same in both, original and altered.
+
+        The rows stand equally far in their texts; past the end of a text that is the beginning of the other.
+        """
+        return np.array([self._first_different(n) for n in range(len(self.items))]).reshape(-1, 2)
+
     def rows_at(self, item: int, version: str, ends: Sequence[int]) -> Ints:
         """The last token that ends at or before each of these characters (the first token where none does).
 
         The last of the characters is taken for the text's end.
         """
-        low, high = self._bounds_of(item, version)
+        low, high = self.bounds_of(item, version)
         rows = low + np.searchsorted(self.end[low:high], np.asarray(ends), side="right") - 1
         rows[-1:] = high - 1
         return np.maximum(rows, low)
 
-    def first_changed(self, item: int, version: str) -> int:
-        """The row of the first token of the first alternation; past the text's end where there is none."""
-        low, high = self._bounds_of(item, version)
-        changed = np.flatnonzero(self.changed[low:high])
-        return low + int(changed[0]) if len(changed) else high
+    def bounds_of(self, item: int, version: str) -> tuple[int, int]:
+        """The rows of a text: its first, and the one after its last."""
+        text = 2 * int(np.searchsorted(self.items, item)) + (version == "altered")
+        return int(self.bounds[text]), int(self.bounds[text + 1])
+
+    def first_different_of(self, item: int) -> tuple[int, int]:
+        """An item's row of `first_different`."""
+        original, altered = self.first_different[np.searchsorted(self.items, item)].tolist()
+        return original, altered
+
+    def paired_tokens(self) -> tuple[Ints, Ints]:
+        """Rows of the original and of the altered version to compare token by token, from the first that differs.
+
+        First comes the first token that differs, with its counterpart. From then on tokens that end at the same place
+        of the text are a pair (`common_places`); between two such pairs the k-th token of one version goes with the k-th
+        of the other, and what the longer one has beyond that is counted at the next pair. Last come the two texts' last
+        tokens. Where one version lacks a passage, `common_places` knows only what follows the last alternation.
+        """
+        last = np.column_stack([self.bounds[1::2], self.bounds[2::2]]) - 1
+        first = self.first_different
+        # Of two texts of which one begins the other only the ends can be compared
+        start = np.where(np.any(first > last, axis=1, keepdims=True), last, first)
+        pairs = np.column_stack(self.common_places())
+        pairs = pairs[(pairs >= start[self.text[pairs[:, 0]] // 2]).all(axis=1)]
+        pairs = np.unique(np.concatenate([start[self._differs], pairs]), axis=0)
+        text = self.text[pairs[:, 0]]
+        between = np.where(text[1:] == text[:-1], np.diff(pairs, axis=0).min(axis=1) - 1, 0)
+        between = np.maximum(between, 0)
+        k = np.arange(between.sum()) - np.repeat(np.cumsum(between) - between, between)
+        inner = pairs[:-1].repeat(between, axis=0) + k[:, None] + 1
+        pairs = np.unique(np.concatenate([pairs, inner]), axis=0)
+        return pairs[:, 0], pairs[:, 1]
 
     def common_places(self) -> tuple[Ints, Ints]:
         """Rows of the original and of the altered version that end at the same place, after the first alternation."""
@@ -79,18 +127,24 @@ class Streams:
         before = first[["row", "row_altered"]] - 1
         last = pd.DataFrame(
             {"row": self.bounds[1::2] - 1, "row_altered": self.bounds[2::2] - 1},
-        )[self._has_changes()]
+        )[self._differs]
         pairs = pd.concat([before, last, end, start])[["row", "row_altered"]]
         pairs = pairs.drop_duplicates("row").drop_duplicates("row_altered").sort_values("row")
         return pairs["row"].to_numpy(), pairs["row_altered"].to_numpy()
 
-    def _bounds_of(self, item: int, version: str) -> tuple[int, int]:
-        text = 2 * int(np.searchsorted(self.items, item)) + (version == "altered")
-        return int(self.bounds[text]), int(self.bounds[text + 1])
+    def _first_different(self, n: int) -> tuple[int, int]:
+        low, middle, high = self.bounds[2 * n : 2 * n + 3].tolist()
+        same = min(middle - low, high - middle)
+        one, other = self.token[low : low + same], self.token[middle : middle + same]
+        differs = np.flatnonzero(one != other)
+        at = int(differs[0]) if len(differs) else same
+        return low + at, middle + at
 
-    def _has_changes(self) -> npt.NDArray[np.bool_]:
-        """(items,) whether one of the versions has a token in an alternation."""
-        return np.isin(np.arange(len(self.items)), self.text[self.changed] // 2)
+    @property
+    def _differs(self) -> npt.NDArray[np.bool_]:
+        """(items,) whether the versions are not the same."""
+        ends = np.column_stack([self.bounds[1::2], self.bounds[2::2]])
+        return np.asarray((self.first_different < ends).any(axis=1))
 
     @cached_property
     def _stretches(self) -> pd.DataFrame:
@@ -132,3 +186,20 @@ class Streams:
         pairs = pairs.assign(differs=differs).sort_values(keys)
         differences = pairs.groupby(["item", "stretch"], sort=False)["differs"].cumsum()
         return pairs[differences == 0]
+
+
+def _running(rows: pd.DataFrame, text: Ints, in_text: npt.NDArray[np.bool_]) -> tuple[Floats, Ints]:
+    """Sums of nats, and numbers, of counted tokens up to each row of the text; up to the very end at a text's last row.
+
+    The sums at the end are exactly rounded, as those of perplexities are: so they take the same decisions.
+    """
+    logprob = rows["logprob"].to_numpy(dtype=np.float64)
+    counted = rows["counted"].to_numpy(dtype=bool) if "counted" in rows else in_text
+    counted = counted & ~np.isnan(logprob)
+    nats = np.where(counted, -logprob, 0.0)
+    of_text = pd.DataFrame({"nats": nats, "n": counted.astype(np.int64)}).groupby(text)
+    sums = of_text.cumsum()[in_text]
+    is_last = np.append(np.diff(text[in_text]) > 0, True)[: len(sums)]
+    sums.loc[is_last, "nats"] = of_text["nats"].agg(math.fsum).to_numpy()
+    sums.loc[is_last, "n"] = of_text["n"].sum().to_numpy()
+    return sums["nats"].to_numpy(), sums["n"].to_numpy()

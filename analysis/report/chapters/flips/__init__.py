@@ -1,4 +1,4 @@
-"""Changes of mind along the text: how a model's preference runs from the first altered passage to the end."""
+"""Changes of mind along the text: how a model's preference runs from the first token that differs to the end."""
 
 from collections.abc import Mapping
 
@@ -18,7 +18,7 @@ def _figures() -> Mapping[str, FigureBuilder]:
 CHAPTER = Chapter(
     id="flips",
     title=_("Changes of mind along the text"),
-    question=_("Does the preference after the altered passage last to the end?"),
+    question=_("Does the preference at the first token that differs last to the end?"),
     results=ChangesOfMind,
     build=build,
     page=page,

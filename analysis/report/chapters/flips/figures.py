@@ -14,11 +14,13 @@ from analysis.charts.style import FULL, GAINED, INK, LOST, family_colour
 from analysis.codec import need
 from analysis.presentation import figure_text
 from analysis.report.chapter import FigureBuilder, SourceResults, Tables
-from analysis.report.chapters.flips.results import SENTENCE, TOKEN, ChangesOfMind, ModelFlips
+from analysis.report.chapters.flips.courses import RATIO, SENTENCE, TOKEN
+from analysis.report.chapters.flips.results import ChangesOfMind, ModelFlips
+from analysis.report.chapters.flips.traces import flips_traces
 from analysis.report.chapters.flips.trajectories import flips_trajectories
 from analysis.stats.flips import Flips
 
-FAVOURS = _("Version that the running sum favours")
+FAVOURS = _("Version that the difference favours")
 BOTH_ORIGINAL = _("original first and last")
 CATEGORIES = {
     "PosPos": BOTH_ORIGINAL,
@@ -27,7 +29,11 @@ CATEGORIES = {
     "NegNeg": _("altered first and last"),
 }
 COLOURS = [GAINED, "#8fc1e3", "#f3b98c", LOST]
-LEVELS = {TOKEN: _("By token"), SENTENCE: _("By sentence")}
+LEVELS = {
+    TOKEN: _("By token"),
+    SENTENCE: _("By sentence"),
+    RATIO: _("By token, log-likelihood ratio (ours)"),
+}
 CORRECT, WRONG = _("decision right"), _("decision wrong")
 MEASURES = ["measure", "category", "n", "value", "low", "high"]
 
@@ -44,12 +50,13 @@ def flips(source: SourceResults, tables: Tables) -> Figure:
     changes = frame[frame["measure"] == "changes"]
     blocks = [_block(shares, changes, rows, k, keys=k == levels[0]) for k in levels]
     both = shares[(shares["category"] == str(BOTH_ORIGINAL)) & (shares["level"] == TOKEN)]
+    ratios = [m.log_likelihood_ratio for m in models if m.log_likelihood_ratio]
     context = {
         "n_models": len(models),
         "n_items": max(m.n_items for m in models),
         "both_original": both["value"].mean(),
-        "n_end_disagrees": sum(m.token.n_end_disagrees for m in models),
-        "n_decisions": sum(m.token.n_items for m in models),
+        "n_end_disagrees": sum(ratio.n_end_disagrees for ratio in ratios),
+        "n_decisions": sum(ratio.n_items for ratio in ratios),
     }
     text = figure_text("flips", context)
     table = frame.drop(columns="colour").rename(columns={"low": "ci_low", "high": "ci_high"})
@@ -57,7 +64,11 @@ def flips(source: SourceResults, tables: Tables) -> Figure:
     return Figure("flips", text.title, text.caption, text.alt, table, drawn)
 
 
-FIGURES: Mapping[str, FigureBuilder] = {"flips": flips, "flips_trajectories": flips_trajectories}
+FIGURES: Mapping[str, FigureBuilder] = {
+    "flips": flips,
+    "flips_traces": flips_traces,
+    "flips_trajectories": flips_trajectories,
+}
 
 
 def _frame(model: ModelFlips, level: str, rows: Rows) -> pd.DataFrame:
@@ -80,9 +91,6 @@ def _measures(found: Flips) -> list[dict[str, Any]]:
         }
         for name, text in CATEGORIES.items()
     ]
-    n = found.n_end_disagrees
-    text = str(_("end is not the decision"))
-    shown.append({"measure": "disagrees", "category": text, "n": n, "value": n / found.n_items})
     for category, mean in ((CORRECT, found.sign_flips.correct), (WRONG, found.sign_flips.wrong)):
         if mean is not None:
             low, high = mean.ci95 or (None, None)

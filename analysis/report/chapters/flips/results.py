@@ -7,51 +7,78 @@ import numpy as np
 import pandas as pd
 
 from analysis.codec import MissingResult
-from analysis.data.dataset import Floats, ModelName, SourceData, Tokens
+from analysis.data.dataset import Floats, ModelName, SourceData
 from analysis.report.chapter import Built
+from analysis.report.chapters.flips.courses import RATIO, SENTENCE, TOKEN, Courses, courses_of
 from analysis.stats import NotEnough
-from analysis.stats.flips import (
-    Flips,
-    sentence_places,
-    sequences,
-    summarise,
-    token_places,
-    trajectories,
-)
-from analysis.stats.token_alignment import Streams
+from analysis.stats.flips import Flips, summarise
+from analysis.stats.traces import by_pattern
+from analysis.stats.trajectories import trajectories
 
 METHOD = (
-    "The running negative log-likelihood of the altered version minus that of the original, in nats and not divided by "
-    "tokens, at the places that both versions have (ends of tokens of their common text, or of sentences), from the first "
-    "alternation's end on; positive favours the original. Category: the sign at the first such place where it is not "
-    "zero, then the sign at the text's end. Sign flips: changes of sign from place to place. Correct: the lower perplexity."
+    "As printed (figures S15 and S16): at each token, or sentence, the perplexity of the altered version up to there minus "
+    "that of the original, each over its own tokens (with the prompt's, where the run's perplexities count them); positive "
+    "favours the original. It starts at the first token that differs, or the sentence that holds it; its last value is "
+    "PPL(altered) - PPL(original), so its last sign is the decision. Tokens are compared at the same places of the text, "
+    "within an alternation by their number in it. Category: the sign at the first place where it is not zero, then at the "
+    "end. Sign flips: changes of sign from place to place. Shares: Wilson 95% interval over test cases."
+)
+METHOD_RATIO = (
+    "The log-likelihood ratio, ours: the running negative log-likelihood of the altered version minus that of the original, "
+    "in nats and not divided by tokens, at the tokens that end at the same place of both versions, from the first "
+    "alternation's end on. Categories and sign flips as before; right and wrong are the model's decision."
+)
+TYPICAL = (
+    "Examples are those of the model with most test cases, of several such the first: of each pattern, by token and by "
+    "sentence, the test case whose last difference is the median (the lower of two)."
 )
 NOTHING = (
     "No language model's token records are kept (an import has none).",
     "Score the full texts here: manage.py score --study {study} --model ...",
 )
-TOKEN, SENTENCE = "token", "sentence"
 
 
 @dataclass(frozen=True)
 class ModelFlips(ModelName):
-    """One model's, by token and by sentence; `n_items` is the larger of theirs."""
+    """One model's: by token and by sentence as printed, and by our log-likelihood ratio; `n_items` is the largest."""
 
     token: Flips
     sentence: Flips | None
+    log_likelihood_ratio: Flips | None
     n_items: int
 
     @property
     def levels(self) -> Mapping[str, Flips]:
         """Those that there are, by name."""
-        return {TOKEN: self.token} | ({SENTENCE: self.sentence} if self.sentence else {})
+        found = {TOKEN: self.token, SENTENCE: self.sentence, RATIO: self.log_likelihood_ratio}
+        return {name: flips for name, flips in found.items() if flips}
+
+
+@dataclass(frozen=True)
+class Example:
+    """A test case that is typical of a pattern: `level` is token or sentence, `n_items` how many show the pattern."""
+
+    level: str
+    pattern: str
+    item: str
+    n_items: int
+
+
+@dataclass(frozen=True)
+class Examples(ModelName):
+    """Of one model."""
+
+    examples: tuple[Example, ...]
+    method: str = TYPICAL
 
 
 @dataclass(frozen=True)
 class PreferenceFlips:
     models: tuple[ModelFlips, ...]
     names_without_tokens: tuple[str, ...]
-    method: str
+    typical: Examples
+    method: str = METHOD
+    method_log_likelihood_ratio: str = METHOD_RATIO
 
 
 @dataclass(frozen=True)
@@ -62,64 +89,93 @@ class ChangesOfMind:
 
 
 def build(data: SourceData) -> Built:
-    """The results; the tables flips_items (model, level and item) and flips_trajectories (model, decision and place)."""
+    """The results, and tables: flips_items and flips_items_nats (model, level, item), flips_trajectories, flips_traces."""
     members = np.concatenate([data.need_models(), data.extra_models])
     found, without = [], []
-    items: list[pd.DataFrame] = []
-    paths: list[pd.DataFrame] = []
+    tables: dict[str, list[pd.DataFrame]] = {}
+    typical: tuple[int, int, Courses] | None = None
     for model in members.tolist():
-        levels = _levels(data, model, items, paths)
-        token, sentence = levels[TOKEN], levels[SENTENCE]
-        names = data.model_name(model)
-        if token is None:
-            without.append(names["name"])
+        courses = courses_of(data.read_tokens(model))
+        levels = _levels(data, model, courses) if courses else {}
+        if courses is None or levels.get(TOKEN) is None:
+            without.append(data.model_name(model)["name"])
             continue
-        n_items = max(flips.n_items for flips in levels.values() if flips)
-        found.append(ModelFlips(**names, token=token, sentence=sentence, n_items=n_items))
-    if not found:
+        found.append(_model(data, model, levels))
+        if typical is None or found[-1].n_items > typical[1]:
+            typical = model, found[-1].n_items, courses
+        for name, table in _tables(data, model, courses, levels):
+            tables.setdefault(name, []).append(table)
+    if typical is None:
         raise NotEnough(NOTHING[0], NOTHING[1].format(study=data.study_slug))
-    named = {"flips_items": items, "flips_trajectories": paths}
-    tables = {name: pd.concat(some, ignore_index=True) for name, some in named.items() if some}
+    examples, traces = _examples(data, typical[0], typical[2])
+    tables["flips_traces"] = traces
     return Built(
-        ChangesOfMind(PreferenceFlips(tuple(found), tuple(without), METHOD)),
-        tables,
+        ChangesOfMind(PreferenceFlips(tuple(found), tuple(without), examples)),
+        {name: pd.concat(some, ignore_index=True) for name, some in tables.items() if some},
     )
 
 
-def _levels(
-    data: SourceData, model: int, items: list[pd.DataFrame], paths: list[pd.DataFrame]
-) -> dict[str, Flips | None]:
-    """The model's flips by level, where it has them; adds its rows to the tables."""
-    levels: dict[str, Flips | None] = {TOKEN: None, SENTENCE: None}
-    for level, places in _places(data.read_tokens(model)).items():
-        found = sequences(places)
-        right = data.model_correct[model][found["item"].to_numpy()]
+def _levels(data: SourceData, model: int, courses: Courses) -> dict[str, Flips]:
+    levels = {}
+    for level, found in courses.found.items():
         try:
-            levels[level] = summarise(found, right)
+            levels[level] = summarise(found, _decisions(data, model, found))
         except NotEnough:
             continue
-        items.append(_items_table(data, model, level, found, right))
-        if level == TOKEN and len(path := trajectories(places, right)):
-            paths.append(_named(data, model, len(path)).join(path))
     return levels
 
 
-def _places(tokens: Tokens | None) -> dict[str, pd.DataFrame]:
-    if tokens is None or tokens.table.empty:
-        return {}
-    streams = Streams(tokens.table)
-    levels = {TOKEN: token_places(streams)}
-    if tokens.sentence_ends:
-        levels[SENTENCE] = sentence_places(streams, tokens.sentence_ends)
-    return levels
+def _model(data: SourceData, model: int, levels: Mapping[str, Flips]) -> ModelFlips:
+    return ModelFlips(
+        **data.model_name(model),
+        token=levels[TOKEN],
+        sentence=levels.get(SENTENCE),
+        log_likelihood_ratio=levels.get(RATIO),
+        n_items=max(flips.n_items for flips in levels.values()),
+    )
 
 
-def _items_table(
-    data: SourceData, model: int, level: str, items: pd.DataFrame, right: Floats
-) -> pd.DataFrame:
-    key = data.items["key"].to_numpy()[items["item"].to_numpy()]
-    known = _named(data, model, len(key)).assign(item=key, level=level, is_correct=right)
-    return pd.concat([known, items.drop(columns="item").reset_index(drop=True)], axis=1)
+def _decisions(data: SourceData, model: int, found: pd.DataFrame) -> Floats:
+    decisions: Floats = data.model_correct[model][found["item"].to_numpy()]
+    return decisions
+
+
+def _tables(
+    data: SourceData, model: int, courses: Courses, levels: Mapping[str, Flips]
+) -> list[tuple[str, pd.DataFrame]]:
+    """The model's rows of each table."""
+    made = []
+    for level in levels:
+        found = courses.found[level]
+        key = data.items["key"].to_numpy()[found["item"].to_numpy()]
+        right = _decisions(data, model, found)
+        known = _named(data, model, len(key)).assign(item=key, level=level, is_correct=right)
+        rows = pd.concat([known, found.drop(columns="item").reset_index(drop=True)], axis=1)
+        name = "flips_items"
+        if level == RATIO:
+            name, rows = "flips_items_nats", rows.drop(columns="level")
+        made.append((name, rows))
+    if RATIO in levels:
+        ratio = courses.found[RATIO]
+        path = trajectories(courses.places[RATIO], _decisions(data, model, ratio))
+        made.append(("flips_trajectories", _named(data, model, len(path)).join(path)))
+    return made
+
+
+def _examples(
+    data: SourceData, model: int, courses: Courses
+) -> tuple[Examples, list[pd.DataFrame]]:
+    """The model's typical test cases, and their traces."""
+    examples, traces = [], []
+    for level in (TOKEN, SENTENCE):
+        patterns = by_pattern(courses.found[level]) if level in courses.found else {}
+        for pattern, items in patterns.items():
+            example = Example(level, pattern, str(data.items["key"].iloc[items[0]]), len(items))
+            trace = courses.trace(level, int(items[0]))
+            about = {"level": level, "pattern": pattern, "item": example.item}
+            examples.append(example)
+            traces.append(_named(data, model, len(trace)).assign(**about).join(trace))
+    return Examples(**data.model_name(model), examples=tuple(examples)), traces
 
 
 def _named(data: SourceData, model: int, n: int) -> pd.DataFrame:

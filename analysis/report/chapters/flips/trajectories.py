@@ -1,4 +1,4 @@
-"""How a model's preference grows along the texts: the running difference of surprise, right and wrong decisions apart."""
+"""How a model's preference grows along the texts: the running log-likelihood ratio, right and wrong decisions apart."""
 
 import altair as alt
 import pandas as pd
@@ -19,7 +19,7 @@ COLOURS = alt.Scale(domain=list(DECISIONS.values()), range=[GAINED, LOST])
 
 
 def flips_trajectories(source: SourceResults, tables: Tables) -> Figure:
-    """A panel per model: median and quartiles over test cases of the running difference at 21 places of the text."""
+    """A panel per model: median and quartiles over test cases of the running log-likelihood ratio at 21 places of the text."""
     own = need(source.of(ChangesOfMind).flips)
     frame = need_table(tables, "flips_trajectories")
     drawn_names = set(frame["name"])
@@ -34,7 +34,7 @@ def flips_trajectories(source: SourceResults, tables: Tables) -> Figure:
             scale=alt.Scale(domain=[0, 1], nice=False),
             axis=place.x_axis("Share of the text", format=".0%", tickCount=2),
         )
-        axis = place.y_axis("Difference, nats", 40, tickCount=4)
+        axis = place.y_axis("Ratio, nats", 40, tickCount=4)
         y = alt.Y("median_nats:Q", scale=alt.Scale(domain=[low, high], nice=False), axis=axis)
         return _panel(shown[shown["name"] == models[place.number].name], x, y)
 

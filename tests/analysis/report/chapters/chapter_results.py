@@ -46,7 +46,7 @@ def figure_of(chapter: Chapter, built: Built, name: str = "", *others: Any) -> F
     """One of the chapter's figures, by default its first; `others`: results of other chapters that it shows too."""
     figures = chapter.figures()
     source = SourceResults("human", {type(found): found for found in (built.results, *others)})
-    return figures[name or next(iter(figures))](source, built.tables, "")
+    return figures[name or next(iter(figures))](source, built.tables)
 
 
 def approximately(one: Any, other: Any) -> bool:

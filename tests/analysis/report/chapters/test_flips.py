@@ -47,6 +47,7 @@ def test_models_with_token_records_are_apart_from_those_without(small: SourceDat
     table = built.tables["flips_items"]
     assert table["item"].tolist() == small.items["key"].tolist()[:12]
     assert set(table["level"]) == {"token"}
+    assert built.tables["flips_items_nats"]["item"].tolist() == table["item"].tolist()
 
 
 def test_sentences_are_compared_where_their_ends_are_known(small: SourceData) -> None:
@@ -55,7 +56,11 @@ def test_sentences_are_compared_where_their_ends_are_known(small: SourceData) ->
     assert sentence is not None
     assert sentence.n_items == 5
     assert (built.tables["flips_items"].query("level == 'sentence'")["n_places"] == 2).all()
-    assert set(figure_of(CHAPTER, built).table["level"]) == {"token", "sentence"}
+    assert set(figure_of(CHAPTER, built).table["level"]) == {
+        "token",
+        "sentence",
+        "log_likelihood_ratio",
+    }
 
 
 def test_an_import_without_tokens_says_so(small: SourceData) -> None:
@@ -69,9 +74,12 @@ def test_page_and_figure_count_the_sums_that_end_against_the_decision(
 ) -> None:
     source = results_of(data := with_tokens(small, 12, **only), CHAPTER)
     models = need(source.of(ChangesOfMind).flips).models
-    n = sum(model.token.n_end_disagrees for model in models)
+    n = sum(m.log_likelihood_ratio.n_end_disagrees for m in models if m.log_likelihood_ratio)
     assert n > 0
     page, text = page_of(CHAPTER, source)
     assert f"In {n} of {12 * len(models)} " in text
     assert f"In {n} of {12 * len(models)} " in figure_of(CHAPTER, CHAPTER.build(data)).caption
-    assert [len(table.rows) for table in page.tables] == [len(models)] * 2
+    assert [len(table.rows) for table in page.tables[:3]] == [
+        2 * len(models)
+    ] * 3  # by token, twice
+    assert len(page.tables[3].rows) == len(need(source.of(ChangesOfMind).flips).typical.examples)

@@ -1,0 +1,62 @@
+"""Single texts' traces of preference, and which texts are typical of a pattern."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pandas as pd
+
+from analysis.stats.arrays import Ints
+from analysis.stats.flips import PPL
+from analysis.stats.token_alignment import Streams
+
+# How a preference that the paper shows may run: the rows of `sequences` that do (figures S9 to S14)
+PATTERNS: Mapping[str, Callable[[pd.DataFrame], "pd.Series[bool]"]] = {
+    "wrong_right": lambda t: t["category"] == "NegPos",
+    "right": lambda t: (t["category"] == "PosPos") & (t["sign_flips"] == 0),
+    "right_wrong_right": lambda t: (t["category"] == "PosPos") & (t["sign_flips"] > 0),
+}
+
+
+def by_pattern(found: pd.DataFrame) -> dict[str, Ints]:
+    """Items of each pattern that occurs, from `sequences`; the typical one, whose last difference is the median, first.
+
+    Of an even number the lower of the two in the middle; equal ones, and the others, stay in their order.
+
+    >>> rows = pd.DataFrame({"item": [4, 5, 6], "category": "PosPos", "sign_flips": 0, "end_difference_ppl": [3.0, 1, 2]})
+    >>> by_pattern(rows)["right"].tolist()
+    [6, 4, 5]
+    """
+    patterns = {name: found[holds(found)] for name, holds in PATTERNS.items()}
+    return {name: _typical_first(some) for name, some in patterns.items() if len(some)}
+
+
+def _typical_first(found: pd.DataFrame) -> Ints:
+    items = found["item"].to_numpy(dtype=np.int64)
+    order = np.argsort(found[f"end_{PPL}"].to_numpy(), kind="stable")
+    typical = order[(len(order) - 1) // 2]
+    return np.concatenate([items[[typical]], np.delete(items, typical)])
+
+
+def token_trace(streams: Streams, places: pd.DataFrame, item: int) -> pd.DataFrame:
+    """An item's whole course by token: number, difference_ppl, in_alternation; rows in reading order.
+
+    places: of `token_places`. number: of the original's tokens, from 1; every one is there. difference_ppl is 0 before
+    the first token that differs, and NaN at a later one that has no counterpart. in_alternation: the token, or one that is counted with it, is in an alternation.
+    """
+    low, high = streams.bounds_of(item, "original")
+    changed = np.flatnonzero(streams.changed[low:high]) + 1
+    trace = _trace(places[places["item"] == item], high - low)
+    return trace.assign(in_alternation=trace["in_alternation"] | trace["number"].isin(changed))
+
+
+def sentence_trace(places: pd.DataFrame, item: int, n_sentences: int) -> pd.DataFrame:
+    """The same by sentence, from `sentence_places`; a sentence is in an alternation if it holds one."""
+    return _trace(places[places["item"] == item], n_sentences)
+
+
+def _trace(own: pd.DataFrame, n: int) -> pd.DataFrame:
+    every = pd.DataFrame({"number": np.arange(1, n + 1)})
+    trace = every.merge(own[["number", PPL, "in_alternation"]], on="number", how="left")
+    first = own["number"].iloc[0] if len(own) else n + 1
+    trace.loc[trace["number"] < first, PPL] = 0.0
+    return trace.assign(in_alternation=trace["in_alternation"].eq(True))
