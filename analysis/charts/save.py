@@ -13,7 +13,7 @@ from typing import Any
 import vl_convert as vlc
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
-from pypdf import PdfWriter
+from pypdf import PdfReader, PdfWriter
 
 from analysis.charts.figure import Figure
 from analysis.charts.style import FULL, INK, PX_PER_INCH
@@ -83,9 +83,9 @@ def png(drawn: str, words: Mapping[str, str], *, ppi: int = PNG_PPI) -> bytes:
 
 def pdf(drawn: str, words: Mapping[str, str]) -> bytes:
     """The SVG at its width in print, its fonts within; `words` become the document's information."""
-    writer = PdfWriter(clone_from=BytesIO(vlc.svg_to_pdf(drawn)))
-    for page in writer.pages:
-        page.scale_by(POINTS_PER_INCH / PX_PER_INCH)
+    writer = PdfWriter()
+    for page in PdfReader(BytesIO(vlc.svg_to_pdf(drawn))).pages:
+        writer.add_page(page).scale_by(POINTS_PER_INCH / PX_PER_INCH)
     writer.add_metadata({f"/{key.replace(' ', '')}": text for key, text in words.items()})
     file = BytesIO()
     writer.write(file)
