@@ -141,6 +141,15 @@ def own_colour() -> alt.Color:
     return alt.Color("colour:N", scale=None, legend=None)
 
 
+def dots(data: Drawn, **mark: Any) -> Drawn:
+    """Points in the colour that the row names, hollow where the row says `is_chat`."""
+    fill = alt.condition(
+        "datum.is_chat === true", alt.value("white"), alt.Fill("colour:N", scale=None, legend=None)
+    )
+    stroke = alt.Stroke("colour:N", scale=None, legend=None)
+    return data.mark_point(**{"strokeWidth": 1.4, **mark}).encode(fill=fill, stroke=stroke)
+
+
 def wrapped(text: str, width: int) -> str:
     """The text in lines of at most `width` letters, broken at blanks, hyphens, underscores and strokes if it can be.
 

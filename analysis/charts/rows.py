@@ -1,13 +1,13 @@
 """Dot plots with one row per model: models by family under the family's name, people on top."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 import altair as alt
 import pandas as pd
 
-from analysis.charts.marks import Drawn, own_colour, text_width
+from analysis.charts.marks import Drawn, dots, own_colour, text_width
 from analysis.charts.style import HUMANS, INK, ROW, family_colour
 from analysis.stats.arrays import Interval
 from analysis.stats.estimates import Proportion
@@ -135,14 +135,19 @@ def model_frame(
     rows: Rows,
     columns: Callable[[AnyModel], dict[str, Any]],
     ci95: Callable[[AnyModel], Interval | None],
+    chat: Collection[str],
 ) -> pd.DataFrame:
-    """A table of the models' names, these `columns`, `row`, `colour` and the interval's ends `low` and `high`."""
+    """A table of the models' names, these `columns`, `row`, `colour` and the interval's ends `low` and `high`.
+
+    `chat` holds the names of chat models, which are drawn hollow.
+    """
     ends = [ci95(m) or (None, None) for m in models]
     names = ("name", "display_name", "family")
     frame = pd.DataFrame([{n: getattr(m, n) for n in names} | columns(m) for m in models])
     return frame.assign(
         row=[rows.label[m.name] for m in models],
         colour=[family_colour(m.family) for m in models],
+        is_chat=[m.name in chat for m in models],
         low=pd.Series([low for low, _ in ends], dtype=float).to_numpy(),
         high=pd.Series([high for _, high in ends], dtype=float).to_numpy(),
     )
@@ -157,9 +162,8 @@ def people_row(row: str, share: Proportion) -> dict[str, Any]:
 def dots_with_intervals(
     data: alt.Chart, x: alt.X, y: alt.Y, *, thickness: float = 1.4, **point: Any
 ) -> Drawn:
-    """Points at `x` with lines from `low` to `high`."""
+    """Points at `x`, hollow for chat models, with lines from `low` to `high`."""
     bars = data.mark_rule(strokeWidth=thickness).encode(
         x=alt.X("low:Q"), x2="high:Q", y=y, color=own_colour()
     )
-    dots = data.mark_point(**point).encode(x=x, y=y, color=own_colour())
-    return alt.layer(bars, dots)
+    return alt.layer(bars, dots(data, **point).encode(x=x, y=y))

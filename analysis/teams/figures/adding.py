@@ -87,12 +87,12 @@ def _chart(frame: pd.DataFrame, rows: Rows, is_simulated: bool) -> Drawn:
     lines = data.mark_rule(strokeWidth=1.4).encode(
         x=alt.X("alone:Q"), x2="with_human:Q", y=rows.y(), color=own_colour()
     )
-    before = data.mark_point(filled=False, fill="white", strokeWidth=1.6).encode(
+    before = data.mark_tick(thickness=2, height=11).encode(
         x=share_x("alone", domain, "Correct answers"), y=rows.y(), color=own_colour()
     )
     after = data.mark_point().encode(x=alt.X("with_human:Q"), y=rows.y(), color=own_colour())
     person = "simulated participant" if is_simulated else "human"
-    key = alt.Chart(alt.InlineData(values=[{"text": f"hollow: alone, filled: with a {person}"}]))
+    key = alt.Chart(alt.InlineData(values=[{"text": f"tick: alone, dot: with a {person}"}]))
     label = key.mark_text(align="left", baseline="bottom", color=SOFT)
     label = label.encode(x=alt.value(0), y=alt.value(-4), text="text:N")
     left = alt.layer(lines, before, after, label).properties(width=width, height=rows.height)

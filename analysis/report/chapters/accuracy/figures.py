@@ -61,7 +61,8 @@ def _figure(
 ) -> Figure:
     people = _people_rows(humans)
     rows = rows_of(models, [p["row"] for p in people])
-    frame = model_frame(models, rows, _columns, lambda m: m.items.ci95)
+    chat = [m.name for m in models if m.is_chat]
+    frame = model_frame(models, rows, _columns, lambda m: m.items.ci95, chat)
     shown = pd.concat([pd.DataFrame(people), frame], ignore_index=True)
     if shown.empty:
         raise NotEnough("Nobody has judged or scored these test cases.", "Collect judgments.")
@@ -109,7 +110,6 @@ def _people_rows(humans: HumanAccuracy | None) -> list[dict[str, Any]]:
 def _columns(model: ModelAccuracy) -> dict[str, Any]:
     share = model.items
     return {
-        "is_chat": model.is_chat,
         "n_items": share.n,
         "n_correct": share.n_correct,
         "accuracy": share.accuracy,
@@ -125,13 +125,7 @@ def _chart(shown: pd.DataFrame, rows: Rows, humans: HumanAccuracy | None) -> Dra
         layers.append(upright(right, colour=HUMANS, width=0.8, dash=False))
         if abs(right - CHANCE) > 0.12 * (domain[1] - domain[0]):
             layers.append(flag(right, "people", HUMANS))
-    for chat in (False, True):
-        some = shown[shown["is_chat"] == chat]
-        if len(some):
-            fill = (
-                {"filled": False, "fill": "white", "strokeWidth": 1.6} if chat else {"filled": True}
-            )
-            layers.append(dots_with_intervals(chart(some), x, rows.y(), **fill))
+    layers.append(dots_with_intervals(chart(shown), x, rows.y()))
     width = FULL - rows.width - 30
     return alt.layer(*layers).properties(width=width, height=rows.height)
 

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.codec import MissingResult, flattened, tidy_table, try_estimate
+from analysis.codec import MissingResult, flattened, present, tidy_table, try_estimate
 from analysis.data.dataset import Floats, ModelName, SourceData
 from analysis.report.chapter import Built
 from analysis.stats import NotEnough
@@ -106,6 +106,12 @@ class Accuracy:
     models_mean: Mean | MissingResult
     models_vs_humans: ModelsVsHumans | MissingResult
     base_vs_chat: BaseVsChat | MissingResult
+
+    @property
+    def chat_models(self) -> frozenset[str]:
+        """Names of the chat models, which figures draw hollow."""
+        known = (*(present(self.models) or ()), *(present(self.extra_models) or ()))
+        return frozenset(model.name for model in known if model.is_chat)
 
 
 def build(data: SourceData) -> Built:

@@ -20,6 +20,7 @@ from analysis.charts.style import FULL, HUMANS, INK, family_colour
 from analysis.codec import need, present
 from analysis.presentation import figure_text
 from analysis.report.chapter import FigureBuilder, SourceResults, Tables
+from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.chapters.agreement.results import Agreement, HumanAgreement, RankAgreement
 from analysis.stats import NotEnough
 from lib.formatting import number
@@ -59,9 +60,10 @@ def models_humans_agreement(source: SourceResults, tables: Tables) -> Figure:
         rows,
         lambda m: {"n": m.known.n, "rho": m.known.rho, "p": m.known.p} if m.known else {},
         lambda m: m.known.ci95 if m.known else None,
+        source.of(Accuracy).chat_models,
     )
-    top = _ceiling(own)
-    low, high = spread([*frame["low"], *frame["high"]], must=[0, *([top] if top else [])])
+    top, ends = _ceiling(own)
+    low, high = spread([*frame["low"], *frame["high"], *ends], must=[0, *([top] if top else [])])
     x = alt.X(
         "rho:Q",
         scale=alt.Scale(domain=[low, min(high, 1.0)], nice=False, zero=False),
@@ -69,7 +71,8 @@ def models_humans_agreement(source: SourceResults, tables: Tables) -> Figure:
     )
     layers: list[Any] = [upright(0.0), flag(0.0, "none")]
     if top:
-        layers += [upright(top, colour=HUMANS), flag(top, "noise ceiling", HUMANS)]
+        layers += [*_band(ends), upright(top, colour=HUMANS)]
+        layers.append(flag(top, "noise ceiling", HUMANS))
     drawn: Drawn = alt.layer(*layers, dots_with_intervals(chart(frame), x, rows.y())).properties(
         width=FULL - rows.width - 30, height=rows.height
     )
@@ -79,6 +82,8 @@ def models_humans_agreement(source: SourceResults, tables: Tables) -> Figure:
         "lowest": frame["rho"].min(),
         "highest": frame["rho"].max(),
         "ceiling": top,
+        "ceiling_ci95": ends,
+        "has_chat": bool(frame["is_chat"].any()),
     }
     name = "models_humans_agreement"
     text = figure_text(name, context)
@@ -93,12 +98,21 @@ FIGURES: Mapping[str, FigureBuilder] = {
 }
 
 
-def _ceiling(own: RankAgreement) -> float | None:
-    """The highest correlation with people that noise allows: the root of the reliability; None where there is none."""
+def _ceiling(own: RankAgreement) -> tuple[float | None, Sequence[float]]:
+    """The highest correlation with people that noise allows, the root of the reliability, and its 95% interval's ends."""
     people = present(own.noise_ceiling)
     if people is None or not people.halves.spearman_brown > 0:
-        return None
-    return float(np.sqrt(people.halves.spearman_brown))
+        return None, ()
+    ends = people.halves.ci95 or ()
+    return float(np.sqrt(people.halves.spearman_brown)), [max(end, 0.0) ** 0.5 for end in ends]
+
+
+def _band(ends: Sequence[float]) -> list[Drawn]:
+    """The interval of the ceiling over the whole height; nothing where it is not known."""
+    if not ends:
+        return []
+    data = alt.Chart(alt.InlineData(values=[{"low": min(ends), "high": max(ends)}]))
+    return [data.mark_rect(color=HUMANS, opacity=0.1).encode(x=alt.X("low:Q"), x2="high:Q")]
 
 
 def _cells(own: RankAgreement, models: Sequence[HumanAgreement]) -> pd.DataFrame:

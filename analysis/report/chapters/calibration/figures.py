@@ -12,7 +12,7 @@ from analysis.charts.marks import (
     chart,
     finish,
     own_colour,
-    share_domain,
+    quarters,
     share_y,
     spread,
     upright,
@@ -23,7 +23,14 @@ from analysis.charts.style import FULL, HALF, HUMANS, SOFT, family_colour
 from analysis.codec import need, present
 from analysis.presentation import figure_text
 from analysis.report.chapter import FigureBuilder, SourceResults, Tables
-from analysis.report.chapters.calibration.panel import bins_frame, bins_table, panel, x_of_rank
+from analysis.report.chapters.accuracy.results import Accuracy
+from analysis.report.chapters.calibration.panel import (
+    bins_frame,
+    bins_table,
+    panel,
+    with_line,
+    x_of_rank,
+)
 from analysis.report.chapters.calibration.results import (
     HUMAN_ROW,
     Calibration,
@@ -45,7 +52,7 @@ def humans(source: SourceResults, tables: Tables) -> Figure:
     if binned is None:
         raise NotEnough("No judgment has a confidence.", "Ask participants for their confidence.")
     frame = bins_frame(binned)
-    domain = share_domain([*frame["low"], *frame["high"]])
+    domain = with_line([frame])
     x = x_of_rank(alt.Axis(title="Confidence, rank among all judgments", format=".0%", tickCount=5))
     drawn = panel(frame, HUMANS, x, share_y("accuracy", domain, "Correct answers"), 40).properties(
         width=HALF - 62, height=220
@@ -65,22 +72,24 @@ def models(source: SourceResults, tables: Tables) -> Figure:
         raise NotEnough("No model has enough scores for bins.", "Score the test cases.")
     names = labels([m for m, _ in binned])
     frames = [bins_frame(fits) for _, fits in binned]
-    ends = pd.concat([frame[["low", "high"]] for frame in frames])
-    domain = share_domain([*ends["low"], *ends["high"]])
+    domain = with_line(frames)
+    chat = source.of(Accuracy).chat_models
 
     def draw(place: Place) -> Drawn:
-        axis = place.y_axis("Correct answers", 40, format=".0%", tickCount=4)
+        axis = place.y_axis("Correct answers", 40, format=".0%", values=quarters(domain))
         scale = alt.Scale(domain=domain, nice=False, zero=False)
         y = alt.Y("accuracy:Q", scale=scale, axis=axis)
         x = x_of_rank(place.x_axis("Confidence, rank", format=".0%", tickCount=2))
-        colour = family_colour(binned[place.number][0].family)
-        return panel(frames[place.number], colour, x, y, 18)
+        model, frame = binned[place.number][0], frames[place.number]
+        shown = frame.assign(is_chat=model.name in chat)
+        return panel(shown, family_colour(model.family), x, y, 18)
 
     titles = [(names[m.name], f"r = {f.number(fits.line.r)}") for m, fits in binned]
     drawn = grid(titles, draw, columns=columns_for(len(binned)), left=56, height=92)
     known = [fits.line.r for _, fits in binned if f.is_known(fits.line.r)]
     context = {
         "n_models": len(binned),
+        "has_chat": any(m.name in chat for m, _ in binned),
         "most_items": max(fits.n for _, fits in binned),
         "n_rising": sum(r > 0 for r in known),
         "lowest": min(known, default=None),

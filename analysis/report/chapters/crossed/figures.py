@@ -1,6 +1,6 @@
 """People and models when participants and test cases are both a sample: crossed bootstrap."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import altair as alt
@@ -26,6 +26,7 @@ from analysis.codec import need
 from analysis.presentation import figure_text
 from analysis.report.chapter import FigureBuilder, SourceResults, Tables
 from analysis.report.chapters.accuracy.figures import EVERYONE
+from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.chapters.crossed.results import Crossed, CrossedErrors, Row
 
 NUMBERS = (
@@ -39,7 +40,7 @@ def crossed(source: SourceResults, tables: Tables) -> Figure:
     """Left, accuracies with crossed-bootstrap intervals; right, each model's difference from people."""
     own = need(source.of(Crossed).crossed)
     rows = rows_of(own.models, [EVERYONE] if own.humans else [])
-    frame = _frame(own, rows)
+    frame = _frame(own, rows, source.of(Accuracy).chat_models)
     drawn = _accuracies(frame, rows, own.humans.accuracy if own.humans else None)
     differences = frame[frame["difference"].notna()]
     if len(differences):
@@ -47,8 +48,11 @@ def crossed(source: SourceResults, tables: Tables) -> Figure:
         right = _differences(differences, rows).properties(width=width, height=rows.height)
         drawn = alt.hconcat(drawn.properties(width=width), right, spacing=16)
     has_two_way = bool(frame[["two_way_low", "difference_two_way_low"]].notna().any(axis=None))
-    text = figure_text("crossed", {"own": own, "has_two_way": has_two_way})
-    table = frame.drop(columns="colour").rename(columns={"low": "ci_low", "high": "ci_high"})
+    context = {"own": own, "has_two_way": has_two_way, "has_chat": frame["is_chat"].eq(True).any()}
+    text = figure_text("crossed", context)
+    table = frame.drop(columns=["colour", "is_chat"]).rename(
+        columns={"low": "ci_low", "high": "ci_high"}
+    )
     drawn = finish(drawn, text.alt)
     return Figure("crossed", text.title, text.caption, text.alt, table, drawn)
 
@@ -56,19 +60,24 @@ def crossed(source: SourceResults, tables: Tables) -> Figure:
 FIGURES: Mapping[str, FigureBuilder] = {"crossed": crossed}
 
 
-def _frame(own: CrossedErrors, rows: Rows) -> pd.DataFrame:
+def _frame(own: CrossedErrors, rows: Rows, chat: Collection[str]) -> pd.DataFrame:
     """A row each for people, the models and, where there are several, their mean, which is added to `rows`."""
     entries = []
     if own.human_row:
         entries.append({"row": EVERYONE, "colour": HUMANS, **_numbers(own.human_row)})
     for model, row in own.model_rows:
-        name = {"row": rows.label[model.name], "name": model.name, "family": model.family}
-        entries.append({**name, "colour": family_colour(model.family), **_numbers(row)})
+        name: dict[str, Any] = {
+            "row": rows.label[model.name],
+            "name": model.name,
+            "family": model.family,
+        }
+        name |= {"colour": family_colour(model.family), "is_chat": model.name in chat}
+        entries.append({**name, **_numbers(row)})
     if own.mean_row and len(own.models) > 1:
         rows.headings[ALL_MODELS] = MODELS
         rows.domain.extend([ALL_MODELS, MEAN])
         entries.append({"row": MEAN, "colour": MODELS, **_numbers(own.mean_row)})
-    frame = pd.DataFrame(entries, columns=["row", "name", "family", *NUMBERS, "colour"])
+    frame = pd.DataFrame(entries, columns=["row", "name", "family", *NUMBERS, "colour", "is_chat"])
     return frame.astype(dict.fromkeys(NUMBERS, float))
 
 
@@ -88,7 +97,7 @@ def _both_intervals(frame: pd.DataFrame, start: str, x: alt.X, y: alt.Y) -> Draw
     ends = {f"{start}{end}": end for end in ("low", "high")}
     ends |= {f"{start}two_way_{end}": f"two_way_{end}" for end in ("low", "high")}
     value = start.strip("_") or "accuracy"
-    data = chart(frame[["row", "colour", value, *ends]].rename(columns=ends))
+    data = chart(frame[["row", "colour", "is_chat", value, *ends]].rename(columns=ends))
     thin = data.mark_rule(strokeWidth=0.9, yOffset=5).encode(
         x=alt.X("two_way_low:Q"), x2="two_way_high:Q", y=y, color=own_colour()
     )

@@ -1,6 +1,6 @@
 """Accuracy on whole abstracts, on single sentences, and on abstracts with foreign contexts (the paper's integration)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -11,6 +11,7 @@ from analysis.charts.marks import (
     CHANCE,
     Drawn,
     chart,
+    dots,
     finish,
     flag,
     own_colour,
@@ -29,6 +30,7 @@ from analysis.stats.estimates import wilson
 from lib.formatting import known
 
 WHOLE, SENTENCES, FOREIGN = "whole abstract", "single sentences", "foreign context"
+DASHES = {WHOLE: [1, 0], SENTENCES: [5, 2], FOREIGN: [2, 2]}
 FORMS = {WHOLE: "circle", SENTENCES: "square", FOREIGN: "triangle-up"}
 
 
@@ -37,7 +39,8 @@ def integration(source: SourceResults, tables: Tables) -> Figure:
     own = need(source.of(Integration).integration)
     humans = present(source.of(Accuracy).humans)
     rows = rows_of(own.models)
-    frame = pd.concat([_frame(m, rows) for m in own.models], ignore_index=True)
+    chat = source.of(Accuracy).chat_models
+    frame = pd.concat([_frame(m, rows, chat) for m in own.models], ignore_index=True)
     frame = frame.dropna(subset="accuracy")
     means = frame.groupby("condition")["accuracy"].mean()
     kinds = [kind for kind in FORMS if kind in means]
@@ -48,10 +51,13 @@ def integration(source: SourceResults, tables: Tables) -> Figure:
         "whole": whole,
         "sentences": sentences,
         "foreign": foreign,
+        "has_chat": bool(frame["is_chat"].any()),
     }
     text = figure_text("integration", context)
     drawn = _chart(frame, rows, kinds, humans.trials.accuracy if humans else None)
-    table = frame.drop(columns="colour").rename(columns={"low": "ci_low", "high": "ci_high"})
+    table = frame.drop(columns=["colour", "is_chat"]).rename(
+        columns={"low": "ci_low", "high": "ci_high"}
+    )
     drawn = finish(drawn, text.alt)
     return Figure("integration", text.title, text.caption, text.alt, table, drawn)
 
@@ -59,7 +65,7 @@ def integration(source: SourceResults, tables: Tables) -> Figure:
 FIGURES: Mapping[str, FigureBuilder] = {"integration": integration}
 
 
-def _frame(model: ModelIntegration, rows: Rows) -> pd.DataFrame:
+def _frame(model: ModelIntegration, rows: Rows, chat: Collection[str]) -> pd.DataFrame:
     seen = [
         {"condition": WHOLE, "accuracy": model.full, "n": model.n_items},
         {"condition": SENTENCES, "accuracy": model.isolated_pooled, "n": model.n_sentences},
@@ -74,6 +80,7 @@ def _frame(model: ModelIntegration, rows: Rows) -> pd.DataFrame:
         name=model.name,
         row=rows.label[model.name],
         colour=family_colour(model.family),
+        is_chat=model.name in chat,
         low=low,
         high=high,
     )
@@ -89,14 +96,24 @@ def _chart(frame: pd.DataFrame, rows: Rows, kinds: Sequence[str], people: float 
             layers.append(flag(people, "people", HUMANS))
     legend = alt.Legend(title=None, symbolFillColor=SOFT, symbolStrokeWidth=0, offset=22)
     scale = alt.Scale(domain=kinds, range=[FORMS[k] for k in kinds])
-    for kind, shift in zip(kinds, (-5, 0, 5), strict=False):
-        data = chart(frame[frame["condition"] == kind])
-        bars = data.mark_rule(strokeWidth=1, opacity=0.5, yOffset=shift).encode(
+    shape = alt.Shape("condition:N", scale=scale, legend=legend)
+    for shift, dash, some in _lines(frame, kinds):
+        data = chart(some)
+        bars = data.mark_rule(strokeWidth=1, strokeDash=dash, opacity=0.7, yOffset=shift).encode(
             x=alt.X("low:Q"), x2="high:Q", y=rows.y(), color=own_colour()
         )
-        shape = alt.Shape("condition:N", scale=scale, legend=legend)
-        dots = data.mark_point(size=36, yOffset=shift)
-        layers += [bars, dots.encode(x=x, y=rows.y(), color=own_colour(), shape=shape)]
+        layers += [bars, dots(data, size=30, yOffset=shift).encode(x=x, y=rows.y(), shape=shape)]
     return alt.layer(*layers).properties(
-        width=FULL - rows.width - 30, height=round(rows.height * 1.35)
+        width=FULL - rows.width - 30, height=round(rows.height * 1.5)
     )
+
+
+def _lines(
+    frame: pd.DataFrame, kinds: Sequence[str]
+) -> Iterator[tuple[int, list[int], pd.DataFrame]]:
+    """What stands on a line of its own within a model's row, each condition and seed: its offset in px and its dashes."""
+    for shift, kind in zip((-7, -2, 3), kinds, strict=False):
+        some = frame[frame["condition"] == kind]
+        place = some.groupby("row").cumcount()
+        for n in sorted(set(place)):
+            yield shift + 4 * n, DASHES[kind], some[place == n]

@@ -1,6 +1,6 @@
 """Accuracy by subfield (the paper's figure 3b, as dots with intervals instead of a radar)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -16,12 +16,13 @@ from analysis.codec import present
 from analysis.presentation import figure_text
 from analysis.report.chapter import FigureBuilder, SourceResults, Tables
 from analysis.report.chapters.accuracy.figures import EVERYONE, EXPERTS
+from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.chapters.subfields.results import SubfieldAccuracy, Subfields
 from analysis.stats import NotEnough
 from lib import formatting as f
 
 MOST_COLUMNS = 5
-COLUMNS = ["subfield", "row", "name", "family", "n", "accuracy", "low", "high", "colour"]
+COLUMNS = ["subfield", "row", "name", "family", "n", "accuracy", "low", "high", "colour", "is_chat"]
 
 
 def subfields(source: SourceResults, tables: Tables) -> Figure:
@@ -31,7 +32,8 @@ def subfields(source: SourceResults, tables: Tables) -> Figure:
         raise NotEnough("No subfield has judgments or scores yet.", "Collect judgments or score.")
     models = list({m.name: m for s in found for m in s.models}.values())
     rows = rows_of(models, [EVERYONE, EXPERTS] if any(s.humans for s in found) else [])
-    frame = pd.concat([_frame(s, rows) for s in found], ignore_index=True)
+    chat = source.of(Accuracy).chat_models
+    frame = pd.concat([_frame(s, rows, chat) for s in found], ignore_index=True)
     domain = share_domain([*frame["low"], *frame["high"], *frame["accuracy"]])
     drawn = grid(
         [(s.subfield or _("not stated"), f.count(s.n_items, "test case")) for s in found],
@@ -40,8 +42,8 @@ def subfields(source: SourceResults, tables: Tables) -> Figure:
         left=rows.width,
         height=rows.height,
     )
-    text = figure_text("subfields", _context(found))
-    table = frame.drop(columns="colour").rename(
+    text = figure_text("subfields", _context(found) | {"has_chat": frame["is_chat"].eq(True).any()})
+    table = frame.drop(columns=["colour", "is_chat"]).rename(
         columns={"low": "ci_low", "high": "ci_high", "row": "who"}
     )
     return Figure("subfields", text.title, text.caption, text.alt, table, finish(drawn, text.alt))
@@ -59,7 +61,7 @@ def _context(found: Sequence[SubfieldAccuracy]) -> dict[str, Any]:
     }
 
 
-def _frame(found: SubfieldAccuracy, rows: Rows) -> pd.DataFrame:
+def _frame(found: SubfieldAccuracy, rows: Rows, chat: Collection[str]) -> pd.DataFrame:
     shares = [
         (EVERYONE, found.humans and found.humans.share),
         (EXPERTS, found.top_expertise and found.top_expertise.trials),
@@ -70,6 +72,7 @@ def _frame(found: SubfieldAccuracy, rows: Rows) -> pd.DataFrame:
         rows,
         lambda m: {"n": m.share.n, "accuracy": m.share.accuracy},
         lambda m: m.share.ci95,
+        chat,
     )
     both = pd.concat([pd.DataFrame(people), models], ignore_index=True)
     return both.assign(subfield=found.subfield).reindex(columns=COLUMNS)
