@@ -100,6 +100,7 @@ def _pairs_chart(frame: pd.DataFrame, names: Mapping[str, str]) -> Drawn:
 def _densities(pairs: Sequence[Pair], names: Mapping[str, str], items: pd.DataFrame) -> Drawn:
     curves = [_curves(items[items["name"] == model.name]) for model, _ in pairs]
     spans = [c["ppl"] for c in curves if len(c)]
+    top = max((float(c["density"].max()) for c in curves if len(c)), default=1.0)
     domain = [float(min(s.min() for s in spans)), float(max(s.max() for s in spans))]
 
     def draw(place: Place) -> Drawn:
@@ -109,7 +110,13 @@ def _densities(pairs: Sequence[Pair], names: Mapping[str, str], items: pd.DataFr
             .mark_line(strokeWidth=1.8)
             .encode(
                 x=alt.X("ppl:Q", scale=alt.Scale(type="log", domain=domain, nice=False), axis=axis),
-                y=alt.Y("density:Q", axis=None),
+                y=alt.Y(
+                    "density:Q",
+                    scale=alt.Scale(domain=[0, top], nice=False),
+                    axis=alt.Axis(
+                        title="Density" if place.first else None, labels=False, grid=False
+                    ),
+                ),
                 color=alt.Color("when:N", scale=WHEN, legend=None),
             )
         )

@@ -94,7 +94,7 @@ def _chart(frame: pd.DataFrame, rows: Rows, kinds: Sequence[str], people: float 
         layers.append(upright(people, colour=HUMANS, width=0.8, dash=False))
         if abs(people - CHANCE) > 0.12 * (domain[1] - domain[0]):
             layers.append(flag(people, "people", HUMANS))
-    legend = alt.Legend(title=None, symbolFillColor=SOFT, symbolStrokeWidth=0, offset=22)
+    legend = alt.Legend(title=None, symbolFillColor=SOFT, symbolStrokeColor=SOFT, offset=22)
     scale = alt.Scale(domain=kinds, range=[FORMS[k] for k in kinds])
     shape = alt.Shape("condition:N", scale=scale, legend=legend)
     for shift, dash, some in _lines(frame, kinds):

@@ -9,7 +9,7 @@ import pandas as pd
 from analysis.charts.figure import Figure
 from analysis.charts.marks import Drawn, chart, finish, level, points_axis
 from analysis.charts.rows import short
-from analysis.charts.style import FULL, HUMANS, LINE, LOST
+from analysis.charts.style import FULL, HUMANS, LINE, LOST, SOFT
 from analysis.codec import need
 from analysis.presentation import figure_text
 from analysis.report.chapter import FigureBuilder, SourceResults, Tables, need_table
@@ -19,6 +19,7 @@ MARKED, OTHER = "differs (5% false discovery rate)", "no clear difference"
 NAMED = 3  # test cases named at each end
 HEIGHT = 260
 NAME_HEIGHT = 14 * 2.1 / HEIGHT  # a line of text on the scale from -1.05 to 1.05
+LABELS_AT = 0.3  # of the width, where the intervals have left the corner free
 MOST = 3000  # dots; more are indistinguishable
 
 
@@ -73,19 +74,21 @@ def _chart(frame: pd.DataFrame, every: pd.DataFrame) -> Drawn:
 
 
 def _names(every: pd.DataFrame, x: alt.X, y: alt.Y) -> list[alt.Chart]:
-    """Names of the outermost test cases, low ones to the right of their dots, high ones to the left."""
+    """Names of the outermost test cases beside the intervals, each with a line to its dot."""
     found = []
-    sides: tuple[tuple[pd.DataFrame, Any, int], ...] = (
-        (every, "left", 9),
-        (every[::-1], "right", -9),
+    n = len(every)
+    sides: tuple[tuple[pd.DataFrame, Any, float], ...] = (
+        (every, "left", LABELS_AT * n),
+        (every[::-1], "right", (1 - LABELS_AT) * n),
     )
-    for some, align, dx in sides:
-        names = _apart(some.head(len(every) // 2))
-        names = names.assign(text=[short(str(item), 40) for item in names["item"]])
-        words = chart(names[["rank", "difference", "text"]]).mark_text(
-            align=align, dx=dx, color=HUMANS
-        )
-        found.append(words.encode(x=x, y=y, text="text:N"))
+    for some, align, at in sides:
+        names = _apart(some.head(n // 2))
+        names = names.assign(text=[short(str(item), 40) for item in names["item"]], at=at)
+        data = chart(names[["rank", "difference", "text", "at"]])
+        leader = data.mark_rule(strokeWidth=0.6, color=SOFT).encode(x=x, x2="at:Q", y=y)
+        dx = 3 if align == "left" else -3
+        words = data.mark_text(align=align, dx=dx, color=HUMANS)
+        found += [leader, words.encode(x=alt.X("at:Q"), y=y, text="text:N")]
     return found
 
 
