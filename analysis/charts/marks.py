@@ -143,11 +143,12 @@ def own_colour() -> alt.Color:
 
 def dots(data: Drawn, **mark: Any) -> Drawn:
     """Points in the colour that the row names, hollow where the row says `is_chat`."""
-    fill = alt.condition(
-        "datum.is_chat === true", alt.value("white"), alt.Fill("colour:N", scale=None, legend=None)
+    # A condition in the encoding would empty the symbols of a legend
+    with_fill = data.transform_calculate(fill="datum.is_chat === true ? 'white' : datum.colour")
+    return with_fill.mark_point(**{"strokeWidth": 1.4, **mark}).encode(
+        fill=alt.Fill("fill:N", scale=None, legend=None),
+        stroke=alt.Stroke("colour:N", scale=None, legend=None),
     )
-    stroke = alt.Stroke("colour:N", scale=None, legend=None)
-    return data.mark_point(**{"strokeWidth": 1.4, **mark}).encode(fill=fill, stroke=stroke)
 
 
 def wrapped(text: str, width: int) -> str:
