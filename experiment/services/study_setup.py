@@ -1,6 +1,5 @@
 """Researchers set a study up, pin its items, word its consent and switch recruitment."""
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -125,9 +124,3 @@ def set_recruitment(study: Study, state: str) -> Study:
     study.recruitment = Study.Recruitment(state).value
     study.save(update_fields=["recruitment"])
     return study
-
-
-def count_items(study: Study) -> Counter[str]:
-    """Pinned items by kind and, for test items, source."""
-    rows = study.items.values_list("kind", "source")
-    return Counter(source if kind == Item.Kind.TEST else kind for kind, source in rows)

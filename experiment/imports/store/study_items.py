@@ -10,7 +10,7 @@ from experiment.imports.read.testcases import PublishedItem
 from experiment.imports.store.items import StoredItems
 from experiment.models import Item, Study
 from experiment.services.builtin_items import ensure_builtin_items
-from experiment.services.study_setup import pin_items
+from experiment.services.study_versions import revise
 
 Status, Texts = Item.Status, Item.Texts
 
@@ -38,9 +38,12 @@ def pin_published(
             unpinned.append(now)
         elif wanted is not None and now != wanted:
             chosen.append(wanted)
-    study.study_items.filter(item__in=unpinned).delete()
     chosen += _builtin_items(study)
-    return pin_items(study, chosen) + len(unpinned), notes
+    before = {row.pk for row in study.items.all()}
+    replaced = {row.key for row in (*chosen, *unpinned)}
+    kept = [row for row in study.items.all() if row.key not in replaced]
+    revise(study, items=[*kept, *chosen], reason=f"import_brainbench --texts {texts}")
+    return len({row.pk for row in chosen} - before) + len(unpinned), notes
 
 
 def _wanted(item: PublishedItem, stored: StoredItems, texts: str) -> Item | None:

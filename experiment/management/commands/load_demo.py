@@ -7,7 +7,8 @@ from django.db import transaction
 
 from experiment.models import Item, Study
 from experiment.services.builtin_items import ensure_items
-from experiment.services.study_setup import count_items, create_study, pin_items, set_recruitment
+from experiment.services.item_choice import taken
+from experiment.services.study_setup import create_study, pin_items, set_recruitment
 from experiment.simulation.run import Plan, ServiceDriver, count_flow, simulate
 from lib.commands import ReportingCommand, add_json_argument
 
@@ -43,14 +44,15 @@ class Command(ReportingCommand):
                 pin_items(study, ensure_items(tuple(Item.Kind.values)))
                 study = set_recruitment(study, Study.Recruitment.OPEN)
             else:
-                pin_items(study, ensure_items(tuple(Item.Kind.values)))
+                items = ensure_items(tuple(Item.Kind.values))
+                pin_items(study, items, reason="load_demo: this release's texts")
         if options["simulate"] and not study.participants.exists():
             plan = Plan(options["simulate"], dropout=0.3, arrival="steady", accuracy=0.63, seed=1)
             for _ in simulate(study, plan, lambda: ServiceDriver(study, study.policy)):
                 pass
         url = settings.BASE_URL.rstrip("/") + study.get_absolute_url()
         flow = count_flow(study)
-        data = {"study": SLUG, "url": url, "items": count_items(study), "simulated": asdict(flow)}
+        data = {"study": SLUG, "url": url, "items": taken(study).strata, "simulated": asdict(flow)}
         lines = [
             f"The demo study is ready, with {flow.finished} simulated finishers to look at.",
             f"  Take the test:  {url}",

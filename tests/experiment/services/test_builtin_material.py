@@ -75,15 +75,17 @@ def test_a_closed_demo_stays_closed():
 
 
 @pytest.mark.django_db
-def test_the_preset_makes_the_papers_study_of_all_accepted_material():
+def test_the_preset_makes_the_papers_study_of_all_accepted_brainbench_items():
     for n in range(9):
-        make_item(f"human-{n}", doi=f"10.1/h{n}")
-        make_item(f"machine-{n}", source="machine", doi=f"10.1/m{n}")
-    make_item("unfinished", status="draft")
+        make_item(f"human-{n}", doi=f"10.1/h{n}", collection="brainbench")
+        make_item(f"machine-{n}", source="machine", doi=f"10.1/m{n}", collection="brainbench")
+    make_item("unfinished", status="draft", collection="brainbench")
+    make_item("of-our-own", doi="10.1/own")
     ensure_items(("test",))
     contact = ("--contact", "lab@example.org")
     data = run("create_study", "ours", "--preset", "brainbench", *contact, "--recruitment", "open")
     assert data["items"] == {"human": 9, "machine": 9, "catch": 6, "practice": 1}
+    assert data["left_out"] == 1
     study = Study.objects.get(slug="ours")
     assert study.trial_counts == {"human": 6, "machine": 3, "catch": 2}
     assert study.consent.number == 1
@@ -97,7 +99,7 @@ def test_a_published_text_that_awaits_its_repair_is_not_used():
     make_item("damaged", version=2, texts="repaired", status="draft")
     make_item("repaired", texts="as-published")
     make_item("repaired", version=2, texts="repaired")
-    run("create_study", "ours")
+    run("create_study", "ours", "--collection", "any")
     used = Study.objects.get().items.filter(kind="test")
     assert sorted(map(str, used)) == ["repaired v2", "whole v1"]
 
@@ -117,8 +119,8 @@ def test_a_study_is_not_opened_before_it_names_whom_participants_can_ask():
     ensure_items(("test", "catch", "practice"))
     Item.objects.update(is_demo=False)
     with pytest.raises(CommandError, match="ours cannot be opened: no contact"):
-        run("create_study", "ours", "--recruitment", "pilot")
-    data = run("create_study", "ours")
+        run("create_study", "ours", "--collection", "any", "--recruitment", "pilot")
+    data = run("create_study", "ours", "--collection", "any")
     assert data["problems"] == ["no contact: participants must know whom they can ask"]
     # Simulated participants ask no one
     simulated = run("simulate_participants", "ours", "--finish", "1", "--dropout", "0")

@@ -1,0 +1,193 @@
+"""Which test cases a study takes: by the published set they came with, source, field, subfield, or key by key."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from experiment.domain.assignment import Stratum
+from experiment.domain.presets import PRESETS
+from experiment.models import Item, Study
+from experiment.services.builtin_items import ensure_builtin_items
+from experiment.services.study_setup import create_study
+from experiment.services.study_versions import Revision, revise
+
+OTHER_TITLE = "Which result is real?"
+
+
+@dataclass(frozen=True, slots=True)
+class ListedKey:
+    """A key of a list, and where it stands: "line 3 of keys.txt"."""
+
+    key: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class ItemChoice:
+    """What test cases must be; an empty condition lets every one through.
+
+    collection: the published set they came with. keys: of exactly these test cases, practice items and catch items.
+    """
+
+    collection: str = ""
+    source: str = ""
+    field: str = ""
+    subfields: tuple[str, ...] = ()
+    keys: tuple[ListedKey, ...] = ()
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether anything is asked for besides the published set."""
+        return any((self.source, self.field, self.subfields, self.keys))
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a study draws from, by stratum and, of test cases, by subfield; and how many accepted ones it does not."""
+
+    strata: Mapping[str, int]
+    subfields: Mapping[str, int]
+    n_left_out: int
+
+
+def read_keys(lines: Iterable[str], name: str) -> tuple[ListedKey, ...]:
+    """The keys of a list, one a line; empty lines and what follows a # are left out.
+
+    >>> read_keys(["a-1", "", "# ours", "a-2  # doubtful"], "keys.txt")[1]
+    ListedKey(key='a-2', place='line 4 of keys.txt')
+    """
+    found = []
+    for number, line in enumerate(lines, start=1):
+        if key := line.partition("#")[0].strip():
+            found.append(ListedKey(key, f"line {number} of {name}"))
+    return tuple(found)
+
+
+def choose(choice: ItemChoice) -> list[Item]:
+    """The newest accepted version of each test case that fits; built-in practice and catch items where none is listed.
+
+    A published text whose repair waits for a person is left out, and demo material unless it is listed.
+
+    Raises:
+        ValidationError: a listed key is unknown or does not fit, and every one is named; or nothing fits.
+    """
+    chosen = _listed(choice) if choice.keys else _matching(choice)
+    own = {item.kind for item in chosen}
+    return [*chosen, *(item for item in ensure_builtin_items() if item.kind not in own)]
+
+
+@transaction.atomic
+def create_chosen_study(
+    slug: str, preset: str, choice: ItemChoice, *, contact: str = "", **given: Any
+) -> Study:
+    """Create a study from a preset, with these test cases and as many trials as they allow.
+
+    Test cases from elsewhere have a field of their own, and are not called BrainBench.
+    """
+    items, settings = choose(choice), PRESETS[preset]
+    counts = fitting_counts(settings.counts, items)
+    fields: dict[str, Any] = {f"{stratum}_items": n for stratum, n in counts.items()}
+    if choice.collection != settings.collection:
+        fields |= {"title": OTHER_TITLE, "field": choice.field or common_field(items)}
+    study = create_study(slug, preset, contact=contact, **(fields | given))
+    revise(study, items=items)
+    return study
+
+
+def choose_items(study: Study, choice: ItemChoice, reason: str = "") -> Revision:
+    """Let the study draw from these instead of what it has; a frozen study needs a reason."""
+    return revise(study, items=choose(choice), reason=reason)
+
+
+def fitting_counts(wanted: Mapping[Stratum, int], items: Sequence[Item]) -> dict[Stratum, int]:
+    """Trials per participant, no more than there are different works; as wanted where there is no test case at all."""
+    works: dict[str, set[str]] = {stratum: set() for stratum in wanted}
+    for item in items:
+        if item.kind != Item.Kind.PRACTICE:
+            works[item.stratum].add(item.work)
+    if not works["human"] and not works["machine"]:
+        return dict(wanted)
+    return {stratum: min(n, len(works[stratum])) for stratum, n in wanted.items()}
+
+
+def common_field(items: Sequence[Item]) -> str:
+    """The field of research of all test cases; empty where they have several or none."""
+    fields = {item.field for item in items if item.kind == Item.Kind.TEST}
+    return fields.pop() if len(fields) == 1 else ""
+
+
+def taken(study: Study) -> Taken:
+    rows = list(study.items.only("key", "kind", "source", "subfield"))
+    strata = Counter(row.stratum if row.kind != Item.Kind.PRACTICE else row.kind for row in rows)
+    tests = Counter(row.subfield for row in rows if row.kind == Item.Kind.TEST)
+    others = Item.objects.accepted().filter(kind=Item.Kind.TEST, is_demo=False)
+    left_out = set(others.values_list("key", flat=True)) - {row.key for row in rows}
+    return Taken(strata, tests, len(left_out))
+
+
+def _matching(choice: ItemChoice) -> list[Item]:
+    rows = Item.objects.filter(kind=Item.Kind.TEST, is_demo=False)
+    conditions = {"collection": choice.collection, "source": choice.source, "field": choice.field}
+    rows = rows.filter(**{name: value for name, value in conditions.items() if value})
+    if choice.subfields:
+        rows = rows.filter(subfield__in=choice.subfields)
+    found = list(_newest(rows).values())
+    if not found and choice.is_narrow:
+        raise ValidationError(_("No accepted test case is of all that was asked for."))
+    return found
+
+
+def _newest(rows: QuerySet[Item]) -> dict[str, Item]:
+    """By key, the newest accepted version, but nothing published whose repair waits for a person."""
+    waiting = rows.filter(texts=Item.Texts.REPAIRED).exclude(status=Item.Status.ACCEPTED)
+    keys = set(waiting.values_list("key", flat=True))
+    newest = {
+        item.key: item
+        for item in rows.filter(status=Item.Status.ACCEPTED).order_by("key", "version")
+    }
+    return {
+        key: item
+        for key, item in newest.items()
+        if key not in keys or item.texts != Item.Texts.AS_PUBLISHED
+    }
+
+
+def _listed(choice: ItemChoice) -> list[Item]:
+    rows = Item.objects.filter(key__in={listed.key for listed in choice.keys})
+    known, usable = set(rows.values_list("key", flat=True)), _newest(rows)
+    rest = replace(choice, keys=())
+    problems = []
+    for listed in choice.keys:
+        item = usable.get(listed.key)
+        values = {"place": listed.place, "key": listed.key}
+        if listed.key not in known:
+            problems.append(_("%(place)s: there is no test case “%(key)s”") % values)
+        elif item is None:
+            problems.append(_("%(place)s: no version of “%(key)s” is accepted") % values)
+        elif item.kind == Item.Kind.TEST and (missing := _misfit(item, rest)):
+            values["missing"] = missing
+            problems.append(_("%(place)s: “%(key)s” is not of the %(missing)s") % values)
+    if problems:
+        raise ValidationError([f"{problem}." for problem in problems])
+    return list(usable.values())
+
+
+def _misfit(item: Item, choice: ItemChoice) -> str:
+    """The first condition that the test case does not meet: its name and what was asked for."""
+    asked = (
+        (_("collection"), choice.collection, item.collection),
+        (_("source"), choice.source, item.source),
+        (_("field"), choice.field, item.field),
+    )
+    for name, wanted, found in asked:
+        if wanted and wanted != found:
+            return f"{name} {wanted}"
+    if choice.subfields and item.subfield not in choice.subfields:
+        return f"{_('subfields')} {', '.join(choice.subfields)}"
+    return ""

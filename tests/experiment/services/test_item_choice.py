@@ -1,0 +1,161 @@
+"""A study takes the test cases that it names, says so, and asks for no trials that they do not allow."""
+
+import json
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.core.management import CommandError, call_command
+
+from experiment.models import Item, Study
+from experiment.services.item_choice import ItemChoice, choose_items
+from experiment.services.study_versions import ReasonRequiredError
+from tests.experiment import people
+from tests.factories import make_item
+
+pytestmark = pytest.mark.django_db
+
+
+def create(*arguments: str) -> dict[str, Any]:
+    out = StringIO()
+    call_command("create_study", "ours", "--json", *arguments, stdout=out)
+    return json.loads(out.getvalue())
+
+
+def keys_of(study: Study) -> set[str]:
+    return set(study.items.filter(kind="test").values_list("key", flat=True))
+
+
+@pytest.fixture(autouse=True)
+def items() -> None:
+    """BrainBench: seven human-created test cases in two subfields, and four machine-created; three of ecology."""
+    published = {"collection": "brainbench", "field": "neuroscience"}
+    for n in range(7):
+        subfield = "Systems" if n < 4 else "Cellular"
+        make_item(f"h-{n}", doi=f"10.1/h{n}", subfield=subfield, **published)
+    for n in range(4):
+        make_item(f"m-{n}", source="machine", doi=f"10.1/m{n}", **published)
+    for n in range(3):
+        make_item(f"eco-{n}", doi=f"10.1/e{n}", field="ecology", subfield="Forests")
+
+
+def test_a_brainbench_preset_takes_brainbench_alone_and_says_what_it_left_out() -> None:
+    data = create("--preset", "brainbench-strict")
+    assert data["items"] == {"human": 7, "machine": 4, "catch": 6, "practice": 1}
+    assert data["subfields"] == {"Systems": 4, "Cellular": 3, "Behavioural/Cognitive": 4}
+    assert data["left_out"] == 3
+    assert data["trials"] == {"human": 6, "machine": 3, "catch": 2}
+    assert Study.objects.get().policy == "paper"
+
+
+@pytest.mark.parametrize(
+    ("options", "keys", "trials"),
+    [
+        (("--source", "human"), {f"h-{n}" for n in range(7)}, {"human": 6, "machine": 0}),
+        (("--subfields", "Systems"), {f"h-{n}" for n in range(4)}, {"human": 4, "machine": 0}),
+        (
+            ("--collection", "any", "--field", "ecology"),
+            {"eco-0", "eco-1", "eco-2"},
+            {"human": 3, "machine": 0},
+        ),
+        (("--items", "m-1", "h-2", "m-3"), {"m-1", "m-3", "h-2"}, {"human": 1, "machine": 2}),
+    ],
+)
+def test_counts_per_stratum_follow_what_was_chosen(
+    options: tuple[str, ...], keys: set[str], trials: dict[str, int]
+) -> None:
+    data = create(*options, "--contact", "lab@example.org", "--recruitment", "pilot")
+    study = Study.objects.get()
+    assert keys_of(study) == keys
+    assert study.trial_counts == {**trials, "catch": 2}
+    assert data["problems"] == []
+
+
+def test_a_study_of_another_field_is_neither_called_brainbench_nor_of_neuroscience() -> None:
+    create("--collection", "any", "--field", "ecology")
+    study = Study.objects.get()
+    assert study.field == "ecology"
+    assert "BrainBench" not in study.title
+
+
+def test_a_field_that_all_share_is_the_studys_and_of_several_none_is() -> None:
+    create("--collection", "any", "--items", "eco-0", "eco-1")
+    assert Study.objects.get().field == "ecology"
+    Study.objects.all().delete()
+    create("--collection", "any")
+    assert Study.objects.get().field == ""
+
+
+def test_a_list_names_every_line_that_cannot_be_taken(tmp_path: Path) -> None:
+    make_item("draft", status="draft", collection="brainbench")
+    path = tmp_path / "keys.txt"
+    path.write_text("h-1\n\n# ours\nnowhere\ndraft  # soon\neco-1\n", encoding="utf-8")
+    with pytest.raises(CommandError) as error:
+        create("--items-file", str(path))
+    said = str(error.value)
+    assert "line 4 of keys.txt: there is no test case “nowhere”." in said
+    assert "line 5 of keys.txt: no version of “draft” is accepted." in said
+    assert "line 6 of keys.txt: “eco-1” is not of the collection brainbench." in said
+    assert "h-1" not in said
+    assert not Study.objects.exists()
+
+
+def test_a_list_takes_its_own_catch_and_practice_items_and_may_take_demo_material(
+    tmp_path: Path,
+) -> None:
+    make_item("our-catch", kind="catch")
+    make_item("our-practice", kind="practice")
+    make_item("shown", collection="brainbench", is_demo=True)
+    path = tmp_path / "keys.txt"
+    path.write_text("our-catch\nour-practice\nshown\nh-1\n", encoding="utf-8")
+    data = create("--items-file", str(path))
+    assert data["items"] == {"human": 2, "catch": 1, "practice": 1}
+    assert data["trials"] == {"human": 2, "machine": 0, "catch": 1}
+
+
+def test_what_fits_nothing_or_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="No accepted test case"):
+        create("--field", "ecology")
+    with pytest.raises(CommandError, match="No such file"):
+        create("--items-file", str(tmp_path / "nowhere.txt"))
+    (tmp_path / "empty.txt").write_text("# nothing\n")
+    with pytest.raises(CommandError, match="lists no test case"):
+        create("--items-file", str(tmp_path / "empty.txt"))
+    assert not Study.objects.exists()
+
+
+def test_without_any_test_case_the_study_waits_for_them() -> None:
+    Item.objects.all().delete()
+    data = create()
+    assert data["trials"] == {"human": 6, "machine": 3, "catch": 2}
+    assert (
+        data["problems"][0]
+        == "6 human trials a participant, but 0 such test cases of different works"
+    )
+
+
+def test_the_newest_accepted_version_is_taken() -> None:
+    make_item("h-1", version=2, collection="brainbench")
+    make_item("h-1", version=3, collection="brainbench", status="draft")
+    create("--items", "h-1")
+    assert Study.objects.get().items.get(kind="test").version == 2
+
+
+def test_a_running_study_changes_its_items_with_a_reason_only() -> None:
+    create("--contact", "lab@example.org", "--recruitment", "open")
+    study = Study.objects.get()
+    choice = ItemChoice(collection="brainbench", subfields=("Cellular",))
+    assert choose_items(study, choice).version is None
+    assert keys_of(study) == {"h-4", "h-5", "h-6"}
+    people.enroll(study)
+    wider = ItemChoice(collection="brainbench")
+    with pytest.raises(ReasonRequiredError):
+        choose_items(study, wider)
+    version = choose_items(study, wider, reason="All subfields after all.").version
+    assert version is not None
+    assert version.number == 2
+    assert {key for key, _, _ in version.items} >= {"h-0", "h-4", "m-0"}
+    with pytest.raises(ValidationError):
+        choose_items(study, ItemChoice(subfields=("Nowhere",)), reason="A slip.")
