@@ -35,5 +35,10 @@ urlpatterns = [
     path("studies/<slug:slug>/exports/<int:pk>/live/", exports.live, name="export_live"),
     path("studies/<slug:slug>/exports/<int:pk>/file/", exports.file, name="export_file"),
     path("studies/<slug:slug>/exports/<int:pk>/retry/", exports.retry, name="export_retry"),
+    path(
+        "studies/<slug:slug>/links/<str:source>/<str:end>/",
+        views.link_preview,
+        name="link_preview",
+    ),
     path("studies/<slug:slug>/recruitment/", views.recruitment, name="recruitment"),
 ]

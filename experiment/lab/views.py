@@ -1,5 +1,7 @@
 """The researcher's pages. Views find what the researcher may see; services do the work."""
 
+from typing import Any
+
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import ValidationError
@@ -13,6 +15,10 @@ from experiment.lab.access import for_researchers
 from experiment.lab.pages import chosen_kind, live_context, study_list
 from experiment.models import Study
 from experiment.services import study_setup
+from experiment.services.participant_texts import untranslated
+from experiment.services.recruitment import SAMPLE_CODE, overdue
+from experiment.services.recruitment import links as recruitment_links
+from experiment.services.study_language import speaking
 
 
 @require_safe
@@ -29,7 +35,9 @@ def studies(request: HttpRequest) -> HttpResponse:
 def study(request: HttpRequest, study: Study) -> HttpResponse:
     context = live_context(study, chosen_kind(request, study), timezone.now())
     context |= {
-        "participant_url": settings.BASE_URL + study.get_absolute_url(),
+        "links": recruitment_links(study, settings.BASE_URL + study.get_absolute_url()),
+        "n_untranslated": len(untranslated(study)),
+        "n_overdue": overdue(timezone.now().date()).filter(study=study).count(),
         "problems": study_setup.readiness_problems(study),
         "recruitment_states": Study.Recruitment,
     }
@@ -43,6 +51,23 @@ def study_live(request: HttpRequest, study: Study) -> HttpResponse:
     context = live_context(study, chosen_kind(request, study), timezone.now())
     # The long table is sent only to those who have it open.
     return render(request, "lab/_live.html", context | {"with_items": "items" in request.GET})
+
+
+@require_safe
+@for_researchers
+def link_preview(request: HttpRequest, study: Study, source: str, end: str) -> HttpResponse:
+    """A page at the end as this source's participants see it, with ids made up."""
+    known = {link.source or "plain": link for link in recruitment_links(study, "")}
+    if source not in known or end not in ("completion", "screen-out"):
+        raise Http404
+    ends = known[source].ending
+    context: dict[str, Any] = {"study": study, "is_preview": True, "ending": ends}
+    with speaking(study):
+        if end == "completion":
+            return render(request, "participant/done.html", context | {"code": SAMPLE_CODE})
+        return render(
+            request, "participant/declined.html", context | {"return_url": ends.screen_out_url}
+        )
 
 
 @require_POST

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from django_countries import countries
 from django_stubs_ext import StrOrPromise
@@ -29,6 +30,15 @@ POSITIONS = (
 )
 CHOOSE = ("", _("Please choose"))
 MAX_COMMENT = 5_000
+# The ways in which a number can be none that is asked for: one sentence answers them all
+NUMBER_ERRORS = [
+    "invalid",
+    "min_value",
+    "max_value",
+    "max_digits",
+    "max_decimal_places",
+    "max_whole_digits",
+]
 # A year in milliseconds: no honest reading is longer, and sums stay far from a column's limit.
 MAX_MS = 365 * 24 * 3600 * 1000
 
@@ -50,14 +60,26 @@ class NumberOrDeclined(forms.MultiValueField):
             return [None, True] if value == PREFER_NOT else [value, False]
 
     def __init__(self, low: float, high: float, *, whole: bool, label: StrOrPromise) -> None:
-        self.low, self.high = low, high
+        needed = _("Please give a number from {low} to {high}, or choose “prefer not to say”.")
         if whole:
-            number: forms.Field = forms.IntegerField(
-                min_value=int(low), max_value=int(high), required=False
+            needed = _(
+                "Please give a whole number from {low} to {high}, or choose “prefer not to say”."
+            )
+        self.needed = format_lazy(needed, low=low, high=high)
+        messages = dict.fromkeys(NUMBER_ERRORS, self.needed)
+        number: forms.Field
+        if whole:
+            number = forms.IntegerField(
+                min_value=int(low), max_value=int(high), required=False, error_messages=messages
             )
         else:
             number = forms.DecimalField(
-                min_value=low, max_value=high, max_digits=5, decimal_places=1, required=False
+                min_value=low,
+                max_value=high,
+                max_digits=5,
+                decimal_places=1,
+                required=False,
+                error_messages=messages,
             )
         super().__init__(
             (number, forms.BooleanField(required=False)),
@@ -74,9 +96,7 @@ class NumberOrDeclined(forms.MultiValueField):
         if declined:
             return PREFER_NOT
         if number is None:
-            raise forms.ValidationError(
-                _("Please give a number, or choose “prefer not to say”."), code="required"
-            )
+            raise forms.ValidationError(self.needed, code="required")
         return f"{number.normalize():f}" if hasattr(number, "normalize") else str(number)
 
 
@@ -93,7 +113,7 @@ class DemographicsForm(forms.Form):
         label=_("Gender identity"),
         error_messages=_required(_("Please choose one, or “prefer not to say”.")),
     )
-    age = NumberOrDeclined(18, 120, whole=True, label=_("Age in years"))
+    age = NumberOrDeclined(18, 110, whole=True, label=_("Age in years"))
     country = forms.ChoiceField(
         choices=lambda: [CHOOSE, DECLINE, *countries],
         label=_("Country where you live"),
@@ -228,6 +248,6 @@ class DebriefForm(forms.Form):
         max_length=MAX_COMMENT,
         required=False,
         error_messages={
-            "max_length": _("Please keep your comment under %(limit_value)d characters.")
+            "max_length": _("Please keep your comment at %(limit_value)d characters at most.")
         },
     )

@@ -13,21 +13,10 @@ from experiment.models import Participant, Study
 from experiment.models.participants import MAX_EXTERNAL_ID, new_withdrawal_code
 from experiment.participant.problems import BadLinkError
 from experiment.services.enrollment import NO_EXTERNAL_IDS, ExternalIds
+from experiment.services.recruitment import SOURCES
 
 # Longer than any study's return window, so that a late returner is known for what they are.
 COOKIE_SECONDS = 365 * 24 * 3600
-# source -> parameters holding the participant's id, the study's and the session's there
-SOURCES = {
-    "prolific": ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID"),
-    "mturk": ("workerId", "hitId", "assignmentId"),
-    "sona": ("id", "", ""),
-}
-# The recruitment site's own names of its placeholders, for the link to give it
-PLACEHOLDERS = {
-    "prolific": ("{{%PROLIFIC_PID%}}", "{{%STUDY_ID%}}", "{{%SESSION_ID%}}"),
-    "mturk": ("${workerId}", "${hitId}", "${assignmentId}"),
-    "sona": ("%SURVEY_CODE%", "", ""),
-}
 SIMULATED_PARAMETER = "simulated"
 SIMULATED_SALT = "simulated-participant"
 
@@ -58,9 +47,9 @@ class Entry:
 
 def read_parameters(query: QueryDict) -> tuple[ExternalIds, bool]:
     """The recruitment parameters of an entry link; BadLinkError where they cannot be ids."""
-    for source, names in SOURCES.items():
-        if query.get(names[0]):
-            values = [_clean_id(name, query.get(name, "")) if name else "" for name in names]
+    for source, parameters in SOURCES.items():
+        if query.get(parameters[0].name):
+            values = [_clean_id(p.name, query.get(p.name, "")) for p in parameters]
             return ExternalIds(source, *values), False
     token = query.get(SIMULATED_PARAMETER, "")
     if not token:

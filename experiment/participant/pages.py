@@ -92,17 +92,18 @@ def practice_result(participant: Participant) -> PracticeResult:
 
 @dataclass(frozen=True, slots=True)
 class OriginalSegment:
-    """A part of the original; `is_alternation` where the other version differed."""
+    """A part of the original; where the other version differed, also what stood there."""
 
     text: str
-    is_alternation: bool
+    altered: str = ""
+    is_alternation: bool = False
 
 
 def original_segments(segments: Iterable[Segment]) -> list[OriginalSegment]:
     return [
-        OriginalSegment(segment.original, True)
+        OriginalSegment(segment.original, segment.altered, True)
         if isinstance(segment, Alternation)
-        else OriginalSegment(segment.text, False)
+        else OriginalSegment(segment.text)
         for segment in segments
     ]
 

@@ -188,7 +188,8 @@ def done(request: HttpRequest, study: Study) -> HttpResponse:
         return unknown(request, study)
     if participant.stage != Stage.FINISHED:
         return pages.redirect_to(participant)
-    context = {"ending": ending(study, external_ids(participant))}
+    ends = ending(study, external_ids(participant))
+    context = {"ending": ends, "code": participant.withdrawal_code}
     return render_page(request, participant, "done", context)
 
 

@@ -1,7 +1,8 @@
 """What recruitment sites are promised and given: the ends of a study, and how long their ids are kept."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
+from typing import NamedTuple
 from urllib.parse import quote
 
 from django.db import transaction
@@ -12,6 +13,55 @@ from experiment.services.enrollment import NO_EXTERNAL_IDS, ExternalIds
 from experiment.services.export_jobs import delete_exports
 
 ID_PLACE = "{external_id}"
+
+
+class Parameter(NamedTuple):
+    """A parameter of the entry link, and what the recruitment site calls the value that it puts there."""
+
+    name: str
+    placeholder: str
+
+
+# The ids of the participant, the study and the session there; SONA has the first alone
+SOURCES = {
+    "prolific": (
+        Parameter("PROLIFIC_PID", "{{%PROLIFIC_PID%}}"),
+        Parameter("STUDY_ID", "{{%STUDY_ID%}}"),
+        Parameter("SESSION_ID", "{{%SESSION_ID%}}"),
+    ),
+    "mturk": (
+        Parameter("workerId", "${workerId}"),
+        Parameter("hitId", "${hitId}"),
+        Parameter("assignmentId", "${assignmentId}"),
+    ),
+    "sona": (Parameter("id", "%SURVEY_CODE%"),),
+}
+SAMPLE_CODE = "ABCD-EFGH-JKLM"
+SAMPLE = ExternalIds("", "EXAMPLE-ID", "EXAMPLE-STUDY", "EXAMPLE-SESSION")
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An entry link to give out, and what who follows it meets at the end."""
+
+    source: str
+    url: str
+    ending: "Ending"
+
+
+def links(study: Study, address: str) -> list[Link]:
+    """The link for the study's platform, with the platform's placeholders, and the plain one."""
+    found = [Link(Study.Platform.NONE.value, address, ending(study))]
+    if study.platform:
+        query = "&".join(f"{p.name}={p.placeholder}" for p in SOURCES[study.platform])
+        of_platform = ending(study, sample(study.platform))
+        found.insert(0, Link(study.platform, f"{address}?{query}", of_platform))
+    return found
+
+
+def sample(source: str) -> ExternalIds:
+    """Ids for a preview."""
+    return replace(SAMPLE, source=source) if source else NO_EXTERNAL_IDS
 
 
 @dataclass(frozen=True, slots=True)

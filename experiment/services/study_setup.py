@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from experiment.domain.presets import PRESETS
 from experiment.models import ConsentVersion, Item, Study
+from experiment.services.recruitment import ID_PLACE
 from experiment.services.study_language import speaking_language
 from experiment.services.study_versions import revise
 
@@ -61,11 +62,21 @@ def pin_items(study: Study, items: Iterable[Item], reason: str = "") -> int:
 class StudyProblem:
     """What keeps participants from completing a study, or the study from being opened; a template words it."""
 
-    code: Literal["too_few_items", "works_run_out", "no_practice", "no_consent", "no_contact"]
+    code: Literal[
+        "too_few_items",
+        "works_run_out",
+        "no_practice",
+        "no_consent",
+        "no_contact",
+        "no_completion",
+        "completion_without_id",
+        "no_screen_out",
+    ]
     stratum: str = ""
     needed: int = 0
     found: int = 0
     other_stratum: str = ""
+    platform: str = ""
 
     def __str__(self) -> str:
         return render_to_string("experiment/study_problem.txt", {"problem": self}).strip()
@@ -76,6 +87,21 @@ def readiness_problems(study: Study) -> list[StudyProblem]:
     problems = completion_problems(study)
     if not study.contact.strip():
         problems.append(StudyProblem("no_contact"))
+    return problems + _platform_problems(study)
+
+
+def _platform_problems(study: Study) -> list[StudyProblem]:
+    """What the recruitment platform's participants would lack at the end."""
+    if not study.platform:
+        return []
+    name = str(Study.Platform(study.platform).label)
+    problems = []
+    if study.platform == Study.Platform.SONA and ID_PLACE not in study.completion_url:
+        problems.append(StudyProblem("completion_without_id", platform=name))
+    elif not (study.completion_url or study.completion_code):
+        problems.append(StudyProblem("no_completion", platform=name))
+    if not study.screen_out_url:
+        problems.append(StudyProblem("no_screen_out", platform=name))
     return problems
 
 

@@ -173,11 +173,11 @@ def test_the_pages_of_withdrawing(visit: Visit, demo: Study, inspector: Inspecto
     visitor = visit(demo)
     visitor.page.goto(f"{visitor.home}withdraw/")
     inspector.look(visitor, "Withdraw your answers")
-    visitor.page.get_by_label("Withdrawal code").fill("ABCD")
+    visitor.page.get_by_label("Your own code").fill("ABCD")
     visitor.button("Withdraw my answers").click()
     expect(visitor.page.locator("#error-summary")).to_be_focused()
     inspector.look(visitor)
-    visitor.page.get_by_label("Withdrawal code").fill(code.lower())
+    visitor.page.get_by_label("Your own code").fill(code.lower())
     visitor.button("Withdraw my answers").click()
     inspector.look(visitor, "Your answers are withdrawn")
     assert Participant.objects.get().stage == "withdrawn"

@@ -1,11 +1,14 @@
 """Coming to a study: by which link, agreeing or not, once however often one clicks."""
 
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import expect
 
 from experiment.models import Participant, Study
+from experiment.services.duration import study_duration
 from tests.browser.drivers import NoScriptDriver
 from tests.browser.visitor import Visitor
 
@@ -32,6 +35,65 @@ def test_without_cookies_the_visitor_is_told_what_is_wrong(visit: Visit, demo: S
     expect(visitor.heading).to_have_text("Cookies are needed")
 
 
+def test_consent_says_what_is_stored_how_long_and_gives_the_code(visit: Visit, demo: Study) -> None:
+    Study.objects.update(
+        ethics_number="EC/7", ethics_body="Board of the lab", ethics_contact="board@lab.example"
+    )
+    visitor = visit(demo)
+    visitor.enter("?PROLIFIC_PID=5f3a&STUDY_ID=s1&SESSION_ID=e1")
+    main = visitor.page.get_by_role("main")
+    duration = study_duration(demo)
+    for said in (
+        f"{demo.n_trials} abstracts",
+        f"{duration.low} to {duration.high} minutes",
+        "If you leave before the end",
+        "Prolific put these ids into your link",
+        "5f3a",
+        "e1",
+        "EC/7",
+        "board@lab.example",
+    ):
+        expect(main).to_contain_text(said)
+    until = timezone.now().date() + timedelta(days=demo.external_id_days)
+    expect(main).to_contain_text(f"until {until.day} {until:%B %Y}")
+    code = visitor.page.locator("#withdrawal-code").inner_text()
+    visitor.agree()
+    assert visitor.participant.withdrawal_code == code
+    expect(visitor.page.get_by_role("contentinfo")).to_contain_text(code)
+
+
+def test_a_lost_cookie_ends_where_the_way_back_is(visit: Visit, demo: Study) -> None:
+    visitor = visit(demo)
+    visitor.start()
+    Study.objects.update(contact="lab@example.org")
+    visitor.page.context.clear_cookies(name=f"bb-participant-{demo.pk}")
+    visitor.page.goto(f"{visitor.home}trial/1/")
+    expect(visitor.heading).to_have_text("We cannot tell who you are")
+    expect(visitor.page.get_by_role("banner")).to_contain_text(demo.title)
+    expect(visitor.page.get_by_role("contentinfo")).to_contain_text("lab@example.org")
+    expect(visitor.link("To the first page")).to_be_visible()
+    visitor.page.get_by_label("Your own code").fill("nonsense")
+    visitor.button("Go on with this code").click()
+    expect(visitor.page.locator("#code-error")).to_be_visible()
+    visitor.page.get_by_label("Your own code").fill(visitor.participant.withdrawal_code.lower())
+    visitor.button("Go on with this code").click()
+    visitor.is_at("trial/1")
+
+
+def test_a_link_of_the_same_session_goes_on_in_another_browser(visit: Visit, demo: Study) -> None:
+    link = "?PROLIFIC_PID=5f3a&STUDY_ID=s1&SESSION_ID=e1"
+    first = visit(demo)
+    first.enter(link)
+    first.agree()
+    second = visit(demo)
+    second.enter(link)
+    second.is_at("about-you")
+    third = visit(demo)
+    third.enter("?PROLIFIC_PID=5f3a&STUDY_ID=s1&SESSION_ID=other")
+    expect(third.heading).to_have_text("You have been here before")
+    assert Participant.objects.count() == 1
+
+
 def test_mistakes_about_oneself_are_named_and_the_rest_is_kept(visit: Visit, demo: Study) -> None:
     visitor = visit(demo, NoScriptDriver, java_script_enabled=False)
     visitor.enter()
@@ -42,6 +104,7 @@ def test_mistakes_about_oneself_are_named_and_the_rest_is_kept(visit: Visit, dem
     summary = visitor.page.locator("#error-summary")
     # Age is wrong; gender, position and experience are missing.
     expect(summary.get_by_role("listitem")).to_have_count(4)
+    expect(summary).to_contain_text("Age in years: Please give a whole number from 18 to 110")
     expect(visitor.page.get_by_label("Country where you live")).to_have_value("FR")
     expect(visitor.page.locator("#id_age_0")).to_have_value("7")
     visitor.page.locator("#id_age_0").fill("")

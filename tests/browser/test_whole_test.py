@@ -70,9 +70,9 @@ def see_the_results(visitor: Visitor) -> None:
         number, verdict = judgment.trial.position, "right" if judgment.correct else "wrong"
         expect(result).to_contain_text(f"Abstract {number}: {verdict}.")
         item = judgment.trial.item
-        assert result.locator(".abstract").text_content() == item.original
+        wordings = result.locator(".wording-original .wording-text")
         marked = [passage.original for passage in item.abstract.alternations]
-        assert result.locator("mark").all_text_contents() == marked
+        assert wordings.all_text_contents() == marked
         link = result.get_by_role("link", include_hidden=True)
         assert link.get_attribute("href") == item.doi_url
 
