@@ -7,7 +7,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
 from experiment.admin.people import ReadOnlyAdmin
-from experiment.models import Study
+from experiment.models import Item, Study
 from scoring.models import (
     CorpusScore,
     ItemScore,
@@ -70,18 +70,24 @@ class ModelSetAdmin(admin.ModelAdmin[ModelSet]):
 
 
 class RunReadOnlyAdmin(ReadOnlyAdmin[Any]):
-    """Of a researcher's own studies; a corpus belongs to no study, so all see it."""
+    """What the researcher's own studies see, whoever asked for it; a corpus belongs to no study, so all see it."""
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        visible = Study.objects.visible_to(request.user)
-        mine = Q(**{f"{self.study_path}__in": visible}) | Q(**{f"{self.study_path}__isnull": True})
-        # Not ReadOnlyAdmin's, which knows studies only
-        return admin.ModelAdmin.get_queryset(self, request).filter(mine)
+        rows = admin.ModelAdmin.get_queryset(self, request)  # ReadOnlyAdmin's knows studies only
+        return rows.filter(self.seen(Study.objects.visible_to(request.user)))
+
+    def seen(self, studies: QuerySet[Study]) -> Q:
+        """The rows that members of these studies may read."""
+        shown = Item.objects.shown_by(studies.values("pk")).values("pk")
+        return Q(item__in=shown) | Q(item=None)
 
 
 @admin.register(ScoringRun)
 class ScoringRunAdmin(RunReadOnlyAdmin):
-    study_path = "study"
+    def seen(self, studies: QuerySet[Study]) -> Q:
+        runs = ScoringRun.objects.seen_in(studies.values("pk"))
+        return Q(pk__in=runs.values("pk")) | ~Q(corpus="")
+
     list_display = (
         "pk",
         "study",
@@ -119,7 +125,6 @@ class ScoringRunAdmin(RunReadOnlyAdmin):
 
 @admin.register(ItemScore)
 class ItemScoreAdmin(RunReadOnlyAdmin):
-    study_path = "run__study"
     list_display = ("run", "item", "unit", "ppl_original", "ppl_altered")
     list_filter = ("run__condition", "run__language_model__family")
     list_select_related = ("run__language_model", "run__study", "item")
@@ -128,7 +133,6 @@ class ItemScoreAdmin(RunReadOnlyAdmin):
 
 @admin.register(UnscoredText)
 class UnscoredTextAdmin(RunReadOnlyAdmin):
-    study_path = "run__study"
     list_display = ("run", "name", "reason")
     list_select_related = ("run__language_model", "run__study")
     search_fields = ("name", "=run__pk")
@@ -136,7 +140,9 @@ class UnscoredTextAdmin(RunReadOnlyAdmin):
 
 @admin.register(CorpusScore)
 class CorpusScoreAdmin(RunReadOnlyAdmin):
-    study_path = "run__study"
+    def seen(self, studies: QuerySet[Study]) -> Q:
+        return Q()
+
     list_display = ("run", "row", "text_id", "ppl", "zlib_bytes")
     list_filter = ("run__corpus",)
     list_select_related = ("run__language_model",)

@@ -12,11 +12,15 @@ class StudyName:
 
 @dataclass(frozen=True)
 class Participants:
-    """Whose trials these are: `kind` imported, pilot, real or simulated; `note`: what has to be said beside their numbers."""
+    """Whose trials these are: `kind` imported, pilot, real or simulated; `note`: what has to be said beside their numbers.
+
+    is_joined: they took no part in this study; their trials on its test cases were published elsewhere.
+    """
 
     kind: str
     label: str
     note: str
+    is_joined: bool = False
 
     @property
     def is_simulated(self) -> bool:

@@ -10,23 +10,27 @@ from analysis.data.flow_counts import Exclusion, FlowCounts
 from experiment.domain.exclusion import PARTICIPANT_REASONS, TRIAL_REASONS
 from experiment.imports.read.trials import TRIALS_PER_PERSON
 from experiment.imports.store.trials import EXTERNAL_SOURCE
-from experiment.models import Judgment, Participant, Study
+from experiment.models import Item, Judgment, Participant, Study
+from experiment.services.participant_kinds import judgments_of, people_of
 
 Kind, Stage = Participant.Kind, Participant.Stage
 LABELS = {reason.code: reason.label for reason in (*PARTICIPANT_REASONS, *TRIAL_REASONS)}
 ORDER = list(LABELS)
+NOT_SHOWN = "on test cases that this study does not show"
 
 
 def read(study: Study, kind: str) -> FlowCounts:
     """A participant or trial with several reasons is counted under the first."""
-    people = Participant.objects.of(study, kind)
+    people = people_of(study, kind)
     counts = people.aggregate(
         consented=Count("pk"),
         started=Count("pk", filter=Q(started_at__isnull=False)),
         finished=Count("pk", filter=Q(stage=Stage.FINISHED) | Q(finished_at__isnull=False)),
         withdrawn=Count("pk", filter=Q(stage=Stage.WITHDRAWN)),
     )
-    judged = Judgment.objects.of(study, kind).exclude(trial__stratum="catch")
+    shown = Q(trial__item__in=Item.objects.shown_by([study]).values("pk"))
+    everywhere = judgments_of(study, kind).exclude(trial__stratum="catch")
+    judged = everywhere.filter(shown)
     analysed = judged.valid()
     of_valid = Q(trial__participant__excluded_by="", trial__participant__stage=Stage.FINISHED)
     of_others = judged.exclude(of_valid).count()
@@ -44,7 +48,9 @@ def read(study: Study, kind: str) -> FlowCounts:
         ),
         trials_analysed=analysed.count(),
     )
-    return _published(people, found) if kind == Kind.IMPORTED else found
+    if kind != Kind.IMPORTED:
+        return found
+    return _published(people, found, n_elsewhere=everywhere.count() - found.trials_judged)
 
 
 def _first_reasons(rows: Any) -> Sequence[Exclusion]:
@@ -57,8 +63,11 @@ def _first_reasons(rows: Any) -> Sequence[Exclusion]:
     return [Exclusion(code, LABELS.get(code, code), tally[code]) for code in codes]
 
 
-def _published(people: Any, found: FlowCounts) -> FlowCounts:
-    """An import holds finishers only; the gaps in its numbering say how many were left out."""
+def _published(people: Any, found: FlowCounts, n_elsewhere: int) -> FlowCounts:
+    """An import holds finishers only; the gaps in its numbering say how many were left out.
+
+    n_elsewhere: trials on test cases that the study does not show, of people who are joined to it.
+    """
     rows = people.filter(external_source=EXTERNAL_SOURCE)
     n_kept = rows.count()
     if not n_kept:
@@ -77,7 +86,10 @@ def _published(people: Any, found: FlowCounts) -> FlowCounts:
         finished=None,
         excluded=(_before_publication(n_blocks - n_kept),),
         trials_judged=n_trials,
-        trials_excluded=(_before_publication(n_trials - len(indices)),),
+        trials_excluded=(
+            _before_publication(n_trials - len(indices)),
+            *([Exclusion("not_shown", NOT_SHOWN, n_elsewhere)] if n_elsewhere else []),
+        ),
         is_after_publication=True,
     )
 

@@ -12,15 +12,10 @@ from experiment.models import Item, Study
 def read_items(study: Study, options: ReportOptions) -> pd.DataFrame:
     """pk, key, version, source, subfield, published, collection, is_damaged; by key and version.
 
-    Of the study are the test cases that it draws, and those that were judged or scored in it. A damaged test case
-    has its published version or a repaired one, as the options say.
+    Of the study are the test cases that it draws, and those that were judged in it. A damaged test case has its
+    published version or a repaired one, as the options say.
     """
-    held = (
-        Q(pk__in=study.study_items.values("item"))
-        | Q(pk__in=Item.objects.filter(trials__participant__study=study).values("pk"))
-        | Q(pk__in=Item.objects.filter(scores__run__study=study).values("pk"))
-    )
-    rows = Item.objects.filter(held, kind=Item.Kind.TEST).order_by()
+    rows = Item.objects.shown_by([study]).filter(kind=Item.Kind.TEST).order_by()
     items = read_columns(
         rows,
         {

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from analysis.data.columns import read_columns
 from analysis.data.filters import SOURCES, ReportOptions, UnknownChoiceError
@@ -23,6 +23,7 @@ from scoring.models import (
 )
 
 CONDITIONS = ("full", "isolated", "swapped")
+Coverage = Mapping[tuple[int, str], int]
 
 
 @dataclass(frozen=True)
@@ -36,24 +37,31 @@ class Scored:
     prompts: Mapping[int, str]
 
 
-def read(study: Study, options: ReportOptions, prefer_imported: bool) -> Scored:
-    """All that models did on the study's items, and on corpora.
+def read(
+    study: Study, items: pd.DataFrame, options: ReportOptions, prefer_imported: bool
+) -> Scored:
+    """All that models did on these items of the study, whoever asked for it, and on corpora.
 
-    Of several finished runs of one model under one condition counts: the published one where the people are imported
-    too; then one without a limit; one with the prompt that most models were given; the newest.
+    Of several finished runs of one model under one condition one counts, on the items that it covers: the published one
+    where the people are imported too; then the one that covers most of these items; one with the prompt that most
+    models were given; the newest.
     """
     runs = list(
-        ScoringRun.objects.filter(study=study, status=ScoringRun.Status.FINISHED)
+        ScoringRun.objects.seen_in([study])
+        .filter(status=ScoringRun.Status.FINISHED)
         .select_related("language_model")
+        .defer("plan", "identity")
         .order_by("-pk")
     )
     models = _models(study, runs, options)
     numbers = {pk: n for n, pk in enumerate(models.pop("pk"))}
     runs = [run for run in runs if run.language_model_id in numbers]
-    chosen = _choose(runs, prefer_imported)
-    corpus_runs = ScoringRun.objects.filter(
-        study=None, status=ScoringRun.Status.FINISHED, language_model__in=numbers
-    ).order_by("-pk")
+    chosen = _choose(runs, _coverage(runs, items), prefer_imported)
+    corpus_runs = (
+        ScoringRun.objects.exclude(corpus="")
+        .filter(status=ScoringRun.Status.FINISHED, language_model__in=numbers)
+        .order_by("-pk")
+    )
     return Scored(
         models,
         ModelSetMember.objects.filter(model_set__study=study).exists(),
@@ -113,17 +121,30 @@ def _about(model: LanguageModel, in_set: bool) -> dict[str, Any]:
     }
 
 
-def _choose(runs: list[ScoringRun], prefer_imported: bool) -> list[tuple[ScoringRun, str]]:
-    """(run, source it is taken for): of each model, condition, seed and source the best."""
+def _coverage(runs: list[ScoringRun], items: pd.DataFrame) -> Coverage:
+    """(run, source) -> how many of these items it scored, whole or a sentence of them."""
+    rows = ItemScore.objects.filter(
+        run__in=[run.pk for run in runs], item__in=items["pk"].tolist()
+    ).order_by()
+    counted = rows.values_list("run", "item__source").annotate(n=Count("item", distinct=True))
+    return {(run, source): n for run, source, n in counted}
+
+
+def _choose(
+    runs: list[ScoringRun], coverage: Coverage, prefer_imported: bool
+) -> list[tuple[ScoringRun, str]]:
+    """(run, source it is taken for): of each model, condition, seed and source the best, as `read` says."""
     prompts = Counter((run.condition, run.prompt) for run in runs)
 
-    def merit(run: ScoringRun) -> tuple[bool, bool, int, int]:
+    def merit(run: ScoringRun, source: str) -> tuple[bool, int, int, int]:
         published = prefer_imported and run.backend == ScoringRun.Backend.IMPORTED
-        return published, run.limit is None, prompts[run.condition, run.prompt], run.pk
+        n_items = coverage[run.pk, source]
+        return published, n_items, prompts[run.condition, run.prompt], run.pk
 
     best: dict[tuple[Any, ...], ScoringRun] = {}
-    for run in sorted(runs, key=merit):
-        for source in SOURCES if not run.source else (run.source,):
+    for source in SOURCES:
+        covering = [run for run in runs if (run.pk, source) in coverage]
+        for run in sorted(covering, key=lambda run: merit(run, source)):
             best[run.language_model_id, run.condition, run.seed, source] = run
     return [(run, source) for (*_, source), run in best.items()]
 

@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.columns import read_columns
-from experiment.models import Judgment, Participant, Study
+from experiment.models import Study
 from experiment.participant.forms import POSITIONS, PREFER_NOT
+from experiment.services.participant_kinds import judgments_of, people_of
 
 CAREERS = {code: str(label) for code, label in POSITIONS}
 NOT_STATED = ""
@@ -14,9 +15,7 @@ POSITION_ORDER = tuple(label for code, label in CAREERS.items() if code != PREFE
 
 def read_participants(study: Study, kind: str) -> pd.DataFrame:
     """pk, gender, country (codes), career (in words), each "" where not stated; experience_years, age (NaN); by pk."""
-    rows = (
-        Participant.objects.of(study, kind).filter(trials__isnull=False).distinct().order_by("pk")
-    )
+    rows = people_of(study, kind).filter(trials__isnull=False).distinct().order_by("pk")
     people = read_columns(rows, {"pk": ("pk", np.int64), "demographics": ("demographics", object)})
     answers = people.pop("demographics")
     for name in ("gender", "country"):
@@ -34,8 +33,12 @@ def _stated(code: object) -> str:
 
 
 def read_trials(study: Study, kind: str, trials: str) -> pd.DataFrame:
-    """The judged test trials in the order in which they were stored; participant and item are primary keys."""
-    judgments = Judgment.objects.of(study, kind).exclude(trial__stratum="catch")
+    """The judged test trials in the order in which they were stored; participant and item are primary keys.
+
+    People who are joined from elsewhere come with all their trials: those on items that the study does not show go
+    when these are numbered.
+    """
+    judgments = judgments_of(study, kind).exclude(trial__stratum="catch")
     if trials == "analysed":
         judgments = judgments.valid()
     table = read_columns(

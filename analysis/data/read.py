@@ -27,7 +27,7 @@ def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
         items = read_items(study, options)
         persons = people.read_participants(study, kind)
         trials = people.read_trials(study, kind, options.trials)
-        scored = machines.read(study, options, kind == Participant.Kind.IMPORTED)
+        scored = machines.read(study, items, options, kind == Participant.Kind.IMPORTED)
         counted = flow.read(study, kind)
     known = set(items["subfield"])
     if unknown := sorted(set(options.subfields) - known):

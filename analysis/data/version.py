@@ -7,8 +7,8 @@ from typing import Any
 from django.db.models import Count, F, Max, Q, QuerySet, Sum
 
 from analysis.data.filters import ReportOptions
-from experiment.models import Item, Judgment, Participant, Study, Trial
-from experiment.services.participant_kinds import default_kind
+from experiment.models import Item, Judgment, Participant, Study
+from experiment.services.participant_kinds import default_kind, published_elsewhere
 from scoring.models import LanguageModel, ModelSetMember, ScoringRun
 
 SCHEMA_VERSION = 1
@@ -29,17 +29,16 @@ def data_version(study: Study) -> str:
     """
     people = Participant.objects.filter(study=study)
     judgments = Judgment.objects.filter(trial__participant__study=study)
+    on_items = ScoringRun.objects.seen_in([study])
     runs = ScoringRun.objects.filter(
-        Q(study=study) | Q(study=None, language_model__scoring_runs__study=study)
-    ).distinct()
+        Q(pk__in=on_items.values("pk"))
+        | ~Q(corpus="") & Q(language_model__in=on_items.values("language_model"))
+    )
     models = LanguageModel.objects.filter(
         Q(scoring_runs__in=runs) | Q(model_sets__study=study)
     ).distinct()
-    items = Item.objects.filter(
-        Q(pk__in=study.study_items.values("item"))
-        | Q(pk__in=Trial.objects.filter(participant__study=study).values("item"))
-        | Q(pk__in=Item.objects.filter(scores__run__study=study).values("pk"))
-    )
+    items = Item.objects.shown_by([study])
+    elsewhere = published_elsewhere(study)
     state: list[Any] = [
         f"{SCHEMA_VERSION}.{ESTIMATORS_VERSION}",
         [study.title, study.is_demo],
@@ -47,6 +46,11 @@ def data_version(study: Study) -> str:
         # A judgment never changes but for its exclusion, and is deleted with its participant alone
         judgments.aggregate(last=Max("pk"), n=Count("pk")),
         _grouped(judgments.exclude(excluded_by=""), "excluded_by"),
+        _grouped(elsewhere, "stage", "excluded_by"),
+        _grouped(
+            Judgment.objects.filter(trial__participant__in=elsewhere).exclude(excluded_by=""),
+            "excluded_by",
+        ),
         list(runs.order_by("pk").values_list("pk", "status", "done", "finished_at")),
         list(
             models.order_by("pk").values_list(

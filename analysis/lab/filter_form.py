@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from analysis.data.filters import PARTICIPANTS, SOURCE_CHOICES, TEXTS, TRIALS, ReportOptions
 from experiment.models import Item, Participant, Study
-from experiment.services.participant_kinds import default_kind, kind_counts
-from scoring.models import LanguageModel
+from experiment.services.participant_kinds import default_kind, kind_counts, published_elsewhere
+from scoring.models import LanguageModel, ScoringRun
 
 LABELS = {
     "source": {
@@ -207,13 +207,13 @@ def _sources(study: Study) -> set[str]:
 
 
 def _items(study: Study) -> QuerySet[Item]:
-    of_study = Q(studies=study) | Q(trials__participant__study=study) | Q(scores__run__study=study)
-    return Item.objects.filter(of_study, kind=Item.Kind.TEST)
+    return Item.objects.shown_by([study]).filter(kind=Item.Kind.TEST)
 
 
 def _models(study: Study) -> dict[str, str]:
     """Name -> what it is called, of models that have finished runs or are of the study's set; as tables list them."""
-    has_runs = Q(scoring_runs__study=study, scoring_runs__status="finished")
+    finished = ScoringRun.objects.seen_in([study]).filter(status=ScoringRun.Status.FINISHED)
+    has_runs = Q(pk__in=finished.values("language_model"))
     rows = LanguageModel.objects.filter(has_runs | Q(model_sets__study=study)).distinct()
     return {
         m.name: str(m)
@@ -232,7 +232,7 @@ def _one_of(
     """Fields with more than one choice that makes a difference."""
     there = {
         "source": SOURCE_CHOICES[1:] + SOURCE_CHOICES[:1] if len(sources) > 1 else (),
-        "participants": [k for k in PARTICIPANTS if k in kind_counts(study) or k == kind],
+        "participants": [k for k in PARTICIPANTS if k in _kinds(study) or k == kind],
         "trials": TRIALS,
         "texts": TEXTS if _items(study).filter(texts=Item.Texts.REPAIRED).exists() else (),
     }
@@ -244,6 +244,12 @@ def _one_of(
         for name, values in there.items()
         if len(values) > 1
     ]
+
+
+def _kinds(study: Study) -> set[str]:
+    """Kinds of participants with trials on the study's test cases, its own or published elsewhere."""
+    elsewhere = {Participant.Kind.IMPORTED.value} if published_elsewhere(study).exists() else set()
+    return {*kind_counts(study), *elsewhere}
 
 
 def _filter(

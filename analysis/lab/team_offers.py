@@ -11,7 +11,8 @@ from django.utils.translation import gettext_lazy as _
 from analysis.data.filters import SOURCES
 from analysis.lab.filter_form import Chosen
 from analysis.teams.options import PUBLISHED
-from experiment.models import Item, Judgment, Study
+from experiment.models import Item, Study
+from experiment.services.participant_kinds import judgments_of
 from lib.formatting import number, percent
 from scoring.models import LanguageModel, ModelSetMember, ScoringRun
 from scoring.services.summary import count_by_run
@@ -86,7 +87,7 @@ class Offered:
 def offered_models(study: Study, source: str) -> dict[str, Offered]:
     """Name -> a model that scored whole texts of this source, and how it did: the set's first, in its order."""
     counted = count_by_run(study, "full", source)
-    runs = ScoringRun.objects.filter(study=study, status="finished", pk__in=counted)
+    runs = ScoringRun.objects.filter(status="finished", pk__in=counted)
     best: dict[int, tuple[int, ScoringRun]] = {}
     for run in runs.select_related("language_model").order_by("pk"):
         n = counted[run.pk].accuracy.n
@@ -130,7 +131,9 @@ def default_models(study: Study, models: Mapping[str, Offered]) -> DefaultModels
 
 def trial_counts(study: Study, shared: Chosen) -> dict[str, int]:
     """Trials by source, as the options let them through."""
-    trials = Judgment.objects.of(study, shared.kind).exclude(trial__stratum="catch")
+    shown = Item.objects.shown_by([study]).values("pk")
+    trials = judgments_of(study, shared.kind).filter(trial__item__in=shown)
+    trials = trials.exclude(trial__stratum="catch")
     if shared.options.trials == "analysed":
         trials = trials.valid()
     return {s: trials.filter(trial__item__source=s).count() for s in SOURCES}

@@ -94,7 +94,8 @@ def is_replicable(report: Report) -> bool:
     options = report.header.options
     whole = not options.models and not options.subfields
     as_then = options.texts == "as-published" and options.trials == "analysed"
-    imported = report.header.participants.kind == "imported"
+    people = report.header.participants
+    imported = people.kind == "imported" and not people.is_joined
     is_brainbench = report.header.published.is_brainbench
     return is_brainbench and imported and whole and as_then and "human" in report.sources
 

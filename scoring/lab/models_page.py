@@ -99,7 +99,7 @@ def open_runs(study: Study) -> list[OpenRun]:
 
 def _light(study: Study) -> "QuerySet[ScoringRun]":
     # A plan and a list of files may be longer than all else on the page
-    runs = ScoringRun.objects.filter(study=study).defer("plan", "identity")
+    runs = ScoringRun.objects.seen_in([study]).defer("plan", "identity")
     return runs.select_related("language_model")
 
 
@@ -114,7 +114,7 @@ def _of_source(source: str) -> Q:
 
 
 def _n_by_condition(study: Study, source: str) -> dict[str, int]:
-    runs = ScoringRun.objects.filter(_of_source(source), study=study).order_by()
+    runs = ScoringRun.objects.seen_in([study]).filter(_of_source(source)).order_by()
     return dict(runs.values_list("condition").annotate(Count("pk")))
 
 

@@ -12,6 +12,7 @@ from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy
 
+from experiment.models import Study
 from lib.csv import cell
 from lib.jobs import leases
 from scoring.domain.perplexity import CHANCE, NEAR_TIE_NATS
@@ -26,6 +27,7 @@ from scoring.services.summary import (
     WithinItem,
     count,
     score_rows,
+    scores_in,
     unscored,
     within_item,
 )
@@ -49,24 +51,29 @@ class Pair:
 
 
 def run_context(
-    run: ScoringRun, now: datetime, which: str = "", page: int | str = 1
+    study: Study, run: ScoringRun, now: datetime, which: str = "", page: int | str = 1
 ) -> dict[str, Any]:
-    """A run: its settings, how far it is, its results, and what exactly was scored."""
+    """A run: its settings, how far it is, its results in this study, and what exactly was scored."""
     context = {
-        "study": run.study,
+        "study": study,
+        "is_own": run.study == study,
         "part": "models",
         "run": run,
         "model": run.language_model,
-        "is_published": run.backend == ScoringRun.Backend.IMPORTED,
+        "is_published": _is_imported(run),
         "source_label": source_label(run.source),
         "model_args": ",".join(f"{name}={value}" for name, value in run.model_args.items()),
         "identity": list(identity.lines(run.identity)),
         "files": identity.files(run.identity),
         "updated_at": now,
         **_progress(run, now),
-        **_result(run),
+        **_result(run, study),
     }
-    return context if run.is_open else context | _pairs(run, which, page)
+    return context if run.is_open else context | _pairs(run, study, which, page)
+
+
+def _is_imported(run: ScoringRun) -> bool:
+    return run.backend == ScoringRun.Backend.IMPORTED
 
 
 def _progress(run: ScoringRun, now: datetime) -> dict[str, Any]:
@@ -82,9 +89,7 @@ def _progress(run: ScoringRun, now: datetime) -> dict[str, Any]:
         "by_celery": settings.JOB_EXECUTOR == "celery",
         "queue_command": QUEUE,
         "can_resume": run.status in (Status.FAILED, Status.CANCELLED),
-        "resume_command": (
-            "" if run.backend == ScoringRun.Backend.IMPORTED else resume_command(run)
-        ),
+        "resume_command": (resume_command(run) if run.study and not _is_imported(run) else ""),
     }
 
 
@@ -95,34 +100,37 @@ def _left_s(run: ScoringRun) -> float | None:
     return run.scoring_seconds * (run.total - run.done) / run.done
 
 
-def _result(run: ScoringRun) -> dict[str, Any]:
-    counted = count(run.item_scores.all())
+def _result(run: ScoringRun, study: Study) -> dict[str, Any]:
+    scores = scores_in(run, study)
+    counted = count(scores)
     share, texts = counted.accuracy, unscored(run)
     scale = scale_for([(share.value - share.sem, share.value + share.sem)] if share.n else [])
     return {
         "counted": counted,
+        "n_elsewhere": run.item_scores.count() - counted.accuracy.n,
         "accuracy_percent": 100 * share.value,
         "sem_percent": 100 * share.sem,
         "dot": dot(share.value, share.sem, scale) if share.n else None,
         "chance_at": scale.percent(CHANCE),
         "ticks": [(scale.percent(tick), f"{tick:.0%}") for tick in scale.ticks],
         "near_tie_nats": NEAR_TIE_NATS,
-        "within_item": _within_item(run),
+        "within_item": _within_item(run, scores),
         "unscored": texts[:MOST_NAMED],
         "n_unscored": len(texts),
     }
 
 
-def _within_item(run: ScoringRun) -> WithinItem | None:
+def _within_item(run: ScoringRun, scores: "QuerySet[ItemScore]") -> WithinItem | None:
     if run.condition != ScoringRun.Condition.ISOLATED or run.is_open:
         return None
-    averages = within_item(run.item_scores.all())
+    averages = within_item(scores)
     return averages if averages.n_items else None
 
 
-def _pairs(run: ScoringRun, which: str, page: int | str) -> dict[str, Any]:
+def _pairs(run: ScoringRun, study: Study, which: str, page: int | str) -> dict[str, Any]:
     """A page of the pairs of texts; of all, or of those that went wrong or nearly so."""
-    scores = _chosen(run, which).select_related("item").order_by("item__key", "unit")
+    scores = _chosen(scores_in(run, study), which).select_related("item")
+    scores = scores.order_by("item__key", "unit")
     shown = Paginator(scores, PAIRS_PER_PAGE).get_page(page)
     return {
         "which": which,
@@ -134,18 +142,17 @@ def _pairs(run: ScoringRun, which: str, page: int | str) -> dict[str, Any]:
     }
 
 
-def _chosen(run: ScoringRun, which: str) -> "QuerySet[ItemScore]":
-    scores = run.item_scores.all()
+def _chosen(scores: "QuerySet[ItemScore]", which: str) -> "QuerySet[ItemScore]":
     if which == "wrong":
         return scores.exclude(IS_CORRECT)
     return scores.filter(IS_NEAR_TIE) if which == "near" else scores
 
 
-def scores_csv(run: ScoringRun) -> str:
-    """One line per pair of texts, as the command's `--json` has them; numbers are whole."""
+def scores_csv(run: ScoringRun, study: Study) -> str:
+    """One line per pair of texts that the study shows, as the command's `--json` has them; numbers are whole."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    rows = [asdict(row) for row in score_rows(run)]
+    rows = [asdict(row) for row in score_rows(run, study)]
     names = ["run", "model", *(rows[0] if rows else ("item", "unit")), "correct"]
     writer.writerow(names)
     for row in rows:

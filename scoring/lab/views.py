@@ -40,16 +40,14 @@ def _models_context(request: HttpRequest, study: Study) -> dict[str, Any]:
 
 
 def _run_of(study: Study, pk: int) -> ScoringRun:
-    found = ScoringRun.objects.filter(study=study).defer("plan").select_related("language_model")
-    run = get_object_or_404(found, pk=pk)
-    run.study = study  # at hand already
-    return run
+    found = ScoringRun.objects.seen_in([study]).defer("plan")
+    return get_object_or_404(found.select_related("language_model", "study"), pk=pk)
 
 
 def _own_run_of(study: Study, pk: int) -> ScoringRun:
-    """A run that was queued here: one that was imported cannot be stopped or resumed."""
+    """A run that this study asked for: another's, or one that was imported, cannot be stopped or resumed here."""
     run = _run_of(study, pk)
-    if run.backend == ScoringRun.Backend.IMPORTED:
+    if run.backend == ScoringRun.Backend.IMPORTED or run.study != study:
         raise Http404
     return run
 
@@ -98,7 +96,9 @@ def _after_queueing(request: HttpRequest, study: Study, queued: run_queue.Queued
 @for_researchers
 def run(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     which = _among(request, "show", WHICH)
-    context = run_context(_run_of(study, pk), timezone.now(), which, request.GET.get("page", 1))
+    context = run_context(
+        study, _run_of(study, pk), timezone.now(), which, request.GET.get("page", 1)
+    )
     return render(request, "scoring/run.html", context)
 
 
@@ -107,7 +107,7 @@ def run(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
 def run_live(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     """The parts of a run's page that change by themselves."""
     return render(
-        request, "scoring/_run_live.html", run_context(_run_of(study, pk), timezone.now())
+        request, "scoring/_run_live.html", run_context(study, _run_of(study, pk), timezone.now())
     )
 
 
@@ -117,7 +117,7 @@ def scores(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     run = _run_of(study, pk)
     name = f"{study.slug}-run-{run.pk}-{run.condition}.csv"
     return HttpResponse(
-        scores_csv(run),
+        scores_csv(run, study),
         content_type="text/csv; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )

@@ -36,7 +36,7 @@ def write_results(runs: Sequence[ScoringRun], directory: Path) -> list[Path]:
     """
     by_model: dict[str, list[ScoringRun]] = {}
     for run in runs:
-        if run.study is not None:
+        if not run.corpus:
             key = json.dumps([run.language_model.name, run.backend, run.model_args], sort_keys=True)
             by_model.setdefault(key, []).append(run)
     try:

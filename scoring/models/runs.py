@@ -1,16 +1,32 @@
 import uuid
+from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
 from django.urls import reverse
 
-from experiment.models import Study
+from experiment.models import Item, Study
 from lib.jobs.models import Job
 from scoring.models.language_models import LanguageModel
 
 
+class ScoringRunQuerySet(models.QuerySet["ScoringRun"]):
+    def on_items(self) -> Self:
+        """On test cases, not on a corpus."""
+        return self.filter(corpus="")
+
+    def seen_in(self, studies: Any) -> Self:
+        """Runs that scored a test case that one of these studies shows, whoever asked for them, and those it asked for."""
+        shown = Item.objects.shown_by(studies).values("pk")
+        scored = ScoringRun.objects.filter(pk=models.OuterRef("pk"), item_scores__item__in=shown)
+        return self.on_items().filter(models.Q(study__in=studies) | models.Exists(scored))
+
+
 class ScoringRun(Job):
     """One model on one set of texts under one condition and prompt. This row is the truth about the work on it.
+
+    Its scores belong to the items: every study that shows one of them sees them. `study` says whose items it was asked
+    to score.
 
     The first block holds the settings; `identity` and `plan` are filled when a worker first opens the model and
     must be the same whenever the run is taken up again; the last block, with `Job`'s columns, is the state of the work.
@@ -38,7 +54,12 @@ class ScoringRun(Job):
 
     uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     study = models.ForeignKey(
-        Study, models.CASCADE, null=True, blank=True, related_name="scoring_runs"
+        Study,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="scoring_runs",
+        help_text="Whose test cases it was asked to score; the scores belong to the test cases.",
     )
     corpus = models.CharField(max_length=200, blank=True, help_text="A reference corpus' name.")
     corpus_file = models.JSONField(
@@ -75,14 +96,13 @@ class ScoringRun(Job):
     scored_tokens = models.PositiveBigIntegerField(default=0, editable=False)
     scoring_seconds = models.FloatField(default=0, editable=False)
 
+    objects = ScoringRunQuerySet.as_manager()
+
     class Meta:
         ordering = ("-pk",)
         constraints = (
             models.CheckConstraint(
-                condition=(
-                    models.Q(study__isnull=False, corpus="")
-                    | models.Q(study__isnull=True) & ~models.Q(corpus="")
-                ),
+                condition=models.Q(study__isnull=True) | models.Q(corpus=""),
                 name="scoring_run_study_or_corpus",
             ),
             Job.status_constraint("scoring_run_status_known"),
@@ -103,12 +123,11 @@ class ScoringRun(Job):
         )
 
     def __str__(self) -> str:
-        return (
-            f"run {self.pk}: {self.language_model}, {self.condition}, {self.study or self.corpus}"
-        )
+        texts = self.study or self.corpus or "test cases"
+        return f"run {self.pk}: {self.language_model}, {self.condition}, {texts}"
 
     def get_absolute_url(self) -> str:
-        if self.study is None:  # a corpus belongs to no study and has no page in the lab
+        if self.study is None:  # a corpus, or of a study that was deleted: no page in the lab
             return reverse("admin:scoring_scoringrun_change", args=[self.pk])
         return reverse("lab:scoring_run", args=[self.study.slug, self.pk])
 

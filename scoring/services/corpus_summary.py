@@ -53,14 +53,17 @@ def summarise_corpus(run: ScoringRun, study: Study | None = None) -> CorpusSumma
 
 def _items_run(run: ScoringRun, study: Study) -> ScoringRun | None:
     """The run on whole items to set a corpus beside: of the same model; with the same prompt if there is one."""
-    runs = ScoringRun.objects.filter(
-        study=study,
-        language_model=run.language_model,
-        condition=ScoringRun.Condition.FULL,
-        status=ScoringRun.Status.FINISHED,
-        model_args=run.model_args,
-        limit=None,
-    ).exclude(backend=ScoringRun.Backend.IMPORTED)
+    runs = (
+        ScoringRun.objects.seen_in([study])
+        .filter(
+            language_model=run.language_model,
+            condition=ScoringRun.Condition.FULL,
+            status=ScoringRun.Status.FINISHED,
+            model_args=run.model_args,
+            limit=None,
+        )
+        .exclude(backend=ScoringRun.Backend.IMPORTED)
+    )
     same_prompt = runs.filter(prompt=run.prompt, prompt_text=run.prompt_text)
     return same_prompt.order_by("-pk").first() or runs.order_by("-pk").first()
 

@@ -135,7 +135,7 @@ class _Execution:
         run = self.run
         scores = (
             ItemScore.objects.filter(run=run).values_list("item_id", "unit")
-            if run.study_id
+            if not run.corpus
             else ((None, row) for row in run.corpus_scores.values_list("row", flat=True))
         )
         return {*scores, *run.unscored.values_list("item_id", "unit")}

@@ -5,11 +5,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 from django.db.models import Count, F, Q, QuerySet
 
-from experiment.models import Study
+from experiment.models import Item, Study
 from scoring.domain.perplexity import NEAR_TIE_NATS, Accuracy
 from scoring.models import ItemScore, ScoringRun, UnscoredText
 
@@ -41,8 +42,9 @@ def count(scores: "QuerySet[ItemScore]") -> Counted:
 
 
 def count_by_run(study: Study, condition: str, source: str = "") -> dict[int, Counted]:
-    """Number of a run -> its decisions on the test cases of this source, or on all. Runs without any are left out."""
-    scores = ItemScore.objects.filter(run__study=study, run__condition=condition)
+    """Number of a run -> its decisions on the study's test cases of this source, or on all. Runs without any are left out."""
+    shown = Item.objects.shown_by([study]).values("pk")
+    scores = ItemScore.objects.filter(item__in=shown, run__condition=condition)
     if source:
         scores = scores.filter(item__source=source)
     rows = scores.order_by().values_list("run").annotate(**_COUNTS)
@@ -84,9 +86,15 @@ def summarise_run(run: ScoringRun) -> RunSummary:
     )
 
 
-def item_scores(run: ScoringRun) -> list[ItemScore]:
-    """In the items' order; sorted here, since databases disagree on the order of texts."""
-    return sorted(run.item_scores.select_related("item", "run"), key=lambda s: (s.item.key, s.unit))
+def scores_in(run: ScoringRun, study: Study) -> "QuerySet[ItemScore]":
+    """The run's scores on the test cases that a study shows."""
+    return run.item_scores.filter(item__in=Item.objects.shown_by([study]).values("pk"))
+
+
+def item_scores(run: ScoringRun, study: Study | None = None) -> list[ItemScore]:
+    """All, or those in a study, in the items' order; sorted here, since databases disagree on the order of texts."""
+    scores = scores_in(run, study) if study else run.item_scores.all()
+    return sorted(scores.select_related("item", "run"), key=lambda s: (s.item.key, s.unit))
 
 
 def within_item(scores: Iterable[ItemScore]) -> WithinItem:
@@ -129,8 +137,8 @@ class ScoreRow:
     tokens_altered: int | None
 
 
-def score_rows(run: ScoringRun) -> list[ScoreRow]:
-    """One row per pair of texts."""
+def score_rows(run: ScoringRun, study: Study | None = None) -> list[ScoreRow]:
+    """One row per pair of texts; with a study, of those that it shows."""
     which = "all" if run.mode == "paper" else "text"
     return [
         ScoreRow(
@@ -147,7 +155,7 @@ def score_rows(run: ScoringRun) -> list[ScoreRow]:
             tokens_original=getattr(score, f"tokens_{which}_original"),
             tokens_altered=getattr(score, f"tokens_{which}_altered"),
         )
-        for score in item_scores(run)
+        for score in item_scores(run, study)
     ]
 
 
@@ -175,12 +183,12 @@ class RunRow:
 
 
 def run_rows(study: Study | None = None) -> list[RunRow]:
-    """All runs, the newest first, counted in the database."""
+    """All runs, or those that a study sees, the newest first, counted in the database."""
     runs = ScoringRun.objects.select_related("study", "language_model").order_by("-pk")
     if study is not None:
-        runs = runs.filter(study=study)
+        runs = runs.seen_in([study])
     correct = Q(item_scores__ppl_original__lt=F("item_scores__ppl_altered"))
-    runs = runs.annotate(
+    counted: QuerySet[Any] = runs.annotate(
         n_items=Count("item_scores"), n_correct=Count("item_scores", filter=correct)
     )
     return [
@@ -203,5 +211,5 @@ def run_rows(study: Study | None = None) -> list[RunRow]:
             error=run.error,
             created_at=run.created_at,
         )
-        for run in runs
+        for run in counted
     ]

@@ -80,13 +80,15 @@ def texts_of(run: ScoringRun) -> RunTexts:
     Raises:
         ScoringError: there are none, or the corpus' file cannot be read or has changed.
     """
-    if run.study is None:
+    if run.corpus:
         rows = read_corpus(run.corpus_file)[: run.limit]
         texts = [
             RunText(row.name, None, row.row, (MarkedText(row.text, ()),), row.text_id)
             for row in rows
         ]
         return RunTexts(texts, ())
+    if run.study is None:
+        raise ScoringError("The study whose test cases were to be scored is gone.")
     return _study_texts(run.study, run.condition, run.source, run.seed, run.limit)
 
 

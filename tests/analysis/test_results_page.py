@@ -107,7 +107,8 @@ def test_simulated_participants_are_marked_at_the_top_and_on_every_figure(
     ruth: Client, study: Study, computed: list[ReportOptions]
 ) -> None:
     make_participant(study, kind="simulated")
-    page = shown(ruth)
+    assert "There are: 1 simulated (simulated)." in shown(ruth)
+    page = shown(ruth, "?participants=simulated&now=1")
     assert "Simulated participants: no person took part." in page[: page.index("<figure")]
     assert page.count('<span class="tag tag-simulated">') == page.count("<figure") == 2
     assert "10 simulated participants judged" in page

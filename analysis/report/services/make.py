@@ -20,7 +20,7 @@ from analysis.report.contents import CHAPTERS
 from analysis.report.report import SCHEMA, Header, Published, Report
 from analysis.stats import NotEnough
 from experiment.models import Participant, Study
-from experiment.services.participant_kinds import kind_note
+from experiment.services.participant_kinds import is_joined, kind_note
 
 PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "statsmodels", "django")
 FILTERED = " Only the chosen models and subfields were looked at."
@@ -46,7 +46,12 @@ def make_report(study: Study, options: ReportOptions, progress: Progress | None 
         made_at=timezone.localtime().isoformat(timespec="seconds"),
         data_version=version_of_data,
         options=options,
-        participants=Participants(kind, str(Participant.Kind(kind).label), kind_note(study, kind)),
+        participants=Participants(
+            kind,
+            str(Participant.Kind(kind).label),
+            kind_note(study, kind),
+            is_joined(study, kind) and any(len(own.trials) for own in data.values()),
+        ),
         software={"python": platform.python_version()} | {p: version(p) for p in PACKAGES},
         published=Published(any(own.is_brainbench for own in data.values())),
     )

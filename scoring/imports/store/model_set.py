@@ -14,7 +14,7 @@ POSITIONS = {model.name: n for n, model in enumerate(PAPER_MODELS, start=1)}
 
 
 def place_in_set(study: Study, new: Mapping[str, LanguageModel]) -> list[str]:
-    """Let the paper's models whose results are new be members of the study's set; returns notes."""
+    """Let the paper's models whose results are new to the study be members of its set; returns notes."""
     members = {name: row for name, row in new.items() if name in POSITIONS}
     if not members:
         return []

@@ -52,7 +52,8 @@ def _import_results(results: PublishedResults, people: Imported) -> ImportedAll:
             problems.append(found)
         elif found:
             notes.append(found)
-    runs = store_runs(models, items, people.study, problems)
+    is_first = bool(people.created.studies or people.created.participants)
+    runs = store_runs(models, items, people.study, problems, is_first=is_first)
     if problems:
         raise ImportRefusedError(problems)
     return ImportedAll(people, models, runs, [*notes, *runs.notes])

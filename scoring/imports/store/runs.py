@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from django.core.exceptions import ValidationError
-from django.db.models import Q
 
 from experiment.imports.read.tables import Problem
 from experiment.models import Study
@@ -38,12 +37,20 @@ class StoredRuns:
 
 
 def store_runs(
-    models: Sequence[PublishedModel], items: ItemRows, study: Study, problems: list[Problem]
+    models: Sequence[PublishedModel],
+    items: ItemRows,
+    study: Study,
+    problems: list[Problem],
+    *,
+    is_first: bool,
 ) -> StoredRuns:
-    """Create what the database does not have yet; the rest must be of the same files."""
+    """Create what the database does not have yet; the rest must be of the same files.
+
+    is_first: the study had nothing of the import before, so that runs made for another study are new to it.
+    """
     n_models = LanguageModel.objects.count()
     rows = _language_models(models, problems)
-    held = _held(study, list(rows.values()))
+    held = _held(list(rows.values()))
     new: list[tuple[ScoringRun, Part]] = []
     longer: list[tuple[ScoringRun, PublishedScores]] = []
     for model in models:
@@ -66,7 +73,8 @@ def store_runs(
     stored.scores = create_scores(new, items)
     for run, scores in longer:
         fill_lengths(run, scores, items)
-    scored = {run.language_model.name: run.language_model for run, _ in new if not run.corpus}
+    here = [*(held.values() if is_first else ()), *(run for run, _ in new)]
+    scored = {run.language_model.name: run.language_model for run in here if not run.corpus}
     stored.notes += place_in_set(study, scored)
     return stored
 
@@ -87,10 +95,12 @@ def _language_models(
     return {row.name: row for row in locked.order_by("pk")}
 
 
-def _held(study: Study, rows: Sequence[LanguageModel]) -> dict[RunKey, ScoringRun]:
-    runs = ScoringRun.objects.filter(
-        Q(study=study) | Q(study=None), backend=ScoringRun.Backend.IMPORTED, language_model__in=rows
-    ).select_related("language_model")
+def _held(rows: Sequence[LanguageModel]) -> dict[RunKey, ScoringRun]:
+    """Whichever study they were imported for: the published items are the same for all."""
+    imported = ScoringRun.objects.filter(
+        backend=ScoringRun.Backend.IMPORTED, language_model__in=rows
+    )
+    runs = imported.select_related("language_model").order_by("pk")
     return {_key(run): run for run in runs}
 
 

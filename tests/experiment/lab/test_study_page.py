@@ -138,7 +138,8 @@ def test_the_page_shows_real_people_and_offers_the_other_kinds(ruth: Client, stu
     ("kinds", "shown"),
     [
         ((), "real"),
-        (("simulated",), "simulated"),
+        (("simulated",), "real"),
+        (("imported",), "imported"),
         (("simulated", "imported"), "imported"),
         (("simulated", "pilot"), "real"),
         (("simulated", "real"), "real"),

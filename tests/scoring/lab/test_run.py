@@ -16,7 +16,10 @@ from experiment.models import Study
 from scoring.lab.command_lines import resume_command
 from scoring.models import ItemScore, LanguageModel, ScoringRun, UnscoredText
 from scoring.services.create_run import find_resumable
+from scoring.services.execute import execute
+from tests.factories import make_study
 from tests.scoring.lab.rows import ask, finish, published, shown, store, url
+from tests.scoring.ngram_backend import NgramBackend
 
 pytestmark = pytest.mark.django_db
 HOSTILE = '<script>alert("1")</script>{{ 7|add:7 }}'
@@ -209,3 +212,46 @@ def test_scores_are_downloaded_whole_and_harmless(ruth: Client, study: Study) ->
     assert [float(row["ppl_original"]) for row in rows] == [10.123456789012345, 12.0]
     assert [row["correct"] for row in rows] == ["true", "false"]
     assert {row["model"] for row in rows} == {"'=HYPERLINK(1)"}
+
+
+# A run that another study asked for
+
+
+def test_another_study_with_the_same_test_cases_sees_the_run_on_them_and_cannot_stop_it(
+    ruth: Client, study: Study
+) -> None:
+    other = make_study("other", human=0, machine=2)
+    for item in study.items.filter(kind="test", source="human").order_by("key")[:5]:
+        other.study_items.create(item=item)
+    run = finish(ask(other), right=7)
+    for item in other.items.filter(source="machine"):
+        study.items.remove(item)
+    listed, page = shown(ruth, "scoring"), shown(ruth, "scoring_run", run.pk)
+    assert f'id="run-{run.pk}"' in listed
+    assert "5 <small>of 5</small>" in page
+    assert "scored 2 more texts" in page
+    assert "another study" in page
+    rows = list(csv.DictReader(io.StringIO(shown(ruth, "scoring_scores", run.pk))))
+    assert {row["item"] for row in rows} == {f"memory-human-{n}" for n in range(1, 6)}
+    under_way = store(ask(other), [(10, 11)] * 3, status="waiting")
+    page = shown(ruth, "scoring_run", under_way.pk)
+    assert "cancel-run" not in page
+    assert ruth.post(url("scoring_cancel", under_way.pk)).status_code == 404
+    under_way.refresh_from_db()
+    assert under_way.is_open
+
+
+def test_a_run_on_other_test_cases_has_no_page_here(ruth: Client) -> None:
+    run = finish(ask(make_study("other")), right=3)
+    assert ruth.get(url("scoring_run", run.pk)).status_code == 404
+
+
+def test_a_run_of_a_deleted_study_stays_and_one_that_was_not_over_fails(study: Study) -> None:
+    other = make_study("other", human=1, machine=0)
+    over, waiting = finish(ask(other), right=1), ask(other)
+    other.delete()
+    over.refresh_from_db()
+    assert over.item_scores.count() == 1
+    waiting = execute(ScoringRun.objects.get(pk=waiting.pk), backend=NgramBackend())
+    assert waiting.status == "failed"
+    assert "is gone" in waiting.error
