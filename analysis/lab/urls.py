@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from analysis.lab import report, teams
+from analysis.lab import report, teams, trace
 
 _RESULTS = "studies/<slug:slug>/results/"
 _TEAMS = f"{_RESULTS}teams/"
@@ -18,6 +18,8 @@ urlpatterns = [
     path(f"{_RESULTS}tables/<slug:name>.csv", report.results_table, name="results_table"),
     path(f"{_RESULTS}report.json", report.results_report, name="results_report"),
     path(f"{_RESULTS}report.html", report.results_html, name="results_html"),
+    path(f"{_RESULTS}trace/", trace.trace, name="results_trace"),
+    path(f"{_RESULTS}trace.svg", trace.trace_picture, name="results_trace_picture"),
     path(_TEAMS, teams.teams, name="results_teams"),
     path(f"{_TEAMS}live/", teams.teams_live, name="results_teams_live"),
     path(f"{_TEAMS}retry/", teams.teams_retry, name="results_teams_retry"),

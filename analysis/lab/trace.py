@@ -1,0 +1,87 @@
+"""The page of one test case and one model: its text, and how the preference runs through it."""
+
+from typing import TYPE_CHECKING, Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.http import urlencode
+from django.views.decorators.http import require_safe
+
+from analysis.lab.files import TYPES, file_response
+from analysis.presentation import figure_text
+from experiment.domain import markup
+from experiment.lab.access import for_researchers
+from experiment.models import Study
+
+if TYPE_CHECKING:
+    from analysis.report.services.trace import RunTraces
+
+
+@require_safe
+@for_researchers
+def trace(request: HttpRequest, study: Study) -> HttpResponse:
+    from analysis.report.services.trace import traceable_runs
+
+    found = _read(request, study)
+    context = {"study": study, "part": "results", "runs": traceable_runs(study)}
+    if found is not None:
+        context |= _item_context(found, _chosen_key(request, found))
+    return render(request, "analysis/trace.html", context)
+
+
+@require_safe
+@for_researchers
+def trace_picture(request: HttpRequest, study: Study) -> HttpResponse:
+    found = _read(request, study)
+    if found is None:
+        raise Http404
+    key = _chosen_key(request, found)
+
+    def picture() -> bytes:
+        from analysis.charts.save import specification, svg
+        from analysis.report.chapters.flips.item_trace import item_trace
+
+        drawn = item_trace(str(found.run.language_model), key, found.traces(key))
+        return svg(specification(drawn)).encode()
+
+    return file_response(picture, TYPES["svg"], f"{study.slug}-trace.svg")
+
+
+def _read(request: HttpRequest, study: Study) -> "RunTraces | None":
+    """Of the run that the address names; else of the newest that has token records."""
+    from analysis.report.services.trace import read_traces, traceable_runs
+
+    runs = traceable_runs(study)
+    if pk := request.GET.get("run"):
+        runs = runs.filter(pk=pk) if pk.isdecimal() and len(pk) < 19 else runs.none()
+        if not runs:
+            raise Http404
+    return next(filter(None, map(read_traces, runs)), None)
+
+
+def _chosen_key(request: HttpRequest, found: "RunTraces") -> str:
+    """What the address names; else what is typical of the first pattern there is."""
+    key = request.GET.get("item") or next(keys[0] for keys in found.patterns.values() if keys)
+    if found.score(key) is None:
+        raise Http404
+    return key
+
+
+def _item_context(found: "RunTraces", key: str) -> dict[str, Any]:
+    from analysis.report.chapters.flips.courses import PATTERN
+
+    score = found.score(key)
+    assert score is not None
+    segments = markup.parse(score.item.markup).segments
+    return {
+        "run": found.run,
+        "score": score,
+        "key": key,
+        "query": urlencode({"run": found.run.pk, "item": key}),
+        "text": figure_text("item_trace", {"model": found.run.language_model, "item": key}),
+        "segments": [(isinstance(s, markup.Alternation), s) for s in segments],
+        "sign_flips": found.sign_flips(key),
+        "patterns": [
+            (PATTERN.get(name, ""), keys, name) for name, keys in found.patterns.items() if keys
+        ],
+    }

@@ -1,0 +1,131 @@
+"""The page of one test case and one model: what it shows, whom, and where there is nothing to show."""
+
+import re
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+
+from analysis.data.filters import ReportOptions
+from analysis.data.read import read
+from analysis.report.chapters.flips import CHAPTER
+from analysis.report.chapters.flips.results import ChangesOfMind
+from analysis.report.services.trace import RunTraces, read_traces
+from analysis.stats.flips import PPL
+from experiment.models import Item, Study
+from scoring.models import ScoringRun
+from tests.factories import make_study, make_user
+from tests.scoring.lab.rows import published
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("var_dir")]
+ADDRESS = "/lab/studies/memory/results/trace"
+
+
+@pytest.fixture
+def run(study: Study) -> ScoringRun:
+    """Of the demonstration model, on every test case of the study."""
+    call_command("score", model="embedded", study=study.slug, json=True)
+    return ScoringRun.objects.get()
+
+
+@pytest.fixture
+def traces(run: ScoringRun) -> RunTraces:
+    found = read_traces(run)
+    assert found is not None
+    return found
+
+
+def test_the_last_sign_by_token_and_by_sentence_is_the_decision_of_every_test_case(
+    traces: RunTraces, study: Study
+) -> None:
+    scores = dict(enumerate(traces.scores))
+    assert len(scores) > 3
+    for level in ("token", "sentence"):
+        found = traces.courses.found[level]
+        assert found["item"].tolist() == list(scores)
+        for row in found.itertuples():
+            score = scores[row.item]
+            assert getattr(row, f"end_{PPL}") == score.ppl_altered - score.ppl_original
+            assert (row.category[3:] == "Pos") == score.decision.is_correct
+    for source, data in read(study, ReportOptions(source="all")).items():
+        flips = CHAPTER.build(data).results.flips
+        (model,) = flips.models
+        assert isinstance(CHAPTER.build(data).results, ChangesOfMind)
+        assert (model.token.n_end_disagrees, model.sentence.n_end_disagrees) == (0, 0), source
+
+
+def test_a_trace_has_every_token_and_is_zero_up_to_the_first_that_differs(
+    traces: RunTraces,
+) -> None:
+    for score in traces.scores:
+        by_token = traces.traces(score.item.key)["token"]
+        assert by_token["number"].drop_duplicates().tolist() == list(
+            range(1, score.tokens_text_original + 1)
+        )
+        assert by_token["in_alternation"].any()
+        first = int((by_token[PPL].fillna(1) != 0).idxmax())
+        assert (by_token[PPL][:first] == 0).all()
+        assert by_token[PPL].iloc[-1] == score.ppl_altered - score.ppl_original
+
+
+def test_the_page_shows_a_typical_test_case_first_and_any_that_is_asked_for(
+    ruth: Client, traces: RunTraces
+) -> None:
+    typical = next(keys[0] for keys in traces.patterns.values() if keys)
+    assert f"<h1>{typical}</h1>" in ruth.get(f"{ADDRESS}/").text
+    every = sorted(key for keys in traces.patterns.values() for key in keys)
+    assert every == sorted(score.item.key for score in traces.scores)
+    for key in every:
+        page = ruth.get(f"{ADDRESS}/", {"run": traces.run.pk, "item": key}).text
+        assert f"<h1>{key}</h1>" in page
+        assert re.findall(r'<option value="([^"]+)" selected', page) == [str(traces.run.pk), key]
+
+
+def test_the_text_is_shown_escaped_with_both_wordings(ruth: Client, traces: RunTraces) -> None:
+    key = traces.scores[0].item.key
+    segments = traces.scores[0].item.markup
+    original, altered = re.findall(r"\[\[(.+?)(?:,| \| )\s*(.+?)\]\]", segments)[0]
+    page = ruth.get(f"{ADDRESS}/", {"run": traces.run.pk, "item": key}).text
+    text = page[page.index('class="trace-text"') :]
+    assert original.strip() in text
+    assert altered.strip() in text
+
+
+def test_the_picture_is_drawn(ruth: Client, traces: RunTraces) -> None:
+    query = urlencode({"run": traces.run.pk, "item": traces.scores[0].item.key})
+    picture = ruth.get(f"{ADDRESS}.svg?{query}")
+    assert picture["Content-Type"] == "image/svg+xml"
+    assert "Token of the original" in picture.text
+    assert "Sentence" in picture.text
+
+
+@pytest.mark.parametrize("query", [{"run": "x"}, {"run": "99999"}, {"item": "nothing"}])
+@pytest.mark.parametrize("end", ["/", ".svg"])
+def test_what_does_not_exist_is_not_found(
+    ruth: Client, run: ScoringRun, query: dict[str, Any], end: str
+) -> None:
+    assert ruth.get(f"{ADDRESS}{end}", query).status_code == 404
+
+
+def test_a_study_without_token_records_says_so(ruth: Client, study: Study) -> None:
+    published(study)
+    page = ruth.get(f"{ADDRESS}/")
+    assert page.status_code == 200
+    assert "manage.py score --study memory" in page.text
+    assert "<select" not in page.text
+    assert ruth.get(f"{ADDRESS}.svg").status_code == 404
+
+
+def test_others_do_not_see_it(client: Client, study: Study) -> None:
+    assert client.get(f"{ADDRESS}/").status_code == 302
+    client.force_login(make_user("olga", make_study("other")))
+    assert client.get(f"{ADDRESS}/").status_code == 404
+    assert client.get(f"{ADDRESS}.svg").status_code == 404
+
+
+def test_the_run_and_the_chapter_lead_there(ruth: Client, traces: RunTraces) -> None:
+    key = Item.objects.filter(scores__run=traces.run).order_by("key")[0].key
+    page = ruth.get(f"/lab/studies/memory/models/{traces.run.pk}/").text
+    assert f"{ADDRESS}/?run={traces.run.pk}&amp;item={key}" in page
