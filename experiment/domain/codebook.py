@@ -190,7 +190,9 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
         null=NOT_ASKED,
     ),
     Column(
-        "experience_years", f"Years of experience in the field, or `{DECLINED}`.", null=NOT_ASKED
+        "experience_years",
+        f"Years of experience in the study's field of research, or `{DECLINED}`.",
+        null=NOT_ASKED,
     ),
     Column("external_source", "Where the participant was recruited.", null="a plain link"),
     Column("external_id", "The participant's id there.", null="a plain link"),
@@ -200,6 +202,17 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
         "consent_version", "Number of the consent text agreed to.", "integer", null=NOT_IMPORTED
     ),
     Column("consent_sha256", "SHA-256 of that text (UTF-8), in hex.", null=NOT_IMPORTED),
+    Column(
+        "ethics_number",
+        "Number of the study's ethics approval, as consent shows it.",
+        null="none was given",
+    ),
+    Column("ethics_body", "Who gave the approval.", null="none was given"),
+    Column(
+        "ethics_contact",
+        "Whom participants can write to there about their rights.",
+        null="none was given",
+    ),
     Column("consented_at", "When the participant agreed.", "time", null=NOT_IMPORTED),
     Column("practice_attempts", "How many choices the practice trial took.", "integer", "count"),
     Column(
@@ -229,6 +242,13 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
         "seed", "Seed of the participant's random draws, which can be replayed from it.", "integer"
     ),
     # What counts
+    Column(
+        "rules_version",
+        "The version of the study's rules that the next columns follow. The study keeps every version, with its date, "
+        "its author and the reason for it.",
+        "integer",
+        null="the rules were not frozen yet: no real participant had entered; or the publication of an import decided",
+    ),
     Column(
         "participant_excluded_by",
         "Codes of the reasons to leave all of this participant's trials out.",

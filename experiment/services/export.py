@@ -17,22 +17,26 @@ from experiment.domain.codebook import CATCH_TRIAL, TRIAL_COLUMNS
 from experiment.domain.exclusion import NOT_FINISHED
 from experiment.models import Judgment, Participant, Study
 from experiment.models.trials import JudgmentQuerySet
+from experiment.services.exclusions import Verdicts, verdicts
+from experiment.services.study_versions import rules_of, version_shown
 from lib.csv import cell
 from lib.files import atomic_file
 
 SETS = ("all", "analysis")
 HEADER = tuple(column.name for column in TRIAL_COLUMNS)
+ETHICS = ("ethics_number", "ethics_body", "ethics_contact")
 CHUNK = 500
 Rows = Iterator[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """What an export holds; `sha256` is of the file's bytes."""
+    """What an export holds, under which version of the rules; `sha256` is of the file's bytes."""
 
     study: str
     kind: str
     set: str
+    rules_version: int | None
     rows: int
     participants: int
     sha256: str
@@ -74,10 +78,24 @@ def snapshot() -> Iterator[None]:
             yield
 
 
-def trial_rows(study: Study, kind: str, set_name: str) -> Iterator[dict[str, Any]]:
-    """One dictionary per judged trial, keys as in the codebook, by participant and position."""
+def trial_rows(
+    study: Study, kind: str, set_name: str, rules: int | None = None
+) -> Iterator[dict[str, Any]]:
+    """One dictionary per judged trial, keys as in the codebook, by participant and position.
+
+    `rules` is the version of the rules that decides what is included; without it what is stored does, which is the
+    newest version's.
+
+    Raises:
+        UnknownVersionError: there are no such rules.
+    """
+    version = version_shown(study, kind)
+    found = None
+    if rules is not None and rules != version:
+        version = rules
+        found = verdicts(study, kind, rules_of(study, kind, rules).exclusion_rules)
     judgments = (
-        judged_trials(study, kind, set_name)
+        judged_trials(study, kind, "all" if found else set_name)
         .select_related("trial__participant__consent_version", "trial__item")
         # Long columns that no row shows
         .defer(
@@ -92,13 +110,27 @@ def trial_rows(study: Study, kind: str, set_name: str) -> Iterator[dict[str, Any
         .order_by("trial__participant_id", "trial__position")
     )
     for judgment in judgments.iterator(chunk_size=CHUNK):
-        yield _row(study, judgment)
+        if found:
+            _decide(judgment, found)
+        row = _row(study, judgment, version)
+        if not found or set_name == "all" or row["included"]:
+            yield row
 
 
-def _row(study: Study, judgment: Judgment) -> dict[str, Any]:
+def _decide(judgment: Judgment, found: Verdicts) -> None:
+    """Put on the rows, which are not saved, what other rules say; those who did not finish have nothing on them."""
+    person = judgment.trial.participant
+    for row, marks in ((judgment, found.judgments), (person, found.participants)):
+        if row.pk in marks:
+            row.excluded_by, row.flags = marks[row.pk].excluded_by, marks[row.pk].flags
+
+
+def _row(study: Study, judgment: Judgment, version: int | None) -> dict[str, Any]:
     trial = judgment.trial
     values = {
         "study": study.slug,
+        **{name: getattr(study, name) for name in ETHICS},
+        "rules_version": version,
         **_participant_cells(trial.participant),
         **_trial_cells(judgment),
         **_inclusion_cells(judgment),
@@ -189,25 +221,34 @@ def write_csv(rows: Iterable[dict[str, Any]], stream: TextIO) -> tuple[int, int]
 
 
 def export_trials(
-    study: Study, kind: str, set_name: str, file: BinaryIO, watch: Callable[[Rows], Rows] = iter
+    study: Study,
+    kind: str,
+    set_name: str,
+    file: BinaryIO,
+    watch: Callable[[Rows], Rows] = iter,
+    rules: int | None = None,
 ) -> Export:
     """Write the CSV of one moment to a new file, open for writing and reading.
 
-    `watch` passes the rows on, and sees the database as it is at that moment.
+    `watch` passes the rows on, and sees the database as it is at that moment. `rules`: as in `trial_rows`.
     """
     stream = io.TextIOWrapper(file, encoding="utf-8", newline="")
     with snapshot():
-        rows, participants = write_csv(watch(trial_rows(study, kind, set_name)), stream)
+        study = Study.objects.get(pk=study.pk)  # its version at that moment
+        rows, participants = write_csv(watch(trial_rows(study, kind, set_name, rules)), stream)
     stream.detach()
     file.seek(0)
     digest = hashlib.sha256()
     for chunk in iter(lambda: file.read(1 << 20), b""):
         digest.update(chunk)
     file.seek(0)
-    return Export(study.slug, kind, set_name, rows, participants, digest.hexdigest())
+    version = version_shown(study, kind) if rules is None else rules
+    return Export(study.slug, kind, set_name, version, rows, participants, digest.hexdigest())
 
 
-def export_to_file(study: Study, kind: str, set_name: str, path: Path) -> Export:
+def export_to_file(
+    study: Study, kind: str, set_name: str, path: Path, rules: int | None = None
+) -> Export:
     """Export to `path`, which appears whole or stays as it was."""
     with atomic_file(path) as file:
-        return export_trials(study, kind, set_name, file)
+        return export_trials(study, kind, set_name, file, rules=rules)

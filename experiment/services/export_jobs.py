@@ -101,6 +101,7 @@ def data_state(study: Study, kind: str, set_name: str) -> str:
     items = Item.objects.filter(pk__in=Trial.objects.filter(participant__in=people).values("item"))
     state: list[Any] = [
         [code_digest(*CODE), study.slug, kind, set_name],
+        [study.version, study.ethics_number, study.ethics_body, study.ethics_contact],
         list(people.order_by("pk").values_list(*fields)),
         judgments.aggregate(n=Count("pk"), last=Max("pk"), sum=Sum("pk")),
         list(marked.values_list("pk", "excluded_by", "flags")),

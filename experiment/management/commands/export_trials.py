@@ -11,6 +11,7 @@ from experiment.management.studies import find_study
 from experiment.models import Participant, Study
 from experiment.services import export
 from experiment.services.participant_kinds import default_kind, kind_note
+from experiment.services.study_versions import UnknownVersionError
 from lib.commands import ReportingCommand, add_json_argument
 
 
@@ -30,6 +31,12 @@ class Command(ReportingCommand):
         parser.add_argument(
             "--kind", choices=Participant.Kind.values, help="of participants; default: real"
         )
+        parser.add_argument(
+            "--rules",
+            type=int,
+            metavar="N",
+            help="decide what is included by version N of the study's rules (default: the newest)",
+        )
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -42,7 +49,9 @@ class Command(ReportingCommand):
         if path.is_dir() or (path.exists() and not path.is_file()):
             raise CommandError(f"{path} is not a file that could be replaced.")
         try:
-            written = export.export_to_file(study, kind, options["set"], path)
+            written = export.export_to_file(study, kind, options["set"], path, options["rules"])
+        except UnknownVersionError as error:
+            raise CommandError(str(error)) from error
         except OSError as error:
             raise CommandError(f"{path} was not written: {error.strerror or error}.") from error
         data = {**asdict(written), "file": str(path)}
@@ -55,13 +64,20 @@ class Command(ReportingCommand):
             )
         # By way of a file: whoever reads on gets everything or nothing.
         with tempfile.TemporaryFile() as file:
-            written = export.export_trials(study, kind, options["set"], file)
+            try:
+                written = export.export_trials(
+                    study, kind, options["set"], file, rules=options["rules"]
+                )
+            except UnknownVersionError as error:
+                raise CommandError(str(error)) from error
             shutil.copyfileobj(file, getattr(sys.stdout, "buffer", sys.stdout))
         self.stderr.write(self._summary(study, written, "standard output"))
 
     def _summary(self, study: Study, written: export.Export, target: str) -> str:
         note = kind_note(study, written.kind)
+        version = written.rules_version
+        rules = "" if version is None else f", rules: version {version}"
         return (
             f"{written.rows} trials of {written.participants} {written.kind} participants "
-            f"(set: {written.set}) written to {target}. {note}".rstrip()
+            f"(set: {written.set}{rules}) written to {target}. {note}".rstrip()
         )

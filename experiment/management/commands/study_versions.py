@@ -1,0 +1,108 @@
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from experiment.management.studies import find_study
+from experiment.models import Participant, StudyVersion
+from experiment.services.study_versions import UnknownVersionError
+from experiment.services.version_comparison import Comparison, Outcome, compare_versions
+from lib.commands import ReportingCommand, add_json_argument, table_lines
+
+
+class Command(ReportingCommand):
+    help = (
+        "List the versions of a study's rules, consent and test cases; with --compare, which participants and trials "
+        "are left out for other reasons under one than under another, and the accuracy under both."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("study", metavar="SLUG")
+        parser.add_argument("--compare", nargs=2, type=int, metavar="N")
+        parser.add_argument(
+            "--kind",
+            choices=[kind for kind in Participant.Kind.values if kind != Participant.Kind.IMPORTED],
+            default=Participant.Kind.REAL.value,
+            help="of participants to compare by (default: real)",
+        )
+        add_json_argument(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = find_study(options["study"])
+        if options["compare"] is None:
+            versions = list(study.versions.select_related("made_by", "consent").order_by("number"))
+            data = {"study": study.slug, "versions": [_as_dict(version) for version in versions]}
+            lines = list(table_lines(map(_cells, versions), left=("made", "by", "reason")))
+            none = f"{study.slug} has no versions yet: the first is made when a real participant enters."
+            self.report(options, data, lines or [none])
+            return
+        try:
+            found = compare_versions(study, options["kind"], *options["compare"])
+        except UnknownVersionError as error:
+            raise CommandError(str(error)) from error
+        data = {"study": study.slug, "kind": options["kind"], **_comparison(found)}
+        self.report(options, data, _lines(found, options["kind"]))
+
+
+def _as_dict(version: StudyVersion) -> dict[str, Any]:
+    return {
+        "number": version.number,
+        "created_at": version.created_at,
+        "made_by": None if version.made_by is None else version.made_by.get_username(),
+        "reason": version.reason,
+        "rules": asdict(version.exclusion_rules),
+        "consent_version": None if version.consent is None else version.consent.number,
+        "n_items": len(version.items),
+        "items_sha256": version.items_sha256,
+    }
+
+
+def _cells(version: StudyVersion) -> dict[str, str]:
+    values = _as_dict(version)
+    return {
+        "version": str(version.number),
+        "made": f"{version.created_at:%Y-%m-%d %H:%M} UTC",
+        "by": values["made_by"] or "-",
+        "consent": str(values["consent_version"]),
+        "test cases": str(values["n_items"]),
+        "reason": version.reason or "the first real participant entered",
+    }
+
+
+def _comparison(found: Comparison) -> dict[str, Any]:
+    data = asdict(found)
+    for name, outcome in (("before", found.before), ("after", found.after)):
+        data[name]["accuracy"] = outcome.accuracy
+    return data
+
+
+def _lines(found: Comparison, kind: str) -> Iterator[str]:
+    yield from table_lines([_outcome(found.before, kind), _outcome(found.after, kind)])
+    for change in found.rules:
+        yield f"rule {change.rule}: {change.before} -> {change.after}"
+    if found.consent_changed:
+        yield "consent: another text"
+    yield from (f"test case added: {item}" for item in found.items_added)
+    yield from (f"test case removed: {item}" for item in found.items_removed)
+    for person in found.participants:
+        yield f"participant {person.participant}: {_codes(person.before)} -> {_codes(person.after)}"
+    for trial in found.trials:
+        codes = f"{_codes(trial.before)} -> {_codes(trial.after)}"
+        yield f"trial {trial.participant} #{trial.position} ({trial.item_key}): {codes}"
+    if not found.participants and not found.trials:
+        yield "No participant and no trial is left out for other reasons."
+
+
+def _outcome(outcome: Outcome, kind: str) -> dict[str, str]:
+    accuracy = "-" if outcome.accuracy is None else f"{outcome.accuracy:.4f}"
+    return {
+        "version": str(outcome.number),
+        f"valid {kind} participants": str(outcome.participants),
+        "trials": str(outcome.trials),
+        "accuracy": accuracy,
+    }
+
+
+def _codes(codes: str) -> str:
+    return codes or "included"
