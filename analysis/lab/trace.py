@@ -77,7 +77,7 @@ def _item_context(found: "RunTraces", key: str) -> dict[str, Any]:
         "run": found.run,
         "score": score,
         "key": key,
-        "query": urlencode({"run": found.run.pk, "item": key}),
+        "query": urlencode({"run": str(found.run.pk), "item": key}),
         "text": figure_text("item_trace", {"model": found.run.language_model, "item": key}),
         "segments": [(isinstance(s, markup.Alternation), s) for s in segments],
         "sign_flips": found.sign_flips(key),

@@ -5,7 +5,8 @@ from collections.abc import Callable
 import numpy as np
 
 from analysis.codec import need
-from analysis.report.chapters.flips.results import SENTENCE, TOKEN, ChangesOfMind
+from analysis.report.chapters.flips.courses import SENTENCE, TOKEN
+from analysis.report.chapters.flips.results import ChangesOfMind
 from analysis.report.replication import places
 from analysis.report.replication.places import Place
 from analysis.report.replication.recomputed import Recomputed, Value
@@ -32,14 +33,14 @@ def _mean(level: str, value: Callable[[Flips], float | None]) -> Value:
 
 def _saved(flips: Flips) -> float | None:
     """Percent of the test cases wrong at first that end right."""
-    n = flips.counts.NegPos + flips.counts.NegNeg
-    return 100 * flips.counts.NegPos / n if n else None
+    share = flips.wrong_ends_right
+    return 100 * share.accuracy if share else None
 
 
 def _kept(flips: Flips) -> float | None:
     """Percent of the test cases right at first that end right."""
-    n = flips.counts.PosPos + flips.counts.PosNeg
-    return 100 * flips.counts.PosPos / n if n else None
+    share = flips.right_ends_right
+    return 100 * share.accuracy if share else None
 
 
 def _fewer(flips: Flips) -> float | None:

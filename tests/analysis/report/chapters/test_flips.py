@@ -83,3 +83,25 @@ def test_page_and_figure_count_the_sums_that_end_against_the_decision(
         2 * len(models)
     ] * 3  # by token, twice
     assert len(page.tables[3].rows) == len(need(source.of(ChangesOfMind).flips).typical.examples)
+
+
+def test_of_each_pattern_a_typical_test_case_is_drawn(small: SourceData) -> None:
+    data = with_tokens(small, 12, ends=True)
+    built = CHAPTER.build(data)
+    typical = flips_of(data).typical
+    assert typical.name == "org/model-0"  # all have as many test cases: the first
+    items = built.tables["flips_items"].query("name == 'org/model-0'")
+    traces = built.tables["flips_traces"]
+    for example in typical.examples:
+        own = items[items["level"] == example.level]
+        by_sign = own["category"] == ("NegPos" if example.pattern == "wrong_right" else "PosPos")
+        if example.pattern != "wrong_right":
+            by_sign &= (own["sign_flips"] > 0) == (example.pattern == "right_wrong_right")
+        ends = own[by_sign].set_index("item")["end_difference_ppl"]
+        assert len(ends) == example.n_items
+        assert ends[example.item] == ends.sort_values().iloc[(len(ends) - 1) // 2]
+        about = (traces["level"] == example.level) & (traces["pattern"] == example.pattern)
+        assert traces[about]["difference_ppl"].iloc[-1] == ends[example.item]
+    assert {example.level for example in typical.examples} == {"token", "sentence"}
+    figure = figure_of(CHAPTER, built, "flips_traces")
+    assert all(example.item in figure.caption for example in typical.examples)
