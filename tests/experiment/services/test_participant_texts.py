@@ -4,6 +4,7 @@ import io
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.core.management import call_command
 from django.test import Client
 from django.utils.translation import get_language, gettext, ngettext
@@ -93,6 +94,26 @@ def test_translators_get_a_file_and_give_it_back(study: Study, tmp_path: Path) -
     assert f"{n_before - 1} texts are shown in English" in out.getvalue()
     with speaking(study):
         assert gettext("Continue") == "Devam"
+
+
+def test_the_german_translation_is_whole_and_breaks_no_page() -> None:
+    """A new or changed text of a page needs its line in locale/de.po."""
+    file = settings.BASE_DIR / "locale" / "de.po"
+    messages = list(read(file.read_text(encoding="utf-8")))
+    study = make_study(language="de")
+    translated = {message.key for message in messages if message.is_translated}
+    assert {m.key for m in participant_texts()} - translated == set(), "missing in locale/de.po"
+    assert translated - {m.key for m in participant_texts()} == set(), "no longer on any page"
+    assert load_texts(study, messages).problems == ()
+    assert not study.texts.exists()  # what is built in is not stored again
+    assert untranslated(study) == []
+
+
+def test_a_study_is_set_up_in_its_language() -> None:
+    study = make_study(language="de")
+    assert "freiwillig" in study.consent.text
+    assert "Abstracts" in study.briefing
+    assert get_language() == "en"
 
 
 def test_a_study_in_english_lacks_nothing() -> None:

@@ -1,0 +1,105 @@
+"""Studies in other languages: German throughout, and one that is read from right to left."""
+
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from experiment.models import Participant, Study, StudyText
+from experiment.services.participant_texts import participant_texts
+from tests.browser.accessibility import faults
+from tests.browser.visitor import Visitor
+
+Visit = Callable[..., Visitor]
+ARABIC = {
+    "I agree and want to take part": "أوافق وأريد المشاركة",
+    "About you": "معلومات عنك",
+    "Which version of this abstract is the original?": "أي نسخة من هذا الملخص هي الأصلية؟",
+    "lower": "أقل",
+    "higher": "أعلى",
+}
+
+
+def english_left(page: Page) -> list[str]:
+    """Built-in English texts that the page shows, of those of more than a word."""
+    shown = page.locator("body").inner_text()
+    texts = (message.source for message in participant_texts() if " " in message.source)
+    return [text for text in texts if "%(" not in text and "<" not in text and text in shown]
+
+
+def forget(visitor: Visitor) -> None:
+    """Be a newcomer again."""
+    visitor.page.context.clear_cookies()
+    Participant.objects.all().delete()
+
+
+def test_a_german_study_is_german_on_every_page(visit: Visit, demo: Study) -> None:
+    Study.objects.update(
+        language="de", briefing="Ziel.", human_items=1, machine_items=0, catch_items=0
+    )
+    demo.consent.delete()
+    demo.consent_versions.create(number=1, text="Freiwillig.")
+    demo.refresh_from_db()
+    visitor = visit(demo)
+    page = visitor.page
+    found: dict[str, list[str]] = {}
+
+    def look(name: str) -> None:
+        assert page.locator("html").get_attribute("lang") == "de"
+        found[name] = english_left(page)
+
+    visitor.enter()
+    look("consent")
+    page.get_by_role("button", name="Ich stimme zu und möchte teilnehmen").click()
+    visitor.is_at("about-you")
+    page.locator("#id_age_0").fill("7")
+    page.get_by_role("button", name="Weiter").click()
+    summary = page.locator("#error-summary")
+    expect(summary).to_contain_text(
+        "Alter in Jahren: Bitte geben Sie eine ganze Zahl von 18 bis 110 an"
+    )
+    expect(page.locator("#id_country option[value=DE]")).to_have_text("Deutschland")
+    look("about you")
+    forget(visitor)
+    visitor.start()
+    expect(page.locator("p.abstract")).to_have_attribute("lang", "en")
+    page.get_by_role("button", name="Weiter").click()
+    expect(page.locator(".field-error").first).to_be_visible()
+    look("trial")
+    page.goto(f"{visitor.home}withdraw/")
+    look("withdrawal")
+    page.goto(f"{visitor.home}nowhere/")
+    look("not found")
+    assert {name: texts for name, texts in found.items() if texts} == {}
+
+
+def test_a_study_read_from_right_to_left_is_the_mirror_image(visit: Visit, demo: Study) -> None:
+    Study.objects.update(language="ar")
+    for source, text in ARABIC.items():
+        StudyText.objects.create(study=demo, source=source, forms=[text])
+    visitor = visit(demo)
+    page = visitor.page
+    visitor.enter()
+    assert page.locator("html").get_attribute("dir") == "rtl"
+    box = page.get_by_role("button", name=ARABIC["I agree and want to take part"]).bounding_box()
+    no = page.get_by_role("button", name="I do not agree").bounding_box()
+    assert box["x"] > no["x"]  # the first button is the one on the right
+    assert page.locator("#withdrawal-code").evaluate("n => getComputedStyle(n).direction") == "ltr"
+    assert faults(page) == []
+    page.get_by_role("button", name=ARABIC["I agree and want to take part"]).click()
+    visitor.is_at("about-you")
+    expect(visitor.heading).to_have_text(ARABIC["About you"])
+    assert faults(page) == []
+    forget(visitor)
+    visitor.start()
+    abstract = page.locator("p.abstract")
+    # The abstract itself is English, and reads from left to right
+    assert abstract.evaluate("n => getComputedStyle(n).direction") == "ltr"
+    expect(abstract).to_have_attribute("lang", "en")
+    assert faults(page) == []
+    # One end of the scale is where the language begins: a rating near the right edge is low
+    visitor.driver.choose("A")
+    slider = page.locator("#confidence")
+    slider.scroll_into_view_if_needed()
+    size = slider.bounding_box()
+    slider.click(position={"x": size["width"] * 0.9, "y": size["height"] / 2})
+    assert int(visitor.rating("confidence")) < 25
