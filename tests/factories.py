@@ -28,10 +28,16 @@ def make_item(key: str = "item-1", **fields: Any) -> Item:
 
 
 def make_study(
-    slug: str = "memory", *, human: int = 8, machine: int = 4, catch: int = 3, **fields: Any
+    slug: str = "memory",
+    *,
+    preset: str = "brainbench",
+    human: int = 8,
+    machine: int = 4,
+    catch: int = 3,
+    **fields: Any,
 ) -> Study:
     """A study that could be opened, with so many accepted items of each stratum and a practice item."""
-    study = create_study(slug, "brainbench", contact="lab@example.org", **fields)
+    study = create_study(slug, preset, contact="lab@example.org", **fields)
     items = [
         *(make_item(f"{slug}-human-{n}", doi=f"10.1234/{slug}.h{n}") for n in range(1, human + 1)),
         *(

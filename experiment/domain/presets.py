@@ -3,11 +3,12 @@
 The one source for `create_study`, and for the table of docs/protocol.md that `write_protocol` makes from it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from experiment.domain.assignment import Stratum
+from experiment.domain.exclusion import Clock, Rules, Untouched
 
 Policy = Literal["balanced", "paper"]
 
@@ -27,17 +28,38 @@ class Preset:
     ratings_required: bool
     reading_aid: bool
     debrief_catch_trials: bool
+    missed_catch: bool
+    untouched_sliders: Untouched
+    admitted_cheating: bool
+    recognised: bool
+    min_rt_ms: int
+    min_rt_clock: Clock
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What is a column of the study: all but where the test cases come from."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        del values["collection"]
+        """What is set in the study besides its rules."""
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in NO_SETTING}
         return values | {"demographic_fields": list(self.demographic_fields)}
+
+    @property
+    def rules(self) -> Rules:
+        return Rules(**{name: getattr(self, name) for name in RULES})
 
     @property
     def counts(self) -> dict[Stratum, int]:
         return {"human": self.human_items, "machine": self.machine_items, "catch": self.catch_items}
+
+
+# Flags exclude no one, and were not printed
+RULES = (
+    "missed_catch",
+    "untouched_sliders",
+    "admitted_cheating",
+    "recognised",
+    "min_rt_ms",
+    "min_rt_clock",
+)
+NO_SETTING = {"collection", *RULES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +83,12 @@ BRAINBENCH_STRICT = Preset(
     ratings_required=True,
     reading_aid=False,
     debrief_catch_trials=True,
+    missed_catch=True,
+    untouched_sliders="neither",
+    admitted_cheating=True,
+    recognised=True,
+    min_rt_ms=5_000,
+    min_rt_clock="page",
 )
 
 DEVIATIONS = (
@@ -95,3 +123,65 @@ PRESETS: Mapping[str, Preset] = {
     "brainbench": BRAINBENCH,
     "brainbench-strict": BRAINBENCH_STRICT,
 }
+
+LABELS = {
+    "title": "Title",
+    "collection": "Test cases of the collection",
+    "field": "Years of experience are asked in",
+    "human_items": "Human-created test cases per participant",
+    "machine_items": "Machine-created test cases per participant",
+    "catch_items": "Catch trials per participant",
+    "policy": "Who gets which test case",
+    "demographic_fields": "Asked about the participant",
+    "ratings_required": "Both ratings required",
+    "reading_aid": "One side can be read alone",
+    "debrief_catch_trials": "Catch trials in the debrief",
+    "missed_catch": "Leaves out who missed a catch trial",
+    "untouched_sliders": "Untouched sliders",
+    "admitted_cheating": "Leaves out who admitted to cheating",
+    "recognised": "Leaves out recognised trials",
+    "min_rt_ms": "Leaves out trials under (ms)",
+    "min_rt_clock": "This time is measured to",
+}
+WORDS: Mapping[Any, str] = {
+    True: "yes",
+    False: "no",
+    "balanced": "the lowest expected exposure, drawn when shown",
+    "paper": "the plain counter of uses, all drawn at the first trial",
+    "brainbench": "BrainBench",
+    "neither": "leave out who never moved any of the two",
+    "page": "Continue",
+}
+FIELD_WORDS = {
+    "experience_years": "years of experience",
+    "position": "current position",
+    "gender": "gender identity",
+}
+
+
+def as_markdown() -> str:
+    """The table of docs/protocol.md: both presets, setting by setting, and why ours differs.
+
+    >>> as_markdown().splitlines()[0]
+    '| setting | `brainbench-strict` | `brainbench` | why it differs |'
+    """
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    reasons = {deviation.setting: deviation.reason for deviation in DEVIATIONS}
+    yield "| setting | `brainbench-strict` | `brainbench` | why it differs |"
+    yield "| --- | --- | --- | --- |"
+    for f in fields(Preset):
+        strict, ours = (_words(getattr(p, f.name)) for p in (BRAINBENCH_STRICT, BRAINBENCH))
+        same = "the same" if ours == strict else f"**{ours}**"
+        yield f"| {LABELS[f.name]} | {strict} | {same} | {reasons.get(f.name, '')} |"
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(FIELD_WORDS.get(str(name), str(name)) for name in value)
+    # 1 == True, and counts are numbers
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return WORDS.get(value, str(value))

@@ -1,7 +1,7 @@
 """Researchers set a study up, pin its items, word its consent and switch recruitment."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from django.core.exceptions import ValidationError
@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from experiment.domain.presets import PRESETS
 from experiment.models import ConsentVersion, Item, Study
+from experiment.models.studies import RULE_COLUMNS
 from experiment.services.recruitment import ID_PLACE
 from experiment.services.study_language import speaking_language
 from experiment.services.study_versions import revise
@@ -30,7 +31,9 @@ def default_consent(language: str = "en") -> str:
 @transaction.atomic
 def create_study(slug: str, preset: str, *, contact: str = "", **changes: Any) -> Study:
     """Create a study from a preset, with its consent text and no items yet."""
-    fields = PRESETS[preset].settings | {"slug": slug, "contact": contact} | changes
+    chosen = PRESETS[preset]
+    rules = {RULE_COLUMNS[rule]: value for rule, value in asdict(chosen.rules).items()}
+    fields = chosen.settings | rules | {"slug": slug, "contact": contact} | changes
     given_consent = fields.pop("consent", "")
     study = Study(**fields)
     study.briefing = study.briefing or default_briefing(study.language)

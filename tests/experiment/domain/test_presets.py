@@ -2,7 +2,14 @@
 
 from dataclasses import fields
 
-from experiment.domain.presets import BRAINBENCH, BRAINBENCH_STRICT, DEVIATIONS, Preset
+import pytest
+from django.conf import settings
+
+from experiment.domain import presets
+from experiment.domain.presets import BRAINBENCH, BRAINBENCH_STRICT, DEVIATIONS, RULES, Preset
+from experiment.models import Study
+from experiment.models.studies import RULE_COLUMNS
+from lib.generated import between_marks
 
 
 def test_our_preset_differs_from_the_papers_in_the_deviations_and_nowhere_else() -> None:
@@ -14,3 +21,36 @@ def test_our_preset_differs_from_the_papers_in_the_deviations_and_nowhere_else()
     assert differing == {deviation.setting for deviation in DEVIATIONS}
     assert len(DEVIATIONS) == len(differing)
     assert all(deviation.reason.endswith(".") for deviation in DEVIATIONS)
+
+
+def test_every_setting_is_a_column_of_the_study() -> None:
+    columns = {f.name for f in Study._meta.get_fields()}
+    assert set(BRAINBENCH_STRICT.settings) <= columns
+    assert set(RULES) <= set(RULE_COLUMNS)
+
+
+def test_the_table_in_docs_is_up_to_date() -> None:
+    page = (settings.BASE_DIR / "docs" / "protocol.md").read_text(encoding="utf-8")
+    fresh = between_marks(page, "write_protocol", presets.as_markdown())
+    assert page == fresh, "run: manage.py write_protocol"
+
+
+def test_the_table_has_a_row_for_each_setting_and_each_deviation_with_its_reason() -> None:
+    rows = presets.as_markdown().splitlines()[2:]
+    assert len(rows) == len(fields(Preset))
+    for deviation in DEVIATIONS:
+        assert sum(deviation.reason in row for row in rows) == 1
+    assert sum("the same" in row for row in rows) == len(rows) - len(DEVIATIONS)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "",
+        "<!-- end: manage.py c -->\n<!-- begin: manage.py c -->\n",
+        "<!-- begin: manage.py c -->\n",
+    ],
+)
+def test_a_page_without_its_marks_is_not_written(page: str) -> None:
+    with pytest.raises(ValueError, match="once each"):
+        between_marks(page, "c", "new\n")
