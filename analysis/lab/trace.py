@@ -56,7 +56,7 @@ def _read(request: HttpRequest, study: Study) -> "RunTraces | None":
         runs = runs.filter(pk=pk) if pk.isdecimal() and len(pk) < 19 else runs.none()
         if not runs:
             raise Http404
-    return next(filter(None, map(read_traces, runs)), None)
+    return next(filter(None, (read_traces(run, study) for run in runs)), None)
 
 
 def _chosen_key(request: HttpRequest, found: "RunTraces") -> str:

@@ -13,11 +13,12 @@ from analysis.report.chapters.flips.courses import SENTENCE, TOKEN, Courses, cou
 from analysis.stats.traces import by_pattern
 from experiment.models import Study
 from scoring.models import ItemScore, ScoringRun
+from scoring.services.summary import scores_in
 
 
 def traceable_runs(study: Study) -> "QuerySet[ScoringRun]":
-    """Finished runs on full texts that can have token records, the newest first."""
-    runs = ScoringRun.objects.filter(study=study, status=ScoringRun.Status.FINISHED)
+    """Finished runs on full texts of the study's test cases that can have token records, the newest first."""
+    runs = ScoringRun.objects.seen_in([study]).filter(status=ScoringRun.Status.FINISHED)
     full = runs.filter(condition=ScoringRun.Condition.FULL)
     own = full.exclude(backend=ScoringRun.Backend.IMPORTED)
     return own.defer("plan").select_related("language_model").order_by("-pk")
@@ -65,9 +66,9 @@ class RunTraces:
         return {self._key(n): n for n in self.courses.streams.items.tolist()}
 
 
-def read_traces(run: ScoringRun) -> RunTraces | None:
-    """None where the run has no token records."""
-    scores: list[Any] = list(run.item_scores.select_related("item").order_by("item__key"))
+def read_traces(run: ScoringRun, study: Study) -> RunTraces | None:
+    """On the test cases that the study shows; None where the run has no token records of them."""
+    scores: list[Any] = list(scores_in(run, study).select_related("item").order_by("item__key"))
     courses = courses_of(read_run(run, {n: score.item_id for n, score in enumerate(scores)}))
     if courses is None or not len(courses.streams.items):
         return None

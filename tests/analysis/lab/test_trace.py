@@ -31,8 +31,8 @@ def run(study: Study) -> ScoringRun:
 
 
 @pytest.fixture
-def traces(run: ScoringRun) -> RunTraces:
-    found = read_traces(run)
+def traces(run: ScoringRun, study: Study) -> RunTraces:
+    found = read_traces(run, study)
     assert found is not None
     return found
 

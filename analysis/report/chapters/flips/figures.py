@@ -108,7 +108,9 @@ def _block(
         str(LEVELS[level]), color=INK, fontSize=11, anchor="start", frame="group", dx=-rows.width
     )
     left = _bars(some, rows, keys).properties(width=width, height=rows.height, title=title)
-    right = _changes(changes[changes["level"] == level], rows, keys).properties(
+    low, high = spread([*changes["low"], *changes["high"], *changes["value"]], must=[0])
+    domain = (max(low, 0.0), high)  # of all levels: panels compare
+    right = _changes(changes[changes["level"] == level], rows, domain, keys).properties(
         width=width, height=rows.height
     )
     return alt.hconcat(left, right, spacing=24).resolve_scale(
@@ -142,12 +144,11 @@ def _bars(shares: pd.DataFrame, rows: Rows, keys: bool) -> Drawn:
     )
 
 
-def _changes(frame: pd.DataFrame, rows: Rows, keys: bool) -> Drawn:
-    low, high = spread([*frame["low"], *frame["high"], *frame["value"]], must=[0])
+def _changes(frame: pd.DataFrame, rows: Rows, domain: tuple[float, float], keys: bool) -> Drawn:
     y = rows.y(labels=False, minExtent=0, maxExtent=0)
     x = alt.X(
         "value:Q",
-        scale=alt.Scale(domain=[max(low, -0.05 * high), high], nice=False, clamp=True),
+        scale=alt.Scale(domain=list(domain), nice=False, clamp=True),
         axis=alt.Axis(title=str(_("Changes of sign per test case")), tickCount=5),
     )
     shape = alt.Shape(
