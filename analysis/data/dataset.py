@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from analysis.data.flow_counts import FlowCounts
+from analysis.data.taking_part import TakingPart
 from analysis.stats import NotEnough
 from analysis.stats.flips import Ends
 
@@ -57,7 +58,8 @@ class SourceData:
     items: key, subfield, published (datetime64, NaT unknown), is_damaged (its published text differs from what
         was meant). In the published order, else by key.
     participants: gender, country (codes of the questionnaire), career (what position they hold, in words), each ""
-        where not stated; experience_years, age (float, NaN not stated).
+        where not stated; experience_years, age (float, NaN not stated), minutes (from consent to the end, float, NaN
+        not known).
     trials, in the order in which they were stored (the published file's order for an import):
         participant, item (int64); is_correct (bool); confidence, expertise (float 1..100, NaN not given);
         slider_moved (bool: any of the two); rt_ms (float, NaN not measured); side (chosen: "A", "B", "" unknown);
@@ -69,7 +71,7 @@ class SourceData:
         ppl_altered: a tie is wrong), is_tie, is_near_tie (|log(ppl_altered / ppl_original)| < 0.001 nat),
         zlib_original_bytes, zlib_altered_bytes (float, NaN unknown), run (int64), original_side ("" unknown).
     corpora: model, corpus, is_anchor (bool), row, ppl, zlib_bytes (float).
-    flow: counts of participants over the whole study, by step; the same for both sources.
+    flow, taking_part: participants of the whole study, by step, and who they are; the same for both sources.
     """
 
     source: str
@@ -84,6 +86,7 @@ class SourceData:
     # Career levels in the order of the questionnaire
     position_order: tuple[str, ...] = ()
     flow: FlowCounts | None = None
+    taking_part: TakingPart | None = None
     run_prompts: Mapping[int, str] = field(default_factory=dict)  # run -> prompt
     is_brainbench: bool = False
     study_slug: str = "SLUG"  # for commands that a missing result names

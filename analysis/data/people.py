@@ -1,12 +1,17 @@
 """Participants and their trials."""
 
+from datetime import date, datetime, timedelta
+
 import numpy as np
 import pandas as pd
+from django.db.models import Count, Max, Min
+from django.utils import timezone
 
 from analysis.data.columns import read_columns
-from experiment.models import Study
+from analysis.data.taking_part import TakingPart
+from experiment.models import Participant, Study
 from experiment.participant.forms import POSITIONS, PREFER_NOT
-from experiment.services.participant_kinds import judgments_of, people_of
+from experiment.services.participant_kinds import judgments_of, kind_counts, people_of
 
 CAREERS = {code: str(label) for code, label in POSITIONS}
 NOT_STATED = ""
@@ -14,10 +19,14 @@ POSITION_ORDER = tuple(label for code, label in CAREERS.items() if code != PREFE
 
 
 def read_participants(study: Study, kind: str) -> pd.DataFrame:
-    """pk, gender, country (codes), career (in words), each "" where not stated; experience_years, age (NaN); by pk."""
+    """Who has trials, as in SourceData, and pk; by pk."""
     rows = people_of(study, kind).filter(trials__isnull=False).distinct().order_by("pk")
-    people = read_columns(rows, {"pk": ("pk", np.int64), "demographics": ("demographics", object)})
-    answers = people.pop("demographics")
+    columns = ("demographics", "consented_at", "finished_at")
+    people = read_columns(
+        rows, {"pk": ("pk", np.int64), **{name: (name, object) for name in columns}}
+    )
+    answers, begun, ended = (people.pop(name) for name in columns)
+    people["minutes"] = [_minutes(a, b) for a, b in zip(begun, ended, strict=True)]
     for name in ("gender", "country"):
         people[name] = [_stated(a.get(name)) for a in answers]
     people["career"] = [CAREERS.get(code := _stated(a.get("position")), code) for a in answers]
@@ -26,6 +35,36 @@ def read_participants(study: Study, kind: str) -> pd.DataFrame:
             pd.Series([a.get(name) for a in answers], dtype=object), errors="coerce"
         ).astype(float)
     return people
+
+
+def read_taking_part(
+    study: Study, kind: str, people: pd.DataFrame, trials: pd.DataFrame
+) -> TakingPart:
+    """`people` and `trials` as they are read here; `trials` the analysed ones."""
+    rows = people_of(study, kind).order_by()
+    days = rows.aggregate(first=Min("consented_at"), last=Max("consented_at"))
+    routes = rows.values_list("external_source").annotate(n=Count("pk"))
+    counted = people["pk"].isin(set(trials["participant"]))
+    return TakingPart(
+        kind=kind,
+        people=people[counted].drop(columns="pk").reset_index(drop=True),
+        rt_ms=trials["rt_ms"].to_numpy(dtype=float),
+        first_day=_day(days["first"]),
+        last_day=_day(days["last"]),
+        # An import names its file there
+        routes={} if kind == Participant.Kind.IMPORTED else dict(routes),
+        other_kinds={other: n for other, n in kind_counts(study).items() if other != kind},
+        ethics_number=study.ethics_number,
+        ethics_body=study.ethics_body,
+    )
+
+
+def _day(moment: datetime | None) -> date | None:
+    return timezone.localdate(moment) if moment else None
+
+
+def _minutes(begun: datetime | None, ended: datetime | None) -> float:
+    return (ended - begun) / timedelta(minutes=1) if begun and ended else np.nan
 
 
 def _stated(code: object) -> str:

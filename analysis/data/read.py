@@ -29,6 +29,11 @@ def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
         trials = people.read_trials(study, kind, options.trials)
         scored = machines.read(study, items, options, kind == Participant.Kind.IMPORTED)
         counted = flow.read(study, kind)
+        analysed = (
+            trials if options.trials == "analysed" else people.read_trials(study, kind, "analysed")
+        )
+        here = analysed[analysed["item"].isin(items["pk"])]  # joined people judged others too
+        took_part = people.read_taking_part(study, kind, persons, here)
     known = set(items["subfield"])
     if unknown := sorted(set(options.subfields) - known):
         raise UnknownChoiceError(
@@ -49,6 +54,7 @@ def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
             data,
             position_order=people.POSITION_ORDER,
             flow=counted,
+            taking_part=took_part,
             has_set=scored.has_set,
             is_filtered=bool(options.models or options.subfields),
             run_prompts=scored.prompts,

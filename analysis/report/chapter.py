@@ -75,6 +75,7 @@ class Chapter:
     build: computes them; raises NotEnough where the data support none of them.
     page: from the results to what `template` and the tables show.
     figures: gives the functions that draw its figures, by name, in their order; imported when something is drawn.
+    is_of_study: the same for every source of test cases, so that the page shows it once.
     """
 
     id: str
@@ -84,6 +85,7 @@ class Chapter:
     build: Callable[[SourceData], Built]
     page: Callable[[SourceResults, About], Page]
     figures: Callable[[], Mapping[str, FigureBuilder]]
+    is_of_study: bool = False
 
     @property
     def template(self) -> str:

@@ -14,6 +14,7 @@ from analysis.report.chapters.integration import CHAPTER as INTEGRATION
 from analysis.report.chapters.item_differences import CHAPTER as ITEM_DIFFERENCES
 from analysis.report.chapters.memorisation import CHAPTER as MEMORISATION
 from analysis.report.chapters.mixed_model import CHAPTER as MIXED_MODEL
+from analysis.report.chapters.participants import CHAPTER as PARTICIPANTS
 from analysis.report.chapters.positions import CHAPTER as POSITIONS
 from analysis.report.chapters.power import CHAPTER as POWER
 from analysis.report.chapters.publication_date import CHAPTER as PUBLICATION_DATE
@@ -41,6 +42,7 @@ CHAPTERS: tuple[Chapter, ...] = (
     POWER,
     SENSITIVITY,
     FLOW,
+    PARTICIPANTS,
     EXPOSURES,
     REACTION_TIMES,
 )

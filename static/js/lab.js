@@ -82,15 +82,24 @@ function say(news) {
   document.getElementById("live-said").textContent = news;
 }
 
+// The text of a field, or of a paragraph without its line breaks.
 async function copy(button) {
-  const field = document.getElementById(button.dataset.copy);
-  field.select();
+  if ("said" in button.dataset) return; // the passing word is no label
+  const source = document.getElementById(button.dataset.copy);
+  const text = source.value ?? source.textContent.trim().replace(/\s+/g, " ");
+  const label = [...button.childNodes];
+  button.dataset.said = "";
+  if (source.select) source.select();
+  else window.getSelection().selectAllChildren(source);
   try {
-    await navigator.clipboard.writeText(field.value);
+    await navigator.clipboard.writeText(text);
     button.textContent = "Copied";
   } catch {
     // No clipboard on plain HTTP: the text is selected, Ctrl+C does it.
     button.textContent = "Press Ctrl+C";
   }
-  window.setTimeout(() => { button.textContent = "Copy"; }, 2000);
+  window.setTimeout(() => {
+    button.replaceChildren(...label);
+    delete button.dataset.said;
+  }, 2000);
 }

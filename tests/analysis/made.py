@@ -46,6 +46,7 @@ def make_data(
             "career": [CAREERS[n % len(CAREERS)] for n in range(n_participants)],
             "experience_years": rng.integers(0, 30, n_participants).astype(float),
             "age": rng.integers(20, 70, n_participants).astype(float),
+            "minutes": 20.0 + np.arange(n_participants),
         }
     )
     trials = _trials(

@@ -74,6 +74,7 @@ def _trials(root: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
             "career": people["current position"],
             "experience_years": pd.to_numeric(people["experience"], errors="coerce"),
             "age": pd.to_numeric(people["age"], errors="coerce"),
+            "minutes": np.nan,
         }
     )
     rows = rows[rows["journal_section"].str.startswith("human_")]

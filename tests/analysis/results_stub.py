@@ -12,10 +12,13 @@ from django.urls import reverse
 
 from analysis.charts.figure import Figure
 from analysis.codec import MissingResult
+from analysis.data import read
 from analysis.data.about import Participants, StudyName
 from analysis.data.filters import ReportOptions
 from analysis.data.version import SCHEMA_VERSION, data_version, participants_kind
 from analysis.report.chapter import SourceResults, Tables
+from analysis.report.chapters.flow import CHAPTER as FLOW
+from analysis.report.chapters.participants import CHAPTER as PARTICIPANTS
 from analysis.report.chapters.teams import CHAPTER as TEAMS
 from analysis.report.contents import CHAPTERS
 from analysis.report.report import SCHEMA, Header, Published, Report
@@ -57,6 +60,12 @@ def without(own: SourceResults, *ids: str, why: MissingResult = MISSING) -> Sour
     """The same without the chapters of these ids."""
     absent = [c.missing(why) for c in CHAPTERS if c.id in ids]
     return with_results(own, *absent)
+
+
+def with_people_of(study: Study) -> SourceResults:
+    """The same results, but for what is said of the participants: that is computed from the study's."""
+    data = read.read(study, ReportOptions())["human"]
+    return with_results(source(), *(c.build(data).results for c in (FLOW, PARTICIPANTS)))
 
 
 def report(study: Study | None, options: ReportOptions, own: SourceResults | None = None) -> Report:

@@ -58,6 +58,17 @@ def test_the_page_about_people_leads_to_the_results_and_back(
     assert f'<a href="{url("scoring")}">Models</a>' in page
 
 
+def test_what_is_of_the_whole_study_is_shown_once(study: Study) -> None:
+    for _ in range(6):
+        make_participant(study)
+    report = stub.report(study, ReportOptions(), stub.with_people_of(study))
+    assert len(report.sources) == 2
+    blocks = {s.id: s.blocks for s in sections(report) if isinstance(s, Section)}
+    assert [len(blocks[name]) for name in ("participants", "flow", "positions")] == [1, 1, 2]
+    assert blocks["participants"][0].label == ""
+    assert str(blocks["participants"][0].meaning).count('id="methods-text"') == 1
+
+
 @pytest.mark.parametrize("n_models", [0, 1, 2])
 def test_sentences_suit_any_number_of_models(n_models: int) -> None:
     made = sections(stub.report(None, ReportOptions(source="human"), stub.source(n_models)))

@@ -116,6 +116,27 @@ def test_a_small_study_is_computed_drawn_and_told_for_real(
     context.close()
 
 
+def test_the_paragraph_about_participants_can_be_copied(
+    open_page: Callable[..., Page], study: Study, stubbed: None, monkeypatch: Any
+) -> None:
+    results = stub.with_people_of(study)
+    monkeypatch.setattr(
+        "analysis.report.services.make.make_report", lambda s, o, p=None: stub.report(s, o, results)
+    )
+    page = open_page(RESULTS, permissions=["clipboard-read", "clipboard-write"])
+    chapter = page.get_by_role("region", name="Participants", exact=True)
+    expect(chapter).to_be_visible()
+    button = chapter.get_by_role("button", name="Copy the paragraph")
+    button.click()
+    expect(chapter.get_by_role("button", name="Copied")).to_be_focused()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith("The participants were simulated")
+    assert "\n" not in copied
+    assert "  " not in copied
+    assert copied == " ".join(page.locator("#methods-text").inner_text().split())
+    expect(button).to_be_visible()
+
+
 def test_an_empty_study_says_what_it_takes(open_page: Callable[..., Page], study: Study) -> None:
     study.participants.all().delete()
     study.scoring_runs.all().delete()

@@ -36,9 +36,10 @@ def sections(
     """The chapters; neighbours of which nothing is known become one gap."""
     made = []
     for chapter in CHAPTERS:
+        sources = list(report.sources.items())
         blocks = [
             _block(report, chapter, own, (figures or {}).get(name, {}), link_table)
-            for name, own in report.sources.items()
+            for name, own in (sources[:1] if chapter.is_of_study else sources)
         ]
         made.append(Section(chapter.id, str(chapter.title), str(chapter.question), blocks))
     return _with_gaps(made)
@@ -53,7 +54,7 @@ def _block(
 ) -> Block:
     found = chapter.missing_in(source)
     missing = list(dict.fromkeys(m for m in found if m is not None))
-    label = source_label(report, source.source)
+    label = "" if chapter.is_of_study else source_label(report, source.source)
     if None not in found:
         return Block(source.source, label, missing=missing)
     page: Page = chapter.page(source, report.about)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from django.core.management import call_command
+from django.utils import timezone
 
 from analysis.data import read as data_reader
 from analysis.data.columns import read_columns
@@ -11,7 +12,7 @@ from analysis.report.services.make import data_version
 from analysis.stats import NotEnough
 from experiment.models import Item, Judgment, Participant, Study, StudyItem
 from scoring.models import ItemScore, LanguageModel, ModelSet, ModelSetMember, ScoringRun
-from tests.factories import make_item, make_participant, make_study
+from tests.factories import NOW, make_item, make_participant, make_study
 from tests.storages import store_files_in
 
 pytestmark = pytest.mark.django_db
@@ -382,3 +383,18 @@ def test_tokens_of_an_own_run_come_with_the_ends_of_sentences(study, tmp_path, s
     assert all(text[end - 1] == "." for end in ends["original"])
     in_text = table[(table["item"] == 0) & (table["version"] == "original") & table["in_text"]]
     assert in_text["end"].max() == len(text)
+
+
+def test_who_took_part_are_those_with_an_analysed_trial_of_this_kind(study):
+    make_participant(study)
+    make_participant(study, excluded_by="missed_catch", demographics={"gender": "other"})
+    make_participant(study, judgment={"excluded_by": "recognised"})
+    make_participant(study, kind="pilot", demographics={"gender": "female"})
+    for trials in ("analysed", "all"):
+        found = read(study, trials=trials).taking_part
+        assert (found.kind, len(found.people)) == ("real", 1)
+        assert found.people["minutes"].tolist() == [30.0]
+        assert len(found.rt_ms) == 9  # of both sources
+        assert found.other_kinds == {"pilot": 1}
+        assert found.routes == {"": 3}
+        assert found.first_day == found.last_day == timezone.localdate(NOW)

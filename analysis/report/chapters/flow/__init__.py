@@ -23,4 +23,5 @@ CHAPTER = Chapter(
     build=build,
     page=page,
     figures=_figures,
+    is_of_study=True,
 )

@@ -1,0 +1,158 @@
+"""What the chapter on participants shows."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+from django_countries import countries
+
+from analysis.codec import MissingResult, need, present
+from analysis.presentation import number_column, table, text_column
+from analysis.report.chapter import About, Page, SourceResults
+from analysis.report.chapters.flow.results import Code, Flow, ParticipantFlow
+from analysis.report.chapters.participants.results import Answers, Count, Participants, People
+from experiment.models import Participant, Study
+from experiment.participant.forms import GENDERS
+from lib import formatting as f
+
+MOST_COUNTRIES = 3  # a sentence names so many; the table has all
+
+
+@dataclass(frozen=True)
+class Named:
+    """A group under its name for readers."""
+
+    label: str
+    n: int
+    share: float
+
+
+@dataclass(frozen=True)
+class Described:
+    """Answers with names; `n_others`: people of the groups that a sentence leaves out, and of the rest."""
+
+    groups: tuple[Named, ...]
+    n_others: int
+    n_different: int
+    n: int
+
+    @property
+    def share_others(self) -> float:
+        return self.n_others / self.n
+
+
+def page(source: SourceResults, about: About) -> Page:
+    own = need(source.of(Participants).people)
+    flow = present(source.of(Flow).flow)
+    context = {
+        "own": own,
+        "gender": _described(present(own.gender), lambda code: _in_sentence(_gender(code))),
+        "position": _described(present(own.position), _in_sentence),
+        "country": _described(present(own.country), _country, MOST_COUNTRIES),
+        "age": present(own.age),
+        "experience": present(own.experience_years),
+        "minutes": present(own.minutes),
+        "trial_s": present(own.trial_s),
+        "flow": flow,
+        "n": _by_code(flow),
+        "excluded": [s for s in flow.steps if s.code is Code.EXCLUDED] if flow else [],
+        "routes": [(route.n, _route(route.code)) for route in own.routes],
+        "has_routes": any(route.code for route in own.routes),
+        "others": [(other.n, _kind(other)) for other in own.other_kinds],
+        "missing": _missing(own),
+    }
+    columns = [
+        text_column(_("Characteristic")),
+        text_column(_("Answer")),
+        number_column(_("People")),
+        number_column(_("Share")),
+    ]
+    rows = table(_("Participants in the analysis"), columns, _rows(own), "participants")
+    return Page(context, rows, [own.method])
+
+
+def _missing(own: People) -> list[tuple[list[str], MissingResult]]:
+    """What is not described, by reason."""
+    parts = {
+        _("gender identity"): own.gender,
+        _("age"): own.age,
+        _("current position"): own.position,
+        _("years of experience"): own.experience_years,
+        _("country"): own.country,
+        _("time of a trial"): own.trial_s,
+        _("time from consent to the end"): own.minutes,
+    }
+    found: dict[MissingResult, list[str]] = {}
+    for name, part in parts.items():
+        if isinstance(part, MissingResult):
+            found.setdefault(part, []).append(name)
+    return [(names, why) for why, names in found.items()]
+
+
+def _by_code(flow: ParticipantFlow | None) -> Mapping[str, int]:
+    """The first count of each step of the flow."""
+    found: dict[str, int] = {}
+    for step in flow.steps if flow else ():
+        found.setdefault(step.code.value, step.n)
+    return found
+
+
+def _gender(code: str) -> str:
+    return str(dict(GENDERS).get(code, code))
+
+
+def _in_sentence(label: str) -> str:
+    """A label that begins with a capital as it stands within a sentence; abbreviations stay.
+
+    >>> _in_sentence("Doctoral student"), _in_sentence("MD student")
+    ('doctoral student', 'MD student')
+    """
+    return label[:1].lower() + label[1:] if label[1:2].islower() else label
+
+
+def _country(code: str) -> str:
+    return str(countries.name(code) or code)
+
+
+def _route(code: str) -> str:
+    return str(dict(Study.Platform.choices).get(code, code)) if code else ""
+
+
+def _kind(other: Count) -> str:
+    return str(Participant.Kind(other.code).label)
+
+
+LABELS: Mapping[str, Callable[[str], str]] = {
+    "gender": _gender,
+    "position": str,
+    "country": _country,
+}
+
+
+def _described(
+    own: Answers | None, label: Callable[[str], str], most: int | None = None
+) -> Described | None:
+    if own is None:
+        return None
+    shown = own.groups[:most]
+    return Described(
+        tuple(Named(label(g.answer), g.n, g.share) for g in shown),
+        own.n - sum(g.n for g in shown),
+        own.n_different,
+        own.n,
+    )
+
+
+def _rows(own: People) -> Iterator[tuple[str, str, str, str]]:
+    titles = {
+        "gender": _("Gender identity"),
+        "position": _("Current position"),
+        "country": _("Country"),
+    }
+    for name, answers in own.answers.items():
+        for group in answers.groups:
+            label = LABELS[name](group.answer)
+            yield titles[name], label, f.number(group.n, 0), f.percent(group.share)
+        if answers.n_rest:
+            rest = _("another answer, or none")
+            yield titles[name], rest, f.number(answers.n_rest, 0), f.percent(answers.share_rest)
