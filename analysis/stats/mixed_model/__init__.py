@@ -4,7 +4,9 @@ from analysis.stats.mixed_model.model import (
     MOST_FOR_PROFILES,
     Coefficient,
     Deviation,
+    Integral,
     MixedModel,
+    Without,
     fit,
     marginal_accuracy,
 )
@@ -13,7 +15,9 @@ __all__ = [
     "MOST_FOR_PROFILES",
     "Coefficient",
     "Deviation",
+    "Integral",
     "MixedModel",
+    "Without",
     "fit",
     "marginal_accuracy",
 ]

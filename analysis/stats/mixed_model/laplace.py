@@ -98,17 +98,16 @@ class LaplaceLikelihood:
         return -float(found.loss[0]) - self.latest.log_det() / 2
 
     def modes(self) -> tuple[Floats, Floats]:
-        """(levels of first,), (levels of second,): the modes u, v of the last call, in standard deviations."""
-        a, b = np.split(self._modes, [self.n_a])
-        return (b, a) if self.swapped else (a, b)
+        """(levels of a,), (levels of b,): the effects' modes of the last call, in standard deviations; a has more levels."""
+        return self._modes[: self.n_a], self._modes[self.n_a :]
 
     def factorise(self, weights: Floats, sd_a: float, sd_b: float) -> _Factor:
         """H of trials with these weights p (1 - p), (n,)."""
-        d_a = 1 + sd_a**2 * _sums(self.a, weights, self.n_a)
-        d_b = 1 + sd_b**2 * _sums(self.b, weights, self.n_b)
+        d_a = 1 + sd_a**2 * sums(self.a, weights, self.n_a)
+        d_b = 1 + sd_b**2 * sums(self.b, weights, self.n_b)
         if sd_a * sd_b == 0:
             return _Factor(d_a, d_b, None)
-        cells = sd_a * sd_b * _sums(self.cell, weights, 0)
+        cells = sd_a * sd_b * sums(self.cell, weights, 0)
         shape = (self.n_a, self.n_b)
         cross = sparse.csr_array((cells, self.columns, self.starts), shape=shape)
         schur: Floats = np.diag(d_b) - self._inner(cross, cells, d_a)
@@ -163,8 +162,8 @@ class _Modes:
         if len(self.expected) and (at[0] != self.expected).any():
             self.factor = None  # the last step was halved
         residual = data.sign * (1 - q)
-        to_a = self.sd_a * _sums(data.a, residual, data.n_a) - a
-        to_b = self.sd_b * _sums(data.b, residual, data.n_b) - b
+        to_a = self.sd_a * sums(data.a, residual, data.n_a) - a
+        to_b = self.sd_b * sums(data.b, residual, data.n_b) - b
         self.factor = self.factor or self.factorise(q)
         step = np.concatenate(self.factor.solve(to_a, to_b))
         size = float(np.abs(step).max())
@@ -177,7 +176,7 @@ class _Modes:
         return self.data.factorise(q * (1 - q), self.sd_a, self.sd_b)
 
 
-def _sums(levels: Ints, values: Floats, n: int) -> Floats:
+def sums(levels: Ints, values: Floats, n: int) -> Floats:
     """(n,) the sum of the values of each level."""
     sums: Floats = np.bincount(levels, values, n).astype(np.float64, copy=False)
     return sums

@@ -1,13 +1,14 @@
 """Logistic mixed model with crossed random intercepts of participants and items, by maximum likelihood.
 
-The likelihood is the Laplace approximation, as `glmer` of R's lme4 takes by default (nAGQ = 1; Bates et al. 2015, J. Stat.
-Softw. 67(1)). statsmodels 0.15 has no such model: its crossed one (BinomialBayesMixedGLM) is Bayesian, by mode or
-variational approximation with priors on the standard deviations, and its likelihood methods know one factor only.
-With few trials per level Laplace pulls standard deviations slightly towards 0.
+Up to 20,000 trials the likelihood is integrated by adaptive quadrature (`quadrature`), exact where either factor does not
+vary. Beyond, and where an effect knows no bounds, it is the Laplace approximation, as `glmer` of R's lme4 takes by default (nAGQ = 1; Bates et al. 2015, J. Stat.
+Softw. 67(1)), which with few trials per level pulls standard deviations towards 0. lme4's own quadrature knows one factor only,
+and so do statsmodels' likelihood methods.
 """
 
 import math
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 import numpy.typing as npt
@@ -20,25 +21,42 @@ from analysis.stats.mixed_model.laplace import LaplaceLikelihood
 from analysis.stats.mixed_model.optimum import (
     ITEMS,
     PARTICIPANTS,
+    LogLikelihood,
     Optimum,
     covariance_of,
     find_optimum,
     optimum_given,
     profile_limit,
 )
+from analysis.stats.mixed_model.quadrature import QuadratureLikelihood, TooFewNodes
 
-# Trials; beyond, Wald and profile intervals agree, and profiles take minutes
+# Trials. Quadrature takes 5 to 15 times as long as Laplace, half a minute at this many
+MOST_FOR_QUADRATURE = 20_000
+# Beyond, Wald and profile intervals agree, and profiles take minutes
 MOST_FOR_PROFILES = 50_000
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
 WEIGHTS /= WEIGHTS.sum()
 
 METHOD = (
-    "Logistic regression with crossed random intercepts of participants and items, maximum likelihood by the Laplace "
-    "approximation; coefficients with Wald intervals; standard deviations (log-odds) {sd}."
+    "Logistic regression with crossed random intercepts of participants and items, maximum likelihood by {integral}; "
+    "coefficients with Wald intervals; standard deviations (log-odds) {sd}."
 )
 PROFILE = "with profile likelihood intervals"
 WALD = "with Wald intervals on the log scale"
 HELD = "held at those of the model without covariates"
+
+
+class Integral(Enum):
+    """How the effects are integrated out of the likelihood."""
+
+    QUADRATURE = "quadrature"
+    LAPLACE = "laplace"
+
+
+INTEGRALS = {
+    Integral.QUADRATURE: "adaptive Gauss-Hermite quadrature, exact where either factor does not vary",
+    Integral.LAPLACE: "the Laplace approximation",
+}
 
 
 @dataclass(frozen=True)
@@ -52,15 +70,25 @@ class Coefficient:
 
 
 @dataclass(frozen=True)
+class Without:
+    """The model without one factor's effects: intercept and the other factor's standard deviation in log-odds."""
+
+    intercept: float
+    sd_other: float
+    log_likelihood: float
+
+
+@dataclass(frozen=True)
 class Deviation:
-    """Standard deviation of random intercepts in log-odds. `statistic` = twice the log-likelihood ratio against 0, `p` = half
-    the tail of chi-square(1), as 0 is on the boundary (Self and Liang 1987, J. Am. Stat. Assoc. 82). ci95 None: not
-    computed (Wald at 0, or held)."""
+    """Standard deviation of random intercepts in log-odds. `statistic` = twice the log-likelihood ratio against the model
+    `without` them, `p` = half the tail of chi-square(1), as 0 is on the boundary (Self and Liang 1987, J. Am. Stat. Assoc.
+    82). ci95 None: not computed (Wald at 0, or held); without None: held."""
 
     estimate: float
     ci95: Interval | None
     statistic: float
     p: float
+    without: Without | None = None
 
 
 @dataclass(frozen=True)
@@ -75,6 +103,7 @@ class MixedModel:
     items: Deviation
     log_likelihood: float
     converged: bool
+    integral: Integral
     method: str
     # Where all covariates but the first are 0: of a person and an item in the middle; and over all persons and items
     accuracy_typical: float
@@ -120,19 +149,16 @@ def fit(
     _check(y, len(people), len(things))
     columns = [np.ones(len(y))] + ([] if covariates is None else [np.asarray(covariates, float).T])
     x = np.vstack(columns).T
-    likelihood = LaplaceLikelihood(y, x, who, what)
     start = np.r_[special.logit(y.mean()), np.zeros(x.shape[1] - 1), 0.5, 0.5]
     profiles = profiles and len(y) <= MOST_FOR_PROFILES and sds is None
-    if sds is None:
-        optimum, without = find_optimum(likelihood, start)
-        deviations = [
-            _deviation(likelihood, optimum, without[j], j, profiles) for j in (PARTICIPANTS, ITEMS)
-        ]
-    else:
-        optimum = optimum_given(
-            likelihood, start, dict(zip((PARTICIPANTS, ITEMS), sds, strict=True))
-        )
-        deviations = [Deviation(sd, None, math.nan, math.nan) for sd in sds]
+    integral = Integral.QUADRATURE if len(y) <= MOST_FOR_QUADRATURE else Integral.LAPLACE
+    try:
+        kind = QuadratureLikelihood if integral is Integral.QUADRATURE else LaplaceLikelihood
+        optimum, deviations = _maximise(kind(y, x, who, what), start, sds, profiles)
+    except TooFewNodes:
+        integral = Integral.LAPLACE
+        likelihood = LaplaceLikelihood(y, x, who, what)
+        optimum, deviations = _maximise(likelihood, start, sds, profiles)
     typical, typical_ci, marginal, marginal_ci = _accuracies(optimum)
     return MixedModel(
         n_trials=len(y),
@@ -143,12 +169,28 @@ def fit(
         items=deviations[1],
         log_likelihood=optimum.value,
         converged=optimum.converged and bool(np.abs(optimum.at[-2:]).max() < 10),
-        method=METHOD.format(sd=PROFILE if profiles else WALD if sds is None else HELD),
+        integral=integral,
+        method=METHOD.format(
+            integral=INTEGRALS[integral], sd=PROFILE if profiles else WALD if sds is None else HELD
+        ),
         accuracy_typical=typical,
         accuracy_typical_ci95=typical_ci,
         accuracy_marginal=marginal,
         accuracy_marginal_ci95=marginal_ci,
     )
+
+
+def _maximise(
+    likelihood: LogLikelihood, start: Floats, sds: tuple[float, float] | None, profiles: bool
+) -> tuple[Optimum, list[Deviation]]:
+    if sds is not None:
+        held = dict(zip((PARTICIPANTS, ITEMS), sds, strict=True))
+        unknown = [Deviation(sd, None, math.nan, math.nan) for sd in sds]
+        return optimum_given(likelihood, start, held), unknown
+    optimum, without = find_optimum(likelihood, start)
+    return optimum, [
+        _deviation(likelihood, optimum, without[j], j, profiles) for j in (PARTICIPANTS, ITEMS)
+    ]
 
 
 def _check(y: npt.NDArray[np.bool_], n_people: int, n_items: int) -> None:
@@ -165,7 +207,12 @@ def _check(y: npt.NDArray[np.bool_], n_people: int, n_items: int) -> None:
 def _coefficients(optimum: Optimum) -> tuple[Coefficient, ...]:
     errors = np.sqrt(np.maximum(np.diag(covariance_of(optimum)), 0))
     return tuple(
-        Coefficient(b, se, (b - Z95 * se, b + Z95 * se), float(2 * stats.norm.sf(abs(b) / se)))
+        Coefficient(
+            b,
+            se,
+            (b - Z95 * se, b + Z95 * se),
+            float(2 * stats.norm.sf(abs(b) / se)) if se else math.nan,
+        )
         for b, se in zip(optimum.at[:-2].tolist(), errors.tolist(), strict=False)
     )
 
@@ -196,17 +243,25 @@ def _expit_interval(middle: float, se: float) -> Interval:
 
 
 def _deviation(
-    likelihood: LaplaceLikelihood, optimum: Optimum, at_zero: Optimum, index: int, profiles: bool
+    likelihood: LogLikelihood, optimum: Optimum, at_zero: Optimum, index: int, profiles: bool
 ) -> Deviation:
-    sd = float(optimum.at[index])
+    sd, other = float(optimum.at[index]), ITEMS if index == PARTICIPANTS else PARTICIPANTS
     statistic = max(0.0, 2 * (optimum.value - at_zero.value)) if sd else 0.0
-    p = float(stats.chi2.sf(statistic, 1) / 2) if sd else 1.0
+    return Deviation(
+        estimate=sd,
+        ci95=_deviation_interval(likelihood, optimum, index, statistic, profiles),
+        statistic=statistic,
+        p=float(stats.chi2.sf(statistic, 1) / 2) if sd else 1.0,
+        without=Without(float(at_zero.at[0]), float(at_zero.at[other]), at_zero.value),
+    )
+
+
+def _deviation_interval(
+    likelihood: LogLikelihood, optimum: Optimum, index: int, statistic: float, profiles: bool
+) -> Interval | None:
+    sd = float(optimum.at[index])
     se = math.sqrt(max(covariance_of(optimum)[index, index], 0))
     if profiles:
         low = profile_limit(likelihood, optimum, index, -se) if statistic > Z95**2 else 0.0
-        return Deviation(sd, (low, profile_limit(likelihood, optimum, index, se)), statistic, p)
-    if not sd:
-        return Deviation(sd, None, statistic, p)
-    return Deviation(
-        sd, (sd * math.exp(-Z95 * se / sd), sd * math.exp(Z95 * se / sd)), statistic, p
-    )
+        return low, profile_limit(likelihood, optimum, index, se)
+    return (sd * math.exp(-Z95 * se / sd), sd * math.exp(Z95 * se / sd)) if sd else None

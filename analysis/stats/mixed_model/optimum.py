@@ -8,13 +8,13 @@ import numpy as np
 
 from analysis.stats.arrays import Bools, Floats, Ints
 from analysis.stats.estimates import Z95
-from analysis.stats.mixed_model.laplace import LaplaceLikelihood
 from analysis.stats.newton import minimise
 
 LARGEST = 30.0  # log-odds: beyond this no parameter means anything, the data have no maximum
 LEAST_CURVATURE = 1e-8
 BESIDE_0 = 0.02  # log-odds
 PARTICIPANTS, ITEMS = -2, -1  # places of the standard deviations among the parameters
+LogLikelihood = Callable[[Floats], float]  # of (beta..., sd of participants, sd of items)
 
 
 @dataclass(frozen=True)
@@ -94,9 +94,7 @@ class _Differences:
         return (up - down) / (2 * self.widths), curvature
 
 
-def find_optimum(
-    likelihood: LaplaceLikelihood, start: Floats
-) -> tuple[Optimum, dict[int, Optimum]]:
+def find_optimum(likelihood: LogLikelihood, start: Floats) -> tuple[Optimum, dict[int, Optimum]]:
     """The optimum over (beta..., sd of participants, sd of items), and those with either sd at 0 (keys PARTICIPANTS, ITEMS).
 
     Built up from none: an effect that does not raise the likelihood from 0 stays at 0, the boundary. `start` holds the
@@ -116,7 +114,7 @@ def find_optimum(
     return best, without
 
 
-def _rises(likelihood: LaplaceLikelihood, smaller: Optimum, index: int) -> bool:
+def _rises(likelihood: LogLikelihood, smaller: Optimum, index: int) -> bool:
     """Whether the log-likelihood rises as the standard deviation `index` leaves 0."""
     beside = smaller.at.copy()
     beside[index] = BESIDE_0
@@ -124,7 +122,7 @@ def _rises(likelihood: LaplaceLikelihood, smaller: Optimum, index: int) -> bool:
 
 
 def _freed(
-    likelihood: LaplaceLikelihood,
+    likelihood: LogLikelihood,
     smaller: Optimum,
     index: int,
     guess: Floats,
@@ -140,7 +138,7 @@ def _freed(
 
 
 def optimum_given(
-    likelihood: LaplaceLikelihood, start: Floats, held: dict[int, float], tolerance: float = 1e-4
+    likelihood: LogLikelihood, start: Floats, held: dict[int, float], tolerance: float = 1e-4
 ) -> Optimum:
     """The optimum with some parameters (counted from the end) held; their curvature there is infinite."""
     k = len(start)
@@ -167,7 +165,7 @@ def covariance_of(optimum: Optimum) -> Floats:
     return inverse
 
 
-def profile_limit(likelihood: LaplaceLikelihood, optimum: Optimum, index: int, se: float) -> float:
+def profile_limit(likelihood: LogLikelihood, optimum: Optimum, index: int, se: float) -> float:
     """Where the profile log-likelihood is 1.92 below the optimum (on the side of `se`), by secants on its signed root."""
     sd = float(optimum.at[index])
     old, old_miss = sd, -Z95
@@ -177,8 +175,10 @@ def profile_limit(likelihood: LaplaceLikelihood, optimum: Optimum, index: int, s
         profile = optimum_given(likelihood, start, {index: new}, tolerance=1e-3)
         start = profile.at
         miss = math.sqrt(max(0.0, 2 * (optimum.value - profile.value))) - Z95
-        if abs(miss) < 1e-3 or miss == old_miss:
+        if abs(miss) < 1e-3:
             break
-        slope = (miss - old_miss) / (new - old)
+        slope = (miss - old_miss) / (new - old) if new != old else 0.0
+        if not slope:
+            break
         old, old_miss, new = new, miss, max(new - miss / slope, new / 4)
     return new

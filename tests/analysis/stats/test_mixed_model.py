@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_limits
 from analysis.stats.mixed_model import fit, marginal_accuracy
 from analysis.stats.mixed_model.laplace import LaplaceLikelihood
 from analysis.stats.mixed_model.optimum import optimise
+from analysis.stats.mixed_model.quadrature import QuadratureLikelihood
 from tests.analysis.made import make_data
 
 
@@ -115,7 +116,7 @@ def test_without_random_effects_it_is_a_logistic_regression():
 def test_the_top_is_where_another_optimiser_finds_it():
     y, who, item = arrays(make_data(seed=7, n_participants=60, n_items=30, trials_each=10))
     found = fit(y, who, item)
-    value = likelihood(y, who, item)
+    value = QuadratureLikelihood(y, np.ones((len(y), 1)), who, item)
     other = optimize.minimize(
         lambda t: -value(t),
         [0.2, 1.0, 1.0],
@@ -129,7 +130,8 @@ def test_the_top_is_where_another_optimiser_finds_it():
 
 def test_profile_limits_lie_1_92_below_the_top():
     y, who, item = arrays(make_data(seed=7, n_participants=60, n_items=30, trials_each=10))
-    found, value = fit(y, who, item), likelihood(y, who, item)
+    found = fit(y, who, item)
+    value = QuadratureLikelihood(y, np.ones((len(y), 1)), who, item)
     for limit in found.items.ci95:
         beside = optimize.minimize(
             lambda t, sd=limit: -value(np.array([t[0], t[1], sd])), [0.5, 0.5], method="Nelder-Mead"

@@ -14,6 +14,12 @@ NONE_FOUND = 0.005  # a standard deviation below it is shown as 0
 def page(source: SourceResults, about: About) -> Page:
     own = need(source.of(Mixed).mixed_model)
     has_no_variation = min(own.sd_participants, own.sd_items) < NONE_FOUND
+    may_be_0 = own.sd_participants and (own.sd_participants_ci95 or (None,))[0] == 0
+    context = {
+        "own": own,
+        "has_no_variation": has_no_variation,
+        "without_participants": own.lrt.participants.without if may_be_0 else None,
+    }
     columns = [
         text_column(_("Parameter")),
         number_column(_("Estimate")),
@@ -28,7 +34,7 @@ def page(source: SourceResults, about: About) -> Page:
         )
     ]
     return Page(
-        {"own": own, "has_no_variation": has_no_variation},
+        context,
         table(_("Mixed-effects logistic model"), columns, rows),
         [own.method],
     )

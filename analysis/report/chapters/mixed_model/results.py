@@ -10,7 +10,15 @@ from analysis.data.dataset import SourceData
 from analysis.report.chapter import Built
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Interval
-from analysis.stats.mixed_model import MOST_FOR_PROFILES, Coefficient, Deviation, MixedModel, fit
+from analysis.stats.mixed_model import (
+    MOST_FOR_PROFILES,
+    Coefficient,
+    Deviation,
+    Integral,
+    MixedModel,
+    Without,
+    fit,
+)
 
 COLUMNS = ("parameter", "estimate", "se", "ci_low", "ci_high")
 LRT = "Twice the log-likelihood ratio against a standard deviation of 0; p is half the tail of chi-square with 1 degree of freedom."
@@ -19,10 +27,11 @@ CONFIDENCE = "The same model with confidence as covariate, standardised over tri
 
 @dataclass(frozen=True)
 class RatioTest:
-    """`statistic`: twice the log-likelihood ratio against a standard deviation of 0."""
+    """`statistic`: twice the log-likelihood ratio against the model `without` the effect."""
 
     statistic: float
     p: float
+    without: Without | None
 
 
 @dataclass(frozen=True)
@@ -69,6 +78,7 @@ class RandomEffects:
     sd_items_ci95: Interval | None
     log_likelihood: float
     converged: bool
+    integral: Integral
     lrt: RatioTests
     confidence: ConfidenceEffect | MissingResult
     method: str
@@ -110,6 +120,7 @@ def build(data: SourceData) -> Built:
         sd_items_ci95=model.items.ci95,
         log_likelihood=model.log_likelihood,
         converged=model.converged,
+        integral=model.integral,
         lrt=RatioTests(_ratio(model.participants), _ratio(model.items)),
         confidence=try_estimate(_confidence, data, model),
         method=model.method,
@@ -118,7 +129,7 @@ def build(data: SourceData) -> Built:
 
 
 def _ratio(deviation: Deviation) -> RatioTest:
-    return RatioTest(deviation.statistic, deviation.p)
+    return RatioTest(deviation.statistic, deviation.p, deviation.without)
 
 
 def _confidence(data: SourceData, model: MixedModel) -> ConfidenceEffect:

@@ -10,8 +10,9 @@ from analysis.codec import MissingResult
 from analysis.report.chapter import SourceResults
 from analysis.report.chapters.accuracy import CHAPTER as ACCURACY
 from analysis.report.chapters.mixed_model import CHAPTER
-from analysis.report.chapters.mixed_model.results import Mixed, build
+from analysis.report.chapters.mixed_model.results import Mixed, RatioTest, build
 from analysis.stats import NotEnough
+from analysis.stats.mixed_model import Without
 from tests.analysis.made import make_data
 from tests.analysis.report.chapters.chapter_results import page_of, results_of
 
@@ -27,7 +28,11 @@ def test_the_published_trials_vary_between_items_and_hardly_between_people(publi
     found = results_of(published, CHAPTER).of(Mixed).mixed_model
     assert (found.n_trials, found.n_participants, found.n_items) == (1011, 171, 200)
     assert found.accuracy_marginal == pytest.approx(641 / 1011, abs=0.002)
-    assert found.sd_participants == 0
+    # Not 0, as Laplace has it: tests/analysis/stats/test_mixed_model_quadrature.py
+    assert found.sd_participants == pytest.approx(0.162, abs=0.002)
+    assert found.lrt.participants.p > 0.3
+    assert found.sd_items == pytest.approx(0.722, abs=0.001)
+    assert found.lrt.participants.without.sd_other == pytest.approx(0.719, abs=0.0005)
     assert found.sd_items_ci95[0] > 0.3
     slope = found.confidence.slope
     assert 0 < slope.ci95[0] < slope.estimate < slope.ci95[1]
@@ -47,6 +52,20 @@ def test_the_page_and_the_figure_show_both_standard_deviations_and_an_unknown_in
     assert figure.table["value"].tolist()[-2:] == [0.7, 0.5]
     assert np.isnan(figure.table["ci_low"].iloc[-1])
     assert len(figure.table) == 5
+
+
+def test_the_page_says_what_follows_where_participants_may_not_vary(small):
+    source = results_of(small, CHAPTER)
+    own = source.of(Mixed).mixed_model
+    lrt = replace(own.lrt, participants=RatioTest(0.06, 0.4, Without(0.6, 0.719, -654.9)))
+    some = replace(own, sd_participants=0.16, sd_participants_ci95=(0.0, 0.5), lrt=lrt)
+
+    def text(found):
+        return page_of(CHAPTER, SourceResults("human", {Mixed: Mixed(found)}))[1]
+
+    assert "SD of test cases is 0.719" in text(some)
+    for clear in ({"sd_participants_ci95": (0.1, 0.5)}, {"sd_participants": 0.0}):
+        assert "0.719" not in text(replace(some, **clear))
 
 
 def test_partial_data_give_a_model_or_a_reason():
