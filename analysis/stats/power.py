@@ -1,8 +1,9 @@
 """How many participants give an interval of a wanted width? From the fitted mixed model.
 
 Accuracy over the trials of a new study of N people who judge the same number of items (drawn from the population of
-items, balanced) has a variance that the model gives in closed form. Simulated studies show that the two-way interval of
-analysis.stats.two_way_clustered is that wide. However many the people, variation between items sets a floor.
+items, balanced) has a variance that the model gives in closed form. Studies simulated in the tests show that the two-way
+interval of analysis.stats.two_way_clustered is that wide and holds the truth. However many the people, variation between items
+sets a floor.
 """
 
 import math
@@ -11,19 +12,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import expit
 
-from analysis.stats.arrays import Bools, Floats, Ints
+from analysis.stats.arrays import Ints
 from analysis.stats.estimates import Z95
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
 WEIGHTS /= WEIGHTS.sum()
-# For each number of participants, so that a report takes no longer for large studies
-TRIALS_SIMULATED, MOST_SIMULATIONS = 200_000, 400
 
 METHOD = (
-    "Curve: studies simulated from the fitted mixed model, new people and new items, each item judged equally often; width of the "
-    "95% two-way interval (participants and items) of the mean accuracy. Targets: the fewest participants by the model's "
-    "closed-form variance, not simulated. The fitted parameters are taken as known, but for the targets' low and high ends, "
-    "which put the ends of the interval of the items' standard deviation in its place, the others as fitted."
+    "Expected width of the 95% two-way interval (participants and items) of the mean accuracy of a new study, by the variance "
+    "that the fitted mixed model implies for new people and new items, each item judged equally often; targets: the fewest "
+    "participants by the same variance. The fitted parameters are taken as known, but for the low and high ends, which put the "
+    "ends of the interval of the items' standard deviation in its place, the others as fitted."
 )
 
 
@@ -150,88 +149,35 @@ def participants_for(
 
 
 @dataclass(frozen=True)
-class Simulated:
-    """Studies of `n_participants`: the mean width and standard error of their two-way intervals, the width's Monte Carlo
-    standard error, the share of intervals that hold the true accuracy, and the closed form's width and standard error."""
+class Expected:
+    """What a study of `n_participants` can expect: the standard error and the width of its 95% interval; the widths at the
+    ends of the interval of sd_items, None where there is no interval."""
 
     n_participants: int
     ci_width: float
     se: float
-    mc_se: float
-    n_simulations: int
-    coverage: float
-    expected_ci_width: float
-    expected_se: float
+    ci_width_low: float | None = None
+    ci_width_high: float | None = None
 
 
-def simulate(
+def expected(
     intercept: float,
     sd_participants: float,
     sd_items: float,
+    sd_items_ci95: tuple[float, float] | None,
     design: Design,
     n_participants: int,
-    *,
-    seed: int,
-    simulations: int | None = None,
-) -> Simulated:
-    """Simulated studies from logit P = intercept + sd_p u + sd_i v; items in turn, so that no one sees one twice.
+) -> Expected:
+    """By the same variance as `target`: the width is at most the target's from the target's number of participants on.
 
-    simulations: None for as many as make 200,000 trials, 10 to 400. Seeded by `seed` and the number of participants.
-    A person with more trials than there are items sees all items again; the model has no memory.
-
-    >>> simulate(0.0, 0.0, 0.0, Design(20, np.array([10])), 50, seed=1).expected_se.__round__(6)
-    0.022361
+    >>> expected(0.0, 0.0, 0.0, None, Design(10, np.array([10])), 39).ci_width <= 0.1
+    True
     """
-    each = design.trials_of(n_participants)
-    total = int(each.sum())
-    if simulations is None:
-        simulations = min(MOST_SIMULATIONS, max(10, TRIALS_SIMULATED // total))
-    rng = np.random.default_rng([seed, n_participants])
-    person = np.repeat(np.arange(n_participants), each)
-    item = np.arange(total) % design.n_items
-    u = sd_participants * rng.standard_normal((simulations, n_participants), dtype=np.float32)
-    v = sd_items * rng.standard_normal((simulations, design.n_items), dtype=np.float32)
-    chance = expit(np.float32(intercept) + u[:, person] + v[:, item])
-    right = rng.random((simulations, total), dtype=np.float32) < chance
-    means, errors = _two_way(right, each, design.n_items)
-    parts = components(intercept, sd_participants, sd_items)
-    truth = _mean(intercept, sd_participants, sd_items)
-    expected = math.sqrt(variance(parts, design, n_participants))
-    widths = 2 * Z95 * errors
-    return Simulated(
-        n_participants=n_participants,
-        ci_width=float(widths.mean()),
-        se=float(errors.mean()),
-        mc_se=float(widths.std(ddof=1) / math.sqrt(simulations)) if simulations > 1 else math.nan,
-        n_simulations=simulations,
-        coverage=float((np.abs(means - truth) <= Z95 * errors).mean()),
-        expected_ci_width=2 * Z95 * expected,
-        expected_se=expected,
-    )
 
+    def width(sd: float) -> float:
+        parts = components(intercept, sd_participants, sd)
+        return width_of(variance(parts, design, n_participants))
 
-def _mean(intercept: float, sd_participants: float, sd_items: float) -> float:
-    return float(WEIGHTS @ expit(intercept + math.hypot(sd_participants, sd_items) * NODES))
-
-
-def _two_way(right: Bools, each: Ints, n_items: int) -> tuple[Floats, Floats]:
-    """(simulations,) means, and standard errors as analysis.stats.two_way_clustered has them, of all studies at once."""
-    simulations, total = right.shape
-    means = right.mean(axis=1)
-    errors = (right - means[:, None]) / total
-    starts = np.concatenate([[0], np.cumsum(each)[:-1]])
-    rounds = -(-total // n_items)
-    padded = np.zeros((simulations, rounds * n_items))
-    padded[:, :total] = errors
-    by_item = padded.reshape(simulations, rounds, n_items).sum(axis=1)[:, : min(total, n_items)]
-    at_random = _variance(errors)
-    between = [
-        np.maximum(0, _variance(sums) - at_random)
-        for sums in (np.add.reduceat(errors, starts, axis=1), by_item)
-    ]
-    return means, np.sqrt(at_random + between[0] + between[1])
-
-
-def _variance(sums: Floats) -> Floats:
-    levels = sums.shape[1]
-    return np.asarray(np.einsum("ij,ij->i", sums, sums) * levels / max(levels - 1, 1))
+    here = width(sd_items)
+    ends = [width(sd) for sd in sd_items_ci95] if sd_items_ci95 else [None, None]
+    return Expected(n_participants, here, here / (2 * Z95), *ends)

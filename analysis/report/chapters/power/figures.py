@@ -19,20 +19,27 @@ from analysis.stats import NotEnough
 from analysis.stats.power import Target
 from lib.formatting import compact, number
 
-COLUMNS = ["n_participants", "ci_width", "se", "mc_se", "n_simulations"]
+COLUMNS = ["n_participants", "ci_width", "ci_width_low", "ci_width_high", "se"]
 
 
 def power(source: SourceResults, tables: Tables) -> Figure:
-    """Width of the 95% interval over the number of participants, on logarithmic axes; targets as lines."""
+    """Width of the 95% interval over the number of participants, on logarithmic axes; targets as lines.
+
+    The band: were the standard deviation of test cases at either end of its interval.
+    """
     own = need(source.of(Power).power)
-    frame = pd.DataFrame(own.curve).reindex(columns=COLUMNS)
+    frame = (
+        pd.DataFrame(own.curve)
+        .reindex(columns=COLUMNS)
+        .astype({"ci_width_low": float, "ci_width_high": float})
+    )
     frame = frame[frame["ci_width"] > 0]
     if frame.empty:
-        raise NotEnough("Nothing was simulated.", "Collect judgments first.")
+        raise NotEnough("No width is above 0.", "Collect judgments first.")
     targets = [(target, _label(target, own)) for target in own.targets]
     context = {
         "own": own,
-        "most_simulations": int(frame["n_simulations"].max()),
+        "sd_items_ci95": own.fitted.sd_items_ci95,
         "targets": [text for _, text in targets],
     }
     text = figure_text("power", context)
@@ -61,7 +68,8 @@ def _within_reach(target: Target, own: PowerAnalysis) -> str:
 
 
 def _chart(frame: pd.DataFrame, targets: Sequence[tuple[Target, str]]) -> Drawn:
-    ends = [*frame["ci_width"], *(target.width for target, _ in targets)]
+    drawn = frame[["ci_width", "ci_width_low", "ci_width_high"]].stack()
+    ends = [*drawn, *(target.width for target, _ in targets)]
     people = [*frame["n_participants"]]
     x = alt.X(
         "n_participants:Q",
@@ -98,6 +106,11 @@ def _chart(frame: pd.DataFrame, targets: Sequence[tuple[Target, str]]) -> Drawn:
         layers.append(lines.mark_rule(color=LINE, strokeDash=[4, 3]).encode(y=y))
         words = lines.mark_text(align="left", baseline="middle", dx=8, color=SOFT)
         layers.append(words.encode(y=y, x=alt.value("width"), text="text:N"))
+    if frame["ci_width_low"].notna().all():
+        band = data.mark_area(color=HUMANS, opacity=0.15)
+        layers.append(
+            band.encode(x=x, y=alt.Y("ci_width_low:Q", scale=scale), y2="ci_width_high:Q")
+        )
     layers.append(data.mark_line(color=HUMANS, strokeWidth=1.6).encode(x=x, y=y))
     layers.append(data.mark_point(color=HUMANS, size=40).encode(x=x, y=y))
     return alt.layer(*layers).properties(width=FULL - 240, height=240)

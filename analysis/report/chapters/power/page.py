@@ -77,16 +77,23 @@ def _curve(own: PowerAnalysis) -> list[Table]:
     columns = [
         number_column(_("Participants")),
         number_column(_("Width of the two-way 95% CI, points")),
-        number_column(_("Monte Carlo SE")),
-        number_column(_("Simulations")),
+        number_column(_("If test cases vary least")),
+        number_column(_("If they vary most")),
     ]
     rows = [
         (
             f.number(point.n_participants, 0),
-            f.number(100 * point.ci_width, 1),
-            f.number(100 * point.mc_se, 2),
-            f.number(point.n_simulations, 0),
+            *(
+                _points(width)
+                for width in (point.ci_width, point.ci_width_low, point.ci_width_high)
+            ),
         )
         for point in own.curve
     ]
-    return table(_("Simulated: how wide the interval is"), columns, rows, "power_curve")
+    return table(
+        _("How wide the interval is, by the variance formula"), columns, rows, "power_curve"
+    )
+
+
+def _points(width: float | None) -> str:
+    return f.DASH if width is None else f.number(100 * width, 1)

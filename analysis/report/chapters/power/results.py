@@ -16,17 +16,16 @@ from analysis.stats.power import (
     METHOD,
     Components,
     Design,
-    Simulated,
+    Expected,
     Target,
     components,
-    simulate,
+    expected,
     target,
     width_of,
 )
 
 SIZES = (25, 50, 100, 200, 400, 800, 1600)
 WIDTHS = (0.10, 0.08, 0.06, 0.05, 0.04)
-LARGEST = 5000  # participants of the study, for a simulated study of its own size
 NEAR = (
     0.9  # of a width: with a floor above it the number of people depends on the fit's last digits
 )
@@ -44,32 +43,18 @@ class Fitted:
 
 
 @dataclass(frozen=True)
-class CurvePoint:
-    """Simulated studies, without the share of intervals that hold the truth: too few of the large ones are simulated."""
-
-    n_participants: int
-    ci_width: float
-    se: float
-    mc_se: float
-    n_simulations: int
-    expected_ci_width: float
-    expected_se: float
-
-
-@dataclass(frozen=True)
 class PowerAnalysis:
-    """`curve` by number of participants (that of the study among them), `targets` by wanted width (a share).
+    """`curve` by number of participants (those of the study and of targets among them), `targets` by wanted width (a share).
 
     floor_width: of the interval with these items and any number of participants.
     """
 
     variances: Components
-    curve: tuple[CurvePoint, ...]
+    curve: tuple[Expected, ...]
     targets: tuple[Target, ...]
     floor_width: float
     trials_per_participant: float
     n_items: int
-    seed: int
     method: str
     fitted: Fitted = renamed("from")
 
@@ -112,28 +97,17 @@ def _analysis(data: SourceData, model: MixedModel) -> PowerAnalysis:
     design = Design(model.n_items, each[each > 0])
     parameters = model.coefficients[0].estimate, model.participants.estimate, model.items.estimate
     variances = components(*parameters)
-    own_size = {model.n_participants} if model.n_participants <= LARGEST else set()
-    sizes = sorted({*SIZES, *own_size})
+    targets = tuple(target(*parameters, model.items.ci95, design, width) for width in WIDTHS)
+    # The curve passes through the targets that it reaches
+    reached = {n for one in targets if (n := one.n_participants) and n <= max(SIZES)}
+    sizes = sorted({*SIZES, *reached, model.n_participants})
     return PowerAnalysis(
         variances=variances,
-        curve=tuple(_point(simulate(*parameters, design, n, seed=data.seed)) for n in sizes),
-        targets=tuple(target(*parameters, model.items.ci95, design, width) for width in WIDTHS),
+        curve=tuple(expected(*parameters, model.items.ci95, design, n) for n in sizes),
+        targets=targets,
         floor_width=width_of(variances.items / design.n_items),
         trials_per_participant=float(design.trials_each.mean()),
         n_items=model.n_items,
-        seed=data.seed,
         method=METHOD,
         fitted=Fitted(*parameters, model.items.ci95, model.n_participants),
-    )
-
-
-def _point(found: Simulated) -> CurvePoint:
-    return CurvePoint(
-        found.n_participants,
-        found.ci_width,
-        found.se,
-        found.mc_se,
-        found.n_simulations,
-        found.expected_ci_width,
-        found.expected_se,
     )

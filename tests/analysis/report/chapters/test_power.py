@@ -9,21 +9,20 @@ from analysis.report.chapters.crossed import CHAPTER as CROSSED
 from analysis.report.chapters.crossed.results import Crossed
 from analysis.report.chapters.power import CHAPTER
 from analysis.report.chapters.power.results import (
-    CurvePoint,
     Fitted,
     Power,
     PowerAnalysis,
     build,
 )
 from analysis.stats import NotEnough
-from analysis.stats.power import Components, Target
+from analysis.stats.power import Components, Expected, Target
 from tests.analysis.made import make_data
 from tests.analysis.report.chapters.chapter_results import page_of, results_of
 
 AIMS = PowerAnalysis(
     variances=Components(0.0, 0.1, 0.15),
     curve=tuple(
-        CurvePoint(n, width, width / 4, 0.001, 400, width, width / 4)
+        Expected(n, width, width / 4, 0.9 * width, 1.2 * width)
         for n, width in ((25, 0.18), (400, 0.09))
     ),
     targets=(
@@ -35,8 +34,7 @@ AIMS = PowerAnalysis(
     floor_width=0.0395,
     trials_per_participant=6.0,
     n_items=200,
-    seed=42,
-    method="Simulated.",
+    method="By its variance.",
     fitted=Fitted(0.6, 0.0, 0.7, (0.4, 0.9), 171),
 )
 
