@@ -1,5 +1,6 @@
 """Logistic regression of correctness on one score, by maximum likelihood without penalty, and its held-out predictions."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,6 +57,50 @@ def logistic(
     (-0.693147, 1.386294)
     """
     values, right = scored(score, is_correct)
+    fit = fit_slope(values, right)
+    robust = None
+    if cluster is not None:
+        known = ~(
+            np.isnan(np.asarray(score, dtype=float)) | np.isnan(np.asarray(is_correct, float))
+        )
+        groups = np.unique(np.asarray(cluster)[known], return_inverse=True)[1]
+        robust = math.sqrt(clustered_variance(fit.influence, groups))
+    return Logistic(
+        n=len(values),
+        intercept=fit.intercept,
+        intercept_se=fit.intercept_se,
+        slope=fit.slope,
+        slope_se=fit.slope_se,
+        slope_ci95=wald(fit.slope, fit.slope_se),
+        z=fit.slope / fit.slope_se,
+        p=two_sided(fit.slope / fit.slope_se),
+        clustered_slope_se=robust,
+        clustered_slope_ci95=None
+        if robust is None or np.isnan(robust)
+        else wald(fit.slope, robust),
+        clustered_p=two_sided(fit.slope / robust) if robust else None,
+        method=LOGISTIC + (CLUSTERED if cluster is not None else ""),
+    )
+
+
+@dataclass(frozen=True)
+class SlopeFit:
+    """Of `fit_slope`: log-odds; influence: (n,) what each judgement adds to the slope's error, to first order."""
+
+    intercept: float
+    intercept_se: float
+    slope: float
+    slope_se: float
+    influence: Floats
+
+
+def fit_slope(values: Floats, right: Floats) -> SlopeFit:
+    """The fit of `logistic` to values (n,) and right (n,) of 0 and 1, all known.
+
+    With the information matrix I and x_t = (1, value), influence_t is the slope's row of I^-1 x_t (right_t - fitted_t): the
+    influences add up to 0, and the squares of their sums over clusters to the slope's variance (the sandwich).
+    Raises NotEnough as `logistic` does.
+    """
     _need_overlap(values, right)
     centre, scale = float(values.mean()), float(values.std())
     x = (values - centre) / scale
@@ -64,29 +109,22 @@ def logistic(
     fitted = special.expit(design @ beta)
     covariance = np.linalg.inv(design.T * (fitted * (1 - fitted)) @ design)
     back = np.array([[1, -centre / scale], [0, 1 / scale]])
-    intercept, slope = back @ beta
-    intercept_se, slope_se = np.sqrt(np.diag(back @ covariance @ back.T))
-    robust = None
-    if cluster is not None:
-        known = ~(
-            np.isnan(np.asarray(score, dtype=float)) | np.isnan(np.asarray(is_correct, float))
-        )
-        groups = np.unique(np.asarray(cluster)[known], return_inverse=True)[1]
-        robust = _clustered_se(design * (right - fitted)[:, None], groups, covariance) / scale
-    return Logistic(
-        n=len(x),
-        intercept=float(intercept),
-        intercept_se=float(intercept_se),
-        slope=float(slope),
-        slope_se=float(slope_se),
-        slope_ci95=_wald(slope, slope_se),
-        z=float(slope / slope_se),
-        p=_two_sided(slope / slope_se),
-        clustered_slope_se=robust,
-        clustered_slope_ci95=None if robust is None or np.isnan(robust) else _wald(slope, robust),
-        clustered_p=_two_sided(slope / robust) if robust else None,
-        method=LOGISTIC + (CLUSTERED if cluster is not None else ""),
-    )
+    intercept, slope = (back @ beta).tolist()
+    intercept_se, slope_se = np.sqrt(np.diag(back @ covariance @ back.T)).tolist()
+    influence = (design @ covariance[1]) * (right - fitted) / scale
+    return SlopeFit(intercept, intercept_se, slope, slope_se, influence)
+
+
+def clustered_variance(influence: Floats, groups: Ints) -> float:
+    """Of a slope whose judgements of one group (n,) go together; NaN for a single group.
+
+    Sum over the G groups of the squared sum of influences, times G / (G - 1) (n - 1) / (n - 2), as statsmodels has it.
+    """
+    n_groups, n = int(groups.max()) + 1, len(groups)
+    if n_groups < 2:
+        return np.nan
+    sums = np.bincount(groups, influence)
+    return float(sums @ sums * n_groups / (n_groups - 1) * (n - 1) / (n - 2))
 
 
 def held_out_probability(
@@ -182,19 +220,11 @@ class _Fits:
         return self.weight if len(fits) == len(self.weight) else self.weight[fits]
 
 
-def _clustered_se(scores: Floats, groups: npt.NDArray[np.int64], covariance: Floats) -> float:
-    n_groups, n = int(groups.max()) + 1, len(groups)
-    sums = np.column_stack([np.bincount(groups, weights=column) for column in scores.T])
-    if n_groups < 2:
-        return np.nan
-    correction = n_groups / (n_groups - 1) * (n - 1) / (n - 2)
-    sandwich = covariance @ (sums.T @ sums) @ covariance * correction
-    return float(np.sqrt(sandwich[1, 1]))
-
-
-def _wald(slope: float, se: float) -> Interval:
+def wald(slope: float, se: float) -> Interval:
+    """The 95% interval slope -+ 1.96 se."""
     return float(slope - Z95 * se), float(slope + Z95 * se)
 
 
-def _two_sided(z: float) -> float:
+def two_sided(z: float) -> float:
+    """p of a standard normal z."""
     return float(2 * special.ndtr(-abs(z)))
