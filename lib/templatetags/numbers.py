@@ -61,9 +61,6 @@ _noun(
     lambda n: ngettext("%(n)s simulated participant", "%(n)s simulated participants", n),
 )
 _noun("people", lambda n: ngettext("%(n)s person", "%(n)s people", n))
-_noun(
-    "simulated_studies", lambda n: ngettext("%(n)s simulated study", "%(n)s simulated studies", n)
-)
 _noun("models", lambda n: ngettext("%(n)s model", "%(n)s models", n))
 _noun("language_models", lambda n: ngettext("%(n)s language model", "%(n)s language models", n))
 _noun("subfields", lambda n: ngettext("%(n)s subfield", "%(n)s subfields", n))

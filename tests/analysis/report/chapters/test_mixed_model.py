@@ -48,7 +48,7 @@ def test_the_page_and_the_figure_show_both_standard_deviations_and_an_unknown_in
     page, text = page_of(CHAPTER, shown)
     assert "vary less than participants (SD 0.50 against 0.70 log-odds)" in text
     assert page.tables[0].rows[2][1:] == ("0.50", "–")  # noqa: RUF001
-    figure = CHAPTER.figures()["mixed_model"](shown, {}, "Simulated.")
+    figure = CHAPTER.figures()["mixed_model"](shown, {})
     assert figure.table["value"].tolist()[-2:] == [0.7, 0.5]
     assert np.isnan(figure.table["ci_low"].iloc[-1])
     assert len(figure.table) == 5
