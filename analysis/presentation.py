@@ -157,7 +157,7 @@ def provenance(
     context = {"study": study, "data_version": data_version}
     subject = render_to_string("analysis/figures/_subject.txt", context).strip()
     watermark = gettext("SIMULATED") if participants.is_simulated else ""
-    return Provenance(subject, made_at, participants.note, watermark)
+    return Provenance(subject, made_at, participants.kind, participants.note, watermark)
 
 
 def render_block(template: str, block: str, context: Mapping[str, Any]) -> str:

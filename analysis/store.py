@@ -148,11 +148,12 @@ def save(
     """Put a result in its place, each figure's table among its tables; the oldest of its kind go."""
     figures, stems = [], sorted(tables)
     for stem, table in tables.items():
-        _write(computation, f"table-{stem}.csv", csv_text(table))
+        _write(computation, f"table-{stem}.csv", table_text(table, provenance.participants))
     for drawing in drawings:
         figures.append(_save_figure(computation, drawing, provenance))
         stem = f"{drawing.source}_figure_{drawing.figure.name}".lstrip("_")
-        _write(computation, f"table-{stem}.csv", csv_text(drawing.figure.table))
+        text = table_text(drawing.figure.table, provenance.participants)
+        _write(computation, f"table-{stem}.csv", text)
         stems.append(stem)
     _write(computation, "result.json", json.dumps(values, indent=1, allow_nan=False) + "\n")
     index = {"figures": [vars(figure) for figure in figures], "tables": sorted(stems)}
@@ -165,6 +166,11 @@ def delete(computation: Computation) -> None:
     storage().delete(f"{computation.folder}/index.json")
     delete_folder(storage(), computation.folder)
     computation.delete()
+
+
+def table_text(table: "pd.DataFrame", participants: str) -> str:
+    """A table as CSV, with the kind of participants that the result is about as its last column."""
+    return csv_text(table.assign(participants=participants))
 
 
 def csv_text(table: "pd.DataFrame") -> str:

@@ -77,7 +77,7 @@ def shoot_lab(page: Page, welcome_url: str) -> None:
     for field in page.locator('input[type="password"]').all():
         field.fill(PASSWORD)
     page.get_by_role("button", name="sign in").click()
-    page.goto("/lab/studies/demo/")
+    page.goto("/lab/studies/demo/?kind=simulated")
     page.get_by_role("heading", level=1).wait_for()
     shoot(page, "lab-study")
 

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+SIMULATED = "simulated-"
+
 
 @dataclass(frozen=True)
 class StudyName:
@@ -26,15 +28,21 @@ class Participants:
     def is_simulated(self) -> bool:
         return self.kind == "simulated"
 
+    @property
+    def file_prefix(self) -> str:
+        """Before the names of files: none can be taken for one about people."""
+        return SIMULATED if self.is_simulated else ""
+
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where the numbers of a result's figures are from: said in captions and in the files, never in the picture.
+    """Where the numbers of a result are from: said in captions and in the files, never in the picture.
 
-    `note` is what has to be said of the participants; `watermark` alone is drawn, faintly and across the picture.
+    `participants` is their kind, a column of every table; `note` is what has to be said of the participants; `watermark` alone is drawn, faintly and across the picture.
     """
 
     subject: str
     made_at: str
+    participants: str
     note: str = ""
     watermark: str = ""

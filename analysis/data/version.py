@@ -17,9 +17,8 @@ ESTIMATORS_VERSION = 2
 
 
 def participants_kind(study: Study, options: ReportOptions) -> str:
-    """The kind of participants a report is about; pilots are never its subject."""
-    kind = options.participants or default_kind(study)
-    return Participant.Kind.REAL.value if kind == Participant.Kind.PILOT else kind
+    """The kind of participants a report is about: the one asked for, be there any or not."""
+    return options.participants or default_kind(study)
 
 
 def data_version(study: Study) -> str:

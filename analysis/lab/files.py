@@ -5,6 +5,9 @@ from collections.abc import Callable
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext_lazy
 
+from analysis.data.about import SIMULATED
+from experiment.models import Participant, Study
+
 TYPES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}
 CSV = "text/csv; charset=utf-8"
 NOT_COMPUTED = gettext_lazy(
@@ -14,6 +17,12 @@ NOT_COMPUTED = gettext_lazy(
 
 class RefusedError(Exception):
     """A file cannot be given; the sentence says why."""
+
+
+def named(study: Study, kind: str, name: str) -> str:
+    """A file's name: the study's, and that it is about simulated participants."""
+    prefix = SIMULATED if kind == Participant.Kind.SIMULATED else ""
+    return f"{study.slug}-{prefix}{name}"
 
 
 def file_response(content: Callable[[], bytes], content_type: str, name: str) -> HttpResponse:

@@ -126,7 +126,6 @@ def read(study: Study, query: QueryDict) -> Chosen:
     """The options that an address gives; a sentence names what is wrong, which is left out."""
     sources = _sources(study)
     kind = default_kind(study)
-    kind = "real" if kind == Participant.Kind.PILOT else str(kind)
     defaults = {
         "source": "machine" if sources == {"machine"} else "human",
         "participants": kind,

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from analysis.lab import filter_form
 from analysis.lab.context import results_context
-from analysis.lab.files import CSV, NOT_COMPUTED, TYPES, RefusedError, file_response
+from analysis.lab.files import CSV, NOT_COMPUTED, TYPES, RefusedError, file_response, named
 from analysis.lab.filter_form import Chosen
 from analysis.services import compute
 from analysis.services.compute import Computer, Waiting
@@ -69,7 +69,7 @@ def results_figure(request: HttpRequest, study: Study, name: str, kind: str) -> 
     return file_response(
         lambda: _result(request, study).figure_file(name, kind),
         TYPES[kind],
-        f"{study.slug}-{name}.{kind}",
+        _file_name(request, study, f"{name}.{kind}"),
     )
 
 
@@ -77,7 +77,9 @@ def results_figure(request: HttpRequest, study: Study, name: str, kind: str) -> 
 @for_researchers
 def results_table(request: HttpRequest, study: Study, name: str) -> HttpResponse:
     return file_response(
-        lambda: _result(request, study).table_file(name), CSV, f"{study.slug}-{name}.csv"
+        lambda: _result(request, study).table_file(name),
+        CSV,
+        _file_name(request, study, f"{name}.csv"),
     )
 
 
@@ -89,7 +91,8 @@ def results_report(request: HttpRequest, study: Study) -> HttpResponse:
             json.dumps(_stored(request, study).values, indent=1, allow_nan=False) + "\n"
         ).encode()
 
-    return file_response(text, "application/json", f"{study.slug}-report.json")
+    name = _file_name(request, study, "report.json")
+    return file_response(text, "application/json", name)
 
 
 @require_safe
@@ -101,8 +104,12 @@ def results_html(request: HttpRequest, study: Study) -> HttpResponse:
     return file_response(
         lambda: render_file(_stored(request, study)).encode(),
         "text/html; charset=utf-8",
-        f"{study.slug}-report.html",
+        _file_name(request, study, "report.html"),
     )
+
+
+def _file_name(request: HttpRequest, study: Study, name: str) -> str:
+    return named(study, filter_form.read(study, request.GET).kind, name)
 
 
 def _stored(request: HttpRequest, study: Study) -> "StoredReport":

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from analysis.lab import team_form
-from analysis.lab.files import CSV, NOT_COMPUTED, TYPES, RefusedError, file_response
+from analysis.lab.files import CSV, NOT_COMPUTED, TYPES, RefusedError, file_response, named
 from analysis.lab.team_form import TeamChosen
 from analysis.lab.teams_context import State, teams_context
 from analysis.services import compute
@@ -98,7 +98,8 @@ def _answer(
     content_type: str,
     name: str,
 ) -> HttpResponse:
-    name = f"{study.slug}-team-{name}"
+    kind = team_form.read(study, request.GET).shared.kind
+    name = named(study, kind, f"team-{name}")
     return file_response(lambda: content(_result(request, study)), content_type, name)
 
 

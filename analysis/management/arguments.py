@@ -13,13 +13,15 @@ LONGEST = 60  # letters of what is worked on
 
 
 def add_trial_arguments(parser: CommandParser) -> None:
-    """--participants, --texts, --trials, --seed and --resamples, as ReportOptions has them."""
+    """--kind, --texts, --trials, --seed and --resamples, as ReportOptions has them."""
     default = ReportOptions()
     parser.add_argument(
+        "--kind",
         "--participants",
+        dest="participants",
         choices=PARTICIPANTS,
         default="",
-        help="which kind (default: real, unless there are only imported or simulated ones)",
+        help="whose trials, and no others (default: real; imported where published people are all that is not simulated)",
     )
     parser.add_argument(
         "--texts",

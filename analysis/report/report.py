@@ -10,6 +10,7 @@ from analysis.data.about import Participants, StudyName
 from analysis.data.filters import ReportOptions
 from analysis.report.chapter import About, SourceResults, Tables
 from analysis.report.contents import CHAPTERS
+from analysis.report.headline import headline
 
 SCHEMA = "brainbench-live/report"
 
@@ -68,8 +69,9 @@ class Report:
 
 
 def source_to_json(source: SourceResults) -> dict[str, Any]:
-    """One source's part of report.json."""
-    return {key: v for chapter in CHAPTERS for key, v in chapter.to_json(source).items()}
+    """One source's part of report.json: the answer first, which is read from the chapters and not stored again."""
+    chapters = {key: v for chapter in CHAPTERS for key, v in chapter.to_json(source).items()}
+    return {"headline": to_json(headline(source)), **chapters}
 
 
 def source_from_json(name: str, values: Mapping[str, Any]) -> SourceResults:

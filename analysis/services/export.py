@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from analysis.data.about import SIMULATED
 from analysis.data.filters import ReportOptions
 from analysis.report.page.html import render_file
 from analysis.report.replication.build import markdown, replicate
@@ -18,6 +19,9 @@ from lib.files import write_file
 
 FORMATS = ("svg", "png", "pdf")
 DEFAULT_FORMATS = ("svg", "png")
+# Documents below the folder; what is about simulated participants has a word before its name
+CAPTIONS, PAGE = Path("figures/captions.md"), Path("report.html")
+REPLICATION, NUMBERS = Path("replication.md"), Path("report.json")
 
 
 @dataclass
@@ -43,7 +47,7 @@ def write_report(
 ) -> Written:
     """report.json, tables/*.csv, figures/*.{svg,png,pdf}, report.html and, for a BrainBench import, replication.md.
 
-    The report is stored for the results page first; the files are copies of what the page shows.
+    Of simulated participants each file's name says so. The report is stored for the results page first; the files are copies of what the page shows.
 
     Raises:
         OSError: the folder cannot be written to.
@@ -53,21 +57,23 @@ def write_report(
         directory.mkdir(parents=True, exist_ok=True)
     result = compute.keep(study, options, lambda row: save_report(row, report, announce))
     stored = StoredReport(result)
-    written = Written()
+    written, prefix = Written(), report.header.participants.file_prefix
     for stem in result.tables:
-        write_file(folder / "tables" / f"{stem}.csv", result.table_file(stem), durable=False)
-        written.tables.append(f"tables/{stem}.csv")
+        name = f"tables/{prefix}{stem}.csv"
+        write_file(folder / name, result.table_file(stem), durable=False)
+        written.tables.append(name)
     for figure in stored.figures:
         for kind in formats:
-            name = f"{figure.stem}.{kind}"
+            name = f"figures/{prefix}{figure.stem}.{kind}"
             announce(name)
             picture = result.figure_file(figure.stem, kind)
-            write_file(folder / "figures" / name, picture, durable=False)
-            written.figures.append(f"figures/{name}")
+            write_file(folder / name, picture, durable=False)
+            written.figures.append(name)
     _remove_stale(folder, written)
-    for name, text in _documents(study, options, stored, report, announce).items():
-        write_file(folder / name, text, durable=False)
-        written.documents.append(name)
+    for path, text in _documents(study, options, stored, report, announce).items():
+        named = path.with_name(prefix + path.name)
+        write_file(folder / named, text, durable=False)
+        written.documents.append(named.as_posix())
     return written
 
 
@@ -77,15 +83,15 @@ def _documents(
     stored: StoredReport,
     report: Report,
     announce: Callable[[str], None],
-) -> dict[str, str]:
-    documents = {"figures/captions.md": _captions(stored.figures)}
+) -> dict[Path, str]:
+    documents = {CAPTIONS: _captions(stored.figures)}
     announce("report.html")
-    documents["report.html"] = render_file(stored)
+    documents[PAGE] = render_file(stored)
     if is_replicable(report):
         announce("replication.md")
         replication = replicate(study, report.sources, options)
-        documents["replication.md"] = markdown(replication, study.title)
-    documents["report.json"] = report.text()
+        documents[REPLICATION] = markdown(replication, study.title)
+    documents[NUMBERS] = report.text()
     return documents
 
 
@@ -102,17 +108,26 @@ def is_replicable(report: Report) -> bool:
 
 def _remove_stale(folder: Path, written: Written) -> None:
     """Remove what an earlier report into this folder wrote and this one did not; other files stay."""
-    try:
-        earlier = json.loads((folder / "report.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return
-    if not isinstance(earlier, dict) or earlier.get("schema") != SCHEMA:
+    prefixes = [name for name in ("", SIMULATED) if _is_ours(folder / f"{name}{NUMBERS}")]
+    if not prefixes:
         return
     keep = {*written.tables, *written.figures}
     ours = [path for kind in FORMATS for path in folder.glob(f"figures/*_*.{kind}")]
-    for path in (*folder.glob("tables/*_*.csv"), *ours, folder / "replication.md"):
+    for path in (*folder.glob("tables/*_*.csv"), *ours):
         if path.relative_to(folder).as_posix() not in keep:
             path.unlink(missing_ok=True)
+    for prefix in prefixes:
+        for path in (CAPTIONS, PAGE, REPLICATION, NUMBERS):
+            (folder / path.with_name(prefix + path.name)).unlink(missing_ok=True)
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether this is the report.json of an earlier report."""
+    try:
+        earlier = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(earlier, dict) and earlier.get("schema") == SCHEMA
 
 
 def _captions(figures: Sequence[StoredFigure]) -> str:

@@ -61,6 +61,13 @@ def published_elsewhere(study: Study) -> ParticipantQuerySet:
     return others.filter(~Exists(known_before), pk__in=judges.order_by().values("pk"))
 
 
+def name_problem(name: str, kind: str) -> str:
+    """What is wrong with a file's name: that of simulated trials says so, since the file may travel without its story."""
+    if kind != Kind.SIMULATED or kind in name.casefold():
+        return ""
+    return render_to_string("experiment/name_problem.txt", {"name": name, "kind": kind}).strip()
+
+
 def kind_note(study: Study, kind: str) -> str:
     """What has to be said beside numbers of this kind; empty where they are of real people."""
     counts = kind_counts(study)

@@ -199,7 +199,12 @@ def test_files_hold_what_the_page_showed_even_if_data_change_meanwhile(
 
 def test_figures_come_as_svg_png_pdf_and_csv(ruth: Client, computed: list[ReportOptions]) -> None:
     page = shown(ruth)
-    starts = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF", "csv": b"who,accuracy\n"}
+    starts = {
+        "svg": b"<svg",
+        "png": b"\x89PNG",
+        "pdf": b"%PDF",
+        "csv": b"who,accuracy,participants\n",
+    }
     for kind, start in starts.items():
         (address,) = set(
             re.findall(rf'href="([^"]+human_(?:figure_)?accuracy\.{kind}[^"]*)"', page)
@@ -217,7 +222,7 @@ def test_tables_are_at_full_precision_and_defused(
 ) -> None:
     response = ruth.get(url("results_table", "human_models"))
     assert response.content.decode().splitlines() == [
-        "name,accuracy", "'=1+1,0.30000000000000004", "Model 1,0.75",
+        "name,accuracy,participants", "'=1+1,0.30000000000000004,real", "Model 1,0.75,real",
     ]  # fmt: skip
 
 

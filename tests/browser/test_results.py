@@ -94,7 +94,7 @@ def test_a_small_study_is_computed_drawn_and_told_for_real(
     open_page: Callable[..., Page], study: Study, browser: Browser, tmp_path: Any
 ) -> None:
     LanguageModel.objects.update(family="Tiny")
-    page = open_page(RESULTS)
+    page = open_page(f"{RESULTS}?participants=simulated")
     expect(page.get_by_role("heading", name="Humans against models")).to_be_visible(timeout=60_000)
     figures = page.locator("figure")
     assert figures.count() >= 5

@@ -10,15 +10,18 @@ from analysis.management.arguments import Bar, add_trial_arguments, place
 from analysis.report.chapter import SourceResults
 from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.contents import CHAPTERS
+from analysis.report.headline import Estimate, headline
 from analysis.report.report import Report
 from analysis.report.services.make import make_report
 from analysis.services.export import DEFAULT_FORMATS, FORMATS, Written, write_report
 from analysis.stats.arrays import Interval
-from analysis.stats.estimates import PairedTest
 from experiment.management.studies import find_study
 from experiment.models import Study
 from lib.commands import ReportingCommand, add_json_argument
+from lib.formatting import is_known
 
+NAIVE = "people and test cases as given"
+INDEPENDENT = "trials as independent"
 # What the first lines say already
 IN_HEADLINE = ("humans", "models", "models_mean", "models_vs_humans")
 
@@ -127,18 +130,13 @@ def _lines(report: Report, written: Written | None, folder: Path) -> list[str]:
 
 
 def _headline(source: SourceResults) -> list[str]:
-    own = source.of(Accuracy)
-    humans, mean, versus = own.humans, own.models_mean, own.models_vs_humans
+    answer, own = headline(source), source.of(Accuracy)
+    one = ("test cases", INDEPENDENT) if answer.model else ("models", NAIVE)
     lines = {
-        "humans": _missing(humans)
-        if isinstance(humans, MissingResult)
-        else _share(humans.trials.accuracy, humans.trials.ci95, humans.trials.n, "trials"),
-        "models": _missing(mean)
-        if isinstance(mean, MissingResult)
-        else _share(mean.mean, mean.ci95, mean.n, "models"),
-        "models less humans": _missing(versus)
-        if isinstance(versus, MissingResult)
-        else _difference(versus.test),
+        "humans": _estimate(answer.humans, "trials", INDEPENDENT) or _missing(own.humans),
+        "models": _estimate(answer.models, *one) or _missing(own.models_mean),
+        "models less humans": _estimate(answer.difference, "models", NAIVE, "+")
+        or _missing(own.models_vs_humans),
     }
     return [
         *(f"  {name:<18} {line}" for name, line in lines.items()),
@@ -157,18 +155,21 @@ def _others_missing(source: SourceResults) -> Iterator[tuple[str, MissingResult]
                 yield key, why
 
 
-def _missing(why: MissingResult) -> str:
-    return f"{why.reason} {why.needed}"
+def _missing(why: object) -> str:
+    return f"{why.reason} {why.needed}" if isinstance(why, MissingResult) else ""
 
 
-def _share(value: float, ci95: Interval | None, n: int, unit: str) -> str:
-    interval = "" if ci95 is None else f"  95% interval {ci95[0]:.4f} to {ci95[1]:.4f}"
-    return f"accuracy {value:.4f}{interval}  ({n:,} {unit[:-1] if n == 1 else unit})"
+def _estimate(found: Estimate | None, unit: str, naive: str, sign: str = "") -> str:
+    """The crossed interval, then the naive one under its name."""
+    if found is None:
+        return ""
+    noun = unit[:-1] if found.n == 1 else unit
+    crossed = _interval(found.ci95, sign) or "not known"
+    line = f"{'' if sign else 'accuracy '}{found.value:{sign}.4f}  95% crossed {crossed}"
+    if found.naive_ci95 and is_known(found.naive_ci95[0]):
+        line += f"; naive, {naive}: {_interval(found.naive_ci95, sign)}"
+    return f"{line}  ({found.n:,} {noun})"
 
 
-def _difference(test: PairedTest) -> str:
-    low, high = test.ci95
-    return (
-        f"{test.mean_difference:+.4f}  95% interval {low:+.4f} to {high:+.4f}  t({test.df}) = {test.t:.2f}, "
-        f"p = {test.p:.2g}, d_av = {test.d_av:.2f}"
-    )
+def _interval(ci95: Interval | None, sign: str) -> str:
+    return f"{ci95[0]:{sign}.4f} to {ci95[1]:{sign}.4f}" if ci95 else ""

@@ -1,19 +1,22 @@
 import json
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
 from analysis.data.filters import SOURCES, UnknownChoiceError
+from analysis.data.version import participants_kind
 from analysis.management.arguments import Bar, add_trial_arguments, place
 from analysis.management.team_text import lines
 from analysis.services import compute
 from analysis.stats import NotEnough
-from analysis.store import csv_text
+from analysis.store import table_text
 from analysis.teams.options import METHODS, MOST_HUMANS, OUT_OF, TeamOptions
 from analysis.teams.services.save import save_teams
 from analysis.teams.services.try_teams import TeamReport, make_teams
 from experiment.management.studies import find_study
 from experiment.models import Study
+from experiment.services.participant_kinds import kind_note, name_problem
 from lib.commands import ReportingCommand, add_json_argument
 from lib.files import write_file
 
@@ -81,11 +84,15 @@ class Command(ReportingCommand):
         try:
             wanted = _team_options(options)
             _check_places(options)
+            _check_name(options["predictions"], participants_kind(study, wanted.of_report()))
             with Bar(None) as bar:
                 report = make_teams(study, wanted, bar.step)
             written = _write(study, wanted, report, options)
-        except (UnknownChoiceError, NotEnough) as error:
+        except UnknownChoiceError as error:
             raise CommandError(str(error)) from error
+        except NotEnough as error:
+            note = kind_note(study, participants_kind(study, wanted.of_report()))
+            raise CommandError(f"{error} {note}".rstrip()) from error
         except KeyboardInterrupt:
             raise CommandError("Stopped; nothing was written.", returncode=130) from None
         except OSError as error:
@@ -114,6 +121,11 @@ def _check_places(options: dict[str, Any]) -> None:
         raise CommandError(f"--output: {folder} is no folder.")
 
 
+def _check_name(file: Path | None, kind: str) -> None:
+    if file and (problem := name_problem(file.name, kind)):
+        raise CommandError(f"--predictions: {problem}")
+
+
 def _write(
     study: Study, wanted: TeamOptions, report: TeamReport, options: dict[str, Any]
 ) -> list[str]:
@@ -121,20 +133,24 @@ def _write(
     lines = []
     if file := options["predictions"]:
         table = report.tables["predictions"]
-        write_file(file, csv_text(table), durable=False)
+        kind = report.document.participants.kind
+        write_file(file, table_text(table, kind), durable=False)
         lines += ["", f"{len(table):,} held-out predictions in {file}"]
     if folder := options["output"]:
         result = compute.keep(study, wanted, lambda row: save_teams(row, report))
         for name in ("tables", "figures"):
             (folder / name).mkdir(parents=True, exist_ok=True)
+        prefix = report.document.participants.file_prefix
         for name in result.tables:
-            write_file(folder / "tables" / f"{name}.csv", result.table_file(name), durable=False)
+            path = folder / "tables" / f"{prefix}{name}.csv"
+            write_file(path, result.table_file(name), durable=False)
         for figure in result.figures:
-            for kind in ("svg", "png"):
-                picture = result.figure_file(figure.stem, kind)
-                write_file(folder / "figures" / f"{figure.stem}.{kind}", picture, durable=False)
+            for form in ("svg", "png"):
+                picture = result.figure_file(figure.stem, form)
+                path = folder / "figures" / f"{prefix}{figure.stem}.{form}"
+                write_file(path, picture, durable=False)
         text = json.dumps(report.values, indent=1, allow_nan=False) + "\n"
-        write_file(folder / "teams.json", text, durable=False)
+        write_file(folder / f"{prefix}teams.json", text, durable=False)
         n = 1 + len(result.tables) + 2 * len(result.figures)
         lines += ["", f"{n} files in {folder}"]
     return lines

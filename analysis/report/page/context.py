@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Any
 
 from analysis.presentation import FigureView
-from analysis.report.page.headline import headlines
-from analysis.report.page.sections import LinkTable, no_link, sections
+from analysis.report.headline import headlines
+from analysis.report.page.sections import LinkTable, no_link, sections, source_label
 from analysis.report.stored import StoredReport
 from analysis.store import StoredFigure
 
@@ -27,6 +27,9 @@ def report_context(
         "note": header.participants.note,
         "is_simulated": header.participants.is_simulated,
         "made_at": datetime.fromisoformat(header.made_at),
-        "headlines": headlines(stored.report),
+        "headlines": [
+            {"label": source_label(stored.report, name), "answer": answer}
+            for name, answer in headlines(stored.report.sources)
+        ],
         "sections": sections(stored.report, figures, link_table),
     }

@@ -10,7 +10,7 @@ from django.core.management.base import CommandError, CommandParser
 from experiment.management.studies import find_study
 from experiment.models import Participant, Study
 from experiment.services import export
-from experiment.services.participant_kinds import default_kind, kind_note
+from experiment.services.participant_kinds import default_kind, kind_counts, kind_note, name_problem
 from experiment.services.study_versions import UnknownVersionError
 from lib.commands import ReportingCommand, add_json_argument
 
@@ -29,7 +29,9 @@ class Command(ReportingCommand):
         parser.add_argument("--format", choices=("csv",), default="csv")
         parser.add_argument("--output", required=True, metavar="FILE", help="- for standard output")
         parser.add_argument(
-            "--kind", choices=Participant.Kind.values, help="of participants; default: real"
+            "--kind",
+            choices=Participant.Kind.values,
+            help="of participants, and no others (default: real; imported where published people are all that is not simulated)",
         )
         parser.add_argument(
             "--rules",
@@ -42,12 +44,17 @@ class Command(ReportingCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
         kind = options["kind"] or default_kind(study)
+        counts = kind_counts(study)
+        if counts and kind not in counts:
+            raise CommandError(f"Nothing was written. {kind_note(study, kind)}")
         if options["output"] == "-":
             self._to_standard_output(study, kind, options)
             return
         path = Path(options["output"])
         if path.is_dir() or (path.exists() and not path.is_file()):
             raise CommandError(f"{path} is not a file that could be replaced.")
+        if problem := name_problem(path.name, kind):
+            raise CommandError(problem)
         try:
             written = export.export_to_file(study, kind, options["set"], path, options["rules"])
         except UnknownVersionError as error:

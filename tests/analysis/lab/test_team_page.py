@@ -228,7 +228,7 @@ def test_files_hold_what_the_page_showed_even_if_data_change_meanwhile(
         x.replace("&amp;", "&") for x in re.findall(r'href="([^"]+/teams/[^"]+\?[^"]*)"', page)
     ]
     starts = {"teams.json": b"{", "predictions.csv": b"trial,participant,", "teams.svg": b"<svg",
-              "teams.png": b"\x89PNG", "teams.pdf": b"%PDF", "figure_teams.csv": b"who,accuracy\n"}  # fmt: skip
+              "teams.png": b"\x89PNG", "teams.pdf": b"%PDF", "figure_teams.csv": b"who,accuracy,participants\n"}  # fmt: skip
     before = {name: next(x for x in links if f"/{name}?" in x) for name in starts}
     make_participant(study)
     for name, start in starts.items():

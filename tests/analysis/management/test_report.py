@@ -18,6 +18,7 @@ from analysis.report.contents import CHAPTERS
 from analysis.report.report import Report
 from benchmarks.analysis.crowd import make_crowd
 from experiment.models import Study
+from lib.formatting import points_interval, share_interval
 from tests.analysis import results_stub
 from tests.factories import make_participant, make_study
 from tests.storages import store_files_in
@@ -103,6 +104,30 @@ def test_it_writes_numbers_tables_figures_and_a_page(written):
     assert str(folder) in said
 
 
+def test_terminal_page_and_file_lead_with_the_crossed_interval(written):
+    human = written.values["sources"]["human"]
+    assert next(iter(human)) == "headline"
+    answer, crossed = human["headline"], human["crossed"]
+    page = (written.folder / "report.html").read_text()
+    panel = page[page.index('class="panel headline"') :]
+    for name, part, form in (
+        ("humans", crossed["humans"], share_interval),
+        ("models", crossed["models_mean"], share_interval),
+        ("difference", crossed["difference"], points_interval),
+    ):
+        low, high = answer[name]["ci95"]
+        assert [low, high] == part["two_way_ci95"]
+        naive = answer[name]["naive_ci95"]
+        sign = "+" if name == "difference" else ""
+        said = written.printed
+        led = said.index(f"95% crossed {low:{sign}.4f} to {high:{sign}.4f}")
+        named = said.index(f"{naive[0]:{sign}.4f} to {naive[1]:{sign}.4f}")
+        assert said.rindex("naive", 0, named) > led
+        led, named = panel.index(form((low, high))), panel.index(form(naive))
+        assert panel.rindex("naive", 0, named) > led
+    assert answer["humans"]["naive_ci95"] == human["humans"]["ci95"]
+
+
 def test_json_prints_the_same_report_and_nothing_else(crowd, tmp_path, capsys, not_computed):
     printed = json.loads(report(capsys, crowd.slug, "--json", "--source", "human"))
     report(capsys, crowd.slug, "--output", tmp_path, "--source", "human", "--formats", "svg")
@@ -137,14 +162,29 @@ def test_simulated_people_are_marked_on_every_figure_and_on_the_page(tmp_path, c
     study = make_study()
     for _ in range(4):
         make_participant(study, kind="simulated")
-    report(capsys, study.slug, "--output", tmp_path, "--source", "human", "--formats", "svg")
-    values = json.loads((tmp_path / "report.json").read_text())
+    (tmp_path / "mine.txt").touch()
+    asked = (study.slug, "--output", tmp_path, "--source", "human", "--formats", "svg")
+    said = report(capsys, *asked)
+    assert "holds no real participants. There are: 4 simulated (simulated)." in said
+    real = json.loads((tmp_path / "report.json").read_text())
+    assert real["participants"]["kind"] == "real"
+    assert "reason" in real["sources"]["human"]["humans"]
+    report(capsys, *asked, "--kind", "simulated")
+    values = json.loads((tmp_path / "simulated-report.json").read_text())
     assert values["participants"]["kind"] == "simulated"
+    files = {path.name for path in tmp_path.rglob("*") if path.is_file()}
+    assert {name for name in files if not name.startswith("simulated-")} == {"mine.txt"}
+    for table in (tmp_path / "tables").glob("*.csv"):
+        with table.open() as file:
+            assert {row["participants"] for row in csv.DictReader(file)} <= {"simulated"}
     drawn = list((tmp_path / "figures").glob("*.svg"))
     assert drawn
     for figure in drawn:
         assert "imulated participants" in figure.read_text(), figure.name
-    assert "Simulated participants: no person took part." in (tmp_path / "report.html").read_text()
+    assert (
+        "Simulated participants: no person took part."
+        in (tmp_path / "simulated-report.html").read_text()
+    )
 
 
 def test_chosen_models_have_the_numbers_that_they_have_among_all(written, capsys):

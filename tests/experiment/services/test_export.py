@@ -155,14 +155,32 @@ def test_one_kind_is_exported_and_real_by_default(study: Study, path: Path) -> N
     make_participant(study)
     make_participant(study, kind="simulated")
     assert {row["kind"] for row in export(study, path=path)} == {"real"}
-    assert {row["kind"] for row in export(study, "--kind", "simulated", path=path)} == {"simulated"}
-    assert export(study, "--kind", "imported", path=path) == []
+    named = path.with_name("simulated-trials.csv")
+    assert {row["kind"] for row in export(study, "--kind", "simulated", path=named)} == {
+        "simulated"
+    }
 
 
-def test_a_study_of_simulated_people_alone_says_so(study: Study, path: Path) -> None:
+@pytest.mark.parametrize("asked", [(), ("--kind", "real"), ("--kind", "imported")])
+def test_simulated_people_never_stand_in_for_others(
+    study: Study, path: Path, asked: tuple[str, ...]
+) -> None:
     make_participant(study, kind="simulated")
+    with pytest.raises(CommandError, match=r"no (real|imported) participants.* 1 simulated"):
+        call_command("export_trials", study.slug, "--set", "all", "--output", str(path), *asked)
+    assert not path.exists()
+
+
+def test_a_file_of_simulated_trials_says_so_in_its_name_and_what_is_said_too(
+    study: Study, path: Path
+) -> None:
+    make_participant(study, kind="simulated")
+    asked = ("export_trials", study.slug, "--set", "all", "--kind", "simulated", "--output")
+    with pytest.raises(CommandError, match=r"simulated-trials\.csv"):
+        call_command(*asked, str(path))
+    assert not path.exists()
     out = io.StringIO()
-    call_command("export_trials", study.slug, "--set", "all", "--output", str(path), stdout=out)
+    call_command(*asked, str(path.with_name("Simulated.csv")), stdout=out)
     assert "11 trials of 1 simulated participants" in out.getvalue()
     assert "no real participants" in out.getvalue()
 
