@@ -78,7 +78,8 @@ lint: $(STAMP)
 	$(DEPLOYED) $(RUN) check --deploy --fail-level WARNING
 
 browser: $(STAMP)
-	@$(BIN)/python scripts/find_browser.py --install >/dev/null
+	@$(BIN)/python scripts/find_browser.py chromium --install >/dev/null
+	@$(BIN)/python scripts/find_browser.py firefox --install >/dev/null
 
 # What a change most often breaks, in at most three minutes
 check: lint

@@ -11,14 +11,15 @@ import boto3
 import pytest
 from django.conf import settings
 from moto.server import ThreadedMotoServer
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Playwright, sync_playwright
 
 from tests import published
 
 ROOT = Path(__file__).resolve().parent.parent
 FORBID_SKIPS = os.environ.get("FORBID_SKIPS", "") not in ("", "0")
 SWEEP = os.environ.get("SWEEP", "") not in ("", "0")
-FIXTURE_MARKS = {"browser": "browser", "shared_dir": "shared"}
+FIXTURE_MARKS = {"browser": "browser", "engine": "browser", "shared_dir": "shared"}
+FIREFOX_ESR = ROOT / "tests" / "browser" / "firefox_esr.cjs"
 CHROMIUM_ARGS = [
     "--no-sandbox",  # in CI's containers the tests run as root
     "--disable-gpu",
@@ -71,18 +72,40 @@ def imported(
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """One Chromium for the whole run; each test opens its own context in it."""
-    finder = [sys.executable, str(ROOT / "scripts" / "find_browser.py")]
+def playwright() -> Iterator[Playwright]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NODE_OPTIONS", f"--require {FIREFOX_ESR}")
+        manager = sync_playwright()
+        started = manager.start()
+    yield started
+    started.stop()
+
+
+def find_browser(name: str) -> str:
+    finder = [sys.executable, str(ROOT / "scripts" / "find_browser.py"), name]
     found = subprocess.run(finder, capture_output=True, text=True)
     if found.returncode != 0:
         pytest.skip(found.stderr.strip())
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(
-            executable_path=found.stdout.strip(), args=CHROMIUM_ARGS
-        )
+    return found.stdout.strip()
+
+
+@pytest.fixture(scope="session")
+def browser(playwright: Playwright) -> Iterator[Browser]:
+    """One Chromium for the whole run; each test opens its own context in it."""
+    path = find_browser("chromium")
+    with playwright.chromium.launch(executable_path=path, args=CHROMIUM_ARGS) as chromium:
         yield chromium
-        chromium.close()
+
+
+@pytest.fixture(scope="session")
+def firefox(playwright: Playwright) -> Iterator[Browser]:
+    """One Firefox, likewise: Mozilla's, by the protocol WebDriver BiDi, or Playwright's own build."""
+    path = find_browser("firefox")
+    is_own = path == playwright.firefox.executable_path
+    with playwright.firefox.launch(
+        executable_path=path, channel=None if is_own else "moz-firefox"
+    ) as firefox:
+        yield firefox
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

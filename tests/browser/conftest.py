@@ -40,12 +40,19 @@ def brainbench(results_dir: Path, run_folder: Path, transactional_db: None) -> S
 
 
 @pytest.fixture
-def open_browser(browser: Browser, live_server: Any) -> Iterator[Callable[..., BrowserContext]]:
+def engine(request: pytest.FixtureRequest) -> Browser:
+    """Chromium, or what a test names by `engines.both`."""
+    found: Browser = request.getfixturevalue(getattr(request, "param", "browser"))
+    return found
+
+
+@pytest.fixture
+def open_browser(engine: Browser, live_server: Any) -> Iterator[Callable[..., BrowserContext]]:
     """Opens browsers that know nothing of each other; all are closed before the database is emptied."""
     opened: list[BrowserContext] = []
 
     def open_one(**options: Any) -> BrowserContext:
-        context = browser.new_context(base_url=live_server.url, **(DESKTOP | options))
+        context = engine.new_context(base_url=live_server.url, **(DESKTOP | options))
         context.set_default_timeout(TIMEOUT_MS)
         context.add_init_script(TEST_CLOCK)
         opened.append(context)

@@ -122,8 +122,9 @@ def test_a_browser_named_by_hand_is_used_and_must_exist(tmp_path: Path) -> None:
     named = tmp_path / "my-chrome"
     named.write_text("#!/bin/sh\n")
     named.chmod(0o755)
-    done = shell(sys.executable, "scripts/find_browser.py", BROWSER_PATH=str(named))
-    assert done.stdout == f"{named}\n"
+    for browser, variable in ((), "BROWSER_PATH"), (("firefox",), "FIREFOX_PATH"):
+        done = shell(sys.executable, "scripts/find_browser.py", *browser, **{variable: str(named)})
+        assert done.stdout == f"{named}\n"
     gone = shell(sys.executable, "scripts/find_browser.py", BROWSER_PATH="/no/such/browser")
     assert gone.returncode == 1
     assert gone.stderr == (
@@ -133,10 +134,11 @@ def test_a_browser_named_by_hand_is_used_and_must_exist(tmp_path: Path) -> None:
 
 def test_where_no_browser_is_found_one_sentence_says_what_to_do(tmp_path: Path) -> None:
     home = {"PATH": str(tmp_path), "HOME": str(tmp_path), "PLAYWRIGHT_BROWSERS_PATH": str(tmp_path)}
-    done = shell(sys.executable, "scripts/find_browser.py", **home)
-    assert done.returncode == 1
-    assert done.stderr.startswith("No Chromium or Chrome was found for the browser tests:")
-    assert len(done.stderr.splitlines()) == 1
+    for browser, spoken in (("chromium", "Chromium or Chrome"), ("firefox", "Firefox")):
+        done = shell(sys.executable, "scripts/find_browser.py", browser, **home)
+        assert done.returncode == 1
+        assert done.stderr.startswith(f"No {spoken} was found for the browser tests:")
+        assert len(done.stderr.splitlines()) == 1
 
 
 def test_a_skipped_test_fails_the_run_where_skips_are_forbidden(tmp_path: Path) -> None:
