@@ -103,14 +103,23 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
     Column("expertise_moved", "Whether the expertise slider was touched.", "boolean"),
     Column(
         "recognised",
-        "Whether the participant said to have seen this study before.",
+        "Whether the participant said to have known the article or its result already; imported answers are to their "
+        "publication's own question.",
         "boolean",
         null=NOT_ASKED,
     ),
     # How it was given
     Column(
         "rt_choice_ms",
-        "From the page's first paint to the first choice of a side, on the browser's monotonic clock.",
+        "From the page's first paint to the first choice of a side, on the browser's monotonic clock. This and the other "
+        "browser's times end at the moment of the press or key itself.",
+        "integer",
+        "milliseconds",
+        null=NO_JAVASCRIPT,
+    ),
+    Column(
+        "rt_final_choice_ms",
+        "From the page's first paint to the choice that stood at Continue: rt_choice_ms where it never changed.",
         "integer",
         "milliseconds",
         null=NO_JAVASCRIPT,
@@ -121,6 +130,17 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
         "integer",
         "milliseconds",
         null=NO_JAVASCRIPT,
+    ),
+    *(
+        Column(
+            f"{rating}_{which}_ms",
+            f"From the page's first paint to the {which} time the {rating} slider was touched.",
+            "integer",
+            "milliseconds",
+            null=f"not rated; or {NO_JAVASCRIPT}",
+        )
+        for rating in ("confidence", "expertise")
+        for which in ("first", "last")
     ),
     Column(
         "server_ms",
@@ -138,8 +158,15 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
         null=NO_JAVASCRIPT,
     ),
     Column(
+        "aid_switches",
+        "How often the reading aid was switched between both versions, only A and only B.",
+        "integer",
+        "count",
+        null=f"the study or the page did not offer it; or {NO_JAVASCRIPT}",
+    ),
+    Column(
         "blur_count",
-        "How often the page was left for another tab or window.",
+        "How often the page was left for another tab or window; a reload is not counted here.",
         "integer",
         "count",
         null=NO_JAVASCRIPT,

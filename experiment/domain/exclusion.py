@@ -42,7 +42,7 @@ NOT_FINISHED = Reason(
 )
 WITHDRAWN = Reason("withdrawn", "withdrawn", "The participant withdrew; the answers were erased.")
 RECOGNISED = Reason(
-    "recognised", "recognised", "The participant had seen the study before this trial."
+    "recognised", "recognised", "The participant already knew the article or its result."
 )
 TOO_FAST = Reason(
     "too_fast",

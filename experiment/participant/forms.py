@@ -157,12 +157,20 @@ class TrialForm(forms.Form):
     expertise = forms.IntegerField(min_value=1, max_value=100, required=False)
     recognised = forms.ChoiceField(
         choices=(("yes", "yes"), ("no", "no")),
-        error_messages=_required(_("Please say whether you have seen this study before.")),
+        error_messages=_required(
+            _("Please say whether you already knew this article or its result.")
+        ),
     )
     reminded = forms.BooleanField(required=False)
     rt_choice_ms = _measure()
+    rt_final_choice_ms = _measure()
     rt_ms = _measure()
+    confidence_first_ms = _measure()
+    confidence_last_ms = _measure()
+    expertise_first_ms = _measure()
+    expertise_last_ms = _measure()
     changes = _measure(1_000_000)
+    aid_switches = _measure(1_000_000)
     blur_count = _measure(1_000_000)
     hidden_ms = _measure()
     reloads = _measure(1_000_000)
@@ -171,8 +179,14 @@ class TrialForm(forms.Form):
 
     MEASURES = (
         "rt_choice_ms",
+        "rt_final_choice_ms",
         "rt_ms",
+        "confidence_first_ms",
+        "confidence_last_ms",
+        "expertise_first_ms",
+        "expertise_last_ms",
         "changes",
+        "aid_switches",
         "blur_count",
         "hidden_ms",
         "reloads",
@@ -180,6 +194,7 @@ class TrialForm(forms.Form):
         "viewport_height",
     )
     RATINGS = ("confidence", "expertise")
+    QUESTIONS = ("side", *RATINGS, "recognised")
     RATING_MISSING = {
         "confidence": _("Please rate your confidence."),
         "expertise": _("Please rate your expertise."),
@@ -204,9 +219,7 @@ class TrialForm(forms.Form):
     def shown_errors(self) -> dict[str, str]:
         """Field -> message; an error in what a person cannot see becomes one general message."""
         shown = {
-            name: str(errors[0])
-            for name, errors in self.errors.items()
-            if name in ("side", *self.RATINGS, "recognised")
+            name: str(errors[0]) for name, errors in self.errors.items() if name in self.QUESTIONS
         }
         if set(self.errors) - set(shown):
             shown["general"] = str(
@@ -220,6 +233,13 @@ class TrialForm(forms.Form):
     def needs_reminder(self) -> bool:
         values = self.cleaned_data
         return not values["reminded"] and any(values[name] is None for name in self.RATINGS)
+
+    @property
+    def focus_on(self) -> str:
+        """The first question with an error, or else without a rating; empty where a person cannot see what is wrong."""
+        wrong = [name for name in self.QUESTIONS if name in self.errors]
+        unrated = [name for name in self.RATINGS if not self.data.get(name)]
+        return next(iter(wrong or ([] if self.errors else unrated)), "")
 
     def answer(self) -> Answer:
         values = self.cleaned_data

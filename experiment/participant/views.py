@@ -96,6 +96,10 @@ def start(request: HttpRequest, study: Study, participant: Participant) -> HttpR
     context = {
         "practice": pages.practice_result(participant),
         "duration": study_duration(study),
+        # In hours where days would be few, or not whole
+        "resume_days": 0
+        if study.resume_hours % 24 or study.resume_hours < 48
+        else study.resume_hours // 24,
     }
     return render_page(request, participant, "start", context)
 
@@ -126,12 +130,14 @@ def render_again(
     request: HttpRequest, participant: Participant, page: pages.TrialPage, form: TrialForm
 ) -> HttpResponse:
     """The page with what is wrong, or with the reminder that a rating was left out."""
+    notices: dict[str, Any]
     if form.is_valid():
-        return render_trial(
-            request, participant, page, form, status=UNPROCESSABLE, ask_reminder=True
-        )
-    status = 400 if form.is_malformed else UNPROCESSABLE
-    return render_trial(request, participant, page, form, status=status, errors=form.shown_errors)
+        status, notices = UNPROCESSABLE, {"ask_reminder": True}
+    else:
+        status, notices = 400 if form.is_malformed else UNPROCESSABLE, {"errors": form.shown_errors}
+    return render_trial(
+        request, participant, page, form, status=status, focus_on=form.focus_on, **notices
+    )
 
 
 def render_trial(

@@ -160,8 +160,9 @@ def _participant_cells(participant: Participant) -> dict[str, Any]:
 def _trial_cells(judgment: Judgment) -> dict[str, Any]:
     trial, item = judgment.trial, judgment.trial.item
     copied = (
-        "side correct confidence expertise confidence_moved expertise_moved recognised rt_choice_ms rt_ms "
-        "server_ms changes blur_count hidden_ms reloads viewport_width viewport_height received_at"
+        "side correct confidence expertise confidence_moved expertise_moved recognised rt_choice_ms "
+        "rt_final_choice_ms rt_ms confidence_first_ms confidence_last_ms expertise_first_ms "
+        "expertise_last_ms server_ms changes aid_switches blur_count hidden_ms reloads viewport_width viewport_height received_at"
     )
     return {
         **{name: getattr(judgment, name) for name in copied.split()},

@@ -32,8 +32,14 @@ class Answer:
     expertise_moved: bool = False
     recognised: bool | None = None
     rt_choice_ms: int | None = None
+    rt_final_choice_ms: int | None = None
     rt_ms: int | None = None
+    confidence_first_ms: int | None = None
+    confidence_last_ms: int | None = None
+    expertise_first_ms: int | None = None
+    expertise_last_ms: int | None = None
     changes: int | None = None
+    aid_switches: int | None = None
     blur_count: int | None = None
     hidden_ms: int | None = None
     reloads: int | None = None

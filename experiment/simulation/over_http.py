@@ -91,6 +91,7 @@ class HttpDriver:
                 "expertise": str(trial.expertise),
                 "recognised": "yes" if trial.recognised else "no",
                 "rt_choice_ms": str(round(0.8 * trial.rt_ms)),
+                "rt_final_choice_ms": str(round(0.8 * trial.rt_ms)),
                 "rt_ms": str(trial.rt_ms),
             }
         )

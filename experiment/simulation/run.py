@@ -99,6 +99,7 @@ class ServiceDriver:
             expertise_moved=True,
             recognised=trial.recognised,
             rt_choice_ms=round(0.8 * trial.rt_ms),
+            rt_final_choice_ms=round(0.8 * trial.rt_ms),
             rt_ms=trial.rt_ms,
         )
         judging.judge(self.participant, shown.position, shown.token, key, answer, now)

@@ -1,48 +1,35 @@
-// Error messages as the server renders them: a summary at the top of the form that takes the
-// focus and links to each field, and a message beside the field.
+// What is wrong with an answer stands beside its question, in an element that the server renders empty
+// (role="alert", so that it is read out). The first question that has one takes the focus.
 
-function markField(group, id, message, before) {
-  const text = document.createElement("p");
-  Object.assign(text, { id, className: "field-error", textContent: message });
-  before.before(text);
-  group.setAttribute("aria-invalid", "true");
-  const described = (group.getAttribute("aria-describedby") ?? "").split(" ").filter(Boolean);
-  group.setAttribute("aria-describedby", [...described.filter((other) => other !== id), id].join(" "));
+import { text } from "./texts.js";
+
+const title = document.title;
+
+const place = (form, name) => form.querySelector(`#${name}-error`);
+
+/** Take the messages away of all questions but those named: what was mended is no longer wrong. */
+export function keepOnly(form, names) {
+  for (const message of form.querySelectorAll('.field-error[role="alert"]')) {
+    const name = message.id.replace(/-error$/, "");
+    if (names.includes(name) || message.textContent === "") continue;
+    message.textContent = "";
+    form.querySelector(`[aria-invalid][aria-describedby~="${message.id}"]`)?.removeAttribute("aria-invalid");
+  }
+  if (!form.querySelector("[aria-invalid]")) document.title = title;
 }
 
-export function clearErrors(form) {
-  form.querySelector("#error-summary").hidden = true;
-  form.querySelectorAll(".field-error").forEach((text) => {
-    const group = form.querySelector(`[aria-describedby~="${text.id}"]`);
-    if (group) {
-      group.removeAttribute("aria-invalid");
-      const rest = group.getAttribute("aria-describedby").split(" ").filter((id) => id !== text.id);
-      if (rest.length) group.setAttribute("aria-describedby", rest.join(" "));
-      else group.removeAttribute("aria-describedby");
-    }
-    text.remove();
-  });
-  document.title = document.title.replace(/^Error: /, "");
-}
-
-/** `problems`: [{id, message, target, group, before}], target = what the summary links to. */
-export function showErrors(form, problems) {
-  clearErrors(form);
-  const summary = form.querySelector("#error-summary");
-  const items = problems.map(({ id, message, target, group, before }) => {
-    markField(group, id, message, before);
-    const link = document.createElement("a");
-    Object.assign(link, { href: `#${target.id}`, textContent: message });
-    link.addEventListener("click", (event) => {
-      event.preventDefault();
-      target.focus();
-    });
-    const item = document.createElement("li");
-    item.append(link);
-    return item;
-  });
-  summary.querySelector("ul").replaceChildren(...items);
-  summary.hidden = false;
-  document.title = `Error: ${document.title}`;
-  summary.focus();
+/**
+ * Say what is wrong. `problems`: [{name, message, target, group, gentle}] in the page's order; `target` takes the focus,
+ * `group` is what is wrong; a gentle one is a reminder, and nothing is wrong.
+ */
+export function showProblems(form, problems) {
+  keepOnly(form, []);
+  for (const { name, message, group, gentle } of problems) {
+    const node = place(form, name);
+    node.classList.toggle("field-reminder", Boolean(gentle));
+    node.textContent = message;
+    if (!gentle) group.setAttribute("aria-invalid", "true");
+  }
+  if (problems.some(({ gentle }) => !gentle)) document.title = text("error-title", { title });
+  problems[0].target.focus();
 }

@@ -3,11 +3,11 @@
 // way it is in localStorage as well: a closed tab or a reload does not lose it.
 
 import { clearPending, savePending } from "./store.js";
+import { text } from "./texts.js";
 
 const TIMEOUT_MS = 20000;
 const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 30000;
-const WAIT_TEXT = "No connection: your answer stays on this page and will be sent again.";
 
 /** One request: {kind: "stored", next} | {kind: "rejected"} | {kind: "failed"}. */
 async function sendOnce(url, fields) {
@@ -46,11 +46,11 @@ export function createSender({ token, url, show, stored, rejected }) {
     if (fields === null || inFlight) return;
     inFlight = true;
     clearTimeout(timer);
-    show("Saving…", false);
+    show(text("saving"), false);
     const result = await sendOnce(url, fields);
     inFlight = false;
     if (result.kind === "failed") {
-      show(WAIT_TEXT, true);
+      show(text("waiting"), true);
       timer = setTimeout(tryOnce, wait);
       wait = Math.min(wait * 2, LONGEST_WAIT_MS);
       return;

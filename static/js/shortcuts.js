@@ -1,8 +1,8 @@
-// Keys A or 1 and B or 2 choose a side. A visible switch turns them off (WCAG 2.1.4: speech input
-// would trigger single letters); the browser remembers it.
+// Single keys: A or 1 and B or 2 choose a side, V changes what the reading aid shows. A visible switch turns them off
+// (WCAG 2.1.4: speech input would trigger single letters); the browser remembers it.
 
 const REMEMBERED = "trial-shortcuts";
-const SIDES = { a: "A", 1: "A", b: "B", 2: "B" };
+const CONTROLS = "a[href], button, input, select, textarea, summary, [contenteditable]";
 
 function remembered() {
   try {
@@ -20,14 +20,17 @@ function remember(on) {
   }
 }
 
-function isTyping(target) {
-  return target instanceof Element && target.closest(
-    'textarea, select, [contenteditable], input:not([type="radio"], [type="range"], [type="checkbox"])',
-  ) !== null;
+/** Whether the focus is in one of these places, or on no control at all: on a slider a digit is no choice of a side. */
+function isFor(places, target) {
+  if (!(target instanceof Element)) return true;
+  return target.closest(places) !== null || target.closest(CONTROLS) === null;
 }
 
-/** Calls `choose(side)` for a shortcut key while the switch in `panel` is on. */
-export function listenForShortcuts(panel, choose) {
+/**
+ * `shortcuts`: [{keys, places, act}]; calls `act(event)` for a key while the switch in `panel` is on and the focus is in
+ * `places` (a selector) or on no control.
+ */
+export function listenForShortcuts(panel, shortcuts) {
   const toggle = panel.querySelector("input");
   panel.hidden = false;
   toggle.checked = remembered();
@@ -35,7 +38,9 @@ export function listenForShortcuts(panel, choose) {
   document.addEventListener("keydown", (event) => {
     if (!toggle.checked || event.repeat || event.defaultPrevented) return;
     if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
-    const side = SIDES[event.key.toLowerCase()];
-    if (side && !isTyping(event.target)) choose(side);
+    const key = event.key.toLowerCase();
+    for (const { keys, places, act } of shortcuts) {
+      if (keys.includes(key) && isFor(places, event.target)) act(event);
+    }
   });
 }

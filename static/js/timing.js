@@ -1,9 +1,10 @@
 // How long the page has been read and how often it was left.
 //
 // elapsed_ms   integer ms since the first paint, summed over reloads and reopened tabs of the same
-//              trial (the time while no tab has it open is not in it); from performance.now(),
-//              which never jumps with the computer's clock
-// blur_count   how often the window lost the focus or the tab was hidden (one leaving counts once)
+//              trial (the time while no tab has it open is not in it); from performance.now() and
+//              the timeStamp of events, one clock that never jumps with the computer's
+// blur_count   how often the window lost the focus or the tab was hidden (one leaving counts once); a page
+//              that is being unloaded, as by a reload, is hidden as well, but nobody has left it
 // hidden_ms    ms for which the tab was hidden; a visible window without focus is not hidden
 
 /** Call `found(ms)` with the time of the first paint; again if a better value arrives. */
@@ -31,6 +32,7 @@ export function startClock(saved = {}) {
   let firstPaint = null;
   let opened = performance.now(); // stands in for the paint until the browser reports it
   let away = false;
+  let unloading = false;
   let hiddenSince = null;
   let blurCount = stored(saved.blur_count);
   let hiddenMs = stored(saved.hidden_ms);
@@ -38,16 +40,17 @@ export function startClock(saved = {}) {
   onFirstPaint((ms) => { firstPaint = ms; });
 
   function notice(isAway) {
-    if (isAway && !away) blurCount += 1;
+    if (isAway && !away && !unloading) blurCount += 1;
     away = isAway;
   }
+  window.addEventListener("pagehide", () => { unloading = true; });
   window.addEventListener("blur", () => notice(true));
   window.addEventListener("focus", () => notice(document.hidden));
   document.addEventListener("visibilitychange", () => {
     const now = performance.now();
     if (document.hidden) {
       notice(true);
-      hiddenSince ??= now;
+      if (!unloading) hiddenSince ??= now;
     } else {
       if (hiddenSince !== null) hiddenMs += now - hiddenSince;
       else opened = now; // opened in the background, first seen now
@@ -56,13 +59,19 @@ export function startClock(saved = {}) {
     }
   });
 
+  /** What elapsed_ms was, or is, at this time of the browser's clock. */
+  function at(time) {
+    const shown = firstPaint ?? (document.hidden ? time : opened);
+    return Math.round(before + Math.max(0, time - shown));
+  }
+
   return {
+    at,
     read() {
       const now = performance.now();
       const hiding = hiddenSince === null ? 0 : now - hiddenSince;
-      const shown = firstPaint ?? (document.hidden ? now : opened);
       return {
-        elapsed_ms: Math.round(before + now - shown),
+        elapsed_ms: at(now),
         blur_count: blurCount,
         hidden_ms: Math.round(hiddenMs + hiding),
       };

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from experiment.models import Study
+from tests.browser import engines
 from tests.browser.drivers import NoScriptDriver
 from tests.browser.visitor import Answer, Visitor, other
 
@@ -86,7 +87,7 @@ def test_a_key_chooses_a_side(visit: Visit, demo: Study, key: str, side: str) ->
     visitor = visit(demo).practice()
     visitor.page.keyboard.press(key)
     assert visitor.chosen() == side
-    expect(visitor.page.locator("#choice-status")).to_have_text(f"Side {side} chosen")
+    expect(visitor.page.locator("#choice-status")).to_contain_text(f"Side {side} chosen")
 
 
 def test_shortcut_keys_can_be_switched_off_for_good(visit: Visit, demo: Study) -> None:
@@ -124,14 +125,127 @@ def test_a_choice_may_be_changed_until_it_is_sent_and_changes_are_counted(
     assert 30_000 <= judgment.rt_ms < 45_000
 
 
-def test_nothing_goes_on_without_a_choice(visit: Visit, demo: Study) -> None:
+@engines.both
+def test_shortcut_keys_leave_the_answer_alone_while_another_control_has_the_focus(
+    visit: Visit, demo: Study
+) -> None:
     visitor = visit(demo).start()
-    visitor.answer_recognised()
+    page = visitor.page
+    page.keyboard.press("1")  # no control has the focus
+    assert visitor.chosen() == "A"
+    controls = (
+        page.locator("#confidence"),
+        page.locator("#expertise"),
+        page.locator("#recognised-no"),
+        page.locator("#shortcuts-on"),
+        visitor.button("only A"),
+        visitor.button("Continue"),
+    )
+    for control in controls:
+        control.focus()
+        for key in ("2", "b", "B"):
+            page.keyboard.press(key)
+            assert visitor.chosen() == "A", control
+    assert visitor.rating("confidence") == ""
+    page.locator("#side-a").focus()
+    page.keyboard.press("2")  # on the side cards
+    assert visitor.chosen() == "B"
+    page.locator(".abstract").click(position={"x": 4, "y": 4})
+    page.keyboard.press("a")
+    assert visitor.chosen() == "A"
+
+
+@engines.both
+def test_the_chosen_side_stays_in_sight_in_its_colour_beside_the_ratings(
+    visit: Visit, demo: Study
+) -> None:
+    visitor = visit(demo, viewport={"width": 360, "height": 420}).start()
+    page = visitor.page
+    shown = page.locator(".chosen:visible")
+    expect(shown).to_have_count(0)
+    for side in "AB":
+        visitor.driver.choose(side)
+        page.locator("#recognised-no").scroll_into_view_if_needed()
+        expect(shown).to_have_text(f"You chose: Side {side}")
+        expect(shown).to_be_in_viewport(ratio=1)
+        colour = "node => getComputedStyle(node).backgroundColor"
+        assert shown.locator(".key").evaluate(colour) == passages(page, side).first.evaluate(colour)
+
+
+@engines.both
+def test_ratings_open_with_the_choice(visit: Visit, demo: Study) -> None:
+    visitor = visit(demo).start()
+    page = visitor.page
+    later, ratings = page.locator("#ratings-later"), page.locator("#confidence, #recognised-no")
+    expect(later).to_be_visible()
+    expect(ratings.locator("visible=true")).to_have_count(0)
+    visitor.driver.choose("B")
+    expect(later).to_be_hidden()
+    expect(ratings.locator("visible=true")).to_have_count(2)
+    page.reload()
+    visitor.is_at("trial/1")
+    expect(ratings.locator("visible=true")).to_have_count(2)
+
+
+GAPS = """() => [...document.querySelectorAll(".alternation")].flatMap(alternation => {
+  const next = alternation.nextSibling;
+  if (!next || !/^[.,;:)]/.test(next.textContent)) return [];
+  const range = document.createRange();
+  range.setStart(next, 0); range.setEnd(next, 1);
+  const shown = [...alternation.querySelectorAll(".passage-text")].filter(t => t.offsetParent);
+  const end = [...shown.at(-1).getClientRects()].at(-1), mark = range.getBoundingClientRect();
+  return mark.top < end.bottom && mark.left > end.left ? [mark.left - end.right] : [];
+})"""
+LINES = """() => [...document.querySelectorAll(".passage-text")].map(
+  node => Math.round(node.getBoundingClientRect().top - node.closest(".abstract").getBoundingClientRect().top))"""
+
+
+@engines.both
+def test_no_gap_comes_before_a_comma_whatever_is_chosen_and_no_line_breaks_anew(
+    visit: Visit, demo: Study
+) -> None:
+    visitor = visit(demo).practice()  # its last passages end the abstract
+    page = visitor.page
+    lines = page.evaluate(LINES)
+    space = 0.25 * page.locator(".abstract").evaluate(
+        "node => parseFloat(getComputedStyle(node).fontSize)"
+    )
+    for side in "AB":
+        visitor.driver.choose(side)
+        assert page.evaluate(LINES) == lines
+        gaps = page.evaluate(GAPS)
+        assert gaps
+        assert max(gaps) < space / 2
+    for view in ("only A", "only B"):
+        visitor.button(view).click()
+        assert max(page.evaluate(GAPS)) < space / 2
+
+
+@engines.both
+def test_a_question_left_out_is_named_beside_it_and_has_the_focus(
+    visit: Visit, demo: Study
+) -> None:
+    visitor = visit(demo, viewport={"width": 360, "height": 640}).start()
+    page = visitor.page
+    alerts = page.get_by_role("alert")
     visitor.go_on()
-    expect(visitor.page.locator("#error-summary")).to_be_focused()
-    expect(visitor.page.locator("#question")).to_have_attribute("aria-invalid", "true")
-    visitor.page.locator("#error-summary").get_by_role("link").click()
-    expect(visitor.page.locator("#side-a")).to_be_focused()
+    expect(visitor.error("side")).to_be_in_viewport(ratio=1)
+    expect(page.locator("#side-a")).to_be_focused()
+    expect(page.locator("#question")).to_have_attribute("aria-invalid", "true")
+    assert page.title().startswith("Error: ")
+    assert [text for text in alerts.all_text_contents() if text] == [
+        visitor.error("side").text_content()
+    ]
+    page.keyboard.press("b")
+    expect(visitor.error("side")).to_be_empty()
+    expect(page.locator("#question")).not_to_have_attribute("aria-invalid", "true")
+    visitor.go_on()
+    expect(visitor.error("recognised")).to_be_in_viewport(ratio=1)
+    expect(page.locator("#recognised-yes")).to_be_focused()
+    # Each is what a screen reader hears with the question that it stands beside.
+    for name, group in (("side", "#question"), ("recognised", ".recognised")):
+        described = page.locator(group).get_attribute("aria-describedby") or ""
+        assert f"{name}-error" in described.split()
     assert visitor.judgments() == []
     visitor.answer()
     assert len(visitor.judgments()) == 1
@@ -143,6 +257,7 @@ def test_without_javascript_too_nothing_goes_on_without_a_choice(visit: Visit, d
     visitor.go_on()
     expect(visitor.page.locator("#side-error")).to_be_visible()
     expect(visitor.page.locator("#recognised-error")).to_be_visible()
+    expect(visitor.page.locator("#side-a")).to_be_focused()
     assert visitor.page.locator("#confidence").input_value() == "44"
     assert visitor.judgments() == []
     visitor.answer("B")
@@ -184,13 +299,45 @@ def test_a_side_may_be_chosen_by_its_card(visit: Visit, demo: Study) -> None:
     assert given == Answer("B", given.confidence, given.expertise)
 
 
-def test_messages_go_when_what_they_speak_of_is_mended(demo: Study, visit: Visit) -> None:
+def test_a_message_goes_when_what_it_speaks_of_is_mended_and_no_other_does(
+    demo: Study, visit: Visit
+) -> None:
+    Study.objects.filter(pk=demo.pk).update(ratings_required=True)
     visitor = visit(demo).start()
+    visitor.driver.choose("B")
     visitor.go_on()
-    summary = visitor.page.locator("#error-summary")
-    expect(summary).to_be_visible()
-    visitor.page.keyboard.press("b")
-    expect(summary).to_be_visible()  # the other question is still open
-    visitor.answer_recognised()
-    expect(summary).to_be_hidden()
-    expect(visitor.page.locator(".field-error")).to_have_count(0)
+    names = ["confidence", "expertise", "recognised"]
+    for name in names:
+        expect(visitor.error(name)).not_to_be_empty()
+    expect(visitor.page.locator("#confidence")).to_be_focused()
+    for n, name in enumerate(names):
+        if name == "recognised":
+            visitor.answer_recognised()
+        else:
+            visitor.driver.rate(name, 20)
+        for other_name in names:
+            still = other_name in names[n + 1 :]
+            message = expect(visitor.error(other_name))
+            message.not_to_be_empty() if still else message.to_be_empty()
+    assert not visitor.page.title().startswith("Error: ")
+
+
+@engines.both
+def test_who_already_knew_the_article_or_its_result_is_left_out_of_this_trial_alone(
+    visit: Visit, demo: Study
+) -> None:
+    Study.objects.filter(pk=demo.pk).update(
+        human_items=2, machine_items=0, catch_items=0, min_rt_ms=0
+    )
+    demo.refresh_from_db()
+    visitor = visit(demo).start()
+    question = visitor.page.get_by_role("radiogroup", name="Did you already know this article")
+    visitor.driver.choose("A")
+    expect(question).to_be_visible()
+    visitor.fill(Answer("A", 50, 50, recognised=True))
+    visitor.go_on()
+    visitor.is_at("trial/2")
+    visitor.answer("B")
+    visitor.button("Finish").click()
+    visitor.is_at("done")
+    assert [j.excluded_by for j in visitor.judgments()] == ["recognised", ""]

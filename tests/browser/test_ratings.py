@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from experiment.models import Study
+from tests.browser import engines
 from tests.browser.drivers import Driver, MouseDriver, NoScriptDriver, TouchDriver
 from tests.browser.visitor import Answer, Visitor
 
@@ -27,16 +28,28 @@ def state(visitor: Visitor, name: str) -> tuple[str, str, str]:
 UNRATED = ("", "Not yet rated", "not yet rated")
 
 
-def test_a_slider_has_no_value_until_it_is_moved(visit: Visit, demo: Study) -> None:
+@engines.both
+def test_a_slider_has_no_value_until_it_is_moved_and_says_where_to_click(
+    visit: Visit, demo: Study
+) -> None:
     visitor = visit(demo).start()
-    visitor.page.locator("#confidence").focus()
     visitor.driver.choose("A")
+    visitor.page.locator("#confidence").focus()
+    visitor.driver.choose("B")
+    prompts = visitor.page.locator(".slider-prompt:visible")
+    expect(prompts).to_have_count(2)
+    # It says so on the line itself, and a press there is a press on the line.
+    box, line = prompts.first.bounding_box(), visitor.page.locator("#confidence").bounding_box()
+    assert box == line
     assert state(visitor, "confidence") == UNRATED
     assert state(visitor, "expertise") == UNRATED
     visitor.driver.rate("expertise", 80)
     assert state(visitor, "confidence") == UNRATED
     value = visitor.rating("expertise")
     assert state(visitor, "expertise") == (value, "Rated", f"{value} of 100")
+    expect(prompts).to_have_count(1)
+    assert abs(visitor.driver.rate("confidence", 50) - 50) <= 1  # where the words stood
+    expect(prompts).to_have_count(0)
 
 
 @pytest.mark.parametrize("driver", [MouseDriver, TouchDriver])
@@ -45,6 +58,7 @@ def test_a_press_anywhere_rates_the_exact_middle_included(
     visit: Visit, demo: Study, driver: type[Driver], value: int
 ) -> None:
     visitor = visit(demo, driver, has_touch=True).practice()
+    visitor.driver.choose("A")
     assert abs(visitor.driver.rate("confidence", value) - value) <= 3
 
 
@@ -61,6 +75,7 @@ def test_a_press_anywhere_rates_the_exact_middle_included(
 )
 def test_a_key_rates(visit: Visit, demo: Study, key: str, value: str) -> None:
     visitor = visit(demo).practice()
+    visitor.driver.choose("A")
     visitor.page.locator("#expertise").focus()
     visitor.page.keyboard.press(key)
     assert state(visitor, "expertise") == (value, "Rated", f"{value} of 100")
@@ -75,8 +90,12 @@ def test_empty_ratings_bring_one_gentle_reminder_and_then_go_on_empty(
     visitor = visit(demo, driver, java_script_enabled=has_script).start()
     visitor.fill(Answer("B", confidence=30))
     visitor.go_on()
-    expect(visitor.page.locator("#reminder")).to_be_visible()
-    expect(visitor.page.locator("#error-summary")).to_be_hidden()
+    # Beside the rating that was left out, and nowhere else; it is no error.
+    expect(visitor.error("expertise")).to_contain_text("You have not rated this.")
+    expect(visitor.page.locator("#expertise")).to_be_focused()
+    expect(visitor.error("confidence")).to_be_empty()
+    expect(visitor.page.locator("[aria-invalid]")).to_have_count(0)
+    assert not visitor.page.title().startswith("Error: ")
     assert visitor.judgments() == []
     assert (visitor.chosen(), visitor.rating("confidence")[0]) == (
         "B",
@@ -90,7 +109,8 @@ def test_empty_ratings_bring_one_gentle_reminder_and_then_go_on_empty(
     assert judgment.confidence_moved
     visitor.fill(Answer("A"))
     visitor.go_on()
-    expect(visitor.page.locator("#reminder")).to_be_visible()  # once for each abstract
+    for name in NAMES:
+        expect(visitor.error(name)).not_to_be_empty()  # once for each abstract
 
 
 @pytest.mark.parametrize("has_script", [True, False], ids=["with JavaScript", "without JavaScript"])
@@ -101,10 +121,12 @@ def test_required_ratings_are_asked_for(visit: Visit, demo: Study, has_script: b
     visitor.page.reload()
     visitor.fill(Answer("B", confidence=30))
     visitor.go_on()
-    expect(visitor.page.locator("#expertise-error")).to_be_visible()
-    expect(visitor.page.locator("#confidence-error")).to_have_count(0)
-    visitor.go_on()
-    expect(visitor.page.locator("#expertise-error")).to_be_visible()
+    for _ in range(2):
+        expect(visitor.error("expertise")).not_to_be_empty()
+        expect(visitor.error("confidence")).to_be_empty()
+        expect(visitor.page.locator("#expertise")).to_be_focused()
+        visitor.go_on()
+    expect(visitor.error("expertise")).not_to_be_empty()
     assert visitor.judgments() == []
     visitor.driver.rate("expertise", 10)
     visitor.go_on()

@@ -5,11 +5,13 @@ from collections.abc import Callable
 from playwright.sync_api import expect
 
 from experiment.models import Study
+from tests.browser import engines
 from tests.browser.visitor import Answer, Visitor
 
 Visit = Callable[..., Visitor]
 
 
+@engines.both
 def test_a_reload_keeps_the_answer_and_the_time(visit: Visit, demo: Study) -> None:
     visitor = visit(demo).start()
     visitor.read_for(60_000)
@@ -29,6 +31,8 @@ def test_a_reload_keeps_the_answer_and_the_time(visit: Visit, demo: Study) -> No
     [judgment] = visitor.judgments()
     assert (judgment.side, judgment.changes, judgment.reloads) == ("B", 1, 2)
     assert judgment.rt_choice_ms >= 60_000  # the first choice, before the reloads
+    assert judgment.rt_choice_ms <= judgment.rt_final_choice_ms < 90_000
+    assert (judgment.blur_count, judgment.hidden_ms) == (0, 0)  # nobody has left
     assert 90_000 <= judgment.rt_ms < 120_000
     assert judgment.confidence == given.confidence
 
@@ -134,3 +138,52 @@ def test_a_choice_before_the_browser_reports_a_paint_has_its_time(
     visitor.answer("A")
     [judgment] = visitor.judgments()
     assert 8_000 <= judgment.rt_choice_ms <= judgment.rt_ms
+
+
+@engines.both
+def test_the_choices_and_each_rating_have_their_times(visit: Visit, demo: Study) -> None:
+    visitor = visit(demo).start()
+    steps = (
+        lambda: visitor.driver.choose("A"),
+        lambda: visitor.driver.rate("confidence", 20),
+        lambda: visitor.driver.choose("B"),
+        lambda: visitor.driver.rate("expertise", 60),
+        lambda: visitor.driver.rate("confidence", 80),
+        visitor.answer_recognised,
+    )
+    for step in steps:
+        visitor.read_for(100_000)
+        step()
+    visitor.read_for(100_000)
+    visitor.go_on()
+    visitor.is_at("trial/2")
+    [judgment] = visitor.judgments()
+    minutes = [
+        judgment.rt_choice_ms,
+        judgment.confidence_first_ms,
+        judgment.rt_final_choice_ms,
+        judgment.expertise_first_ms,
+        judgment.confidence_last_ms,
+        judgment.rt_ms - 100_000,
+    ]
+    assert [ms // 100_000 for ms in minutes] == [1, 2, 3, 4, 5, 6]
+    assert judgment.expertise_last_ms == judgment.expertise_first_ms
+
+
+@engines.both
+def test_a_choice_has_the_time_of_the_press_however_late_a_busy_page_hears_of_it(
+    visit: Visit, demo: Study
+) -> None:
+    visitor = visit(demo).start()
+    visitor.page.evaluate("""() => addEventListener("click", (event) => {
+      window.pressed = event.timeStamp;
+      while (performance.now() < event.timeStamp + 1500);
+      window.heard = performance.now();
+    }, {capture: true, once: true})""")
+    visitor.driver.choose("A")
+    paint = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+    pressed, heard, paint = visitor.page.evaluate(f"[pressed, heard, {paint}]")
+    assert heard - pressed >= 1_500
+    visitor.answer("A")
+    [judgment] = visitor.judgments()
+    assert abs(judgment.rt_choice_ms - (pressed - paint)) <= 2

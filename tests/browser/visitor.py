@@ -21,10 +21,16 @@ from experiment.services.enrollment import (
 from tests.browser.drivers import Driver, MouseDriver
 
 # The page's own clock, which a test can put forward: reading takes minutes, tests should not.
+# Events tell their time on the same clock; each was dispatched after what was skipped before it.
 TEST_CLOCK = """(() => {
   const now = performance.now.bind(performance);
+  const stamp = Object.getOwnPropertyDescriptor(Event.prototype, "timeStamp").get;
   window.skippedMs = 0;
   performance.now = () => now() + window.skippedMs;
+  Object.defineProperty(Event.prototype, "timeStamp", {
+    configurable: true,
+    get() { return stamp.call(this) + window.skippedMs; },
+  });
 })()"""
 # The browser says this of every 4xx answer and every lost request; what the page does then is tested.
 EXPECTED = "Failed to load resource"
@@ -219,6 +225,10 @@ class Visitor:
         self.page.close()
         self.use(context.new_page())
         self.enter()
+
+    def error(self, name: str) -> Locator:
+        """What is said beside a question."""
+        return self.page.locator(f"#{name}-error")
 
     def answer_recognised(self, seen: bool = False) -> None:
         self.driver.press(self.page.locator("#recognised-yes" if seen else "#recognised-no"))

@@ -23,8 +23,14 @@ ABOUT_ME = {
 RATED = {"confidence": "70", "expertise": "9", "recognised": "no"}
 MEASURES = {
     "rt_choice_ms": "61000",
+    "rt_final_choice_ms": "64000",
     "rt_ms": "75250",
+    "confidence_first_ms": "66000",
+    "confidence_last_ms": "68000",
+    "expertise_first_ms": "70000",
+    "expertise_last_ms": "70000",
     "changes": "1",
+    "aid_switches": "2",
     "blur_count": "0",
     "hidden_ms": "0",
     "reloads": "0",
