@@ -16,6 +16,8 @@ class StudyName:
 class Participants:
     """Whose trials these are: `kind` imported, pilot, real or simulated; `note`: what has to be said beside their numbers.
 
+    rules_version: of the study's rules, by which trials are left out; None where a publication decided, or no real
+        participant has entered yet.
     is_joined: they took no part in this study; their trials on its test cases were published elsewhere.
     """
 
@@ -23,6 +25,7 @@ class Participants:
     label: str
     note: str
     is_joined: bool = False
+    rules_version: int | None = None
 
     @property
     def is_simulated(self) -> bool:

@@ -25,6 +25,7 @@ class ReportOptions:
     texts: for test cases that were published damaged: `as-published` takes what was judged and scored then,
         `repaired` what was judged and scored on the repaired text; the others are in both.
     trials: `analysed` without excluded ones, or `all` judged ones but catch trials.
+    rules: the version of the study's rules that says what is excluded; None the newest.
     models: names; subfields: names. seed, resamples: of everything drawn at random, and of the bootstrap.
     """
 
@@ -32,6 +33,7 @@ class ReportOptions:
     participants: str = ""
     texts: str = "as-published"
     trials: str = "analysed"
+    rules: int | None = None
     models: tuple[str, ...] = ()
     subfields: tuple[str, ...] = ()
     seed: int = 42
@@ -58,6 +60,8 @@ class ReportOptions:
         for name in ("source", "participants", "texts", "trials"):
             if (value := getattr(self, name)) != getattr(default, name):
                 parts += [f"--{name}", value]
+        if self.rules is not None:
+            parts += ["--rules", str(self.rules)]
         for name in ("models", "subfields"):
             if values := getattr(self, name):
                 parts += [f"--{name}", *values]

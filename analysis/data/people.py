@@ -11,6 +11,7 @@ from analysis.data.columns import read_columns
 from analysis.data.taking_part import TakingPart
 from experiment.models import Participant, Study
 from experiment.participant.forms import POSITIONS, PREFER_NOT
+from experiment.services.exclusions import Verdicts
 from experiment.services.participant_kinds import judgments_of, kind_counts, people_of
 
 CAREERS = {code: str(label) for code, label in POSITIONS}
@@ -71,18 +72,21 @@ def _stated(code: object) -> str:
     return NOT_STATED if not code or code == PREFER_NOT else str(code)
 
 
-def read_trials(study: Study, kind: str, trials: str) -> pd.DataFrame:
+def read_trials(
+    study: Study, kind: str, trials: str, decided: Verdicts | None = None
+) -> pd.DataFrame:
     """The judged test trials in the order in which they were stored; participant and item are primary keys.
 
     People who are joined from elsewhere come with all their trials: those on items that the study does not show go
-    when these are numbered.
+    when these are numbered. `decided`: what is left out, where that is not as stored.
     """
     judgments = judgments_of(study, kind).exclude(trial__stratum="catch")
-    if trials == "analysed":
+    if trials == "analysed" and decided is None:
         judgments = judgments.valid()
     table = read_columns(
         judgments.order_by("pk"),
         {
+            "pk": ("pk", np.int64),
             "participant": ("trial__participant_id", np.int64),
             "item": ("trial__item_id", np.int64),
             "is_correct": ("correct", bool),
@@ -96,6 +100,11 @@ def read_trials(study: Study, kind: str, trials: str) -> pd.DataFrame:
             "trial_position": ("trial__position", np.int64),
         },
     )
+    pks = table.pop("pk")
+    if trials == "analysed" and decided is not None:
+        is_valid = pks.isin(decided.valid_judgments)
+        is_valid &= table["participant"].isin(decided.valid_participants)
+        table = table[is_valid].reset_index(drop=True)
     moved = table.pop("confidence_moved") | table.pop("expertise_moved")
     table["slider_moved"] = moved
     return table

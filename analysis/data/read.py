@@ -13,24 +13,29 @@ from analysis.data.filters import ReportOptions, UnknownChoiceError
 from analysis.data.items import read_items
 from analysis.data.version import participants_kind
 from experiment.models import Participant, Study
+from experiment.services.exclusions import Verdicts, verdicts
 from experiment.services.export import snapshot
+from experiment.services.study_versions import UnknownVersionError, rules_of
 
 
 def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
     """Source -> its tables, with the options' filters applied.
 
     Raises:
-        UnknownChoiceError: a model or subfield of the options is not in the study.
+        UnknownChoiceError: a model, subfield or version of rules of the options is not in the study.
     """
     kind = participants_kind(study, options)
     with snapshot():
+        decided = _decided(study, kind, options.rules)
         items = read_items(study, options)
         persons = people.read_participants(study, kind)
-        trials = people.read_trials(study, kind, options.trials)
+        trials = people.read_trials(study, kind, options.trials, decided)
         scored = machines.read(study, items, options, kind == Participant.Kind.IMPORTED)
-        counted = flow.read(study, kind)
+        counted = flow.read(study, kind, decided)
         analysed = (
-            trials if options.trials == "analysed" else people.read_trials(study, kind, "analysed")
+            trials
+            if options.trials == "analysed"
+            else people.read_trials(study, kind, "analysed", decided)
         )
         here = analysed[analysed["item"].isin(items["pk"])]  # joined people judged others too
         took_part = people.read_taking_part(study, kind, persons, here)
@@ -65,6 +70,16 @@ def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
         )
         for source, data in made.items()
     }
+
+
+def _decided(study: Study, kind: str, rules: int | None) -> Verdicts | None:
+    """What other rules than the newest say; None where what is stored holds."""
+    if rules is None:
+        return None
+    try:
+        return verdicts(study, kind, rules_of(study, kind, rules).exclusion_rules)
+    except UnknownVersionError as error:
+        raise UnknownChoiceError(f"rules: {error}") from error
 
 
 def _of_source(

@@ -40,7 +40,7 @@ def data_version(study: Study) -> str:
     elsewhere = published_elsewhere(study)
     state: list[Any] = [
         f"{SCHEMA_VERSION}.{ESTIMATORS_VERSION}",
-        [study.title, study.is_demo, study.ethics_number, study.ethics_body],
+        [study.title, study.is_demo, study.version, study.ethics_number, study.ethics_body],
         _grouped(people, "kind", "stage", "excluded_by"),
         # A judgment never changes but for its exclusion, and is deleted with its participant alone
         judgments.aggregate(last=Max("pk"), n=Count("pk")),

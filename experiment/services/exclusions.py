@@ -31,6 +31,15 @@ class Verdicts:
     participants: Mapping[int, Marks]
     judgments: Mapping[int, Marks]
 
+    @property
+    def valid_participants(self) -> set[int]:
+        return {pk for pk, marks in self.participants.items() if not marks.excluded_by}
+
+    @property
+    def valid_judgments(self) -> set[int]:
+        """Those that nothing is said against; their participants may be left out."""
+        return {pk for pk, marks in self.judgments.items() if not marks.excluded_by}
+
 
 @dataclass(frozen=True, slots=True)
 class Changed:

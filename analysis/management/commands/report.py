@@ -46,6 +46,12 @@ class Command(ReportingCommand):
         )
         add_trial_arguments(parser)
         parser.add_argument(
+            "--rules",
+            type=int,
+            metavar="N",
+            help="leave out what version N of the study's rules leaves out (default: the newest; study_versions lists them)",
+        )
+        parser.add_argument(
             "--models", nargs="+", default=[], metavar="NAME", help="only these language models"
         )
         parser.add_argument(
@@ -105,7 +111,7 @@ def _report_options(options: dict[str, Any]) -> ReportOptions:
     return ReportOptions(
         **{
             name: options[name]
-            for name in ("source", "participants", "texts", "trials", "seed", "resamples")
+            for name in ("source", "participants", "texts", "trials", "rules", "seed", "resamples")
         },
         models=tuple(options["models"]),
         subfields=tuple(options["subfields"]),
@@ -116,6 +122,8 @@ def _lines(report: Report, written: Written | None, folder: Path) -> list[str]:
     study, participants = report.header.study, report.header.participants
     lines = [f"study        {study.slug} ({study.title})"]
     lines.append(f"participants {participants.label}. {participants.note}".rstrip())
+    if participants.rules_version is not None:
+        lines.append(f"rules        version {participants.rules_version} of the study")
     for name, source in report.sources.items():
         lines += ["", f"{name}-created test cases", *_headline(source)]
     if written is not None:

@@ -21,6 +21,7 @@ from analysis.report.report import SCHEMA, Header, Published, Report
 from analysis.stats import NotEnough
 from experiment.models import Participant, Study
 from experiment.services.participant_kinds import is_joined, kind_note
+from experiment.services.study_versions import version_shown
 
 PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "statsmodels", "django")
 FILTERED = " Only the chosen models and subfields were looked at."
@@ -51,6 +52,7 @@ def make_report(study: Study, options: ReportOptions, progress: Progress | None 
             str(Participant.Kind(kind).label),
             kind_note(study, kind),
             is_joined(study, kind) and any(len(own.trials) for own in data.values()),
+            version_shown(study, kind) if options.rules is None else options.rules,
         ),
         software={"python": platform.python_version()} | {p: version(p) for p in PACKAGES},
         published=Published(any(own.is_brainbench for own in data.values())),

@@ -38,6 +38,7 @@ from analysis.teams.results import (
 from analysis.teams.services.members import chosen_members, wanted_teams
 from experiment.models import Participant, Study
 from experiment.services.participant_kinds import kind_note
+from experiment.services.study_versions import version_shown
 
 SCHEMA, SCHEMA_VERSION = "brainbench-live/teams", 1
 MOST_PREDICTIONS = 5_000_000  # rows of the table of predictions
@@ -79,7 +80,12 @@ def make_teams(
         made_at=made_at.isoformat(timespec="seconds"),
         data_version=version,
         options=options,
-        participants=Participants(kind, str(Participant.Kind(kind).label), kind_note(study, kind)),
+        participants=Participants(
+            kind,
+            str(Participant.Kind(kind).label),
+            kind_note(study, kind),
+            rules_version=version_shown(study, kind),
+        ),
         source=options.source,
         tried=tried,
     )
