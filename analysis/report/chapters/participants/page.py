@@ -64,8 +64,7 @@ def page(source: SourceResults, about: About) -> Page:
     columns = [
         text_column(_("Characteristic")),
         text_column(_("Answer")),
-        number_column(_("People")),
-        number_column(_("Share")),
+        number_column(_("n (%)")),
     ]
     rows = table(_("Participants in the analysis"), columns, _rows(own), "participants")
     return Page(context, rows, [own.method])
@@ -143,7 +142,7 @@ def _described(
     )
 
 
-def _rows(own: People) -> Iterator[tuple[str, str, str, str]]:
+def _rows(own: People) -> Iterator[tuple[str, str, str]]:
     titles = {
         "gender": _("Gender identity"),
         "position": _("Current position"),
@@ -152,7 +151,14 @@ def _rows(own: People) -> Iterator[tuple[str, str, str, str]]:
     for name, answers in own.answers.items():
         for group in answers.groups:
             label = LABELS[name](group.answer)
-            yield titles[name], label, f.number(group.n, 0), f.percent(group.share)
+            yield titles[name], label, _n_and_share(group.n, group.share)
         if answers.n_rest:
-            rest = _("another answer, or none")
-            yield titles[name], rest, f.number(answers.n_rest, 0), f.percent(answers.share_rest)
+            yield (
+                titles[name],
+                _("rarer answers, or none"),
+                _n_and_share(answers.n_rest, answers.share_rest),
+            )
+
+
+def _n_and_share(n: int, share: float) -> str:
+    return f"{f.number(n, 0)} ({f.percent(share)})"

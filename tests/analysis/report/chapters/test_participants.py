@@ -119,7 +119,7 @@ def test_the_paragraph_of_a_study_says_who_came_who_stayed_and_when(small):
     for fact in (
         "1 March 2025",
         "2 April 2025",
-        "26 people gave consent, 25 began to judge and 22 finished",
+        "26 participants gave consent, 25 began to judge and 22 finished",
         "Prolific (20), a plain link (6)",
         "1 withdrew",
         "2 were excluded: missed a catch trial.",
@@ -177,7 +177,7 @@ def test_nobody_in_the_analysis_leaves_the_course_of_the_study(small):
     own = people_of(source)
     assert own.n_analysed == 0
     assert isinstance(own.gender, MissingResult)
-    assert "4 people gave consent" in paragraph(source)
+    assert "4 participants gave consent" in paragraph(source)
     assert "Nobody is in the analysis yet." in paragraph(source)
     assert page_of(CHAPTER, source)[0].tables == []
 
