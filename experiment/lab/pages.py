@@ -11,6 +11,7 @@ from django_stubs_ext import StrOrPromise
 from experiment.models import Participant, Study
 from experiment.services import export, exposure, overview
 from experiment.services.participant_kinds import default_kind, kind_counts, kind_note
+from experiment.services.study_versions import version_shown
 
 Kind = Participant.Kind
 
@@ -57,6 +58,8 @@ def live_context(study: Study, kind: str, now: datetime) -> dict[str, Any]:
         "kind_note": kind_note(study, kind),
         "tabs": _tabs(study, kind),
         "flow": flow,
+        "readings": overview.readings(study, kind),
+        "rules_version": version_shown(study, kind),
         "target": target,
         "target_percent": min(100.0, 100 * flow.valid / target) if target else 0.0,
         "exposures": exposure.exposures(items),

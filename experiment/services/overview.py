@@ -2,12 +2,12 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from django.db.models import Count, Q
+from django.db.models import Count, F, Q
 
 from experiment.domain.exclusion import PARTICIPANT_REASONS, WITHDRAWN
-from experiment.models import Participant, Study
+from experiment.models import Judgment, Participant, Study
 from experiment.models.participants import ParticipantQuerySet
 
 Kind, Stage = Participant.Kind, Participant.Stage
@@ -55,6 +55,43 @@ def flow(study: Study, kind: str, now: datetime) -> Flow:
     ]
     live = people.live(study, now).count()
     return Flow(tuple(steps), live, counts["withdrawn"], counts["valid"])
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """How many finishers, and test trials of theirs, each reading of two rules would leave out, whichever holds.
+
+    untouched_neither: moved neither slider ever; untouched_either: never moved one of the two. fast_page: trials under
+    the minimum time to Continue; fast_choice: to the first choice.
+    """
+
+    untouched_neither: int
+    untouched_either: int
+    fast_page: int
+    fast_choice: int
+
+
+def readings(study: Study, kind: str) -> Readings:
+    """Counted in the database, by the definitions of domain/exclusion.py."""
+    finished = Participant.objects.of(study, kind).finished()
+    moved = {
+        name: Count("trials__judgment", filter=Q(**{f"trials__judgment__{name}_moved": True}))
+        for name in ("confidence", "expertise")
+    }
+    people = finished.order_by().annotate(n=Count("trials__judgment"), **moved).filter(n__gt=0)
+    untouched = people.aggregate(
+        neither=Count("pk", filter=Q(confidence=0, expertise=0)),
+        either=Count("pk", filter=Q(confidence=0) | Q(expertise=0)),
+    )
+    limit_ms = study.min_rt_ms
+    on_server = F("trial__shown_at") + timedelta(milliseconds=limit_ms)
+    page = Q(rt_ms__lt=limit_ms) | Q(rt_ms=None, received_at__lt=on_server)
+    choice = Q(rt_choice_ms__lt=limit_ms) | Q(rt_choice_ms=None) & page
+    tests = Judgment.objects.of(study, kind).exclude(trial__stratum="catch")
+    fast = tests.filter(trial__participant__stage=Stage.FINISHED).aggregate(
+        page=Count("pk", filter=page), choice=Count("pk", filter=choice)
+    )
+    return Readings(untouched["neither"], untouched["either"], fast["page"], fast["choice"])
 
 
 def _flow_counts(people: ParticipantQuerySet) -> dict[str, int]:

@@ -14,8 +14,10 @@ from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import Browser, expect
 
+from experiment.domain.exclusion import Rules
 from experiment.models import Judgment, Participant, Study
 from experiment.services import exposure, overview
+from experiment.services.exclusions import verdicts
 from experiment.services.exposure import valid_exposures
 from experiment.services.participant_kinds import default_kind
 from experiment.services.study_setup import pin_items
@@ -32,6 +34,25 @@ def study() -> Study:
 
 
 # A study's page
+
+
+def test_both_readings_of_a_rule_are_counted_as_the_rules_would(study: Study) -> None:
+    make_participant(study)
+    moved = {"confidence_moved": False, "expertise_moved": False}
+    make_participant(study, judgment=moved | {"rt_ms": 4_000})
+    make_participant(study, judgment=moved | {"confidence_moved": True, "rt_choice_ms": 4_999})
+    soon = {"received_at": NOW, "rt_ms": None}  # before it was shown: the server's time is 0
+    make_participant(study, judgment=soon | {"rt_choice_ms": None})
+    make_participant(study, judged=3, judgment=moved | {"rt_ms": 10})
+    found = overview.readings(study, "real")
+    assert found == overview.Readings(1, 2, 9 + 9, 9 + 9)
+    catch = set(Judgment.objects.filter(trial__stratum="catch").values_list("pk", flat=True))
+    for reading, n in (("neither", found.untouched_neither), ("either", found.untouched_either)):
+        marks = verdicts(study, "real", Rules(untouched_sliders=reading)).participants.values()
+        assert sum("untouched_sliders" in m.excluded_by for m in marks) == n
+    for clock, n in (("page", found.fast_page), ("choice", found.fast_choice)):
+        judged = verdicts(study, "real", Rules(min_rt_clock=clock)).judgments
+        assert sum("too_fast" in m.excluded_by for pk, m in judged.items() if pk not in catch) == n
 
 
 def test_the_flow_counts_every_step(study: Study) -> None:
