@@ -25,7 +25,7 @@ ETHICS = {
     "body": "who gave it",
     "contact": "whom participants can write to there about their rights",
 }
-GIVEN = ("title", "target_valid", "policy", *(f"ethics_{name}" for name in ETHICS))
+GIVEN = ("title", "language", "target_valid", "policy", *(f"ethics_{name}" for name in ETHICS))
 
 
 class Command(ReportingCommand):
@@ -38,6 +38,7 @@ class Command(ReportingCommand):
         parser.add_argument("slug")
         parser.add_argument("--preset", choices=sorted(PRESETS), default="brainbench")
         parser.add_argument("--title")
+        parser.add_argument("--language", help="of the pages: en, de, pt-BR ... (default: en)")
         parser.add_argument(
             "--policy", choices=Study.Policy.values, help="who gets which test case"
         )
