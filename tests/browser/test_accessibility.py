@@ -6,12 +6,12 @@ from datetime import timedelta
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from experiment.models import Participant, Study
 from tests.browser.accessibility import axe_source, faults, violations
 from tests.browser.visitor import Answer, Visitor, other
-from tests.factories import make_participant
+from tests.factories import make_participant, make_user
 
 Visit = Callable[..., Visitor]
 
@@ -194,6 +194,46 @@ def test_the_pages_of_withdrawing(visit: Visit, demo: Study, inspector: Inspecto
     visitor.button("Withdraw my answers").click()
     inspector.look(visitor, "Your answers are withdrawn")
     assert Participant.objects.get().stage == "withdrawn"
+
+
+def test_the_pages_of_coming_back(visit: Visit, demo: Study, inspector: Inspector) -> None:
+    visitor = visit(demo)
+    link = (
+        "?PROLIFIC_PID=5f3a9c21e0b7d4a6f8c1b2e3&STUDY_ID=65aa00112233445566778899&SESSION_ID=65bb"
+    )
+    visitor.enter(link)
+    inspector.look(visitor, demo.title)  # consent with the ids of the link
+    visitor.agree()
+    visitor.page.context.clear_cookies()
+    visitor.page.goto(f"{visitor.home}practice/")
+    inspector.look(visitor, "We cannot tell who you are")
+    visitor.page.get_by_label("Your own code").fill("ABCD")
+    visitor.button("Go on with this code").click()
+    expect(visitor.page.locator("#error-summary")).to_be_focused()
+    inspector.look(visitor, "Go on where you were")
+    visitor.enter(link + "guessed")
+    inspector.look(visitor, "You have been here before")
+
+
+def test_the_previews_of_a_links_ends(
+    open_browser: Callable[..., BrowserContext], demo: Study
+) -> None:
+    Study.objects.update(
+        platform="prolific", completion_code="C0DE", screen_out_url="https://a.example"
+    )
+    make_user("ruth", demo)
+    page = open_browser().new_page()
+    page.goto("/lab/studies/demo/")
+    page.get_by_label("Username").fill("ruth")
+    page.get_by_label("Password").fill("ruth")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("heading", name="Prolific")).to_be_visible()
+    found = faults(page)
+    for end in ("completion", "screen-out"):
+        page.goto(f"/lab/studies/demo/links/prolific/{end}/")
+        expect(page.get_by_text("Preview: what a participant sees.")).to_be_visible()
+        found += faults(page)
+    assert found == []
 
 
 def test_the_pages_for_those_who_do_not_take_part(
