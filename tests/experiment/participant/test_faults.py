@@ -78,7 +78,18 @@ REFUSED = [
     ),
     *(
         ("trial", field, value, 400)
-        for field in ("rt_choice_ms", "rt_ms", "hidden_ms", "blur_count", "changes", "reloads")
+        for field in (
+            "rt_choice_ms",
+            "rt_final_choice_ms",
+            "rt_ms",
+            "confidence_first_ms",
+            "expertise_last_ms",
+            "hidden_ms",
+            "blur_count",
+            "changes",
+            "aid_switches",
+            "reloads",
+        )
         for value in ("-1", "0.5", "1e400", "abc", "9999999999999", HUGE)
     ),
     *(("trial", field, "100001", 400) for field in ("viewport_width", "viewport_height")),
