@@ -15,8 +15,14 @@ from scoring.models import (
     ModelSet,
     ModelSetMember,
     ScoringRun,
+    TrainingCorpus,
     UnscoredText,
 )
+
+
+class TrainingCorpusInline(admin.TabularInline[TrainingCorpus, LanguageModel]):
+    model = TrainingCorpus
+    extra = 1
 
 
 @admin.register(LanguageModel)
@@ -26,6 +32,7 @@ class LanguageModelAdmin(admin.ModelAdmin[LanguageModel]):
         "display_name",
         "family",
         "n_parameters",
+        "training_cutoff",
         "is_chat",
         "base_partner",
         "is_demo",
@@ -34,6 +41,7 @@ class LanguageModelAdmin(admin.ModelAdmin[LanguageModel]):
     list_select_related = ("base_partner",)
     search_fields = ("name", "display_name", "family")
     autocomplete_fields = ("base_partner", "tuned_from")
+    inlines = (TrainingCorpusInline,)
 
     def get_readonly_fields(
         self, request: HttpRequest, obj: LanguageModel | None = None

@@ -65,12 +65,12 @@ class SourceData:
         slider_moved (bool: any of the two); rt_ms (float, NaN not measured); side (chosen: "A", "B", "" unknown);
         original_side (the same levels); trial_position (1..).
     models: name, display_name, family, is_chat (bool), n_parameters (float, NaN unknown), base_partner, tuned_from
-        (names, "" none), is_demo (bool), in_set (bool). Members of the study's set first, in its order.
+        (names, "" none), is_demo (bool), cutoff, released (datetime64, NaT unknown), in_set (bool). Members of the study's set first, in its order.
     full, isolated, swapped, one row per model and item (and sentence; and seed): model, item, unit (int64; 0 but in
         isolated), seed (int64, swapped only), ppl_original, ppl_altered (float), is_correct (ppl_original <
         ppl_altered: a tie is wrong), is_tie, is_near_tie (|log(ppl_altered / ppl_original)| < 0.001 nat),
         zlib_original_bytes, zlib_altered_bytes (float, NaN unknown), run (int64), original_side ("" unknown).
-    corpora: model, corpus, is_anchor (bool), row, ppl, zlib_bytes (float).
+    corpora: model, corpus, in_training (known, likely, unknown, absent), is_anchor (bool), row, ppl, zlib_bytes (float).
     flow, taking_part: participants of the whole study, by step, and who they are; the same for both sources.
     """
 

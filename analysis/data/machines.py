@@ -20,9 +20,11 @@ from scoring.models import (
     ModelSet,
     ModelSetMember,
     ScoringRun,
+    TrainingCorpus,
 )
 
 CONDITIONS = ("full", "isolated", "swapped")
+UNKNOWN = TrainingCorpus.Status.UNKNOWN.value
 Coverage = Mapping[tuple[int, str], int]
 
 
@@ -117,6 +119,8 @@ def _about(model: LanguageModel, in_set: bool) -> dict[str, Any]:
         "base_partner": model.base_partner.name if model.base_partner else "",
         "tuned_from": model.tuned_from.name if model.tuned_from else "",
         "is_demo": model.is_demo,
+        "cutoff": np.datetime64(model.training_cutoff or "NaT", "D"),
+        "released": np.datetime64(model.released or "NaT", "D"),
         "in_set": in_set,
     }
 
@@ -200,5 +204,12 @@ def _corpora(
     of_model = [numbers[chosen[r].language_model_id] for r in texts["run"]]
     texts["model"] = np.array(of_model, dtype=np.int64)
     texts["corpus"] = [chosen[r].corpus for r in texts["run"]]
+    known = {
+        (corpus.language_model_id, corpus.corpus): corpus.status
+        for corpus in TrainingCorpus.objects.filter(language_model__in=numbers)
+    }
+    texts["in_training"] = [
+        known.get((chosen[r].language_model_id, chosen[r].corpus), UNKNOWN) for r in texts["run"]
+    ]
     texts["is_anchor"] = np.array([chosen[r].is_anchor for r in texts["run"]], dtype=bool)
     return texts.drop(columns="run")

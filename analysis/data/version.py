@@ -9,7 +9,7 @@ from django.db.models import Count, F, Max, Q, QuerySet, Sum
 from analysis.data.filters import ReportOptions
 from experiment.models import Item, Judgment, Participant, Study
 from experiment.services.participant_kinds import default_kind, published_elsewhere
-from scoring.models import LanguageModel, ModelSetMember, ScoringRun
+from scoring.models import LanguageModel, ModelSetMember, ScoringRun, TrainingCorpus
 
 SCHEMA_VERSION = 1
 # To be raised whenever an estimator changes: stored reports are then computed again
@@ -62,7 +62,14 @@ def data_version(study: Study) -> str:
                 "base_partner",
                 "tuned_from",
                 "is_demo",
+                "training_cutoff",
+                "released",
             )
+        ),
+        list(
+            TrainingCorpus.objects.filter(language_model__in=models)
+            .order_by("pk")
+            .values_list("language_model", "corpus", "status")
         ),
         list(
             ModelSetMember.objects.filter(model_set__study=study)

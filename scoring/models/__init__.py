@@ -1,4 +1,9 @@
-from scoring.models.language_models import LanguageModel, ModelSet, ModelSetMember
+from scoring.models.language_models import (
+    LanguageModel,
+    ModelSet,
+    ModelSetMember,
+    TrainingCorpus,
+)
 from scoring.models.runs import ScoringRun
 from scoring.models.scores import CorpusScore, ItemScore, UnscoredText
 
@@ -9,5 +14,6 @@ __all__ = [
     "ModelSet",
     "ModelSetMember",
     "ScoringRun",
+    "TrainingCorpus",
     "UnscoredText",
 ]

@@ -1,6 +1,7 @@
 from django.db import models
 
 from experiment.models import Study
+from scoring.domain.training_facts import Membership
 
 
 class LanguageModel(models.Model):
@@ -29,6 +30,14 @@ class LanguageModel(models.Model):
         related_name="tuned_versions",
         help_text="The model that this one is a fine-tuned version of.",
     )
+    training_cutoff = models.DateField(
+        null=True,
+        blank=True,
+        help_text="The last day that its training data may be from, of a month its last; empty where it is not known.",
+    )
+    released = models.DateField(
+        null=True, blank=True, help_text="The day, or the last one of the month."
+    )
     is_demo = models.BooleanField("demonstration only", default=False)
     note = models.TextField(blank=True)
 
@@ -37,6 +46,39 @@ class LanguageModel(models.Model):
 
     def __str__(self) -> str:
         return self.display_name
+
+
+class TrainingCorpus(models.Model):
+    """Whether a corpus is among a model's training data."""
+
+    class Status(models.TextChoices):
+        KNOWN = Membership.KNOWN.value, "known to be"
+        LIKELY = Membership.LIKELY.value, "likely"
+        UNKNOWN = Membership.UNKNOWN.value, "unknown"
+        ABSENT = Membership.ABSENT.value, "known not to be"
+
+    language_model = models.ForeignKey(
+        LanguageModel, models.CASCADE, related_name="training_corpora"
+    )
+    corpus = models.CharField(max_length=200, help_text="As runs on reference corpora name it.")
+    status = models.CharField(max_length=10, choices=Status, default=Status.UNKNOWN)
+
+    class Meta:
+        verbose_name = "corpus in the training data"
+        verbose_name_plural = "corpora in the training data"
+        ordering = ("language_model", "corpus")
+        constraints = (
+            models.UniqueConstraint(
+                fields=("language_model", "corpus"), name="training_corpus_once"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(status__in=("known", "likely", "unknown", "absent")),
+                name="training_corpus_status_known",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.language_model}: {self.corpus}, {self.status}"
 
 
 class ModelSet(models.Model):

@@ -9,13 +9,15 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.utils.module_loading import import_string
 
 from scoring.backends import ALIASES, KINDS
 from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.domain.backend import Backend, ScoringError
 from scoring.domain.known_models import MODELS
-from scoring.models import LanguageModel
+from scoring.domain.training_facts import training_facts
+from scoring.models import LanguageModel, TrainingCorpus
 
 # The argument that says which model is meant
 NAMED_BY = {"transformers": "pretrained", "completions": "model"}
@@ -118,8 +120,19 @@ def ensure_language_model(name: str, **fields: Any) -> LanguageModel:
     values = {"display_name": short_name(name)} | _published_fields(name) | fields
     LanguageModel(name=name, **values).full_clean(validate_unique=False)
     # Another process may have made it since
-    row, _ = LanguageModel.objects.get_or_create(name=name, defaults=values)
+    with transaction.atomic():
+        row, is_new = LanguageModel.objects.get_or_create(name=name, defaults=values)
+        if is_new:
+            _add_corpora(row)
     return row
+
+
+def _add_corpora(row: LanguageModel) -> None:
+    """What is published about the model's training data."""
+    TrainingCorpus.objects.bulk_create(
+        TrainingCorpus(language_model=row, corpus=corpus, status=status.value)
+        for corpus, status in training_facts(row.name).corpora.items()
+    )
 
 
 def short_name(name: str) -> str:
@@ -136,8 +149,9 @@ def _published_fields(name: str) -> dict[str, Any]:
     published = MODELS.get(name)
     if published is None:
         return {}
-    values = asdict(published)
+    values, training = asdict(published), training_facts(name)
     del values["name"]
+    values |= {"training_cutoff": training.cutoff, "released": training.released}
     for relation in ("base_partner", "tuned_from"):
         other = values.pop(relation)
         values[relation] = ensure_language_model(other) if other else None

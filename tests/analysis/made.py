@@ -121,6 +121,8 @@ def _models(rng, n_models, n_items) -> tuple[pd.DataFrame, pd.DataFrame]:
             "base_partner": ["org/model-0" if n == 1 else "" for n in range(n_models)],
             "tuned_from": ["org/model-0" if n == n_models - 1 > 1 else "" for n in range(n_models)],
             "is_demo": False,
+            "cutoff": np.datetime64("NaT", "D"),
+            "released": np.datetime64("NaT", "D"),
             "in_set": [not n == n_models - 1 > 1 for n in range(n_models)],
         }
     )
@@ -154,6 +156,7 @@ def _corpora(rng, n_models) -> pd.DataFrame:
         {
             "model": np.repeat(np.arange(n_models), n),
             "corpus": "reference",
+            "in_training": "unknown",
             "is_anchor": False,
             "row": np.tile(np.arange(1, n + 1), n_models),
             "ppl": np.exp(rng.normal(2, 0.2, n * n_models)),
@@ -164,6 +167,7 @@ def _corpora(rng, n_models) -> pd.DataFrame:
         {
             "model": np.arange(n_models),
             "corpus": "anchor text",
+            "in_training": "likely",
             "is_anchor": True,
             "row": 1,
             "ppl": 1.2,

@@ -8,6 +8,7 @@ import pandas as pd
 
 from analysis.data.dataset import SourceData
 from scoring.domain.known_models import MODELS, name_of
+from scoring.domain.training_facts import Membership, training_facts
 
 POSITIONS = (
     "Predoctoral student",
@@ -106,6 +107,8 @@ def _model(name: str, in_set: bool) -> dict[str, object]:
         "base_partner": known.base_partner,
         "tuned_from": known.tuned_from,
         "is_demo": False,
+        "cutoff": np.datetime64(training_facts(name).cutoff or "NaT", "D"),
+        "released": np.datetime64(training_facts(name).released or "NaT", "D"),
         "in_set": in_set,
     }
 
@@ -158,6 +161,9 @@ def _corpora(code: int, folder: Path) -> list[pd.DataFrame]:
             {
                 "model": code,
                 "corpus": corpus.name,
+                "in_training": training_facts(name_of(folder.name))
+                .corpora.get(corpus.name, Membership.UNKNOWN)
+                .value,
                 "is_anchor": corpus.name == "gettysburg_address",
                 "row": np.arange(1, len(np.load(corpus / "PPL.npy")) + 1),
                 "ppl": np.load(corpus / "PPL.npy").astype(float),

@@ -75,10 +75,23 @@ def test_a_language_model_is_edited_but_keeps_the_name_it_was_scored_under(
     finished: ScoringRun,
 ) -> None:
     boss, model = staff("boss", superuser=True), finished.language_model
-    form = {"name": "another", "display_name": "Two words", "family": "N-grams", "note": ""}
+    corpora = "training_corpora"
+    form = {
+        "name": "another",
+        "display_name": "Two words",
+        "family": "N-grams",
+        "training_cutoff": "2024-06-30",
+        "note": "",
+        f"{corpora}-TOTAL_FORMS": 1,
+        f"{corpora}-INITIAL_FORMS": 0,
+        f"{corpora}-0-corpus": "prose",
+        f"{corpora}-0-status": "known",
+    }
     boss.post(page(LanguageModel, "change", model.pk), form)
     model.refresh_from_db()
     assert (model.name, model.display_name, model.family) == ("bigrams", "Two words", "N-grams")
+    assert str(model.training_cutoff) == "2024-06-30"
+    assert list(model.training_corpora.values_list("corpus", "status")) == [("prose", "known")]
     unused = LanguageModel.objects.create(name="unused", display_name="Unused")
     boss.post(page(LanguageModel, "change", unused.pk), form)
     unused.refresh_from_db()

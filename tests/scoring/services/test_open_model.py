@@ -1,6 +1,7 @@
 """What a model is called, its row, and that one at a time is open."""
 
 from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,14 @@ def test_a_model_is_made_once_with_what_is_published_of_it() -> None:
     assert (chat.display_name, chat.family, chat.is_chat) == ("Llama-2-7B (chat)", "Llama-2", True)
     assert chat.base_partner is not None
     assert (chat.base_partner.name, chat.n_parameters) == ("meta-llama/Llama-2-7b-hf", 7 * 10**9)
+    assert (chat.training_cutoff, chat.released) == (date(2022, 9, 30), date(2023, 7, 31))
+    corpora = dict(chat.training_corpora.values_list("corpus", "status"))
+    assert corpora["arxiv_abstracts_20210601_20211231"] == "likely"
+    assert corpora["arxiv_abstracts_20230601_20231231"] == "absent"
+    assert corpora["biorxiv_abstracts_2023-06-01_2023-12-01"] == "unknown"
+    chat.training_corpora.all().delete()
+    ensure_language_model(chat.name)
+    assert not chat.training_corpora.exists()  # as an administrator left it
     assert ensure_language_model(chat.name) == chat
     assert LanguageModel.objects.count() == 2
 

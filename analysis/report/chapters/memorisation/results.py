@@ -7,9 +7,10 @@ from enum import StrEnum
 import numpy as np
 import pandas as pd
 
-from analysis.codec import MissingResult, flattened
+from analysis.codec import MissingResult, flattened, try_estimate
 from analysis.data.dataset import Floats, ModelName, SourceData
 from analysis.report.chapter import Built
+from analysis.report.chapters.memorisation.cutoffs import Cutoffs, cutoffs
 from analysis.stats import NotEnough
 from analysis.stats.distributions import Spread
 from analysis.stats.memorisation import auc, describe, ratios
@@ -59,6 +60,7 @@ ITEMS = (
 class TextRatios:
     """Of one source of texts as one model reads them; `spread`: of the ratios, in bytes.
 
+    in_training: whether a corpus is among the model's training data (known, likely, unknown, absent); None of test cases.
     n_ge_anchor: texts with a ratio at or above the anchor's. auc_items_gt_source: how often an original item's ratio is
     above a text's. None where there is nothing to compare with.
     """
@@ -68,6 +70,7 @@ class TextRatios:
     kind: TextKind
     ppl_median: float
     zlib_median: float
+    in_training: str | None
     n_ge_anchor: int | None
     auc_items_gt_source: float | None
     spread: Spread = flattened()
@@ -97,9 +100,10 @@ class Ratios:
 
 @dataclass(frozen=True)
 class Memorisation:
-    """Of every model with compressed lengths."""
+    """`memorisation`: of every model with compressed lengths. `cutoffs`: of the study's set, by date of publication."""
 
     memorisation: Ratios | MissingResult
+    cutoffs: Cutoffs | MissingResult
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,7 @@ class _Texts:
     kind: TextKind
     zlib_bytes: Floats
     ppl: Floats
+    in_training: str | None = None
 
     @property
     def ratios(self) -> Floats:
@@ -118,10 +123,20 @@ class _Texts:
 
 
 def build(data: SourceData) -> Built:
-    """The results, and the table memorisation_ratios (one row per text)."""
+    """Both results, each by itself, and the table memorisation_ratios (one row per text)."""
+    tables: list[pd.DataFrame] = []
+    found = try_estimate(_ratios, data, tables)
+    return Built(
+        Memorisation(found, try_estimate(cutoffs, data)),
+        {"memorisation_ratios": pd.concat(tables, ignore_index=True)} if tables else {},
+    )
+
+
+def _ratios(data: SourceData, tables: list[pd.DataFrame]) -> Ratios:
+    """Adds each source's ratios to the tables."""
     full = data.full[data.full["zlib_original_bytes"].notna()]
     corpora = data.corpora.dropna(subset=["ppl", "zlib_bytes"])
-    found, tables = [], []
+    found = []
     for model in np.union1d(full["model"], corpora["model"]).astype(int).tolist():
         names = data.model_name(model)
         sources = [
@@ -134,10 +149,7 @@ def build(data: SourceData) -> Built:
         raise NotEnough(*NOTHING)
     anchors = data.corpora.loc[data.corpora["is_anchor"].astype(bool), "corpus"]
     anchor = str(anchors.iloc[0]) if len(anchors) else None
-    values = Ratios(tuple(found), anchor, anchor and corpus_label(anchor), METHOD)
-    return Built(
-        Memorisation(values), {"memorisation_ratios": pd.concat(tables, ignore_index=True)}
-    )
+    return Ratios(tuple(found), anchor, anchor and corpus_label(anchor), METHOD)
 
 
 def _items(rows: pd.DataFrame) -> list[_Texts]:
@@ -157,6 +169,7 @@ def _corpora(rows: pd.DataFrame) -> list[_Texts]:
             TextKind.ANCHOR if is_anchor else TextKind.CORPUS,
             _floats(texts["zlib_bytes"]),
             _floats(texts["ppl"]),
+            str(texts["in_training"].iloc[0]),
         )
         for (is_anchor, corpus), texts in rows.groupby(["is_anchor", "corpus"])
     ]
@@ -188,6 +201,7 @@ def _row(texts: _Texts, height: float | None, original: Floats | None) -> TextRa
         texts.kind,
         about.ppl_median,
         about.zlib_median,
+        texts.in_training,
         None if height is None or is_anchor else int(np.count_nonzero(texts.ratios >= height)),
         None if original is None or is_original else auc(original, texts.ratios),
         about.spread,

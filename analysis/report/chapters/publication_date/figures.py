@@ -4,12 +4,13 @@ from collections.abc import Mapping
 
 import altair as alt
 import pandas as pd
+from django.utils.translation import gettext_lazy as _
 
 from analysis.charts.figure import Figure
-from analysis.charts.marks import Drawn, chart, finish, level, own_colour, spread
+from analysis.charts.marks import Drawn, chart, finish, level, spread
 from analysis.charts.panels import Place, columns_for, grid
 from analysis.charts.rows import by_family, labels
-from analysis.charts.style import family_colour
+from analysis.charts.style import GAINED, LINE
 from analysis.codec import need, present, tidy_table
 from analysis.presentation import figure_text
 from analysis.report.chapter import FigureBuilder, SourceResults, Tables, need_table
@@ -17,6 +18,7 @@ from analysis.report.chapters.publication_date.results import ModelDates, Public
 from analysis.stats import NotEnough
 from lib.formatting import number
 
+RIGHT, WRONG = _("right"), _("wrong")
 RHO = "\N{GREEK SMALL LETTER RHO}"
 MOST = 12_000  # points in all; more say no more and make the file slow
 MOST_EACH = 4_000
@@ -61,6 +63,8 @@ def _chart(
         [*pd.concat(frames.values())["difficulty_ppl"].quantile([0.002, 0.998])], must=[0]
     )
 
+    decisions = alt.Scale(domain=[str(RIGHT), str(WRONG)], range=[GAINED, LINE])
+
     def draw(place: Place) -> Drawn:
         model = models[place.number]
         x = alt.X(
@@ -73,9 +77,12 @@ def _chart(
             scale=alt.Scale(domain=[low, high], nice=False, clamp=True),
             axis=place.y_axis("ΔPPL", 34, tickCount=4),
         )
-        data = chart(frames[model.name].assign(colour=family_colour(model.family)))
-        dots = data.mark_point(size=10, opacity=0.45).encode(x=x, y=y, color=own_colour())
-        return alt.layer(level(0.0), dots)
+        legend = (
+            alt.Legend(title=None, symbolSize=48, symbolOpacity=1) if place.number == 0 else None
+        )
+        colour = alt.Color("decision:N", scale=decisions, legend=legend)
+        dots = chart(frames[model.name]).mark_point(size=10, opacity=0.6)
+        return alt.layer(level(0.0), dots.encode(x=x, y=y, color=colour))
 
     titles = [(names[m.name], _rho(m)) for m in models]
     return grid(titles, draw, columns=columns_for(len(models), 4), left=52, height=92)
@@ -83,9 +90,9 @@ def _chart(
 
 def _points(items: pd.DataFrame, most: int) -> pd.DataFrame:
     step = -(-len(items) // most) or 1
-    return items.iloc[::step][["date", "difficulty_ppl"]].assign(
-        date=lambda f: pd.to_datetime(f["date"])
-    )
+    shown = items.iloc[::step]
+    decision = shown["is_correct"].map({True: str(RIGHT), False: str(WRONG)})
+    return shown[["difficulty_ppl"]].assign(date=pd.to_datetime(shown["date"]), decision=decision)
 
 
 def _rho(model: ModelDates) -> str:

@@ -59,6 +59,7 @@ def build(data: SourceData) -> Built:
                     "item": data.items["key"].to_numpy()[use],
                     "date": dates[use],
                     "difficulty_ppl": difficulty[use],
+                    "is_correct": data.model_correct[model][use].astype(bool),
                 }
             )
         )

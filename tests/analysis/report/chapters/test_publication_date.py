@@ -1,5 +1,7 @@
 """The chapter on publication dates: published correlations, and dates or scores that are missing."""
 
+import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -29,6 +31,17 @@ def test_correlations_with_publication_dates_are_those_published(
         own = expected["llm"][model.name]
         assert (known.rho, known.p) == pytest.approx((own["rho"], own["p"]), rel=1e-9)
         assert (known.n, known.n_unique_dates) == (expected["n"], expected["n_unique_dates"])
+
+
+def test_right_and_wrong_test_cases_have_two_colours_and_a_legend(small: SourceData) -> None:
+    built = CHAPTER.build(small)
+    items = built.tables["publication_date_items"]
+    assert (items["is_correct"] == (items["difficulty_ppl"] > 0)).all()
+    assert set(items["is_correct"]) == {True, False}
+    drawn = json.dumps(figure_of(CHAPTER, built).chart.to_dict())
+    (legend,) = set(re.findall(r'"domain": (\["right", "wrong"\])', drawn))
+    assert legend
+    assert drawn.count('"symbolSize": 48') == 1
 
 
 def test_studies_without_dates_say_so(small: SourceData) -> None:
