@@ -10,7 +10,7 @@ from analysis.charts.style import HUMANS
 
 
 def bars(frame: pd.DataFrame, x: alt.X, y: alt.Y, colour: str = HUMANS, **more: Any) -> Drawn:
-    """Bars from column `low` to `high`, `n` tall, with a thin white line between them."""
+    """Bars from column `low` to `high`, as tall as `y` says, with a thin white line between them."""
     return (
         chart(frame)
         .mark_rect(color=colour, opacity=0.6, stroke="white", strokeWidth=0.6, **more)

@@ -7,14 +7,20 @@ import pandas as pd
 from django.utils.translation import gettext as _
 
 from analysis.charts.figure import Figure
-from analysis.charts.histograms import bars, count_axis
-from analysis.charts.marks import Drawn, finish, share_domain, upright
+from analysis.charts.histograms import bars
+from analysis.charts.marks import Drawn, finish, quarters, upright
 from analysis.charts.panels import Place, columns_for, grid
 from analysis.charts.style import HUMANS, NOTE
 from analysis.codec import need, present, to_json
 from analysis.presentation import figure_text
 from analysis.report.chapter import FigureBuilder, SourceResults, Tables
-from analysis.report.chapters.calibration.panel import bins_frame, bins_table, panel, x_of_rank
+from analysis.report.chapters.calibration.panel import (
+    bins_frame,
+    bins_table,
+    panel,
+    with_line,
+    x_of_rank,
+)
 from analysis.report.chapters.expertise.results import OVERALL, Expertise
 from analysis.stats import NotEnough
 from lib import formatting as f
@@ -25,16 +31,18 @@ def expertise(source: SourceResults, tables: Tables) -> Figure:
     groups = need(source.of(Expertise).expertise).distributions
     names = [own.subfield or _("not stated") for own in groups]
     frames = [pd.DataFrame(to_json(own.ratings.histogram)) for own in groups]
+    frames = [frame.assign(share=frame["n"] / frame["n"].sum()) for frame in frames]
+    top = max(float(frame["share"].max()) for frame in frames)
 
     def draw(place: Place) -> Drawn:
-        return _histogram(frames[place.number], groups[place.number].ratings.p80, place)
+        return _histogram(frames[place.number], groups[place.number].ratings.p80, top, place)
 
     small = [
         f"n = {f.number(own.ratings.n, 0)}, median {f.number(own.ratings.median, 0)}"
         for own in groups
     ]
     titles = list(zip(names, small, strict=True))
-    drawn = grid(titles, draw, columns=columns_for(len(groups), 3), left=50, inner=30, height=96)
+    drawn = grid(titles, draw, columns=columns_for(len(groups), 3), left=56, height=96)
     percentiles = [own.ratings.p80 for own in groups]
     context = {
         "most": max(own.ratings.n for own in groups),
@@ -60,11 +68,10 @@ def expertise_calibration(source: SourceResults, tables: Tables) -> Figure:
         raise NotEnough("Too few ratings of expertise for bins.", "Collect more judgments.")
     names = [_name(subfield) for subfield, binned in groups]
     frames = [bins_frame(binned) for subfield, binned in groups]
-    ends = pd.concat([x[["low", "high"]] for x in frames])
-    domain = share_domain([*ends["low"], *ends["high"]])
+    domain = with_line(frames)
 
     def draw(place: Place) -> Drawn:
-        axis = place.y_axis("Correct answers", 40, format=".0%", tickCount=4)
+        axis = place.y_axis("Correct answers", 40, format=".0%", values=quarters(domain))
         y = alt.Y("accuracy:Q", scale=alt.Scale(domain=domain, nice=False, zero=False), axis=axis)
         x = x_of_rank(place.x_axis("Expertise, rank", format=".0%", tickCount=2))
         return panel(frames[place.number], HUMANS, x, y)
@@ -95,7 +102,7 @@ def _name(subfield: str) -> str:
     return _("All") if subfield == OVERALL else subfield or _("not stated")
 
 
-def _histogram(frame: pd.DataFrame, p80: float, place: Place) -> Drawn:
+def _histogram(frame: pd.DataFrame, p80: float, top: float, place: Place) -> Drawn:
     # Ratings are whole numbers: a bin from 11 to 20 reaches from 10.5 to 20.5
     edges = frame.assign(low=frame["low"] - 0.5, high=frame["high"] + 0.5)
     x = alt.X(
@@ -103,6 +110,6 @@ def _histogram(frame: pd.DataFrame, p80: float, place: Place) -> Drawn:
         scale=alt.Scale(domain=[0, 101], nice=False),
         axis=place.x_axis("Expertise, 1 to 100", values=[1, 25, 50, 75, 100]),
     )
-    axis = count_axis("Judgments" if place.first else "", minExtent=34 if place.first else 0)
-    y = alt.Y("n:Q", axis=axis)
+    axis = place.y_axis("Share of judgments", 40, format=".0%", tickCount=4)
+    y = alt.Y("share:Q", scale=alt.Scale(domain=[0, top], nice=False), axis=axis)
     return alt.layer(bars(edges, x, y), upright(p80, colour=NOTE, width=1.4))

@@ -78,7 +78,9 @@ def _chart(frame: pd.DataFrame) -> Drawn:
         else:
             high = spread(ends, must=[0])[1]
             axis = alt.Axis(title="Standard deviation, log-odds", tickCount=5)
-            x = alt.X("value:Q", scale=alt.Scale(domain=[0, high], nice=False), axis=axis)
+            x = alt.X(
+                "value:Q", scale=alt.Scale(domain=[-0.03 * high, high], nice=False), axis=axis
+            )
             lines = []
         block = alt.layer(*lines, dots_with_intervals(chart(some), x, rows.y()))
         width = int((FULL - 40) / 2) - rows.width
