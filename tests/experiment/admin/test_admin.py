@@ -9,6 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from experiment.models import Item, Judgment, Participant, Study
+from tests.experiment import people
 from tests.factories import make_item, make_participant, make_study, make_user
 
 pytestmark = pytest.mark.django_db
@@ -341,6 +342,34 @@ def test_changed_rules_are_applied_again(boss: Client) -> None:
     cheater.refresh_from_db()
     assert cheater.excluded_by == ""
     assert set(Judgment.objects.values_list("excluded_by", flat=True)) == {"too_fast"}
+
+
+@pytest.mark.parametrize(
+    "change", [{"min_rt_ms": 90_000}, {"consent_text": "Another text."}, {"pinned_items": "fewer"}]
+)
+def test_with_real_participants_a_change_asks_for_a_reason_and_becomes_a_version(
+    boss: Client, change: dict[str, Any]
+) -> None:
+    study = make_study(recruitment="open")
+    people.finish(study)
+    study.refresh_from_db()
+    url = reverse("admin:experiment_study_change", args=[study.pk])
+    assert "reason" in boss.get(url).context["adminform"].form.fields
+    if "pinned_items" in change:
+        change = {"pinned_items": list(study.study_items.values_list("item", flat=True))[1:]}
+    refused = boss.post(url, study_form(study, **change))
+    assert refused.status_code == 200
+    assert list(refused.context["adminform"].form.errors) == ["reason"]
+    assert study.versions.count() == 1
+    assert not Judgment.objects.exclude(excluded_by="").exists()
+    response = save_study(boss, study, reason="The board asked for it.", **change)
+    version = study.versions.get(number=2)
+    assert (version.reason, version.made_by.username) == ("The board asked for it.", "boss")
+    assert "This is version 2" in said(response)
+    assert "The board asked for it." in boss.get(url).content.decode()
+    # Whatever is no rule, consent or item still changes freely
+    save_study(boss, study, title="Another title", **change)
+    assert (study.title, study.versions.count()) == ("Another title", 2)
 
 
 def test_a_study_is_added_with_its_consent_and_its_author_as_member(boss: Client) -> None:

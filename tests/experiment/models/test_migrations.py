@@ -1,13 +1,17 @@
 """Databases of earlier releases keep what they hold."""
 
+import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from django.apps.registry import Apps
 from django.core.management import call_command
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, connection, transaction
 from django.db.migrations.executor import MigrationExecutor
+from django.utils import timezone
+
+from experiment.domain.exclusion import Rules
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -90,3 +94,44 @@ def test_pages_after_the_practice_move_on_by_the_page_that_now_follows_it(migrat
         ("trial", 2),
         ("trial", 2),
     ]
+
+
+def test_running_studies_get_their_first_version_and_switches_become_readings(
+    migrate: Migrate,
+) -> None:
+    old = migrate("0006_start_page")
+    names = ("Study", "Item", "StudyItem", "ConsentVersion", "Participant")
+    study, item, study_item, consent, participant = (
+        old.get_model("experiment", name).objects for name in names
+    )
+    running = study.create(slug="running", title="A", briefing="B", exclude_untouched=False)
+    waiting = study.create(slug="waiting", title="A", briefing="B")
+    texts = {"markup": "It [[rose, fell]].", "original": "It rose.", "altered": "It fell."}
+    for key in ("b-2", "a-1"):
+        row = item.create(key=key, status="accepted", sha256=f"sha-{key}", **texts)
+        study_item.create(study=running, item=row)
+    wording = consent.create(study=running, number=1, text="Agree?", sha256="x")
+    now = timezone.now()
+    for kind, of in (("real", running), ("real", running), ("pilot", waiting)):
+        participant.create(
+            study=of,
+            kind=kind,
+            consented_at=now,
+            withdrawal_code=f"{kind}-{of.pk}-{uuid.uuid4().hex[:6]}",
+        )
+
+    new = migrate("0008_freeze_running_studies")
+    studies = new.get_model("experiment", "Study").objects
+    assert dict(studies.values_list("slug", "exclude_untouched")) == {
+        "running": "off",
+        "waiting": "neither",
+    }
+    assert dict(studies.values_list("slug", "version")) == {"running": 1, "waiting": 0}
+    version = new.get_model("experiment", "StudyVersion").objects.get()
+    assert (version.study_id, version.number, version.reason) == (running.pk, 1, "")
+    assert version.consent_id == wording.pk
+    assert version.items == [["a-1", 1, "sha-a-1"], ["b-2", 1, "sha-b-2"]]
+    assert Rules(**version.rules) == Rules(untouched_sliders="off")
+    with pytest.raises(DatabaseError, match="new version"), transaction.atomic():
+        studies.filter(slug="running").update(exclude_untouched="neither")
+    studies.filter(slug="waiting").update(exclude_untouched="off")
