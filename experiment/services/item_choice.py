@@ -49,11 +49,15 @@ class ItemChoice:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What a study draws from, by stratum and, of test cases, by subfield; and how many accepted ones it does not."""
+    """What a study draws from, by stratum and, of test cases, by subfield; and how many others it could draw from.
+
+    n_waiting: of the published texts of its test cases' collections, those whose repair waits for a person.
+    """
 
     strata: Mapping[str, int]
     subfields: Mapping[str, int]
     n_left_out: int
+    n_waiting: int
 
 
 def read_keys(lines: Iterable[str], name: str) -> tuple[ListedKey, ...]:
@@ -100,9 +104,19 @@ def create_chosen_study(
     return study
 
 
+@transaction.atomic
 def choose_items(study: Study, choice: ItemChoice, reason: str = "") -> Revision:
-    """Let the study draw from these instead of what it has; a frozen study needs a reason."""
-    return revise(study, items=choose(choice), reason=reason)
+    """Let the study draw from these instead of what it has, and ask for no more trials than they allow.
+
+    Raises:
+        ReasonRequiredError: the study is frozen, and no reason is given.
+    """
+    items = choose(choice)
+    revision = revise(study, items=items, reason=reason)
+    for stratum, n in fitting_counts(study.trial_counts, items).items():
+        setattr(study, f"{stratum}_items", n)
+    study.save(update_fields=["human_items", "machine_items", "catch_items"])
+    return revision
 
 
 def fitting_counts(wanted: Mapping[Stratum, int], items: Sequence[Item]) -> dict[Stratum, int]:
@@ -123,12 +137,18 @@ def common_field(items: Sequence[Item]) -> str:
 
 
 def taken(study: Study) -> Taken:
-    rows = list(study.items.only("key", "kind", "source", "subfield"))
+    rows = list(study.items.only("key", "kind", "source", "subfield", "collection"))
+    order = ("human", "machine", "catch", "practice")
     strata = Counter(row.stratum if row.kind != Item.Kind.PRACTICE else row.kind for row in rows)
     tests = Counter(row.subfield for row in rows if row.kind == Item.Kind.TEST)
-    others = Item.objects.accepted().filter(kind=Item.Kind.TEST, is_demo=False)
-    left_out = set(others.values_list("key", flat=True)) - {row.key for row in rows}
-    return Taken(strata, tests, len(left_out))
+    others = Item.objects.filter(kind=Item.Kind.TEST, is_demo=False)
+    published = others.filter(collection__in={row.collection for row in rows} - {""})
+    return Taken(
+        {name: strata[name] for name in order if strata[name]},
+        dict(sorted(tests.items())),
+        len(_newest(others).keys() - {row.key for row in rows}),
+        len(_waiting(published)),
+    )
 
 
 def _matching(choice: ItemChoice) -> list[Item]:
@@ -145,17 +165,19 @@ def _matching(choice: ItemChoice) -> list[Item]:
 
 def _newest(rows: QuerySet[Item]) -> dict[str, Item]:
     """By key, the newest accepted version, but nothing published whose repair waits for a person."""
-    waiting = rows.filter(texts=Item.Texts.REPAIRED).exclude(status=Item.Status.ACCEPTED)
-    keys = set(waiting.values_list("key", flat=True))
-    newest = {
-        item.key: item
-        for item in rows.filter(status=Item.Status.ACCEPTED).order_by("key", "version")
-    }
-    return {
-        key: item
-        for key, item in newest.items()
-        if key not in keys or item.texts != Item.Texts.AS_PUBLISHED
-    }
+    accepted = rows.filter(status=Item.Status.ACCEPTED).order_by("key", "version")
+    newest = {item.key: item for item in accepted}
+    return {key: newest[key] for key in newest.keys() - _waiting(rows)}
+
+
+def _waiting(rows: QuerySet[Item]) -> set[str]:
+    """Keys of the published texts whose repair waits for a person."""
+    repairs = rows.filter(texts=Item.Texts.REPAIRED).exclude(status=Item.Status.ACCEPTED)
+    newest = dict(
+        rows.filter(status=Item.Status.ACCEPTED).order_by("version").values_list("key", "texts")
+    )
+    keys = repairs.values_list("key", flat=True)
+    return {key for key in keys if newest.get(key) == Item.Texts.AS_PUBLISHED}
 
 
 def _listed(choice: ItemChoice) -> list[Item]:

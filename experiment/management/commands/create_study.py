@@ -20,6 +20,12 @@ from experiment.services.study_setup import readiness_problems, set_recruitment
 from lib.commands import ReportingCommand, add_json_argument
 
 ANY = "any"
+STRATA = {
+    "human": "human-created",
+    "machine": "machine-created",
+    "catch": "catch",
+    "practice": "practice",
+}
 ETHICS = {
     "number": "of the ethics approval, shown at consent",
     "body": "who gave it",
@@ -102,6 +108,7 @@ class Command(ReportingCommand):
             "items": items.strata,
             "subfields": items.subfields,
             "left_out": items.n_left_out,
+            "waiting": items.n_waiting,
             "trials": study.trial_counts,
             "recruitment": study.recruitment,
             "problems": [str(problem) for problem in problems],
@@ -142,7 +149,11 @@ def _keys(options: Mapping[str, Any]) -> tuple[ListedKey, ...]:
 
 def _item_lines(items: Taken, choice: ItemChoice) -> list[str]:
     lines = [f"It draws from {_numbers(items.strata)}."]
-    lines += [f"  {name or 'no subfield'}: {n}" for name, n in sorted(items.subfields.items())]
+    lines += [f"  {name or 'no subfield'}: {n}" for name, n in items.subfields.items()]
+    if items.n_waiting:
+        lines.append(
+            f"Not taken: {items.n_waiting} published texts whose repair waits for a person."
+        )
     if items.n_left_out:
         others = f"Not taken: {items.n_left_out} other accepted test cases"
         only = f" (--collection {ANY} takes those from elsewhere too)" if choice.collection else ""
@@ -151,4 +162,4 @@ def _item_lines(items: Taken, choice: ItemChoice) -> list[str]:
 
 
 def _numbers(strata: Mapping[Any, int]) -> str:
-    return ", ".join(f"{n} {name}" for name, n in strata.items()) or "no test cases"
+    return ", ".join(f"{n} {STRATA[name]}" for name, n in strata.items()) or "no test cases"

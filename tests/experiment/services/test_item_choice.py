@@ -136,6 +136,14 @@ def test_without_any_test_case_the_study_waits_for_them() -> None:
     )
 
 
+def test_a_text_that_waits_for_its_repair_is_counted_by_itself() -> None:
+    make_item("damaged", texts="as-published", collection="brainbench")
+    make_item("damaged", version=2, texts="repaired", status="draft", collection="brainbench")
+    data = create()
+    assert "damaged" not in keys_of(Study.objects.get())
+    assert (data["left_out"], data["waiting"]) == (3, 1)
+
+
 def test_the_newest_accepted_version_is_taken() -> None:
     make_item("h-1", version=2, collection="brainbench")
     make_item("h-1", version=3, collection="brainbench", status="draft")
@@ -149,6 +157,8 @@ def test_a_running_study_changes_its_items_with_a_reason_only() -> None:
     choice = ItemChoice(collection="brainbench", subfields=("Cellular",))
     assert choose_items(study, choice).version is None
     assert keys_of(study) == {"h-4", "h-5", "h-6"}
+    study.refresh_from_db()
+    assert study.trial_counts == {"human": 3, "machine": 0, "catch": 2}
     people.enroll(study)
     wider = ItemChoice(collection="brainbench")
     with pytest.raises(ReasonRequiredError):
