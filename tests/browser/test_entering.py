@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from experiment.models import Participant, Study
 from experiment.services.duration import study_duration
+from tests.browser import engines
 from tests.browser.drivers import NoScriptDriver
 from tests.browser.visitor import Visitor
 
@@ -35,6 +36,7 @@ def test_without_cookies_the_visitor_is_told_what_is_wrong(visit: Visit, demo: S
     expect(visitor.heading).to_have_text("Cookies are needed")
 
 
+@engines.both
 def test_consent_says_what_is_stored_how_long_and_gives_the_code(visit: Visit, demo: Study) -> None:
     Study.objects.update(
         ethics_number="EC/7", ethics_body="Board of the lab", ethics_contact="board@lab.example"
@@ -62,6 +64,7 @@ def test_consent_says_what_is_stored_how_long_and_gives_the_code(visit: Visit, d
     expect(visitor.page.get_by_role("contentinfo")).to_contain_text(code)
 
 
+@engines.both
 def test_a_lost_cookie_ends_where_the_way_back_is(visit: Visit, demo: Study) -> None:
     visitor = visit(demo)
     visitor.start()
@@ -80,6 +83,7 @@ def test_a_lost_cookie_ends_where_the_way_back_is(visit: Visit, demo: Study) -> 
     visitor.is_at("trial/1")
 
 
+@engines.both
 def test_a_link_of_the_same_session_goes_on_in_another_browser(visit: Visit, demo: Study) -> None:
     link = "?PROLIFIC_PID=5f3a&STUDY_ID=s1&SESSION_ID=e1"
     first = visit(demo)

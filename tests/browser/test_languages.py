@@ -6,6 +6,7 @@ from playwright.sync_api import Page, expect
 
 from experiment.models import Participant, Study, StudyText
 from experiment.services.participant_texts import participant_texts
+from tests.browser import engines
 from tests.browser.accessibility import faults
 from tests.browser.visitor import Visitor
 
@@ -32,6 +33,7 @@ def forget(visitor: Visitor) -> None:
     Participant.objects.all().delete()
 
 
+@engines.both
 def test_a_german_study_is_german_on_every_page(visit: Visit, demo: Study) -> None:
     Study.objects.update(
         language="de", briefing="Ziel.", human_items=1, machine_items=0, catch_items=0
@@ -72,6 +74,7 @@ def test_a_german_study_is_german_on_every_page(visit: Visit, demo: Study) -> No
     assert {name: texts for name, texts in found.items() if texts} == {}
 
 
+@engines.both
 def test_a_study_read_from_right_to_left_is_the_mirror_image(visit: Visit, demo: Study) -> None:
     Study.objects.update(language="ar")
     for source, text in ARABIC.items():

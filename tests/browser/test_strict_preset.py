@@ -14,6 +14,7 @@ from playwright.sync_api import Locator, expect
 from experiment.domain.exclusion import Rules
 from experiment.models import Study, Trial
 from experiment.services.enrollment import show_trial
+from tests.browser import engines
 from tests.browser.visitor import Visitor
 from tests.experiment.people import start
 
@@ -181,6 +182,7 @@ RULES: list[tuple[str, Callable[[Rules], bool]]] = [
 ]
 
 
+@engines.both
 def test_the_strict_study_is_the_printed_procedure_step_by_step(
     visit: Callable[..., Visitor], strict: Study, shared_dir: Path
 ) -> None:
