@@ -17,7 +17,9 @@ from lib.formatting import DASH, is_known, listing
 WIDTH = 120
 MOST_ROWS = 40
 INDENT = " " * len("participants  ")
-SENTENCES = ("picked", "not_whole", "adding", "gain", "alone", "together", "two_way", "tried_on")
+SENTENCES = (
+    "picked", "not_whole", "adding", "gain", "near_chance", "alone", "together", "two_way", "tried_on",
+)  # fmt: skip
 
 
 def lines(document: TeamsDocument) -> list[str]:

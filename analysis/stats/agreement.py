@@ -117,12 +117,14 @@ def noise_ceiling(
 
 
 def spearman_brown(r: float) -> float:
-    """Reliability of a measure twice as long, 2r / (1 + r).
+    """Reliability of a measure twice as long, 2r / (1 + r); below 0, where the formula runs to -inf, 2r / (1 - r).
 
-    >>> spearman_brown(0.5).__round__(3)
-    0.667
+    So it is in [-1, 1] for every r in it, and rises with r.
+
+    >>> spearman_brown(0.5).__round__(3), spearman_brown(-0.5).__round__(3), spearman_brown(-1.0)
+    (0.667, -0.667, -1.0)
     """
-    return 2 * r / (1 + r) if r > -1 else float("-inf")
+    return 2 * r / (1 + abs(r))
 
 
 def corrected(rho: float, reliability: float) -> float | None:

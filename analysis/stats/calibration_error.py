@@ -1,15 +1,17 @@
 """How far stated probabilities of being correct are off: the expected calibration error, with its interval."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Floats, Interval, Ints
 from analysis.stats.calibration import scored
-from analysis.stats.crossed_bootstrap import times_drawn
-from analysis.stats.distributions import percentile_interval
+from analysis.stats.estimates import Z95
+from analysis.stats.two_way_clustered import FEWEST_CLUSTERS, covariance
 
 ERROR = (
     "Expected calibration error: |accuracy - mean probability| of each bin, averaged with the bins' numbers of judgements "
@@ -17,13 +19,12 @@ ERROR = (
     "95th percentile, in simulations where each bin's accuracy is its mean probability."
 )
 INTERVAL = (
-    "Approximate 95% interval from {resamples:,} resamples of {units} (seed {seed}), reflected about the value (basic bootstrap), since "
-    "resampling adds the same upward bias once more; it reaches to the value at least, and down to 0 where the value "
-    "is no larger than `when_calibrated_q95`."
+    "95% interval by inverting a test along the observed pattern of the bins: every multiple of the pattern whose "
+    "{resamples:,} simulated errors (seed {seed}, normal noise of the bins with covariance robust to clusters of {units}) hold "
+    "the value between their 2.5th and 97.5th percentiles, so that the upward bias is in both. It is let reach to the value."
 )
-IN_GROUPS = "{n:,} random groups of {units}"
 N_SIMULATIONS = N_RESAMPLES = 1000
-MOST_UNITS = 2000  # so that a million judgements cost no more to resample than these
+STEPS = 16  # halvings of the multiple at which the value is a quantile
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,7 @@ class CalibrationError:
 def calibration_error(
     probability: npt.ArrayLike,
     is_correct: npt.ArrayLike,
-    unit: npt.ArrayLike | None = None,
-    *,
+    *clusters: npt.ArrayLike,
     units: str = "judgements",
     low: float = 0.0,
     n_bins: int = 20,
@@ -58,9 +58,9 @@ def calibration_error(
     """Expected calibration error of probabilities (n,) of being correct in n_bins bins of equal width on [low, 1].
 
     sum over bins of n_b / n |accuracy_b - mean probability_b|; bins are half-open, the last closed; the unit is that of
-    accuracy. Judgements without a probability (NaN) are left out. The interval resamples with replacement what `unit`
-    (n,) numbers, any labels (None: each judgement by itself), called `units` in the method; more than 2,000 of them in as many random groups. With E the
-    value and q its resampled quantiles: [2 E - q(.975), 2 E - q(.025)], see INTERVAL; None below two units.
+    accuracy. Judgements without a probability (NaN) are left out. `clusters`: none, or one or two numberings (n,) of what
+    judgements share, called `units` in the method; the interval is for others of these, see INTERVAL. None below three
+    of one of them.
     Raises NotEnough when no judgement is left.
 
     >>> calibration_error([0.9, 0.9, 0.9, 0.9], [1, 1, 1, 0]).value.__round__(9)
@@ -79,11 +79,12 @@ def calibration_error(
     draws = rng.binomial(counts, mean, (N_SIMULATIONS, len(counts)))
     calibrated = np.abs(draws - stated).sum(axis=1) / n
     value, limit = float(np.abs(correct - stated).sum() / n), float(np.quantile(calibrated, 0.95))
-    groups, drawn = _groups(probability, is_correct, unit, units, rng)
-    resampled = _resampled(groups, place, right - values, n_bins, rng)
+    known = ~np.isnan(np.asarray(probability, float) + np.asarray(is_correct, float))
+    groups = [np.asarray(labels)[known] for labels in clusters] or [np.arange(n)]
+    ci95 = error_interval(bin_columns(place, right - values, n_bins), groups, rng, value)
     return CalibrationError(
         value=value,
-        ci95=_interval(value, resampled, limit),
+        ci95=ci95,
         n=n,
         n_bins=n_bins,
         mean_probability=float(values.mean()),
@@ -93,7 +94,7 @@ def calibration_error(
         resamples=N_RESAMPLES,
         seed=seed,
         rule=f"{n_bins} bins of equal width on [{low:g}, 1], {len(counts)} of them filled",
-        ci_method=INTERVAL.format(resamples=N_RESAMPLES, units=drawn, seed=seed),
+        ci_method=INTERVAL.format(resamples=N_RESAMPLES, units=units, seed=seed),
     )
 
 
@@ -107,38 +108,54 @@ def equal_width_bins(values: Floats, low: float, n_bins: int) -> Ints:
     return np.clip(place, 0, n_bins - 1).astype(np.int64)
 
 
-def _groups(
-    probability: npt.ArrayLike,
-    is_correct: npt.ArrayLike,
-    unit: npt.ArrayLike | None,
-    units: str,
-    rng: np.random.Generator,
-) -> tuple[Ints, str]:
-    """(judgements with a probability,) number from 0 of what is drawn as one, and what that is in words."""
-    known = ~np.isnan(np.asarray(probability, float) + np.asarray(is_correct, float))
-    labels = np.flatnonzero(known) if unit is None else np.asarray(unit)[known]
-    group: Ints = np.unique(labels, return_inverse=True)[1]
-    n_groups = int(group.max()) + 1
-    if n_groups <= MOST_UNITS:
-        return group, units
-    dealt: Ints = rng.permutation(n_groups) % MOST_UNITS
-    return dealt[group], IN_GROUPS.format(n=MOST_UNITS, units=units)
+def bin_columns(place: Ints, excess: Floats, n_bins: int) -> Floats:
+    """(n, n_bins) each judgement's correct - probability in the column of its bin."""
+    columns = np.zeros((len(place), n_bins))
+    columns[np.arange(len(place)), place] = excess
+    return columns
 
 
-def _resampled(
-    group: Ints, place: Ints, excess: Floats, n_bins: int, rng: np.random.Generator
-) -> Floats:
-    """(resamples,) the error, from each group's number of judgements and its sum of correct - probability by bin."""
-    n_groups = int(group.max()) + 1
-    sums = np.bincount(group * n_bins + place, excess, n_groups * n_bins).reshape(n_groups, n_bins)
-    times = times_drawn(rng, N_RESAMPLES, n_groups)
-    errors: Floats = np.abs(times @ sums).sum(axis=1) / (times @ np.bincount(group))
-    return errors if n_groups > 1 else errors[:0]
+def error_interval(
+    columns: Floats, clusters: Sequence[npt.ArrayLike], rng: np.random.Generator, value: float
+) -> Interval | None:
+    """95% interval of value = sum_b |d_b|, d_b the means of columns (n, bins) of correct - probability; None below 3 clusters.
 
+    With S the covariance of d that is robust to the clusters, times t^2 / 1.96^2 (Student's t of the smaller number of
+    clusters less one), and e_r ~ N(0, S): the multiples c of d for which the value lies between the 2.5th and 97.5th
+    percentiles of sum_b |c d_b + e_rb|; the interval is [c_low value, c_high value]. From 0 where the value is no more than chance gives.
+    At the low end d_b is taken less one standard error, at least 0, and c times its sum is the end.
 
-def _interval(value: float, resampled: Floats, limit: float) -> Interval | None:
-    if not len(resampled):
+    >>> rng, off = np.random.default_rng(1), np.repeat([[0.2, 0.0], [0.0, 0.1]], 50, axis=0)
+    >>> tuple(round(end, 3) for end in error_interval(off, [np.arange(100) % 5], rng, 0.15))  # the same in each cluster
+    (0.15, 0.15)
+    """
+    groups = [np.unique(np.asarray(labels), return_inverse=True)[1].ravel() for labels in clusters]
+    n_clusters = min((int(group.max(initial=-1)) + 1 for group in groups), default=0)
+    if n_clusters < FEWEST_CLUSTERS:
         return None
-    q_low, q_high = percentile_interval(resampled)
-    low = 0.0 if value <= limit else max(0.0, 2 * value - q_high)
-    return min(low, value), max(2 * value - q_low, value)
+    off = columns.mean(axis=0)
+    spread = covariance((columns - off) / len(columns), groups)
+    t = float(special.stdtrit(n_clusters - 1, 0.975)) / Z95
+    values, vectors = np.linalg.eigh(spread)
+    root = vectors * np.sqrt(np.maximum(values, 0)) * t
+    noise = rng.standard_normal((N_RESAMPLES, len(off))) @ root.T
+    # Chance spreads an error over more bins than it has, and spread it adds less to noise: the low end is of what stands out
+    clear = np.sign(off) * np.maximum(0.0, np.abs(off) - noise.std(axis=0))
+    low, high = _reach(clear, noise, value, 0.975), _reach(off, noise, value, 0.025)
+    return min(low, value), max(min(high, 1.0), value)
+
+
+def _reach(pattern: Floats, noise: Floats, value: float, quantile: float) -> float:
+    """The error of that multiple of `pattern` at which the value is that quantile; 0 where it is below it at none."""
+    size = float(np.abs(pattern).sum())
+
+    def simulated(c: float) -> float:
+        return float(np.quantile(np.abs(c * pattern + noise).sum(axis=1), quantile))
+
+    if size <= 0 or simulated(0.0) >= value:
+        return 0.0
+    low, high = 0.0, 2 * value / size
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if simulated(middle) < value else (low, middle)
+    return high * size

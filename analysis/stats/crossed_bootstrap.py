@@ -3,7 +3,8 @@
 The pigeonhole bootstrap (Owen 2007, Ann. Appl. Stat. 1(2)) resamples participants and items with
 replacement, independently; a trial counts as often as its person times its item was drawn. It is conservative: its
 variance of a mean counts the noise of single trials about three times, so that in sparse data (few trials per person
-and item) its intervals are up to sqrt(3) times too wide. The two-way errors of analysis.stats.two_way_clustered have no such excess.
+and item) its intervals are up to sqrt(3) times too wide. So resampled values are brought to the two-way error of
+analysis.stats.two_way_clustered, which has no such excess (`with_error`): the bootstrap gives the shape, the error the width.
 Language models stay as they are: their answers are fixed, only the items vary.
 """
 
@@ -12,17 +13,21 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+from scipy import sparse, special
 
 from analysis.stats.arrays import Floats, Interval, Ints
 from analysis.stats.distributions import percentile_interval
+from analysis.stats.estimates import Z95
+from analysis.stats.two_way_clustered import TwoWay
 
 CHUNK = 4_000_000  # numbers held at once per array
 
 METHOD = (
-    "Participants and items resampled together (pigeonhole bootstrap, {resamples} resamples, seed {seed}), percentile "
-    "intervals; conservative. Two-way: normal interval from variance between participants + items - trials (of models, "
-    "whose answers are fixed, between items)."
+    "Participants and items resampled together (pigeonhole bootstrap, {resamples} resamples, seed {seed}), which counts "
+    "the noise of single trials three times; so deviations are scaled to the two-way error, times Student's t over the "
+    "normal quantile, and percentiles taken. Two-way: variance between participants + items - trials (of models, whose "
+    "answers are fixed, between items), Student's t with the smaller number of clusters less one; of shares Wilson's score "
+    "interval of as many independent decisions as have that error. None below 3 participants or items."
 )
 
 
@@ -120,6 +125,20 @@ def spread(values: Floats) -> Spread:
     if len(values) < 2:
         return Spread(None, None)
     return Spread(float(values.std(ddof=1)), percentile_interval(values))
+
+
+def with_error(values: Floats, known: TwoWay, bounds: Interval = (-1.0, 1.0)) -> Floats:
+    """Resampled values with their deviations from the estimate scaled to the error that is known of it, within bounds.
+
+    estimate + (value - estimate) x se / sd x t / 1.96, t the 97.5th percentile of Student's t with n_clusters - 1 degrees
+    of freedom: Hesterberg's (2015, Am. Stat. 69) expanded percentile interval, about another standard error.
+    """
+    spread = float(np.nanstd(values, ddof=1)) if len(values) > 1 else 0.0
+    if not known.is_known or spread <= 0:
+        return values[:0] if not known.is_known else values
+    t = float(special.stdtrit(known.n_clusters - 1, 0.975))
+    scale = known.se / spread * t / Z95
+    return np.clip(known.estimate + (values - known.estimate) * scale, *bounds)
 
 
 def two_sided_p(values: Floats) -> float | None:

@@ -18,6 +18,9 @@ from analysis.stats.arrays import Floats, Interval
 
 Z95 = 1.959963984540054  # 97.5th percentile of the standard normal distribution
 
+FEWEST = 3  # values or pairs of an interval
+ANY, SHARES = (-np.inf, np.inf), (0.0, 1.0)  # bounds of intervals
+
 PROPORTION = "Correct over all; standard error sqrt(p(1-p)/n); Wilson 95% interval."
 MEAN = "Arithmetic mean; standard deviation with n-1; 95% interval from Student's t."
 PAIRED = (
@@ -156,10 +159,11 @@ def wilson(n_correct: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Floats, Floats]:
     return np.where((k == 0) & (n > 0), 0.0, low), np.where((k == n) & (n > 0), 1.0, high)
 
 
-def mean_of(values: npt.ArrayLike) -> Mean:
+def mean_of(values: npt.ArrayLike, bounds: Interval = ANY) -> Mean:
     """Mean of values (n,), in their unit; NaN is left out. sd with ddof=1, sem = sd / sqrt(n), ci95 = mean -+ t sem.
 
-    With one value sd, sem and ci95 are None. Raises NotEnough when no value is left.
+    bounds: what values can be (SHARES), beyond which ci95 does not reach. With one value sd and sem are None, below
+    three ci95 is: t is 12.7 for two values. Raises NotEnough when no value is left.
 
     >>> three = mean_of([1, 2, 3])
     >>> three.n, three.mean, three.sd
@@ -174,7 +178,10 @@ def mean_of(values: npt.ArrayLike) -> Mean:
         return Mean(1, mean, None, None, None)
     sd = float(known.std(ddof=1))
     sem = sd / float(np.sqrt(n))
-    return Mean(n, mean, sd, sem, _t_interval(mean, sem, n - 1))
+    if n < FEWEST:
+        return Mean(n, mean, sd, sem, None)
+    low, high = _t_interval(mean, sem, n - 1)
+    return Mean(n, mean, sd, sem, (max(low, bounds[0]), min(high, bounds[1])))
 
 
 def paired_t(x: npt.ArrayLike, y: npt.ArrayLike) -> PairedTest:
@@ -183,7 +190,7 @@ def paired_t(x: npt.ArrayLike, y: npt.ArrayLike) -> PairedTest:
     t = mean / (sd / sqrt(n)), n - 1 degrees of freedom, sd of the differences with ddof=1;
     d_av = mean / sqrt((s_x^2 + s_y^2) / 2) with ddof=1 (a single y has variance 0), which is what the paper calls
     Cohen's d; d_z = mean / sd. If all differences are equal, t, p and d_z are NaN (scipy's
-    ttest_rel divides by rounding errors there). Raises NotEnough below two pairs. Checked against ttest_rel.
+    ttest_rel divides by rounding errors there). Raises NotEnough below three pairs. Checked against ttest_rel.
 
     >>> shift = paired_t([1, 2, 3], [0, 0, 0])
     >>> shift.mean_difference, shift.df, round(shift.t, 3), shift.d_z
@@ -193,9 +200,9 @@ def paired_t(x: npt.ArrayLike, y: npt.ArrayLike) -> PairedTest:
     keep = ~(np.isnan(first) | np.isnan(second))
     first, second = first[keep], second[keep]
     n = len(first)
-    if n < 2:
+    if n < FEWEST:
         raise NotEnough(
-            f"A paired test needs at least two pairs; there {'is' if n == 1 else 'are'} {n}.",
+            f"A paired test needs at least three pairs; there {'is' if n == 1 else 'are'} {n}.",
             "Add what is missing to one of the two sides.",
         )
     difference = first - second

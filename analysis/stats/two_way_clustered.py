@@ -1,4 +1,4 @@
-"""Normal-theory errors of accuracies that are robust to clusters of both participants and items.
+"""Errors of accuracies that are robust to clusters of both participants and items.
 
 Cameron, Gelbach and Miller 2011, J. Bus. Econ. Stat. 29(2): variance between participants + between items - between
 trials. Unlike the pigeonhole bootstrap of analysis.stats.crossed_bootstrap it counts the noise of single trials once. Language
@@ -15,20 +15,34 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from analysis.stats.arrays import Floats, Interval, Ints
-from analysis.stats.estimates import Z95
+
+FEWEST_CLUSTERS = 3  # below, no interval: two levels say next to nothing of how others would differ
 
 
 @dataclass(frozen=True)
 class TwoWay:
-    """Normal-theory standard error, 95% interval and two-sided p (against 0) of an estimate."""
+    """Standard error, 95% interval and two-sided p (against 0) of an estimate, from Student's t.
+
+    n_clusters: the smaller number of people and items, whose number less one are the degrees of freedom.
+    """
 
     estimate: float
     se: float
     ci95: Interval
     p: float
+    n_clusters: int
+
+    @property
+    def share_ci95(self) -> Interval:
+        """Of an estimate that is a share: within [0, 1]."""
+        return share_interval(self.estimate, self.se, self.n_clusters)
+
+    @property
+    def is_known(self) -> bool:
+        return math.isfinite(self.se)
 
 
 def two_way(
@@ -40,7 +54,7 @@ def two_way(
     variance = V(trial) + max(0, V(participant) - V(trial)) + max(0, V(item) - V(trial)).
     by_item: (items,) the models' share on each item, NaN not scored. An item's deviation is then its (share - mean) / items
     minus its e's, and the difference keeps the pairing of humans and models on the same items.
-    Two participants and two items at least, else NaN.
+    Three participants and three items at least, else NaN.
 
     >>> two_way(np.array([0, 1, 2, 3]), np.array([0, 1, 2, 3]), [1, 0, 1, 0]).se.__round__(6)
     0.288675
@@ -90,36 +104,86 @@ class Deviations:
         share = np.where(known, by_item - mean, 0.0) / known.sum()
         used = known | (np.pad(self.n_by_item, (0, more)) > 0)
         together = (share - np.pad(self.by_item, (0, more)))[used]
-        return self._with(mean - self.accuracy, together)
+        return self._with(mean - self.accuracy, together, int(known.sum()))
 
-    def _with(self, estimate: float, items: Floats) -> TwoWay:
+    def _with(self, estimate: float, items: Floats, n_others: int | None = None) -> TwoWay:
+        """n_others: items of the models."""
         variance = self.at_random + self.between_people + max(0, _variance(items) - self.at_random)
-        enough = min(self.n_people, int((self.n_by_item > 0).sum())) > 1
-        return normal(estimate, math.sqrt(variance) if enough else math.nan)
+        n_items = int((self.n_by_item > 0).sum())
+        n_clusters = min(self.n_people, n_items, n_items if n_others is None else n_others)
+        return clustered(estimate, math.sqrt(variance), n_clusters)
 
 
-def normal(estimate: float, se: float) -> TwoWay:
-    """Normal-theory interval and p of an estimate with standard error `se`.
+def clustered(estimate: float, se: float, n_clusters: int) -> TwoWay:
+    """Interval estimate -+ t se and p from Student's t with n_clusters - 1 degrees of freedom; NaN below 3 clusters.
 
-    >>> normal(0.0, 1.0).p
+    >>> clustered(0.0, 1.0, 3).p
     1.0
     """
-    p = float(2 * stats.norm.sf(abs(estimate) / se)) if se > 0 else math.nan
-    return TwoWay(estimate, se, (estimate - Z95 * se, estimate + Z95 * se), p)
+    if n_clusters < FEWEST_CLUSTERS or not math.isfinite(se):
+        return TwoWay(estimate, math.nan, (math.nan, math.nan), math.nan, n_clusters)
+    half = float(special.stdtrit(n_clusters - 1, 0.975)) * se
+    p = float(2 * special.stdtr(n_clusters - 1, -abs(estimate) / se)) if se > 0 else math.nan
+    return TwoWay(estimate, se, (estimate - half, estimate + half), p, n_clusters)
+
+
+def share_interval(share: float, se: float, n_clusters: int) -> Interval:
+    """95% interval of a share within [0, 1] from its standard error and the smaller number of clusters.
+
+    Wilson's score interval of n = share (1 - share) / se^2 decisions, those that would be as sure if they were independent,
+    with Student's t of n_clusters - 1 degrees of freedom (Korn and Graubard 1998; Franco et al. 2019, J. Surv. Stat.
+    Methodol. 7). With t for its quantile: (share + t^2/2n -+ t sqrt(share (1 - share) / n + t^2/4n^2)) / (1 + t^2/n).
+    Where nothing varies (se = 0) n is the number of clusters.
+
+    >>> [round(end, 3) for end in share_interval(0.5, 0.05, 10_000)]  # Wilson's of 50 of 100
+    [0.404, 0.596]
+    """
+    n = share * (1 - share) / se**2 if se > 0 else float(n_clusters)
+    t = float(special.stdtrit(n_clusters - 1, 0.975))
+    middle, scale = share + t * t / (2 * n), 1 + t * t / n
+    half = t * math.sqrt(max(0.0, share * (1 - share)) / n + t * t / (4 * n * n))
+    return max(0.0, (middle - half) / scale), min(1.0, (middle + half) / scale)
 
 
 def over_items(by_item: Floats) -> TwoWay:
     """The mean of by_item (items,), NaN not scored, of models: only items vary, se = sd (ddof=1) / sqrt(items).
 
-    NaN below two items.
+    NaN below three items.
 
-    >>> over_items(np.array([0.0, 1.0, np.nan])).se
-    0.5
+    >>> over_items(np.array([0.0, 1.0, 1.0, 0.0, np.nan])).se.__round__(4)
+    0.2887
     """
     known = by_item[np.isfinite(by_item)]
-    if not len(known):
-        return normal(math.nan, math.nan)
-    return normal(float(known.mean()), math.sqrt(_variance((known - known.mean()) / len(known))))
+    if len(known) < FEWEST_CLUSTERS:
+        return clustered(float(known.mean()) if len(known) else math.nan, math.nan, len(known))
+    se = math.sqrt(_variance((known - known.mean()) / len(known)))
+    return clustered(float(known.mean()), se, len(known))
+
+
+def covariance(errors: Floats, clusterings: list[Ints]) -> Floats:
+    """(k, k) covariance of sums of errors (n, k) over trials, robust to one or two clusterings (n,) of the trials.
+
+    V(first), or V(first) + V(second) - V(trial), as the variance of `two_way` for k sums at once; eigenvalues below 0,
+    which the difference may have in sparse data, are set to 0 (Cameron, Gelbach and Miller 2011).
+    """
+    found = sum(_square(_summed(errors, group)) for group in clusterings)
+    if len(clusterings) > 1:
+        found = found - _square(errors)
+    values, vectors = np.linalg.eigh(np.asarray(found))
+    positive: Floats = (vectors * np.maximum(values, 0)) @ vectors.T
+    return positive
+
+
+def _summed(errors: Floats, group: Ints) -> Floats:
+    """(levels, k) sums of errors over the trials of each level."""
+    place = np.unique(group, return_inverse=True)[1]
+    columns = [np.bincount(place, column) for column in errors.T]
+    return np.column_stack(columns)
+
+
+def _square(sums: Floats) -> Floats:
+    scale = len(sums) / (len(sums) - 1) if len(sums) > 1 else math.nan
+    return np.asarray(sums.T @ sums * scale)
 
 
 def _variance(sums: Floats) -> float:

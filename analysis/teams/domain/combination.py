@@ -8,7 +8,7 @@ import numpy as np
 from analysis.stats.arrays import Bools, Floats
 from analysis.teams.domain.evidence import Evidence
 from analysis.teams.domain.folds import Folds
-from analysis.teams.results import About, Method
+from analysis.teams.results import About, Method, NearChance
 
 
 @dataclass(frozen=True)
@@ -17,12 +17,14 @@ class HeldOut:
 
     is_right: (n,) whether the team chose the original; by itself p_original > 1/2 (a tie is wrong).
     about: how it was fitted. folds: those really used, where a method makes others of the given ones; None: those given.
+    near_chance: where no member can be told from chance, what chance gives.
     """
 
     p_original: Floats
     is_right: Bools
     about: About
     folds: Folds | None = None
+    near_chance: NearChance | None = None
 
 
 class Combination(Protocol):

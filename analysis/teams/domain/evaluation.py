@@ -6,26 +6,26 @@ from dataclasses import replace
 import numpy as np
 
 from analysis.stats.arrays import Floats, Interval
-from analysis.stats.crossed_bootstrap import spread, two_sided_p
-from analysis.stats.two_way_clustered import TwoWay
+from analysis.stats.calibration_error import bin_columns, error_interval
+from analysis.stats.crossed_bootstrap import spread, two_sided_p, with_error
+from analysis.stats.two_way_clustered import FEWEST_CLUSTERS, TwoWay
+from analysis.teams.domain.chance import learns_noise
 from analysis.teams.domain.combination import HeldOut
 from analysis.teams.domain.complementarity import complementarity
 from analysis.teams.domain.evidence import Evidence, Names
 from analysis.teams.domain.resampling import Draws, holm, two_way_of
-from analysis.teams.domain.scores import N_MEANS, Rows, numbers, resampled, rows_of
-from analysis.teams.results import Method, TeamResult
+from analysis.teams.domain.scores import N_BINS, N_MEANS, Rows, numbers, resampled, rows_of
+from analysis.teams.results import Method, NearChance, TeamResult
 
 BATCH = 10_000_000  # resampled numbers held at once
 
 RESAMPLED = (
-    "Items, and independently the people whose trials are the rows, resampled with replacement (pigeonhole bootstrap, "
-    "{resamples:,} resamples, seed {seed}), the held-out predictions staying as they are; 95% percentile intervals. Where "
-    "people vary these are conservative: up to sqrt(3) times too wide, as the noise of single trials counts three times. "
-    "The two-way interval of a gain has no such excess: normal, from variance between participants (the first of a row) + "
-    "items - trials. The interval of the calibration error is approximate. It is reflected about the value, as resampling "
-    "adds its upward bias once more; in a simulation of 200 items x 5 trials with a true error of .059, 89 of 100 such "
-    "intervals held the truth and the others lay below it. p is twice the smaller share of resampled differences on either "
-    "side of 0."
+    "Variance between participants (the first of a row) + between items - between trials, the held-out predictions staying "
+    "as they are; Student's t with the smaller number of clusters less one. Shares: Wilson's score interval of as many "
+    "independent decisions as have that error. Gain, log loss and Brier score: items, and independently the people whose "
+    "trials are the rows, resampled with replacement (pigeonhole bootstrap, {resamples:,} resamples, seed {seed}), deviations "
+    "scaled to that error; percentiles. p is twice the smaller share of these differences on either side of 0. The interval "
+    "of the calibration error inverts a test along the observed pattern of the bins."
 )
 NO_INTERVALS = "No intervals: {why}."
 MULTIPLICITY = (
@@ -61,7 +61,7 @@ def evaluate_all(
     Raises KeyError for names that are no members.
     """
     found = []
-    size = max(1, BATCH // max(1, draws.resamples * (N_MEANS + 1)))
+    size = max(1, BATCH // max(1, draws.resamples * N_MEANS))
     for start in range(0, len(teams), size):
         batch = [
             (evidence_all.of(names), method, held)
@@ -70,7 +70,7 @@ def evaluate_all(
         rows = [rows_of(evidence.is_right, held) for evidence, _, held in batch]
         again = resampled(rows, draws)
         found += [
-            _with_intervals(_result(*team, its_rows), again[:, k], two_way_of(its_rows.gain, draws))
+            _with_intervals(_result(*team, its_rows), again[:, k], its_rows, draws)
             for k, (team, its_rows) in enumerate(zip(batch, rows, strict=True))
         ]
     adjusted = holm([result.gain_p for result in found])
@@ -81,13 +81,11 @@ def resampling_words(draws: Draws) -> str:
     """How the intervals were made, or why there are none.
 
     >>> resampling_words(Draws.of_items(1))
-    'No intervals: there is one item only.'
+    'No intervals: there are fewer than three items.'
     """
-    if not draws.resamples:
-        return NO_INTERVALS.format(why="no resamples were asked for")
     if not draws.can_vary:
-        lone = "item" if draws.n_items < 2 else "participant"
-        return NO_INTERVALS.format(why=f"there is one {lone} only")
+        few = "items" if draws.n_items < FEWEST_CLUSTERS else "participants"
+        return NO_INTERVALS.format(why=f"there are fewer than three {few}")
     return RESAMPLED.format(resamples=draws.resamples, seed=draws.seed)
 
 
@@ -126,30 +124,54 @@ def _result(evidence: Evidence, method: Method, held: HeldOut, rows: Rows) -> Te
         selector_accuracy=selector,
         selector_accuracy_ci95=None,
         complementarity=complementarity(names, is_right, held.is_right) if is_team else None,
+        near_chance=_near_chance(evidence, method, held),
         about=held.about,
     )
 
 
-def _with_intervals(result: TeamResult, again: Floats, two_way: TwoWay | None) -> TeamResult:
-    accuracy, log_loss, brier, selector, gain, error = (spread(x).ci95 for x in again.T)
-    is_team = result.gain is not None
-    return replace(
+def _near_chance(evidence: Evidence, method: Method, held: HeldOut) -> NearChance | None:
+    if held.near_chance:
+        return held.near_chance
+    return NearChance() if learns_noise(evidence, method) else None
+
+
+def _with_intervals(result: TeamResult, again: Floats, rows: Rows, draws: Draws) -> TeamResult:
+    """`again`: (resamples, N_MEANS)."""
+    errors = [two_way_of(column, draws) for column in rows.values(slice(None)).T[:N_MEANS]]
+    if any(error is None for error in errors):
+        return result
+    accuracy, log_loss, brier, selector, gain = (error for error in errors if error)
+    if result.near_chance:
+        # Held-out rows that err together: taken as independent, they would look far surer than they are
+        return replace(
+            result,
+            gain_p=result.near_chance.gain_p,
+            selector_accuracy_ci95=selector.share_ci95,
+        )
+    found = replace(
         result,
-        accuracy_ci95=accuracy,
-        log_loss_nats_ci95=log_loss,
-        brier_ci95=brier,
-        calibration_error_ci95=_reflected(result.calibration_error, error),
-        gain_ci95=gain if is_team else None,
-        gain_p=two_sided_p(again[:, N_MEANS - 1]) if is_team else None,
-        gain_two_way_se=two_way.se if is_team and two_way else None,
-        gain_two_way_ci95=two_way.ci95 if is_team and two_way else None,
-        selector_accuracy_ci95=selector,
+        accuracy_ci95=accuracy.share_ci95,
+        log_loss_nats_ci95=_scaled(again[:, 1], log_loss, (0.0, np.inf)),
+        brier_ci95=_scaled(again[:, 2], brier, (0.0, 1.0)),
+        calibration_error_ci95=_error_interval(rows, draws, result.calibration_error),
+        selector_accuracy_ci95=selector.share_ci95,
+    )
+    if result.gain is None:
+        return found
+    return replace(
+        found,
+        gain_ci95=_scaled(again[:, 4], gain, (-1.0, 1.0)),
+        gain_p=two_sided_p(with_error(again[:, 4], gain, (-np.inf, np.inf))),
+        gain_two_way_se=gain.se,
+        gain_two_way_ci95=(max(-1.0, gain.ci95[0]), min(1.0, gain.ci95[1])),
     )
 
 
-def _reflected(value: float, ci95: Interval | None) -> Interval | None:
-    """Basic bootstrap, reaching to the value at least; not below 0."""
-    if ci95 is None:
-        return None
-    low, high = ci95
-    return min(max(0.0, 2 * value - high), value), max(2 * value - low, value)
+def _scaled(again: Floats, known: TwoWay, bounds: Interval) -> Interval | None:
+    return spread(with_error(again, known, bounds)).ci95
+
+
+def _error_interval(rows: Rows, draws: Draws, value: float) -> Interval | None:
+    bins = bin_columns(rows.place, rows.is_right - rows.stated, N_BINS)
+    people = [draws.people[:, 0]] if draws.people.shape[1] else []
+    return error_interval(bins, [draws.item, *people], np.random.default_rng(draws.seed), value)

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.stats.arrays import Bools, Floats, Interval, Ints
-from analysis.stats.crossed_bootstrap import spread
+from analysis.stats.arrays import Floats, Ints
 from analysis.teams.domain.calibration import calibrated
 from analysis.teams.domain.deferral import Asked, Judges, choose_threshold, who_decides
 from analysis.teams.domain.evidence import Names
 from analysis.teams.domain.folds import Folds
 from analysis.teams.domain.improved import coarser
-from analysis.teams.domain.resampling import Draws
+from analysis.teams.domain.resampling import Draws, difference, share_intervals
 from analysis.teams.domain.runs import Runs
 from analysis.teams.results import ChosenPolicy, Method, Policy, PolicyPoint, Team
 
@@ -93,7 +92,9 @@ def _judges(runs: Runs, names: Names, sure: Floats, method: Method) -> Judges | 
 
 def _points(team: Team, item: Ints, judges: Judges, draws: Draws) -> list[PolicyPoint]:
     found = who_decides(item, judges)
-    intervals = _intervals(np.column_stack([asked.right for _, asked in found]), draws)
+    intervals = share_intervals(
+        np.column_stack([asked.right.astype(float) for _, asked in found]), draws
+    )
     return [
         PolicyPoint(
             team=team,
@@ -120,7 +121,6 @@ def _chosen(
     alone = float(judges.model_right.mean())
 
     def of(asked: Asked) -> ChosenPolicy:
-        more = asked.right.astype(float) - judges.model_right
         return ChosenPolicy(
             team=team,
             policy=asked.policy,
@@ -132,16 +132,9 @@ def _chosen(
             accuracy=asked.accuracy,
             cost=asked.share,
             folds=words,
-            accuracy_ci95=_intervals(asked.right[:, None], draws)[0],
+            accuracy_ci95=share_intervals(asked.right[:, None].astype(float), draws)[0],
             gain=asked.accuracy - alone,
-            gain_ci95=_intervals(more[:, None], draws)[0],
+            gain_ci95=difference(asked.right, judges.model_right, draws).ci95,
         )
 
     return [of(asked) for asked in choose_threshold(folds, judges, seed=seed)]
-
-
-def _intervals(right: Bools | Floats, draws: Draws) -> list[Interval | None]:
-    if not draws.can_vary:
-        return [None] * right.shape[1]
-    means = draws.means(right.astype(float))
-    return [spread(column).ci95 for column in means.T]

@@ -3,7 +3,6 @@
 The pigeonhole bootstrap of analysis.stats.crossed_bootstrap, for rows that may join several people's judgments.
 """
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from statsmodels.stats.multitest import multipletests
 
-from analysis.stats.arrays import Bools, Floats, Ints
-from analysis.stats.crossed_bootstrap import spread, times_drawn, two_sided_p
-from analysis.stats.two_way_clustered import TwoWay, over_items, two_way
+from analysis.stats.arrays import Bools, Floats, Interval, Ints
+from analysis.stats.crossed_bootstrap import spread, times_drawn, two_sided_p, with_error
+from analysis.stats.two_way_clustered import FEWEST_CLUSTERS, TwoWay, over_items, two_way
 from analysis.teams.domain.evidence import Evidence
 from analysis.teams.results import Gain
 
@@ -55,9 +54,14 @@ class Draws:
         return cls(np.arange(n), np.empty((n, 0), dtype=np.int64), n, 0, resamples, seed)
 
     @property
+    def n_clusters(self) -> int:
+        """The smaller number of what is drawn."""
+        return min(self.n_items, self.n_people) if self.people.shape[1] else self.n_items
+
+    @property
     def can_vary(self) -> bool:
-        """Of one item, or one person, nothing is known about how others would differ."""
-        return self.n_items > 1 and (self.people.shape[1] == 0 or self.n_people > 1)
+        """Of fewer than three items, or people, too little is known about how others would differ."""
+        return self.n_clusters >= FEWEST_CLUSTERS
 
     def means(self, values: Floats) -> Floats:
         """(resamples, k) weighted means of values (n, k); NaN where no row was drawn, no resample where nothing can vary.
@@ -133,9 +137,10 @@ def differences(right_a: Bools, right_b: Bools, draws: Draws) -> list[Gain]:
 
 def _gain(more: Floats, again: Floats, draws: Draws) -> Gain:
     clustered = two_way_of(more, draws)
+    again = with_error(again, clustered, (-np.inf, np.inf)) if clustered else again[:0]
     return Gain(
         value=float(more.mean()),
-        ci95=spread(again).ci95,
+        ci95=spread(again.clip(-1, 1)).ci95,
         p=two_sided_p(again),
         n=len(more),
         two_way_se=clustered.se if clustered else None,
@@ -147,14 +152,22 @@ def two_way_of(more: Floats, draws: Draws) -> TwoWay | None:
     """Mean of differences (n,) with an error robust to clusters of participants and items, as analysis.stats.two_way_clustered has it.
 
     A row that joins several people's judgments counts among those of its first. Where rows are items these alone vary.
-    None with one item, or one participant.
+    None with fewer than three items, or participants.
 
     >>> two_way_of(np.array([1.0, 0.0, 0.0, 1.0]), Draws.of_items(4)).se.__round__(6)
     0.288675
     """
+    if not draws.can_vary:
+        return None
     has_people = draws.people.shape[1] > 0
     found = two_way(draws.people[:, 0], draws.item, more) if has_people else over_items(more)
-    return found if math.isfinite(found.se) else None
+    return found if found.is_known else None
+
+
+def share_intervals(right: Floats, draws: Draws) -> list[Interval | None]:
+    """95% interval of the mean of each column of (n, k) values from 0 to 1; None below three items or participants."""
+    found = [two_way_of(column, draws) for column in right.T]
+    return [one.share_ci95 if one else None for one in found]
 
 
 def holm(p: Sequence[float | None], groups: Sequence[object] | None = None) -> list[float | None]:

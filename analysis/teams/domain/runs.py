@@ -6,13 +6,22 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from analysis.stats import NotEnough
+from analysis.teams.domain.chance import SymmetricHalves, learns_noise
 from analysis.teams.domain.combination import Combination, HeldOut
 from analysis.teams.domain.evaluation import evaluate_all
 from analysis.teams.domain.evidence import Evidence, Names
 from analysis.teams.domain.folds import Folds
 from analysis.teams.domain.methods import ALONE
 from analysis.teams.domain.resampling import Draws, differences, holm
-from analysis.teams.results import AddingHuman, MemberResult, Method, NotPossible, Team, TeamResult
+from analysis.teams.results import (
+    AddingHuman,
+    Gain,
+    MemberResult,
+    Method,
+    NotPossible,
+    Team,
+    TeamResult,
+)
 
 Progress = Callable[[str], None]
 
@@ -42,6 +51,8 @@ class Runs:
                 continue
             evidence = self.evidence.of(names)
             progress(evidence.team.label)
+            if way.name == Method.LOGISTIC and learns_noise(evidence, way.name):
+                way = SymmetricHalves()
             try:
                 self.held[names, way.name] = way.held_out(evidence, folds)
             except NotEnough as missing:
@@ -76,7 +87,14 @@ class Runs:
                 before.append(alone.is_right)
         if not pairs:
             return []
-        gains = differences(np.column_stack(after), np.column_stack(before), draws)
+        gains = [
+            Gain(gain.value, None, None, gain.n, None, None) if self._noise(pair) else gain
+            for pair, gain in zip(
+                pairs,
+                differences(np.column_stack(after), np.column_stack(before), draws),
+                strict=True,
+            )
+        ]
         rows = [
             AddingHuman(
                 team=rest,
@@ -89,6 +107,10 @@ class Runs:
             for (team, rest, method), gain in zip(pairs, gains, strict=True)
         ]
         return corrected_adding(rows)
+
+    def _noise(self, pair: tuple[Team, Team, Method]) -> bool:
+        """Whether one of the two errs on all its rows together, so that resampling them says nothing."""
+        return any(learns_noise(self.evidence.of(team.names), pair[2]) for team in pair[:2])
 
     def folds_of(self, folds: Folds) -> dict[Method, Folds]:
         """What was held out together, by method: folds of its own, else `folds`."""

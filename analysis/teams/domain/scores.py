@@ -30,12 +30,6 @@ class Rows:
     stated: Floats
     place: Ints
 
-    @property
-    def gain(self) -> Floats:
-        """+1 where the team is right and the best member wrong, -1 the other way round, else 0."""
-        more: Floats = self.is_right.astype(float) - self.best
-        return more
-
     def values(self, rows: slice) -> Floats:
         """(rows, N_MEANS + N_BINS) columns whose means are the team's numbers, then what each bin is off by."""
         right, p = self.is_right[rows].astype(float), self.p_original[rows]
@@ -73,14 +67,13 @@ def numbers(means: Floats) -> Floats:
 
 
 def resampled(teams: Sequence[Rows], draws: Draws) -> Floats:
-    """(resamples, teams, N_MEANS + 1)."""
-    k = N_MEANS + N_BINS
+    """(resamples, teams, N_MEANS)."""
 
     def values(rows: slice) -> Floats:
-        return np.concatenate([team.values(rows) for team in teams], axis=1)
+        return np.concatenate([team.values(rows)[:, :N_MEANS] for team in teams], axis=1)
 
     n = draws.resamples if draws.can_vary else 0
-    found = np.empty((n, len(teams), N_MEANS + 1))
-    for which, means in draws.each_mean(values, k * len(teams)):
-        found[which] = numbers(means.reshape(len(means), len(teams), k))
+    found = np.empty((n, len(teams), N_MEANS))
+    for which, means in draws.each_mean(values, N_MEANS * len(teams)):
+        found[which] = means.reshape(len(means), len(teams), N_MEANS)
     return found

@@ -9,7 +9,7 @@ import numpy as np
 
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Floats, Ints
-from analysis.stats.crossed_bootstrap import spread, times_drawn
+from analysis.stats.two_way_clustered import over_items
 from analysis.teams.domain.calibration import TIE, calibrated
 from analysis.teams.domain.evidence import Evidence
 from analysis.teams.domain.folds import Folds
@@ -18,7 +18,6 @@ from analysis.teams.results import SizeCell, Sizes
 MOST_HUMANS, MOST_MODELS = 9, 10
 # Up to so many subsets of one kind are all tried, else some are drawn
 MOST_SUBSETS = 10_000
-MOST_RESAMPLES = 2000
 
 SIZES = (
     "Teams of h people and m models decide by the mean of their calibrated held-out probabilities (1/2 is wrong). Expected "
@@ -26,7 +25,9 @@ SIZES = (
     "(seed {seed}) where there are more than {most}; items weigh the same. h goes up to {humans}, the most that at least half "
     "of the items have (9 at the utmost), on the {items} items that have as many; m up to {models}."
 )
-INTERVAL = " Intervals: 95% percentile, of {resamples:,} resamples of the items (seed {seed})."
+INTERVAL = (
+    " Intervals: 95%, from the variance between items, as that of a share with this standard error."
+)
 
 
 @dataclass(frozen=True)
@@ -41,25 +42,23 @@ class Expected:
     rule: str
 
 
-def sizes(evidence: Evidence, folds: Folds, seed: int, resamples: int) -> Sizes:
-    """Expected accuracies with intervals from resampled items, 2,000 times at most.
+def sizes(evidence: Evidence, folds: Folds, seed: int) -> Sizes:
+    """Expected accuracies with intervals, had the items been others.
 
     Raises NotEnough without rows.
     """
     found = expected_accuracies(evidence, calibrated(evidence, folds), seed=seed)
-    n = len(found.items)
-    resamples = min(resamples, MOST_RESAMPLES)
-    drawn = times_drawn(np.random.default_rng(seed), resamples, n) @ found.per_item / n
+    errors = [over_items(column) for column in found.per_item.T]
     cells = [
-        replace(cell, accuracy_ci95=spread(again).ci95 if n > 1 else None)
-        for cell, again in zip(found.cells, drawn.T, strict=True)
+        replace(cell, accuracy_ci95=error.share_ci95 if error.is_known else None)
+        for cell, error in zip(found.cells, errors, strict=True)
     ]
     return Sizes(
-        n_items=n,
+        n_items=len(found.items),
         max_humans=found.max_humans,
         max_models=found.max_models,
         cells=tuple(cells),
-        method=found.rule + INTERVAL.format(resamples=resamples, seed=seed),
+        method=found.rule + INTERVAL,
     )
 
 

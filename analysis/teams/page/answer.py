@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.stats import MissingResult
-from analysis.stats.arrays import Interval
 from analysis.teams.names import short, the_member
 from analysis.teams.results import (
     AddingHuman,
@@ -16,13 +15,6 @@ from analysis.teams.results import (
     TeamsDocument,
     TriedTeams,
 )
-
-
-@dataclass(frozen=True)
-class TwoWay:
-    """That there are intervals from two-way cluster-robust errors, and whether all of them are narrower."""
-
-    is_narrower: bool
 
 
 @dataclass(frozen=True)
@@ -98,12 +90,9 @@ class Answer:
         return max(teams, key=lambda r: r.accuracy) if len(teams) > 1 else None
 
     @property
-    def two_way(self) -> TwoWay | None:
-        both = [(self.result.gain_two_way_ci95, self.result.gain_ci95)]
-        if self.adding:
-            both.append((self.adding.gain.two_way_ci95, self.adding.gain.ci95))
-        found = [(two_way, usual) for two_way, usual in both if two_way]
-        return TwoWay(all(_width(a) < _width(b) for a, b in found)) if found else None
+    def has_two_way(self) -> bool:
+        adding = self.adding.gain.two_way_ci95 if self.adding else None
+        return bool(self.result.gain_two_way_ci95 or adding)
 
     @property
     def fit(self) -> BayesianAbout | None:
@@ -117,7 +106,3 @@ class Answer:
             why = MissingResult(row.reason, row.needed)
             found.setdefault(why, []).append(short(row.team, self.members))
         return [(names, why) for why, names in found.items()]
-
-
-def _width(ci95: Interval | None) -> float:
-    return ci95[1] - ci95[0] if ci95 else float("inf")

@@ -67,6 +67,30 @@ class Complementarity:
         return known if len(known) == len(self.patterns) else ()
 
 
+@dataclass(frozen=True)
+class NearChance:
+    """Of a team none of whose members can be told from chance: what such members would reach, and the p that holds.
+
+    gain_p: two-sided, from n_flips random flips of which version of each item is the original; the *_by_chance95 are the
+    central 95% over them. All None without flips: by a method whose fits would take too long, or with too many rows.
+    left_out_*: of the published scheme, which is not used here: its accuracy, and the correlation of its held-out log-odds
+    of side B with side B. Below 0, predictions run against the items that they are of.
+    """
+
+    n_flips: int = 0
+    seed: int | None = None
+    gain_p: float | None = None
+    accuracy_by_chance95: Interval | None = None
+    gain_by_chance95: Interval | None = None
+    left_out_accuracy: float | None = None
+    left_out_correlation: float | None = None
+
+    @property
+    def is_inverted(self) -> bool:
+        """Whether the published scheme predicts against its own items."""
+        return self.left_out_correlation is not None and self.left_out_correlation < 0
+
+
 def _leads(name: str, kinds: tuple[tuple[tuple[str, ...], Tried], ...]) -> bool:
     return all(t.n_team_right == (t.n if name in right else 0) for right, t in kinds)
 
@@ -108,6 +132,7 @@ class TeamResult:
     selector_accuracy: float
     selector_accuracy_ci95: Interval | None = field(metadata={"json": "selector_ci95"})
     complementarity: Complementarity | None
+    near_chance: NearChance | None
     about: LogisticAbout | ImprovedAbout | BayesianAbout | About
 
     @property

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from analysis.stats.calibration_error import MOST_UNITS, calibration_error
+from analysis.stats.calibration_error import bin_columns, calibration_error
 
 
 def test_the_calibration_error_is_the_hand_made_one():
@@ -24,28 +25,25 @@ def test_calibrated_probabilities_err_as_much_as_chance_makes_them_err():
     assert over.value > 2 * over.when_calibrated_q95
 
 
-def resampled_errors(probability, right, unit, low, n_bins, seed):
-    """As the definition says, resample by resample, judgements written out again and again."""
-    rng = np.random.default_rng(seed)
-    edges = np.linspace(low, 1, n_bins + 1)
-    place = np.clip(np.searchsorted(edges, probability, side="right") - 1, 0, n_bins - 1)
-    for _ in range(2000):
-        drawn = rng.choice(unit.max() + 1, unit.max() + 1)
-        rows = np.concatenate([np.flatnonzero(unit == one) for one in drawn])
-        gaps = [(right - probability)[rows][place[rows] == b].sum() for b in range(n_bins)]
-        yield np.abs(gaps).sum() / len(rows)
-
-
-def test_the_interval_of_the_calibration_error_is_the_reflected_one_of_resampled_people():
+def test_the_interval_holds_the_multiples_of_the_pattern_whose_errors_hold_the_value():
+    """Tried one by one, with the covariance of statsmodels' clustered regression on the bins."""
     rng = np.random.default_rng(3)
     unit = np.repeat(np.arange(30), 4)
     probability = rng.uniform(0.5, 1, 120)
     right = (rng.random(120) < probability - 0.3).astype(float)
     found = calibration_error(probability, right, unit * 7, units="participants", low=0.5, n_bins=5)
-    errors = list(resampled_errors(probability, right, unit, 0.5, 5, seed=1))
-    ends = 2 * found.value - np.quantile(errors, [0.975, 0.025])
-    assert found.ci95 == pytest.approx(tuple(ends), abs=0.015)
-    assert "1,000 resamples of participants" in found.ci_method
+    place = np.clip(np.floor((probability - 0.5) * 10), 0, 4).astype(int)
+    columns = bin_columns(place, right - probability, 5)
+    off = columns.mean(axis=0)
+    sums = np.array([(columns - off)[unit == one].sum(axis=0) for one in range(30)]) / 120
+    spread = sums.T @ sums * 30 / 29 * (stats.t.ppf(0.975, 29) / stats.norm.ppf(0.975)) ** 2
+    noise = rng.multivariate_normal(np.zeros(5), spread, 20_000)
+    share_below = [
+        np.mean(np.abs(end / found.value * off + noise).sum(axis=1) <= found.value)
+        for end in found.ci95
+    ]
+    assert share_below == pytest.approx([0.975, 0.025], abs=0.012)
+    assert "clusters of participants" in found.ci_method
 
 
 def test_an_error_that_chance_explains_has_an_interval_from_0_and_many_judgements_a_narrow_one():
@@ -57,5 +55,10 @@ def test_an_error_that_chance_explains_has_an_interval_from_0_and_many_judgement
     many = rng.uniform(0.2, 1, 20_000)
     off = calibration_error(many, rng.random(20_000) < many - 0.1, units="items")
     assert off.ci95[0] < 0.1 < off.ci95[1] < off.ci95[0] + 0.03
-    assert f"{MOST_UNITS:,} random groups of items" in off.ci_method
-    assert calibration_error([0.5, 0.6], [0, 1], [4, 4]).ci95 is None
+
+
+def test_fewer_than_three_clusters_give_no_interval():
+    assert calibration_error([0.5, 0.6, 0.7], [0, 1, 1], [4, 4, 5]).ci95 is None
+    three = [4, 5, 6]
+    assert calibration_error([0.5, 0.6, 0.7], [0, 1, 1], three).ci95 is not None
+    assert calibration_error([0.5, 0.6, 0.7], [0, 1, 1], three, [1, 1, 2]).ci95 is None

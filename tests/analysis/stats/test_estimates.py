@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from analysis.stats import NotEnough
-from analysis.stats.estimates import mcnemar, mean_of, paired_t, proportion, spearman, wilson
+from analysis.stats.estimates import (
+    SHARES,
+    mcnemar,
+    mean_of,
+    paired_t,
+    proportion,
+    spearman,
+    wilson,
+)
 
 decisions = st.lists(st.booleans(), min_size=1, max_size=60)
 
@@ -75,7 +83,16 @@ def test_equal_differences_have_no_t():
     found = paired_t([0.1, 0.2, 0.3], [0.2, 0.3, 0.4])
     assert np.isnan([found.t, found.p, found.d_z]).all()
     assert found.mean_difference == pytest.approx(-0.1)
-    assert np.isnan(paired_t([1, 1], 1).d_av)
+    assert np.isnan(paired_t([1, 1, 1], 1).d_av)
+
+
+def test_no_interval_leaves_what_shares_can_be_and_two_values_have_none():
+    assert mean_of([1, 1, 0.4]).ci95[1] > 1
+    assert mean_of([1, 1, 0.4], SHARES).ci95 == (0, 1)
+    assert mean_of([0.9, 0.9, 0.7], SHARES).ci95 == (mean_of([0.9, 0.9, 0.7]).ci95[0], 1)
+    assert mean_of([0.5, 0.6]).ci95 is None
+    with pytest.raises(NotEnough, match="three pairs"):
+        paired_t([0.5, 0.6], 0.4)
 
 
 @given(decisions, st.randoms(use_true_random=False))

@@ -98,7 +98,7 @@ def teaming(n_models: int = 3, n_humans: int = 1, *, is_long: bool = False) -> T
         bayesian=(),
         improved=(),
         most_confident=(),
-        sizes=sizes(evidence, by_item(evidence, seed=1), 1, 50),
+        sizes=sizes(evidence, by_item(evidence, seed=1), 1),
         greedy=MissingResult("There are few members, whose teams are all shown.", "A search is made from 5 members on."),
     )  # fmt: skip
 

@@ -13,6 +13,7 @@ from analysis.report.chapter import Built
 from analysis.stats import NotEnough
 from analysis.stats.accuracy import at_least_percentile, top_share
 from analysis.stats.estimates import (
+    SHARES,
     Mean,
     PairedTest,
     Proportion,
@@ -122,7 +123,7 @@ def build(data: SourceData) -> Built:
         humans=try_estimate(_humans, data),
         models=members or _no_models(data),
         extra_models=extra,
-        models_mean=try_estimate(lambda: mean_of(accuracies(data, data.need_models()))),
+        models_mean=try_estimate(lambda: mean_of(accuracies(data, data.need_models()), SHARES)),
         models_vs_humans=try_estimate(_models_vs_humans, data),
         base_vs_chat=try_estimate(_base_vs_chat, data),
     )
@@ -153,8 +154,8 @@ def _humans(data: SourceData) -> HumanAccuracy:
         trials=proportion(trials["is_correct"]),
         n_participants=int(trials["participant"].nunique()),
         n_items=int(np.count_nonzero(data.item_counts)),
-        over_participants=mean_of(participant_accuracy(trials)),
-        over_items=mean_of(data.item_accuracy),
+        over_participants=mean_of(participant_accuracy(trials), SHARES),
+        over_items=mean_of(data.item_accuracy, SHARES),
         top_expertise=try_estimate(_top_expertise, trials),
     )
 

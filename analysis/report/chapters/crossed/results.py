@@ -17,11 +17,11 @@ from analysis.stats.crossed_bootstrap import (
     crossed_bootstrap,
     spread,
     two_sided_p,
+    with_error,
 )
 from analysis.stats.two_way_clustered import Deviations, TwoWay, over_items
-from lib.formatting import is_known, known
+from lib.formatting import known
 
-NOTHING = np.array([])  # resampled values of what is not known
 COLUMNS = (
     "who", "display_name", "accuracy", "se", "ci_low", "ci_high", "difference", "difference_low", "difference_high",
     "two_way_se", "two_way_low", "two_way_high", "difference_two_way_low", "difference_two_way_high",
@@ -30,7 +30,10 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Errors:
-    """Standard error and 95% interval, of the crossed bootstrap and two-way clustered; None where they are not known."""
+    """Standard error, and 95% intervals of the crossed bootstrap (brought to that error) and two-way clustered.
+
+    All None below three participants or items.
+    """
 
     se: float | None = None
     ci95: Interval | None = None
@@ -39,7 +42,7 @@ class Errors:
 
     @property
     def best_ci95(self) -> Interval | None:
-        """The two-way interval, which counts the noise of single trials once; else the bootstrap's."""
+        """The two-way interval, which covers more evenly where items are few (docs/report.md)."""
         return self.two_way_ci95 or self.ci95
 
 
@@ -178,24 +181,30 @@ def build(data: SourceData) -> Built:
     return Built(Crossed(found), {"crossed": _table(found)})
 
 
-def _errors(resampled: Floats, two_way: TwoWay | None) -> Errors:
-    """Without a two-way interval where there is no two-way standard error."""
-    drawn = spread(resampled)
-    if two_way is None or not np.isfinite(two_way.se):
-        return Errors(drawn.se, drawn.ci95)
-    return Errors(drawn.se, drawn.ci95, two_way.se, two_way.ci95)
+def _share_errors(resampled: Floats, two_way: TwoWay) -> Errors:
+    """Of an accuracy."""
+    if not two_way.is_known:
+        return NO_ERRORS
+    ci95 = spread(with_error(resampled, two_way, (0.0, 1.0))).ci95
+    return Errors(two_way.se, ci95, two_way.se, two_way.share_ci95)
+
+
+def _gap_errors(resampled: Floats, two_way: TwoWay | None) -> Errors:
+    """Of a difference of accuracies."""
+    if two_way is None or not two_way.is_known:
+        return NO_ERRORS
+    low, high = two_way.ci95
+    ci95 = spread(with_error(resampled, two_way)).ci95
+    return Errors(two_way.se, ci95, two_way.se, (max(-1.0, low), min(1.0, high)))
 
 
 def _humans(data: SourceData, drawn: Resampled, both: TwoWay) -> HumanAccuracy:
-    people, items = data.trials["participant"].nunique(), data.trials["item"].nunique()
-    # Of one person, or one item, nothing is known about how others would differ
-    is_varied = min(people, items) > 1
     return HumanAccuracy(
         n_trials=len(data.trials),
-        n_participants=people,
-        n_items=items,
+        n_participants=data.trials["participant"].nunique(),
+        n_items=data.trials["item"].nunique(),
         accuracy=float(data.trials["is_correct"].mean()),
-        errors=_errors(drawn.humans if is_varied else NOTHING, both),
+        errors=_share_errors(drawn.humans, both),
     )
 
 
@@ -210,17 +219,16 @@ def _models(
     rows = []
     for k, model in enumerate(members):
         accuracy, n = float(np.nanmean(correct[k])), int(np.isfinite(correct[k]).sum())
-        is_paired = humans is not None and humans.errors.ci95 is not None and n > 1
-        gap = drawn.models[:, k] - drawn.humans if is_paired else NOTHING
-        paired = deviations.difference_error(correct[k]) if deviations and is_paired else None
+        gap = drawn.models[:, k] - drawn.humans
+        paired = deviations.difference_error(correct[k]) if deviations and n else None
         rows.append(
             ModelAccuracy(
                 **data.model_name(int(model)),
                 n_items=n,
                 accuracy=accuracy,
-                errors=_errors(drawn.models[:, k] if n > 1 else NOTHING, over_items(correct[k])),
+                errors=_share_errors(drawn.models[:, k], over_items(correct[k])),
                 difference=accuracy - humans.accuracy if humans else None,
-                difference_errors=_errors(gap, paired),
+                difference_errors=_gap_errors(gap, paired),
             )
         )
     return tuple(rows)
@@ -233,13 +241,10 @@ def _share(correct: Floats) -> Floats:
 
 
 def _mean(correct: Floats, drawn: Resampled) -> ModelsMean:
-    is_enough = bool((np.isfinite(correct).sum(axis=1) > 1).all())
     return ModelsMean(
         n=len(correct),
         mean=float(np.nanmean(correct, axis=1).mean()),
-        errors=_errors(drawn.models.mean(axis=1), over_items(_share(correct)))
-        if is_enough
-        else NO_ERRORS,
+        errors=_share_errors(drawn.models.mean(axis=1), over_items(_share(correct))),
     )
 
 
@@ -257,14 +262,13 @@ def _components(drawn: Resampled, both: TwoWay, right: Floats) -> Components:
 def _difference(
     mean: ModelsMean, humans: HumanAccuracy, drawn: Resampled, paired: TwoWay
 ) -> Difference:
-    is_paired = humans.errors.ci95 is not None and mean.errors.ci95 is not None
-    gap = drawn.models.mean(axis=1) - drawn.humans if is_paired else NOTHING
+    gap = drawn.models.mean(axis=1) - drawn.humans
     return Difference(
         n=mean.n,
         mean=mean.mean - humans.accuracy,
-        p=two_sided_p(gap),
-        two_way_p=paired.p if is_paired and is_known(paired.p) else None,
-        errors=_errors(gap, paired if is_paired else None),
+        p=two_sided_p(with_error(gap, paired, bounds=(-np.inf, np.inf))),
+        two_way_p=known(paired.p),
+        errors=_gap_errors(gap, paired),
     )
 
 

@@ -11,7 +11,7 @@ from analysis.data.dataset import ModelName, SourceData
 from analysis.report.chapter import Built
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Interval
-from analysis.stats.estimates import PairedTest, mean_of, paired_t, proportion_of_counts
+from analysis.stats.estimates import SHARES, PairedTest, mean_of, paired_t, proportion_of_counts
 from analysis.stats.integration import isolated_accuracies, swapped_accuracies
 
 METHOD = (
@@ -157,7 +157,7 @@ def _models_table(
 
 
 def _isolated_mean(full: pd.Series, isolated: pd.Series, people: float) -> IsolatedMean:
-    mean = present(try_estimate(mean_of, isolated))
+    mean = present(try_estimate(mean_of, isolated, SHARES))
     return IsolatedMean(
         mean=mean.mean if mean else None,
         sd=mean.sd if mean else None,
@@ -194,7 +194,7 @@ def _models(
 
 def _seed(table: pd.DataFrame, seed: int, rows: pd.DataFrame) -> SwappedMean:
     accuracy = rows.set_index("model")["accuracy"].reindex(table.index)
-    mean = mean_of(accuracy)
+    mean = mean_of(accuracy, SHARES)
     return SwappedMean(
         seed,
         mean.n,

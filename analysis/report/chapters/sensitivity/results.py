@@ -9,7 +9,7 @@ from analysis.data.dataset import NO_TRIALS, Bools, Floats, SourceData
 from analysis.report.chapter import Built
 from analysis.report.chapters.accuracy.results import participant_accuracy
 from analysis.stats import NotEnough
-from analysis.stats.estimates import Mean, Proportion, mean_of, proportion
+from analysis.stats.estimates import SHARES, Mean, Proportion, mean_of, proportion
 
 
 @dataclass(frozen=True)
@@ -89,13 +89,13 @@ def _trials(right: Bools) -> OverTrials | None:
 
 def _units(values: Floats, n_trials: int) -> OverUnits | None:
     known = values[~np.isnan(values)]
-    return OverUnits(n_trials, mean_of(known)) if len(known) else None
+    return OverUnits(n_trials, mean_of(known, SHARES)) if len(known) else None
 
 
 def _models(correct: Floats) -> Mean | None:
     """Mean over models of the accuracy on the items left to each; None where no model has any."""
     left = correct[~np.isnan(correct).all(axis=1)]
-    return mean_of(np.nanmean(left, axis=1)) if len(left) else None
+    return mean_of(np.nanmean(left, axis=1), SHARES) if len(left) else None
 
 
 def _near_ties(data: SourceData) -> Bools:

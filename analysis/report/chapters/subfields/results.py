@@ -12,7 +12,7 @@ from analysis.report.chapter import Built
 from analysis.report.chapters.accuracy.results import ExpertTrials
 from analysis.stats import NotEnough
 from analysis.stats.accuracy import at_least_percentile
-from analysis.stats.estimates import Mean, Proportion, mean_of, proportion
+from analysis.stats.estimates import SHARES, Mean, Proportion, mean_of, proportion
 
 COLUMNS = ("subfield", "who", "name", "display_name", "family", "n", "n_correct", "accuracy", "sem", "ci_low", "ci_high")  # fmt: skip
 
@@ -86,7 +86,7 @@ def _subfield(data: SourceData, trials: pd.DataFrame, name: str, items: Bools) -
         share_items=float(items.mean()),
         humans=Trials(humans) if humans else None,
         top_expertise=_top_expertise(trials),
-        models_mean=ModelsMean(float(shares.std()), mean_of(shares)) if models else None,
+        models_mean=ModelsMean(float(shares.std()), mean_of(shares, SHARES)) if models else None,
         models=models,
         n_models_below_humans=int((shares < humans.accuracy).sum()) if humans and models else None,
     )

@@ -42,7 +42,6 @@ def page(source: SourceResults, about: About) -> Page:
         "tried": tried,
         "best": best,
         "best_name": the_member(best.best) if best and best.best else "",
-        "two_way_is_narrower": best is not None and _is_narrower(best),
         "better": _better_models(found, best),
         "search": search,
         "searched": listing([the_member(s.added_member) for s in search.steps] if search else []),
@@ -88,11 +87,6 @@ def _partner(found: TeamingResult, tried: Sequence[TeamResult]) -> TeamResult | 
         return sum(accuracy[name] for name in result.team.names if name in accuracy)
 
     return max(mixed or pairs, key=together, default=None)
-
-
-def _is_narrower(best: TeamResult) -> bool:
-    usual, other = best.gain_ci95, best.gain_two_way_ci95
-    return bool(usual and other and other[1] - other[0] < usual[1] - usual[0])
 
 
 @dataclass(frozen=True)

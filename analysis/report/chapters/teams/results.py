@@ -96,7 +96,7 @@ def build(data: SourceData) -> Built:
         policies=found.points,
         policies_chosen=found.chosen,
         policies_method=found.method,
-        sizes=try_estimate(sizes, evidence, folds, data.seed, data.resamples),
+        sizes=try_estimate(sizes, evidence, folds, data.seed),
         adding_human=tuple(corrected_adding([*runs.adding_human(draws), *adding_pairs])),
         greedy=_greedy(evidence, draws, data.seed),
         not_possible=tuple(runs.not_possible),

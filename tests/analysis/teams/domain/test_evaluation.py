@@ -2,12 +2,18 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.metrics import brier_score_loss, log_loss
 from statsmodels.stats.multitest import multipletests
 
 from analysis.codec import to_json
-from analysis.stats.calibration_error import calibration_error
+from analysis.stats.calibration_error import (
+    bin_columns,
+    calibration_error,
+    error_interval,
+)
 from analysis.stats.crossed_bootstrap import crossed_bootstrap, two_sided_p
+from analysis.stats.two_way_clustered import two_way
 from analysis.teams.domain import evaluation, resampling
 from analysis.teams.domain.evaluation import evaluate, evaluate_all
 from analysis.teams.domain.folds import by_item
@@ -92,34 +98,36 @@ def test_scores_are_those_of_scikit_learn_and_of_the_calibration_of_the_report()
     assert result.calibration_error == pytest.approx(known.value, rel=1e-12)
 
 
-def test_intervals_are_percentiles_of_the_definition_resampled_by_hand():
+def test_intervals_are_percentiles_resampled_by_hand_brought_to_the_two_way_error_and_shares_score_intervals():
     """Each number computed anew on rows repeated as often as they were drawn."""
     held = held_of(SMALL)
     draws = Draws.of(SMALL, resamples=400, seed=5)
-    result = evaluate(SMALL, held, Method.LOGISTIC, draws)
+    result = evaluate(SMALL, held, Method.MAJORITY, draws)
     weights = draws.means(np.eye(len(SMALL)))
     best = SMALL.is_right[:, [m == result.best_member for m in SMALL.names]][:, 0]
     stated = np.maximum(held.p_original, 1 - held.p_original)
     place = np.minimum(np.floor((stated - 0.5) * 20), 9)
-    known = {name: [] for name in ("accuracy", "log_loss", "brier", "gain", "selector", "error")}
-    for w in weights:
-        known["accuracy"].append(np.average(held.is_right, weights=w))
-        known["log_loss"].append(np.average(-np.log(held.p_original), weights=w))
-        known["brier"].append(np.average((1 - held.p_original) ** 2, weights=w))
-        known["selector"].append(np.average(SMALL.is_right.any(axis=1), weights=w))
-        known["gain"].append(known["accuracy"][-1] - np.average(best, weights=w))
-        off = [w[place == k] @ (held.is_right - stated)[place == k] for k in range(10)]
-        known["error"].append(np.abs(off).sum())
-    fields = {"log_loss": "log_loss_nats", "selector": "selector_accuracy"}
-    for name in ("accuracy", "log_loss", "brier", "gain", "selector"):
-        found = getattr(result, f"{fields.get(name, name)}_ci95")
-        assert found == pytest.approx(np.quantile(known[name], [0.025, 0.975]), rel=1e-9), name
-    low, high = np.quantile(known["error"], [0.025, 0.975])
-    value = result.calibration_error
-    assert result.calibration_error_ci95 == pytest.approx(
-        (min(value, max(0, 2 * value - high)), max(value, 2 * value - low))
+    rows = {
+        "log_loss_nats": -np.log(held.p_original),
+        "brier": (1 - held.p_original) ** 2,
+        "gain": held.is_right.astype(float) - best,
+    }
+    who, t = SMALL.participant[:, 0], stats.t.ppf(0.975, 8) / stats.norm.ppf(0.975)
+    for name, values in rows.items():
+        again = np.array([np.average(values, weights=w) for w in weights])
+        error = two_way(who, SMALL.item, values)
+        scaled = error.estimate + (again - error.estimate) * t * error.se / again.std(ddof=1)
+        expected = np.quantile(scaled, [0.025, 0.975])
+        assert getattr(result, f"{name}_ci95") == pytest.approx(expected, rel=1e-9), name
+    assert result.gain_p == two_sided_p(scaled.round(12))
+    for name, values in (("accuracy", held.is_right), ("selector_accuracy", SMALL.is_right.any(1))):
+        found = getattr(result, f"{name}_ci95")
+        assert found == pytest.approx(two_way(who, SMALL.item, values).share_ci95, rel=1e-9)
+        assert 0 <= found[0] < values.mean() <= found[1] <= 1
+    off = bin_columns(place.astype(int), held.is_right - stated, 10)
+    assert result.calibration_error_ci95 == error_interval(
+        off, [SMALL.item, who], np.random.default_rng(5), result.calibration_error
     )
-    assert result.gain_p == two_sided_p(np.array(known["gain"]).round(12))
 
 
 def test_a_teams_copy_of_a_member_gains_nothing_and_is_not_significant():
@@ -139,7 +147,7 @@ def test_teams_evaluated_together_have_the_numbers_they_have_alone_and_p_after_h
     asked = [(team, Method.LOGISTIC, held_of(SMALL, seed)) for seed, team in enumerate(teams)]
     draws = Draws.of(SMALL, resamples=300)
     together = evaluate_all(SMALL, asked, draws)
-    monkeypatch.setattr(evaluation, "BATCH", 300 * 6 * 2)
+    monkeypatch.setattr(evaluation, "BATCH", 300 * 5 * 2)
     assert evaluate_all(SMALL, asked, draws) == together
     for (team, method, held), result in zip(asked, together, strict=True):
         alone = to_json(evaluate(SMALL.of(team), held, method, draws))
@@ -161,10 +169,11 @@ def test_a_member_by_itself_is_judged_by_the_probability_of_the_choice_it_made()
     assert (result.accuracy, result.calibration_error) == (0.0, pytest.approx(0.1))
 
 
-def test_of_one_item_or_one_person_there_is_no_interval():
+def test_of_fewer_than_three_items_or_people_there_is_no_interval():
     many = make_evidence(n_items=10, per_item=3, n_participants=3)
-    one_item, one_person = many.rows(many.item == 4), many.rows(many.participant[:, 0] == 1)
-    for evidence in (one_item, one_person):
+    two_items, one_person = many.rows(many.item < 2), many.rows(many.participant[:, 0] == 1)
+    two_people = many.rows(many.participant[:, 0] < 2)
+    for evidence in (two_items, one_person, two_people):
         result = evaluate(
             evidence, held_of(evidence), Method.LOGISTIC, Draws.of(evidence, resamples=100)
         )
@@ -172,8 +181,8 @@ def test_of_one_item_or_one_person_there_is_no_interval():
         assert intervals == [None] * 7
         assert (result.gain_p, result.gain_p_holm, result.gain_two_way_se) == (None,) * 3
         assert np.isfinite(result.log_loss_nats)
-    none_asked_for = evaluate(many, held_of(many), Method.LOGISTIC, Draws.of(many, resamples=0))
-    assert none_asked_for.accuracy_ci95 is None
+    none_asked_for = evaluate(many, held_of(many), Method.MAJORITY, Draws.of(many, resamples=0))
+    assert (none_asked_for.gain_ci95, none_asked_for.gain_p) == (None, None)
     assert none_asked_for.gain_two_way_se > 0
 
 
@@ -195,10 +204,8 @@ def test_the_published_teams_have_gains_with_intervals(published_evidence):
     assert (human.n_trials, human.n_items, human.n_participants) == (1011, 200, 171)
     assert everyone.team.display_name.startswith("Human + ")
     assert everyone.gain == pytest.approx((822 - 806) / 1011)
-    low, high = everyone.gain_ci95
-    assert (
-        low < everyone.gain_two_way_ci95[0] < everyone.gain < everyone.gain_two_way_ci95[1] < high
-    )
+    assert everyone.gain_ci95[0] < everyone.gain < everyone.gain_ci95[1]
+    assert everyone.gain_ci95 == pytest.approx(everyone.gain_two_way_ci95, abs=0.003)
     # Selecting the right member each time would leave only the trials on which all are wrong
     assert everyone.selector_accuracy == evidence.is_right.any(axis=1).mean() > everyone.accuracy
 

@@ -10,7 +10,15 @@ from analysis.stats import MissingResult
 from analysis.teams.names import equally
 from analysis.teams.page.answer import Answer
 from analysis.teams.page.sections import sections, text_line
-from analysis.teams.results import Member, MemberKind, Method, NotPossible, Team, TriedTeams
+from analysis.teams.results import (
+    Member,
+    MemberKind,
+    Method,
+    NearChance,
+    NotPossible,
+    Team,
+    TriedTeams,
+)
 from tests.analysis.teams.made_teams import ADAPTER, of_team, tried, without_intervals
 
 
@@ -118,15 +126,26 @@ def test_a_large_team_is_named_by_its_size():
     assert teams.blocks[0].tables[0].rows[-1][0] == "2 humans + 7 models"
 
 
-def test_the_two_way_interval_is_called_narrower_where_all_are():
+def test_the_two_way_interval_is_given_where_there_is_one():
     found = tried(1)
     whole = replace(answer(found).result, gain_ci95=(-0.03, 0.05), gain_two_way_ci95=(-0.01, 0.03))
-    narrow = replace(found, teams=(*found.teams[:2], whole), adding_human=())
-    assert answer(narrow).two_way.is_narrower
-    assert "−1.0 to +3.0 points for the gain" in line("two_way", narrow)  # noqa: RUF001
-    wide = replace(whole, gain_two_way_ci95=(-0.04, 0.06))
-    assert not answer(replace(narrow, teams=(*found.teams[:2], wide))).two_way.is_narrower
-    assert answer(without_intervals(found)).two_way is None
+    own = replace(found, teams=(*found.teams[:2], whole), adding_human=())
+    assert answer(own).has_two_way
+    assert "−1.0 to +3.0 points for the gain" in line("two_way", own)  # noqa: RUF001
+    assert not answer(without_intervals(found)).has_two_way
+
+
+def test_a_team_of_members_at_chance_says_so_and_what_chance_gives():
+    found = tried(1)
+    chance = NearChance(199, 42, 0.4, (0.3, 0.7), (-0.2, 0.1), 0.0, -0.9)
+    whole = replace(answer(found).result, near_chance=chance, gain_ci95=None, accuracy_ci95=None)
+    said = line("near_chance", replace(found, teams=(*found.teams[:2], whole)))
+    for fact in ("0.0%", "−.90", "30.0% to 70.0%", "−20.0 to +10.0", "199"):  # noqa: RUF001
+        assert fact in said, fact
+    without_flips = replace(whole, near_chance=NearChance())
+    assert "no p" in line("near_chance", replace(found, teams=(*found.teams[:2], without_flips)))
+    clear = replace(whole, near_chance=None)
+    assert line("near_chance", replace(found, teams=(*found.teams[:2], clear))) == ""
 
 
 def test_without_people_rows_are_test_cases():

@@ -1,0 +1,146 @@
+"""Members who know nothing make no team that is worse, or surer, than chance."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from analysis.stats.two_way_clustered import share_interval, two_way
+from analysis.teams.domain import chance
+from analysis.teams.domain.chance import SymmetricHalves, learns_noise, near_chance
+from analysis.teams.domain.folds import by_item, by_item_and_participant
+from analysis.teams.domain.logistic import Logistic
+from analysis.teams.domain.methods import METHODS
+from analysis.teams.domain.resampling import Draws
+from analysis.teams.domain.runs import Runs
+from analysis.teams.results import Method
+from tests.analysis.teams.domain.chance import by_chance, guessing
+from tests.analysis.teams.domain.simulated import make_evidence
+
+
+def tried(evidence, method="logistic"):
+    folds, runs = by_item(evidence), Runs(evidence)
+    runs.add([evidence.names], METHODS[method], folds)
+    return runs.results(Draws.of(evidence, 300))[0]
+
+
+def inverted(n_items=10):
+    """Studies of two members at chance of which the published scheme gets no item right."""
+    for seed in range(60):
+        evidence = guessing(n_items, seed)
+        if not Logistic().held_out(evidence, by_item(evidence)).is_right.any():
+            yield evidence
+
+
+def test_two_members_at_chance_on_ten_items_get_a_p_and_no_interval_of_a_scheme_that_is_always_wrong():
+    result = tried(next(inverted()))
+    assert result.near_chance.left_out_accuracy == 0
+    assert result.near_chance.is_inverted
+    assert result.gain_p > 0.05
+    assert (result.accuracy_ci95, result.gain_ci95, result.gain_two_way_ci95) == (None,) * 3
+    low, high = result.near_chance.accuracy_by_chance95
+    assert low < 0.5 < high
+
+
+def test_where_the_published_scheme_gets_nothing_right_halves_of_the_items_do(monkeypatch):
+    monkeypatch.setattr(chance, "MOST_ROWS", 0)  # no flips
+    found = [SymmetricHalves().held_out(e, by_item(e)).is_right.mean() for e in inverted()]
+    assert len(found) >= 10
+    assert np.mean(found) > 0.25
+
+
+@pytest.mark.parametrize("n_items", [10, 30])
+def test_members_at_chance_stay_at_a_half_and_gains_look_real_no_more_often_than_they_may(
+    n_items, monkeypatch
+):
+    """The published scheme, on the same studies with as many originals on either side, is far below."""
+    monkeypatch.setattr(chance, "MOST_FLIPS", 59)
+    monkeypatch.setattr(chance, "FEWEST_FLIPS", 59)
+    found = by_chance("logistic", n_items, 60)
+    assert abs(found.mean - 0.5) < 4 * found.sd / np.sqrt(60)
+    assert found.left_out_mean < 0.45
+    # More than so many of 60 would come up in one of 1,000 runs of tests at 5%
+    assert found.n_above + found.n_below <= stats.binom.ppf(0.999, 60, 0.05)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("n_items", [10, 30, 200])
+@pytest.mark.parametrize("method", ["logistic", "average", "most-confident", "majority"])
+def test_members_at_chance_stay_at_a_half_in_many_studies(method, n_items):
+    n = 1000 if n_items < 200 else 400
+    found = by_chance(method, n_items, n)
+    print(f"{method} {n_items}: {found}")
+    assert abs(found.mean - 0.5) < 0.015
+    assert found.n_above <= 0.06 * n
+    if method == "logistic":
+        assert found.n_above + found.n_below <= 0.06 * n
+
+
+@pytest.mark.parametrize("method", ["improved", "bayesian"])
+def test_where_fits_are_too_slow_to_repeat_no_p_and_no_interval_is_given(method):
+    result = tried(guessing(24, 5), method)
+    assert (result.near_chance.n_flips, result.gain_p, result.gain_ci95) == (0, None, None)
+    assert result.accuracy_ci95 is None
+
+
+@pytest.mark.parametrize("method", ["majority", "most-confident", "average"])
+def test_methods_that_learn_no_weights_keep_their_intervals(method):
+    result = tried(guessing(24, 5), method)
+    assert result.near_chance is None
+    assert result.gain_ci95 is not None
+
+
+def test_members_can_be_told_from_chance_by_an_interval_over_items_and_people():
+    evidence = make_evidence(n_items=40, per_item=4, n_participants=30, models=(0.0,), d_human=0.4)
+    right = evidence.is_right[:, 0]
+    found = two_way(evidence.participant[:, 0], evidence.item, right)
+    low, high = share_interval(found.estimate, found.se, 30)
+    assert near_chance(evidence) == (low <= 0.5 <= high)
+    certain = make_evidence(n_items=40, models=(0.0, 2.0))
+    assert not near_chance(certain)
+    assert not learns_noise(certain, Method.LOGISTIC)
+    always_wrong = replace(certain, signed=-certain.signed).of(["org/model-1"])
+    assert not near_chance(always_wrong)
+
+
+def test_the_published_scheme_is_used_where_a_member_can_be_told_from_chance():
+    evidence = make_evidence(n_items=60, models=(0.0, 1.5))
+    folds, runs = by_item(evidence), Runs(evidence)
+    runs.add([evidence.names], METHODS["logistic"], folds)
+    held = runs.held[evidence.names, Method.LOGISTIC]
+    expected = Logistic().held_out(evidence, folds)
+    np.testing.assert_array_equal(held.p_original, expected.p_original)
+    assert held.near_chance is None
+
+
+@pytest.mark.parametrize("folds_of", [by_item, by_item_and_participant])
+def test_halves_hold_out_what_folds_hold_out_and_know_no_sides(folds_of, monkeypatch):
+    monkeypatch.setattr(chance, "MOST_ROWS", 0)
+    evidence = make_evidence(n_items=20, per_item=3, n_participants=12, models=(0.1,), d_human=0.1)
+    folds, way = folds_of(evidence), SymmetricHalves()
+    held = way.held_out(evidence, folds)
+    for fold in (0, folds.n // 2):
+        aside = ~folds.train(fold)
+        turned = replace(evidence, truth=np.where(aside, -evidence.truth, evidence.truth))
+        rows = folds.fold == fold
+        after = way.held_out(turned, folds).p_original[rows]
+        np.testing.assert_allclose(after, 1 - held.p_original[rows], atol=1e-9)
+    flip = np.where(np.random.default_rng(1).random(len(evidence)) < 0.5, -1.0, 1.0)
+    swapped = replace(evidence, truth=flip * evidence.truth, signed=flip[:, None] * evidence.signed)
+    np.testing.assert_allclose(way.held_out(swapped, folds).p_original, held.p_original, atol=1e-9)
+
+
+def test_what_chance_gives_is_what_the_same_scheme_gives_with_the_truth_turned_around_item_by_item(
+    monkeypatch,
+):
+    evidence = make_evidence(n_items=16, per_item=2, n_participants=9, models=(0.1, 0.0), d_human=0)
+    folds, rng, gains = by_item(evidence), np.random.default_rng(5), []
+    low, high = SymmetricHalves(seed=3).held_out(evidence, folds).near_chance.gain_by_chance95
+    monkeypatch.setattr(chance, "MOST_ROWS", 0)  # one fit at a time, no flips of its own
+    for _ in range(200):
+        turn = rng.choice([-1.0, 1.0], 16)[evidence.item]
+        turned = replace(evidence, truth=turn * evidence.truth)
+        right = SymmetricHalves(seed=3).held_out(turned, folds).is_right
+        gains.append(right.mean() - turned.is_right.mean(axis=0).max())
+    assert np.quantile(gains, [0.025, 0.975]) == pytest.approx((low, high), abs=0.07)
