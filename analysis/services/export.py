@@ -99,7 +99,7 @@ def is_replicable(report: Report) -> bool:
     """Whether it is about what the paper was: its people, texts and trials; the human-created test cases among them."""
     options = report.header.options
     whole = not options.models and not options.subfields
-    as_then = options.texts == "as-published" and options.trials == "analysed"
+    as_then = (options.texts, options.trials, options.rules) == ("as-published", "analysed", None)
     people = report.header.participants
     imported = people.kind == "imported" and not people.is_joined
     is_brainbench = report.header.published.is_brainbench

@@ -179,6 +179,7 @@ def test_replication_is_only_of_what_the_paper_was_about(made):
     for other in (
         {"texts": "repaired"},
         {"trials": "all"},
+        {"rules": 1},
         {"models": ("gpt2",)},
         {"subfields": ("x",)},
     ):

@@ -37,7 +37,7 @@ def crossed(data: SourceData) -> CrossedErrors:
 
 
 def draw(source: SourceResults):
-    return CHAPTER.figures()["crossed"](source, {}, "Simulated.")
+    return CHAPTER.figures()["crossed"](source, {})
 
 
 def without_two_way(errors: Errors) -> Errors:

@@ -34,7 +34,7 @@ def test_the_page_and_the_figure_show_the_range_or_the_one_number(small):
     page, text = page_of(CHAPTER, source)
     assert f"from {own.min} to {own.max}" in text
     assert len(page.tables[0].rows) == len(own.histogram)
-    figure = CHAPTER.figures()["exposures"](source, {}, "Simulated.")
+    figure = CHAPTER.figures()["exposures"](source, {})
     assert figure.table["items"].sum() == own.n_items
     once = replace(own, min=8, max=8)
     alike = replace(source, results={ItemExposures: ItemExposures(once)})

@@ -76,7 +76,7 @@ def test_the_page_lists_every_step_and_every_reason(small):
 
 
 def test_the_figure_names_reasons_and_counts(small):
-    figure = CHAPTER.figures()["flow"](source_of(small, COUNTS), {}, "Simulated.")
+    figure = CHAPTER.figures()["flow"](source_of(small, COUNTS), {})
     drawn = str(figure.chart.to_dict()["datasets"])
     for label in ("Not analysed: 5", "missed a catch trial: 3", "Did not go on: 4", "n = 280"):
         assert label in drawn
@@ -94,7 +94,7 @@ def test_an_import_with_gaps_counts_those_left_out_before_it(small):
     ]
     assert flow.note
     assert flow.note in page_of(CHAPTER, source)[1]
-    assert flow.note in CHAPTER.figures()["flow"](source, {}, "").caption
+    assert flow.note in CHAPTER.figures()["flow"](source, {}).caption
 
 
 def test_an_import_without_gaps_has_neither_visitors_nor_exclusions(small):

@@ -65,6 +65,6 @@ def test_a_figure_that_leaves_out_dots_says_so(small):
     built = build(small)
     source = results_of(small, CHAPTER)
     frame = pd.concat([built.tables["item_differences"]] * 120, ignore_index=True)
-    found = CHAPTER.figures()["item_differences"](source, {"item_differences": frame}, "")
+    found = CHAPTER.figures()["item_differences"](source, {"item_differences": frame})
     assert "1,800 of them are drawn" in found.caption
     assert len(found.table) == len(frame) == 3600

@@ -84,7 +84,7 @@ def test_times_that_were_not_measured_are_counted_apart(small):
     page, text = page_of(CHAPTER, source)
     assert "3 trials without a time" in text
     assert page.tables[0].rows[1][2] == "–"  # noqa: RUF001
-    assert "without a time" in CHAPTER.figures()["reaction_times"](source, {}, "").caption
+    assert "without a time" in CHAPTER.figures()["reaction_times"](source, {}).caption
     with pytest.raises(NotEnough, match="measured"):
         build(replace(small, trials=trials.assign(rt_ms=np.nan)))
 
@@ -95,4 +95,4 @@ def test_the_median_of_known_times_lies_in_its_interval(small):
     source = results_of(replace(small, trials=small.trials.iloc[:1]), CHAPTER)
     one = source.of(ReactionTimes).reaction_times
     assert (one.sd_log, one.median_ci95) == (None, None)
-    assert "interval" not in CHAPTER.figures()["reaction_times"](source, {}, "").caption
+    assert "interval" not in CHAPTER.figures()["reaction_times"](source, {}).caption

@@ -157,7 +157,7 @@ def test_figures_without_teams_say_why():
     nothing = source(MissingResult("There is one member: a team takes two.", "Add one."))
     for build in CHAPTER.figures().values():
         with pytest.raises(NotEnough, match="a team takes two"):
-            build(nothing, {}, "")
+            build(nothing, {})
     sizes = MissingResult("No sizes.", "More.")
     with pytest.raises(NotEnough, match="No sizes"):
-        CHAPTER.figures()["teams_sizes"](source(replace(teaming(), sizes=sizes)), {}, "")
+        CHAPTER.figures()["teams_sizes"](source(replace(teaming(), sizes=sizes)), {})
