@@ -117,6 +117,23 @@ DEVIATIONS = (
     ),
 )
 
+# What the pages of both presets do and the paper does not print: no setting takes it away
+ADDITIONS: Mapping[str, str] = {
+    "Each question about the participant can be declined.": "Nobody has to tell a site about themselves to take part.",
+    "A page between practice and trials says how many abstracts follow.": (
+        "Whoever has to leave now does so before an abstract is used."
+    ),
+    "The side of the original is balanced within a participant, not only random.": (
+        "Somebody who always chooses one side is then right half of the time."
+    ),
+    "The last question of a trial names the article and its result.": (
+        "“The study” was taken for this experiment, and a yes leaves the trial out."
+    ),
+    "Everyone receives a code to return with and to withdraw, and may write a comment.": (
+        "Answers can be erased without a name being stored."
+    ),
+}
+
 BRAINBENCH = replace(BRAINBENCH_STRICT, **{d.setting: d.value for d in DEVIATIONS})
 
 PRESETS: Mapping[str, Preset] = {
@@ -160,7 +177,7 @@ FIELD_WORDS = {
 
 
 def as_markdown() -> str:
-    """The table of docs/protocol.md: both presets, setting by setting, and why ours differs.
+    """What docs/protocol.md says of the presets: setting by setting, and what both do beyond the printed procedure.
 
     >>> as_markdown().splitlines()[0]
     '| setting | `brainbench-strict` | `brainbench` | why it differs |'
@@ -176,6 +193,8 @@ def _lines() -> Iterator[str]:
         strict, ours = (_words(getattr(p, f.name)) for p in (BRAINBENCH_STRICT, BRAINBENCH))
         same = "the same" if ours == strict else f"**{ours}**"
         yield f"| {LABELS[f.name]} | {strict} | {same} | {reasons.get(f.name, '')} |"
+    yield from ("", "| in both, and not in print | why |", "| --- | --- |")
+    yield from (f"| {what} | {why} |" for what, why in ADDITIONS.items())
 
 
 def _words(value: Any) -> str:
