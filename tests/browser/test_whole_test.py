@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from experiment.models import Judgment, Study
+from experiment.participant.forms import TrialForm
 from tests.browser.drivers import KeyboardDriver, NoScriptDriver, TouchDriver
 from tests.browser.visitor import Answer, Visitor, other
 
@@ -117,6 +118,11 @@ def the_times_are_sane(judgments: list[Judgment]) -> None:
         assert judgment.rt_choice_ms >= READING_MS
         assert judgment.rt_choice_ms < judgment.rt_ms < READING_MS + 30_000
         assert (judgment.changes, judgment.reloads) == (0, 0)
+        assert judgment.rt_final_choice_ms == judgment.rt_choice_ms
+        for name in ("confidence", "expertise"):
+            first = getattr(judgment, f"{name}_first_ms")
+            last = getattr(judgment, f"{name}_last_ms")
+            assert judgment.rt_choice_ms <= first <= last <= judgment.rt_ms
         # The server's clock did not skip the reading: what the browser adds to it is the skipped time.
         assert judgment.rt_ms - READING_MS <= judgment.server_ms
     for earlier, later in pairwise(judgments):
@@ -168,7 +174,7 @@ def test_the_whole_test_with_javascript_off(visit: Visit, brainbench: Study) -> 
     judgments = what_was_said_is_stored(visitor, take_the_whole_test(visitor))
     the_session_is_as_designed(visitor)
     only_the_recognised_trial_is_excluded(visitor)
-    measures = ("rt_ms", "rt_choice_ms", "changes", "blur_count", "hidden_ms", "reloads")
+    measures = [name for name in TrialForm.MEASURES if not name.startswith("viewport")]
     assert {getattr(j, name) for j in judgments for name in measures} == {None}
     assert viewport(judgments) == {(None, None)}
     assert all(j.timed_ms == j.server_ms >= 0 for j in judgments)
