@@ -1,16 +1,44 @@
 """Are older studies easier for a model? Then it may have read about them."""
 
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 import numpy.typing as npt
+from scipy import stats
 
+from analysis.stats.arrays import Floats
 from analysis.stats.estimates import spearman
+from analysis.stats.trial_slope import Direction
 
 METHOD = (
     "Spearman's rank correlation of publication date (days) and item difficulty, PPL(altered) - PPL(original), ties at "
     "their mean rank; 95% interval from Fisher's z. Items without a date are left out."
 )
+
+
+class DateDirection(Enum):
+    """Which studies are easier; no clear direction where p is not below .05."""
+
+    NEWER_EASIER = "newer_easier"
+    NEWER_HARDER = "newer_harder"
+    UNCLEAR = "no_clear_direction"
+
+    @classmethod
+    def of(cls, estimate: float, p: float) -> "DateDirection":
+        """Of a correlation with ease, or a slope of accuracy, over the date.
+
+        >>> DateDirection.of(-0.2, 0.01)
+        <DateDirection.NEWER_HARDER: 'newer_harder'>
+        """
+        return DIRECTIONS[Direction.of(estimate, p)]
+
+
+DIRECTIONS = {
+    Direction.RISES: DateDirection.NEWER_EASIER,
+    Direction.FALLS: DateDirection.NEWER_HARDER,
+    Direction.UNCLEAR: DateDirection.UNCLEAR,
+}
 
 
 @dataclass(frozen=True)
@@ -42,3 +70,17 @@ def date_correlation(
     found = spearman(days, values)
     used = days[known & ~np.isnan(values)]
     return DateCorrelation(found.rho, found.p, found.n, found.ci95, len(np.unique(used)))
+
+
+def date_influence(dates: npt.NDArray[np.datetime64], difficulty: npt.ArrayLike) -> Floats:
+    """(n,) what each item adds to the error of `date_correlation`, to first order; 0 for those left out.
+
+    With x and y the standardised ranks: x y - rho (x^2 + y^2) / 2, over n.
+    """
+    values = np.asarray(difficulty, dtype=np.float64)
+    used = ~np.isnat(dates) & ~np.isnan(values)
+    ranks = [stats.rankdata(v[used]) for v in (dates.astype("datetime64[D]").astype(int), values)]
+    x, y = ((r - r.mean()) / r.std() for r in ranks)
+    influence = np.zeros(len(values))
+    influence[used] = (x * y - (x * y).mean() * (x**2 + y**2) / 2) / used.sum()
+    return influence

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Floats, Interval
+from analysis.stats.families import LEVEL
 from analysis.stats.logistic import clustered_variance, fit_slope, two_sided, wald
 
 METHOD = (
@@ -19,21 +20,21 @@ METHOD = (
 
 
 class Direction(Enum):
-    """Of accuracy as the value grows: by an interval that excludes 0, or not to be told."""
+    """Of accuracy as a value grows; unclear where p is not below .05."""
 
     RISES = "rises"
     FALLS = "falls"
     UNCLEAR = "unclear"
 
     @classmethod
-    def of(cls, ci95: Interval) -> "Direction":
+    def of(cls, estimate: float, p: float) -> "Direction":
         """
-        >>> Direction.of((0.1, 0.2)), Direction.of((-0.1, 0.2))
+        >>> Direction.of(0.1, 0.01), Direction.of(-0.1, 0.2)
         (<Direction.RISES: 'rises'>, <Direction.UNCLEAR: 'unclear'>)
         """
-        if ci95[0] > 0:
-            return cls.RISES
-        return cls.FALLS if ci95[1] < 0 else cls.UNCLEAR
+        if not p < LEVEL:
+            return cls.UNCLEAR
+        return cls.RISES if estimate > 0 else cls.FALLS
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,6 @@ class TrialSlope:
     by_participant_se: float
     by_participant_ci95: Interval
     by_participant_p: float
-    direction: Direction
     method: str = METHOD
 
 
@@ -83,18 +83,17 @@ def trial_slope(
     person, case = (clustered_variance(fit.influence, groups) for groups in (people, items))
     variance = at_random + max(0.0, person - at_random) + max(0.0, case - at_random)
     se, se_person = math.sqrt(variance), math.sqrt(person)
-    ci95 = wald(fit.slope, se)
     found = TrialSlope(
         n=int(known.sum()),
         n_participants=counts[0],
         n_items=counts[1],
         slope=fit.slope,
         se=se,
-        ci95=ci95,
+        ci95=wald(fit.slope, se),
         p=two_sided(fit.slope / se),
         by_participant_se=se_person,
         by_participant_ci95=wald(fit.slope, se_person),
         by_participant_p=two_sided(fit.slope / se_person),
-        direction=Direction.of(ci95),
     )
-    return found, np.bincount(who[known], fit.influence, int(who.max()) + 1)
+    each: Floats = np.bincount(who[known], fit.influence, int(who.max()) + 1).astype(float)
+    return found, each

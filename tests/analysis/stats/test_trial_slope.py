@@ -20,7 +20,7 @@ def test_the_published_slope_on_expertise_is_the_audits(published):
     assert found.slope == pytest.approx(0.01004, abs=5e-6)
     assert found.by_participant_p == pytest.approx(0.0002, abs=5e-6)
     assert found.p == pytest.approx(0.0003, abs=2e-5)
-    assert found.direction is Direction.RISES
+    assert Direction.of(found.slope, found.p) is Direction.RISES
 
 
 def test_both_errors_are_those_of_statsmodels():
@@ -63,7 +63,7 @@ def test_the_interval_holds_no_slope_19_times_in_20_and_one_that_is_there_is_see
     # 300 draws: standard error 1.3 points; sandwiches of 40 clusters are a little too narrow
     assert 0.90 <= held / 300 <= 0.98
     strong, _ = trial_slope(date[item], rng.random(480) < expit(-1.5 * date[item]), who, item)
-    assert strong.direction is Direction.FALLS
+    assert Direction.of(strong.slope, strong.p) is Direction.FALLS
 
 
 def test_values_that_are_unknown_are_left_out_and_too_few_clusters_are_refused():

@@ -45,6 +45,7 @@ def page(source: SourceResults, about: About) -> Page:
         "model_side": sides[0] if len(sides) == 1 else "",
         "n_models": len(sides),
         "n_rising": sides.count("above"),
+        "family": found.models_tests,
     }
     groups: Groups = [*([(_("Humans"), humans)] if humans else []), *((m.label, m) for m in models)]
     tables = [*_regressions(humans, models), *_errors(groups), *_table_s3(found)]
@@ -83,8 +84,8 @@ def _regressions(
     rows = [_regression(_people(humans), humans)] if humans else []
     if humans and (untouched := present(humans.without_untouched)):
         who = _("Humans, without untouched sliders")
-        rows.append((who, *_line_cells(untouched), f.DASH, f.DASH))
-    rows += [_regression(m.label, m) for m in models]
+        rows.append((who, *_line_cells(untouched), f.DASH, f.DASH, f.DASH))
+    rows += [_regression(m.label, m, m.holm_p) for m in models]
     columns = [
         text_column(_("Who")),
         number_column(_("n")),
@@ -92,6 +93,7 @@ def _regressions(
         number_column("p"),
         number_column(_("Logistic slope")),
         number_column(_("95% CI")),
+        number_column(_("p of the slope after Holm")),
     ]
     caption = _("Confidence and accuracy: regression over bins, and the full-sample logistic fit")
     return table(caption, columns, rows, "calibration_bins")
@@ -103,12 +105,12 @@ def _people(humans: HumanCalibration) -> str:
     return _("Humans (CI clustered by participant)") if is_clustered else _("Humans")
 
 
-def _regression(who: str, fits: ConfidenceFits) -> tuple[str, ...]:
+def _regression(who: str, fits: ConfidenceFits, holm_p: float | None = None) -> tuple[str, ...]:
     fit = present(fits.logistic)
     slope = (
         (f.compact(fit.slope), f.compact_interval(slope_interval(fit))) if fit else (f.DASH, f.DASH)
     )
-    return (who, *_line_cells(present(fits.binned)), *slope)
+    return (who, *_line_cells(present(fits.binned)), *slope, f.p_cell(holm_p))
 
 
 def _line_cells(found: BinnedAccuracy | WithoutUntouched | None) -> tuple[str, str, str]:

@@ -1,5 +1,6 @@
 """Whether confidence goes with accuracy: people's slider, models' difference of perplexities."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -13,7 +14,8 @@ from analysis.report.chapter import Built
 from analysis.stats import NotEnough
 from analysis.stats.calibration import Bin, Line, binned
 from analysis.stats.calibration_error import CalibrationError, calibration_error
-from analysis.stats.logistic import Logistic, held_out_probability, logistic
+from analysis.stats.families import Family, family
+from analysis.stats.logistic import Logistic, fit_slope, held_out_probability, logistic
 from analysis.stats.table_s3 import NOTE, TableRow, table_s3
 
 BIN_COLUMNS = ("who", "name", "display_name", "family", "bin", "midpoint", "n", "accuracy", "sem", "ci_low", "ci_high", "score_low", "score_high")  # fmt: skip
@@ -65,7 +67,9 @@ class HumanCalibration(ConfidenceFits):
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCalibration(ConfidenceFits, ModelName):
-    pass
+    """holm_p: of the logistic slope, as one of the family of models; NaN where there is none."""
+
+    holm_p: float
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,7 @@ class TableS3Row:
 class CalibrationResults:
     humans: HumanCalibration | MissingResult
     models: tuple[ModelCalibration, ...]
+    models_tests: Family | None
     table_s3: tuple[TableS3Row, ...]
     table_s3_note: str
 
@@ -106,9 +111,11 @@ def build(data: SourceData) -> Built:
     """Raises NotEnough with neither trials nor scores."""
     if data.trials.empty and not len(data.set_models):
         raise NotEnough(f"{NO_TRIALS[0]} {data.no_scores[0]}", NO_TRIALS[1])
+    models, together = _family(data, [_model(data, int(model)) for model in data.set_models])
     found = CalibrationResults(
         humans=try_estimate(_humans, data),
-        models=tuple(_model(data, int(model)) for model in data.set_models),
+        models=models,
+        models_tests=together,
         table_s3=_table_s3(data),
         table_s3_note=NOTE,
     )
@@ -151,7 +158,27 @@ def _model(data: SourceData, model: int) -> ModelCalibration:
         binned=try_estimate(binned_accuracy, score, right),
         logistic=try_estimate(logistic, score, right),
         ece=try_estimate(_model_error, score, right, data.seed),
+        holm_p=math.nan,
     )
+
+
+def _family(
+    data: SourceData, models: list[ModelCalibration]
+) -> tuple[tuple[ModelCalibration, ...], Family | None]:
+    """The models with the p values of their slopes corrected as one family, and what is said of it."""
+    slopes = {n: fit.p for n, model in enumerate(models) if (fit := present(model.logistic))}
+    if not slopes:
+        return tuple(models), None
+    errors = np.zeros((data.n_items, len(slopes)))
+    for column, n in enumerate(slopes):
+        model = int(data.set_models[n])
+        score, right = confidence_of(data, model), data.model_correct[model]
+        known = ~(np.isnan(score) | np.isnan(right))
+        errors[known, column] = fit_slope(score[known], right[known]).influence
+    together, holm_p = family(list(slopes.values()), errors)
+    for n, p in zip(slopes, holm_p.tolist(), strict=True):
+        models[n] = replace(models[n], holm_p=p)
+    return tuple(models), together
 
 
 def _without_untouched(trials: pd.DataFrame) -> WithoutUntouched:

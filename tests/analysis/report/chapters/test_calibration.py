@@ -48,7 +48,7 @@ def test_the_page_says_that_accuracy_rose_only_if_it_did_between_participants(sm
     page, text = page_of(CHAPTER, replace(source, results={Calibration: changed}))
     assert "no clear slope" in text
     assert "clustered by participant −0.01 to 0.05" in text  # noqa: RUF001
-    assert page.tables[0].rows[0][-1] == "−0.01 to 0.05"  # noqa: RUF001
+    assert page.tables[0].rows[0][-2] == "−0.01 to 0.05"  # noqa: RUF001
     assert f"{found.humans.ece.when_calibrated:.3f}" in page.tables[1].rows[0]
 
 
@@ -71,3 +71,17 @@ def test_every_judgment_is_in_one_bin_of_the_tidy_table(small):
     assert set(bins["who"]) == {"human", "model"}
     assert bins.groupby("name")["n"].sum().loc["human"] == len(small.trials)
     assert np.all(bins["score_low"] <= bins["score_high"])
+
+
+def test_the_published_models_slopes_are_one_family(published):
+    source = results_of(published, CHAPTER)
+    found = source.of(Calibration).calibration
+    slopes = [model.logistic.p for model in found.models]
+    assert found.models_tests.n_tests == 15
+    assert 1 < found.models_tests.n_effective < 15
+    corrected = [model.holm_p for model in found.models]
+    assert min(corrected) == pytest.approx(15 * min(slopes))
+    assert all(after >= before for after, before in zip(corrected, slopes, strict=True))
+    clear = sum(p < 0.05 for p in corrected)
+    assert found.models_tests.n_clear == clear
+    assert f"after Holm's correction, {clear} of 15" in page_of(CHAPTER, source)[1]

@@ -4,7 +4,8 @@ import pytest
 
 from analysis.report.chapters.expertise import CHAPTER
 from analysis.report.chapters.expertise.results import Expertise
-from tests.analysis.report.chapters.chapter_results import results_of
+from analysis.stats.trial_slope import Direction
+from tests.analysis.report.chapters.chapter_results import page_of, results_of
 
 
 @pytest.fixture(scope="module")
@@ -40,3 +41,23 @@ def test_the_published_ratings_have_the_published_calibration(ours, reference):
         fit = known["regression_on_rank_midpoint"]
         for key in ("slope", "intercept", "r", "p"):
             assert getattr(own.binned.line, key) == pytest.approx(fit[key], rel=1e-9)
+
+
+def test_accuracy_rises_with_expertise_over_the_published_trials(published, ours):
+    assert ours.slope.direction is Direction.RISES
+    assert ours.slope.slope.slope == pytest.approx(0.0100, abs=5e-5)
+    assert ours.slope.slope.by_participant_p == pytest.approx(0.0002, abs=5e-6)
+    together = ours.slopes_by_subfield
+    assert together.tests.n_tests == len(together.subfields) == 5
+    # Other trials of the same people: nearly independent
+    assert together.tests.n_effective > 4
+    assert all(own.holm_p >= own.slope.p for own in together.subfields)
+    text = page_of(CHAPTER, results_of(published, CHAPTER))[1]
+    assert "accuracy rises with expertise" in text
+    assert "of 5 are clear" in text
+
+
+def test_a_direction_that_is_not_clear_is_not_named(small):
+    found = results_of(small, CHAPTER)
+    assert found.of(Expertise).expertise.slope.direction is Direction.UNCLEAR
+    assert "no clear direction over expertise" in page_of(CHAPTER, found)[1]
