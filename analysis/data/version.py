@@ -11,9 +11,9 @@ from experiment.models import Item, Judgment, Participant, Study
 from experiment.services.participant_kinds import default_kind, published_elsewhere
 from scoring.models import LanguageModel, ModelSetMember, ScoringRun, TrainingCorpus
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 # To be raised whenever an estimator changes: stored reports are then computed again
-ESTIMATORS_VERSION = 2
+ESTIMATORS_VERSION = 3
 
 
 def participants_kind(study: Study, options: ReportOptions) -> str:

@@ -83,7 +83,7 @@ def report(capsys, *arguments: object) -> str:
 
 def test_it_writes_numbers_tables_figures_and_a_page(written):
     folder, said, values, crowd = written.folder, written.printed, written.values, written.crowd
-    assert (values["schema"], values["schema_version"]) == ("brainbench-live/report", 1)
+    assert (values["schema"], values["schema_version"]) == ("brainbench-live/report", 2)
     assert values["sources"].keys() == {"human"}
     assert values["sources"]["human"].keys() >= KEYS
     tables = {path.name for path in (folder / "tables").iterdir()}
