@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from html import escape
 from io import BytesIO
-from math import isnan
+from math import atan2, cos, degrees, isnan, radians, sin
 from typing import Any
 
 import vl_convert as vlc
@@ -23,6 +23,7 @@ VEGA_LITE = "6.4"
 NO_NETWORK: list[str] = []
 PNG_PPI = 300
 POINTS_PER_INCH = 72
+STEEPEST = radians(24)  # of a watermark
 VL_PPI = 72  # what vl-convert takes for one px per dot
 
 
@@ -52,11 +53,16 @@ def svg(specified: dict[str, Any], *, description: str = "", watermark: str = ""
 
 
 def _across(drawn: str, words: str) -> str:
-    """The words from the picture's lower left to its upper right, half as long as it is wide."""
+    """The words towards the picture's upper right corner, within it: a letter is about .7 of its size wide."""
     width, height = size_px(drawn)
-    size = 0.85 * min(width / len(words), FULL / 10)
+    turn = min(atan2(height, width), STEEPEST)
+    long = 0.7 * len(words)
+    size = 0.8 * min(
+        width / (long * cos(turn) + sin(turn)), height / (long * sin(turn) + cos(turn)), FULL / 12
+    )
+    centre = f"{width / 2:.0f} {height / 2:.0f}"
     return (
-        f'<text class="watermark" x="{width / 2:.0f}" y="{height / 2:.0f}" transform="rotate(-24 {width / 2:.0f} {height / 2:.0f})"'
+        f'<text class="watermark" x="{width / 2:.0f}" y="{height / 2:.0f}" transform="rotate({-degrees(turn):.0f} {centre})"'
         f' text-anchor="middle" dominant-baseline="middle" font-family="Arial, Helvetica, sans-serif" font-weight="bold"'
         f' font-size="{size:.0f}px" fill="{INK}" fill-opacity="0.09" pointer-events="none">{escape(words)}</text>'
     )
