@@ -1,6 +1,6 @@
 """Accuracy over confidence (the paper's figure 4), and the logistic coefficients of confidence (its Table S3)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -10,6 +10,7 @@ from analysis.charts.figure import Figure
 from analysis.charts.marks import (
     Drawn,
     chart,
+    dots,
     finish,
     own_colour,
     quarters,
@@ -108,18 +109,20 @@ def table_s3(source: SourceResults, tables: Tables) -> Figure:
     people = present(found.humans)
     fitted = [(m, fit) for m in found.models if (fit := present(m.logistic))]
     own = present(people.logistic) if people and present(people.binned) else None
-    blocks, table = _blocks(found, fitted, own)
+    chat = source.of(Accuracy).chat_models
+    blocks, table = _blocks(found, fitted, own, chat)
     drawn = alt.vconcat(*blocks, spacing=16).resolve_scale(shape="shared")
     slopes = table[table["fit"] == FITTED]["slope"]
     context = {
         "n_models": len(fitted),
         "most": max([fit.n for _, fit in fitted] + [own.n if own else 0]),
         "n_fits": len(slopes),
+        "has_chat": any(m.name in chat for m, _ in fitted),
         "n_positive": int((slopes > 0).sum()),
     }
     text = figure_text("table_s3", context)
     drawn = finish(drawn, text.alt)
-    table = table.drop(columns="colour")
+    table = table.drop(columns=["colour", "is_chat"], errors="ignore")
     return Figure("table_s3", text.title, text.caption, text.alt, table, drawn)
 
 
@@ -134,6 +137,7 @@ def _blocks(
     found: CalibrationResults,
     models: Sequence[tuple[ModelCalibration, Logistic]],
     people: Logistic | None,
+    chat: Collection[str],
 ) -> tuple[list[Drawn], pd.DataFrame]:
     """The panels, models above people, and what they show; raises NotEnough where nothing is fitted."""
     paper = {row.name: fit.coef_mean for row in found.table_s3 if (fit := present(row.fit))}
@@ -147,7 +151,7 @@ def _blocks(
                 m.name, rows.label[m.name], family_colour(m.family), fit, paper.get(m.name)
             )
         ]
-        frames.append(pd.DataFrame(shown))
+        frames.append(pd.DataFrame(shown).assign(is_chat=lambda f: f["name"].isin(list(chat))))
         blocks.append(_block(frames[0], rows, "Log-odds per unit of |ΔPPL|", True))
     name = HUMAN_ROW.name
     if shown := _marks(name, PEOPLE, HUMANS, people, paper.get(name)):
@@ -186,12 +190,12 @@ def _block(frame: pd.DataFrame, rows: Rows, title: str, legend: bool, wide: int 
     extent = max(rows.width, wide)
     y = rows.y(minExtent=extent, maxExtent=extent)
     data = chart(frame)
-    key = alt.Legend(title=None, symbolFillColor=SOFT, symbolStrokeWidth=0) if legend else None
+    key = alt.Legend(title=None, symbolFillColor=SOFT, symbolStrokeColor=SOFT) if legend else None
     shape = alt.Shape("fit:N", scale=KINDS, legend=key)
     bars = data.mark_rule(strokeWidth=1.4).encode(
         x=alt.X("low:Q"), x2="high:Q", y=y, color=own_colour()
     )
-    dots = data.mark_point(size=44).encode(x=x, y=y, color=own_colour(), shape=shape)
-    return alt.layer(upright(0.0), bars, dots).properties(
+    points = dots(data, size=40).encode(x=x, y=y, shape=shape)
+    return alt.layer(upright(0.0), bars, points).properties(
         width=FULL - extent - 30, height=max(rows.height, 24)
     )

@@ -10,12 +10,13 @@ import pandas as pd
 from django.utils.translation import gettext_lazy as _
 
 from analysis.charts.figure import Figure
-from analysis.charts.marks import Drawn, chart, finish, log_ticks, own_colour, text_width
+from analysis.charts.marks import Drawn, chart, dots, finish, log_ticks, own_colour, text_width
 from analysis.charts.rows import Rows, by_family, labels, short
 from analysis.charts.style import FULL, INK, LINE, MODELS, NOTE, family_colour
 from analysis.codec import need, tidy_table
 from analysis.presentation import figure_text
 from analysis.report.chapter import FigureBuilder, SourceResults, Tables
+from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.chapters.memorisation.results import (
     Memorisation,
     ModelRatios,
@@ -42,20 +43,23 @@ def memorisation(source: SourceResults, tables: Tables) -> Figure:
     whole = {m.name for m in detailed}
     rest = str(OTHERS if whole else ALONE)
     frames = [_frame(m, names[m.name], "" if m.name in whole else rest) for m in models]
+    chat = source.of(Accuracy).chat_models
     frame = pd.concat(frames, ignore_index=True)
+    frame["is_chat"] = frame["name"].isin(list(chat))
     context = {
         **_counts(frame),
         "examples": [_example(m, names[m.name]) for m in (readers or models)[:MOST_NAMED]],
         "n_more": max(0, len(readers or models) - MOST_NAMED),
         "anchor_label": own.anchor_label,
         "n_models": len(models),
+        "has_chat": bool(frame["is_chat"].any()),
         "n_readers": len(readers),
         "n_detailed": len(detailed),
         "n_rest": len(models) - len(detailed),
     }
     text = figure_text("memorisation", context)
     drawn = finish(_chart(frame, models), text.alt)
-    table = frame.drop(columns=["colour", "row", "heading", "shown"])
+    table = frame.drop(columns=["colour", "row", "heading", "shown", "is_chat"])
     return Figure("memorisation", text.title, text.caption, text.alt, table, drawn)
 
 
@@ -137,8 +141,8 @@ def _chart(frame: pd.DataFrame, models: Sequence[ModelRatios]) -> Drawn:
     box = several.mark_rule(strokeWidth=5, opacity=0.5).encode(
         x=alt.X("q1:Q"), x2="q3:Q", y=y, color=own_colour()
     )
-    dots = several.mark_point(size=36).encode(x=x, y=y, color=own_colour())
+    medians = dots(several, size=36).encode(x=x, y=y)
     diamond = one.mark_point(shape="diamond", size=64).encode(x=x, y=y, color=own_colour())
-    return alt.layer(span, box, dots, diamond).properties(
+    return alt.layer(span, box, medians, diamond).properties(
         width=FULL - width - 30, height=rows.height
     )
