@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from experiment.models import Judgment, Participant, Study, Trial
 from experiment.services import enrollment, judging
-from experiment.services.flow import AlreadyAnsweredError
+from experiment.services.flow import AlreadyAnsweredError, KnownIdError
 from tests.experiment.http_client import Server, Visitor, at_once, send_copies
 from tests.experiment.people import ABOUT_ME, RATED, answer, enroll, start
 
@@ -70,6 +70,21 @@ def test_64_starts_at_once_are_as_even_under_the_papers_policy(open_study: Study
     at_once([lambda: start_on_a_trial(open_study)] * N_AT_ONCE)
     # At a turn of the counter the one item left behind may be one that this person has: two apart, then.
     assert_fair_draws(open_study, open_study.n_trials, most=2)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_16_browsers_at_once_under_one_recruitment_id_one_takes_part(open_study: Study) -> None:
+    external = enrollment.ExternalIds("prolific", "5f3a", "s1", "e1")
+
+    def come() -> bool:
+        try:
+            enroll(open_study, external=external)
+        except KnownIdError:
+            return False
+        return True
+
+    assert Counter(at_once([come] * 16)) == {True: 1, False: 15}
+    assert Participant.objects.count() == 1
 
 
 @pytest.mark.django_db(transaction=True)
