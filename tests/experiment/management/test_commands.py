@@ -29,11 +29,15 @@ def run(*arguments):
         ("set_recruitment", "nowhere", "open"),
         ("reapply_exclusions", "nowhere"),
         ("create_study", "not a slug"),
+        ("create_study", "ours", "--items", "nowhere"),
+        ("study_versions", "nowhere"),
+        ("study_versions", "memory", "--compare", "1", "2"),
         ("load_demo", "--simulate", "-1"),
     ],
-    ids=lambda arguments: arguments[0],
+    ids=" ".join,
 )
 def test_a_failure_is_one_json_object_too(arguments):
+    make_study()
     printed, error = run(*arguments)
     assert error is not None
     assert json.loads(printed) == {"error": str(error)}
@@ -44,6 +48,7 @@ def test_a_failure_is_one_json_object_too(arguments):
     [
         ("set_recruitment", "memory", "pilot"),
         ("reapply_exclusions", "memory"),
+        ("study_versions", "memory"),
         ("simulate_participants", "memory", "--finish", "1"),
         ("create_admin",),
     ],
