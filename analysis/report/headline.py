@@ -59,10 +59,9 @@ def headline(source: SourceResults) -> Headline:
     own, crossed = source.of(Accuracy), present(source.of(Crossed).crossed)
     models = present(own.models) or ()
     is_one = len(models) == 1
-    mean = present(own.models_mean)
     return Headline(
         humans=_humans(own, crossed),
-        models=_model(models[0], crossed) if is_one else mean and _mean(mean, crossed),
+        models=_model(models[0], crossed) if is_one else _mean(present(own.models_mean), crossed),
         model=models[0].label if is_one else None,
         n_models=len(models),
         difference=_difference(own, crossed),
@@ -89,7 +88,9 @@ def _model(model: ModelAccuracy, crossed: CrossedErrors | None) -> Estimate:
     return Estimate(model.items.accuracy, model.items.n, _best(next(found, None)), model.items.ci95)
 
 
-def _mean(mean: Mean, crossed: CrossedErrors | None) -> Estimate:
+def _mean(mean: Mean | None, crossed: CrossedErrors | None) -> Estimate | None:
+    if mean is None:
+        return None
     errors = crossed.models_mean.errors if crossed and crossed.models_mean else None
     return Estimate(mean.mean, mean.n, _best(errors), mean.ci95)
 

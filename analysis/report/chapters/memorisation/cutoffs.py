@@ -1,6 +1,6 @@
 """What models get right of what was published before their training data end, and of what came after."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,15 +34,15 @@ class Part:
     ratio_median: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ModelCutoff(ModelName):
     """`cutoff`, `released`: days, None unknown; before, after: None where there is no such test case."""
 
     cutoff: str | None
     released: str | None
-    before: Part | None = None
-    after: Part | None = None
-    n_undated: int = 0
+    before: Part | None
+    after: Part | None
+    n_undated: int
 
 
 @dataclass(frozen=True)
@@ -70,20 +70,25 @@ def cutoffs(data: SourceData) -> Cutoffs:
 
 
 def _model(data: SourceData, model: int, dates: np.ndarray) -> ModelCutoff:
-    names = data.model_name(model)
     cutoff, released = (
         data.models[name].to_numpy().astype("datetime64[D]")[model]
         for name in ("cutoff", "released")
     )
-    days = {"cutoff": _day(cutoff), "released": _day(released)}
+    about = ModelCutoff(
+        **data.model_name(model),
+        cutoff=_day(cutoff),
+        released=_day(released),
+        before=None,
+        after=None,
+        n_undated=0,
+    )
     if np.isnat(cutoff):
-        return ModelCutoff(**names, **days)
+        return about
     correct, knowledge = data.model_correct[model], _ratios(data, model)
     scored, dated = np.isfinite(correct), ~np.isnat(dates)
     before = dated & (dates <= cutoff)
-    return ModelCutoff(
-        **names,
-        **days,
+    return replace(
+        about,
         before=_part(correct, knowledge, scored & before),
         after=_part(correct, knowledge, scored & dated & ~before),
         n_undated=int((scored & ~dated).sum()),
