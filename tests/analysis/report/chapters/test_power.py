@@ -68,7 +68,7 @@ def test_without_an_interval_of_the_standard_deviation_no_range_is_shown():
 
 def test_the_figure_marks_what_is_reached_hardly_reached_and_out_of_reach():
     figure = CHAPTER.figures()["power"](source_of(AIMS), {})
-    for label in ("10 points: 66 people", "4 points: hardly within", "2 points: needs 912"):
+    for label in ("10 points: 66 people", "4 points: hardly within", "2 points: needs 910"):
         assert label in figure.alt
     assert len(figure.table) == 2
 
