@@ -14,9 +14,9 @@ def sheet(files: Sequence[Path], columns: int, ppi: int) -> Image.Image:
     """The pictures at their size in print, at `ppi` dots per inch, each in the column that is shortest so far."""
     pictures = []
     for file in files:
-        with Image.open(file) as picture:
-            size = (round(picture.width * ppi / PPI), round(picture.height * ppi / PPI))
-            pictures.append(picture.convert("RGB").resize(size, Image.Resampling.LANCZOS))
+        with Image.open(file) as figure:
+            size = (round(figure.width * ppi / PPI), round(figure.height * ppi / PPI))
+            pictures.append(figure.convert("RGB").resize(size, Image.Resampling.LANCZOS))
     wide = max(picture.width for picture in pictures) + GAP
     heights = [GAP] * columns
     places = []
