@@ -36,7 +36,7 @@ help:
 	@echo 'make check   lint, and the tests of rules, estimators and services (3 minutes)'
 	@echo 'make test    every check and every test (15 minutes)'
 	@echo 'make lint    the checks alone'
-	@echo 'make sweep   slow: balance over more seeds, scoring killed at random, calibration of Bayesian teams'
+	@echo 'make sweep   slow: balance over more seeds, scoring killed at random, Bayesian teams, coverage of intervals'
 	@echo 'make venv    .venv alone; then .venv/bin/python manage.py help'
 	@echo 'make bench   slow: speed, exactness and memory of scoring, on random weights; cost of the report'
 	@echo 'make clean   remove .venv and caches; the database in var/ stays'
@@ -90,9 +90,10 @@ test: browser lint
 	$(BIN)/pytest --numprocesses 2
 	$(BIN)/python scripts/with_postgres.py $(BIN)/pytest --numprocesses 2 -m "not browser" $(DATABASE)
 
-# Slow: balance over more seeds, scoring killed at random, calibration of Bayesian teams in full and beside Markov chains
+# Slow: balance over more seeds, scoring killed at random, calibration of Bayesian teams in full and beside Markov chains,
+# teams of guessers, and how often intervals hold the truth; -rP prints what they measured
 sweep: $(STAMP)
-	SWEEP=1 $(BIN)/pytest -m sweep
+	SWEEP=1 $(BIN)/pytest -m sweep -rP
 	SWEEP=1 $(BIN)/python scripts/with_postgres.py $(BIN)/pytest -m sweep tests/experiment tests/scoring
 
 # Slow: scoring beside the published loop and lm-evaluation-harness; BENCH="--items DIR --model_args ..." adds to it;

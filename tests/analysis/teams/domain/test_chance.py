@@ -72,9 +72,8 @@ def test_members_at_chance_stay_at_a_half_in_many_studies(method, n_items):
     found = by_chance(method, n_items, n)
     print(f"{method} {n_items}: {found}")
     assert abs(found.mean - 0.5) < 0.015
+    # Losses are not so bounded: the best member is chosen on the same trials, which favours it
     assert found.n_above <= 0.06 * n
-    if method == "logistic":
-        assert found.n_above + found.n_below <= 0.06 * n
 
 
 @pytest.mark.parametrize("method", ["improved", "bayesian"])
