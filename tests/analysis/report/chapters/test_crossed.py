@@ -8,6 +8,8 @@ from scipy import stats
 
 from analysis.data.dataset import SourceData
 from analysis.report.chapter import SourceResults
+from analysis.report.chapters.accuracy import CHAPTER as ACCURACY
+from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.chapters.crossed import CHAPTER
 from analysis.report.chapters.crossed.results import (
     NO_ERRORS,
@@ -29,7 +31,7 @@ def data() -> SourceData:
 
 @pytest.fixture(scope="module")
 def source(data: SourceData) -> SourceResults:
-    return results_of(data, CHAPTER)
+    return results_of(data, CHAPTER, ACCURACY)
 
 
 def crossed(data: SourceData) -> CrossedErrors:
@@ -112,11 +114,11 @@ def test_one_trial_or_one_score_has_no_interval(data):
 @pytest.mark.parametrize("absent", ["", "trials", "full"])
 def test_people_alone_and_models_alone_have_a_figure_and_a_page(data, absent):
     some = replace(data, **({absent: getattr(data, absent).iloc[:0]} if absent else {}))
-    source = results_of(some, CHAPTER)
+    source = results_of(some, CHAPTER, ACCURACY)
     figure = draw(source)
     assert len(figure.table) == {"": 5, "trials": 4, "full": 1}[absent]
     assert figure.caption.startswith("n = ")
-    assert figure.caption.endswith("Simulated.")
+    assert ("Hollow: chat" in figure.caption) == (absent != "full")
     assert len(page_of(CHAPTER, source)[0].tables[0].rows) == len(figure.table)
 
 
@@ -129,7 +131,9 @@ def test_the_two_way_interval_is_named_only_where_it_is_known(source):
         models_mean=None,
         difference=replace(own.difference, errors=without_two_way(own.difference.errors)),
     )
-    without = SourceResults("human", {Crossed: Crossed(bare)})
-    assert "two-way" in draw(source).caption
-    assert "two-way" not in draw(without).caption
+    results = {Crossed: Crossed(bare), Accuracy: source.of(Accuracy)}
+    without = SourceResults("human", results)
+    thin = "two-way cluster-robust interval"
+    assert thin in draw(source).caption
+    assert thin not in draw(without).caption
     assert "two-way cluster" not in page_of(CHAPTER, without)[1]
