@@ -139,6 +139,17 @@ class DemographicsForm(forms.Form):
         for name in set(self.fields) - set(fields):
             del self.fields[name]
 
+    def full_clean(self) -> None:
+        super().full_clean()
+        if self.focus_on and not self[self.focus_on].use_fieldset:
+            focus = {"autofocus": True, "data-focus": True}
+            self.fields[self.focus_on].widget.attrs.update(focus)
+
+    @property
+    def focus_on(self) -> str:
+        """The first question with an error; its message stands beside it."""
+        return next((name for name in self.fields if name in self.errors), "")
+
 
 def _measure(high: int = MAX_MS) -> forms.IntegerField:
     return forms.IntegerField(min_value=0, max_value=high, required=False)

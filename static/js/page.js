@@ -7,8 +7,7 @@ window.addEventListener("pageshow", (event) => {
   if (event.persisted) window.location.reload();
 });
 
-const summary = document.querySelector("#error-summary:not([hidden])");
-(summary ?? document.querySelector("[data-focus]"))?.focus();
+document.querySelector("[data-focus]")?.focus();
 
 for (const form of document.querySelectorAll('form[method="post"]:not([data-trial])')) {
   let sent = false;

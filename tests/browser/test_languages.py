@@ -55,10 +55,8 @@ def test_a_german_study_is_german_on_every_page(visit: Visit, demo: Study) -> No
     visitor.is_at("about-you")
     page.locator("#id_age_0").fill("7")
     page.get_by_role("button", name="Weiter").click()
-    summary = page.locator("#error-summary")
-    expect(summary).to_contain_text(
-        "Alter in Jahren: Bitte geben Sie eine ganze Zahl von 18 bis 110 an"
-    )
+    error = page.locator("#id_age_error")
+    expect(error).to_contain_text("Bitte geben Sie eine ganze Zahl von 18 bis 110 an")
     expect(page.locator("#id_country option[value=DE]")).to_have_text("Deutschland")
     look("about you")
     forget(visitor)
