@@ -169,3 +169,20 @@ def test_a_running_study_changes_its_items_with_a_reason_only() -> None:
     assert {key for key, _, _ in version.items} >= {"h-0", "h-4", "m-0"}
     with pytest.raises(ValidationError):
         choose_items(study, ItemChoice(subfields=("Nowhere",)), reason="A slip.")
+
+
+def test_a_command_chooses_again_and_asks_for_the_reason_once_the_study_runs() -> None:
+    create("--contact", "lab@example.org", "--recruitment", "open")
+    study = Study.objects.get()
+    people.enroll(study)
+    out, asked = StringIO(), ("choose_items", "ours", "--collection", "brainbench")
+    with pytest.raises(CommandError, match="say why"):
+        call_command(*asked, "--source", "human")
+    assert keys_of(study) >= {"m-0"}
+    call_command(*asked, "--source", "human", "--reason", "Machines later.", "--json", stdout=out)
+    data = json.loads(out.getvalue())
+    assert (data["version"], data["trials"]) == (2, {"human": 6, "machine": 0, "catch": 2})
+    assert keys_of(study) == {f"h-{n}" for n in range(7)}
+    assert study.versions.get(number=2).reason == "Machines later."
+    with pytest.raises(CommandError, match="--collection"):  # nothing joins silently
+        call_command("choose_items", "ours", "--source", "human")

@@ -1,0 +1,88 @@
+"""Arguments and lines of the commands that say which test cases a study takes."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from experiment.models import Item
+from experiment.services.item_choice import ItemChoice, ListedKey, Taken, read_keys
+
+ANY = "any"
+STRATA = {
+    "human": "human-created",
+    "machine": "machine-created",
+    "catch": "catch",
+    "practice": "practice",
+}
+
+
+def add_choice(parser: CommandParser, default_collection: str = "") -> None:
+    """The conditions on test cases. Without a default the collection has to be named."""
+    group = parser.add_argument_group("test cases", "only those of which all of this holds")
+    collection = "the published set that they came with"
+    group.add_argument(
+        "--collection",
+        choices=(*Item.Collection.values, ANY),
+        required=not default_collection,
+        help=f"{collection} (default: {default_collection})" if default_collection else collection,
+    )
+    group.add_argument("--source", choices=Item.Source.values, help="who altered them")
+    group.add_argument(
+        "--field",
+        default="",
+        help="of research; participants of a new study also give their years of experience in it",
+    )
+    group.add_argument("--subfields", nargs="+", default=[], metavar="NAME")
+    keys = group.add_mutually_exclusive_group()
+    keys.add_argument("--items", nargs="+", default=[], metavar="KEY", help="exactly these")
+    keys.add_argument(
+        "--items-file",
+        type=Path,
+        metavar="FILE",
+        help="exactly those listed in a file, a key a line; # begins a comment",
+    )
+
+
+def choice_of(options: Mapping[str, Any], default_collection: str = "") -> ItemChoice:
+    collection = options["collection"] or default_collection
+    return ItemChoice(
+        collection="" if collection == ANY else collection,
+        source=options["source"] or "",
+        field=options["field"],
+        subfields=tuple(options["subfields"]),
+        keys=_keys(options),
+    )
+
+
+def _keys(options: Mapping[str, Any]) -> tuple[ListedKey, ...]:
+    path: Path | None = options["items_file"]
+    if path is None:
+        return tuple(ListedKey(key, "--items") for key in options["items"])
+    try:
+        keys = read_keys(path.read_text(encoding="utf-8").splitlines(), path.name)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise CommandError(f"{path} cannot be read: {reason}.") from error
+    if not keys:
+        raise CommandError(f"{path} lists no test case.")
+    return keys
+
+
+def item_lines(items: Taken, choice: ItemChoice) -> list[str]:
+    lines = [f"It draws from {numbers(items.strata)}."]
+    lines += [f"  {name or 'no subfield'}: {n}" for name, n in items.subfields.items()]
+    if items.n_waiting:
+        lines.append(
+            f"Not taken: {items.n_waiting} published texts whose repair waits for a person."
+        )
+    if items.n_left_out:
+        others = f"Not taken: {items.n_left_out} other accepted test cases"
+        only = f" (--collection {ANY} takes those from elsewhere too)" if choice.collection else ""
+        lines.append(f"{others}{only}.")
+    return lines
+
+
+def numbers(strata: Mapping[Any, int]) -> str:
+    return ", ".join(f"{n} {STRATA[name]}" for name, n in strata.items()) or "no test cases"

@@ -1,0 +1,42 @@
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import CommandError, CommandParser
+
+from experiment.management.choosing import add_choice, choice_of, item_lines, numbers
+from experiment.management.studies import find_study
+from experiment.services.item_choice import choose_items, taken
+from lib.commands import ReportingCommand, add_json_argument
+
+
+class Command(ReportingCommand):
+    help = (
+        "Let a study draw from these test cases instead of those that it has. Once a real participant has entered this "
+        "makes a new version of the study, and needs a reason."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("study", metavar="SLUG")
+        parser.add_argument("--reason", default="", metavar="TEXT", help="why they change")
+        add_choice(parser)
+        add_json_argument(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study, choice = find_study(options["study"]), choice_of(options)
+        try:
+            version = choose_items(study, choice, options["reason"]).version
+        except ValidationError as error:
+            raise CommandError(" ".join(error.messages)) from error
+        items = taken(study)
+        data = {
+            "study": study.slug,
+            "version": None if version is None else version.number,
+            "items": items.strata,
+            "subfields": items.subfields,
+            "left_out": items.n_left_out,
+            "waiting": items.n_waiting,
+            "trials": study.trial_counts,
+        }
+        made = [] if version is None else [f"This is version {version.number} of {study.slug}."]
+        each = f"Each participant gets {numbers(study.trial_counts)}."
+        self.report(options, data, [*made, *item_lines(items, choice), each])
