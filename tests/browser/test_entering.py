@@ -49,6 +49,7 @@ def test_consent_says_what_is_stored_how_long_and_gives_the_code(visit: Visit, d
         f"{demo.n_trials} abstracts",
         f"{duration.low} to {duration.high} minutes",
         "If you leave before the end",
+        "your comment",
         "Prolific put these ids into your link",
         "5f3a",
         "e1",
