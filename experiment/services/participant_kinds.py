@@ -61,6 +61,13 @@ def published_elsewhere(study: Study) -> ParticipantQuerySet:
     return others.filter(~Exists(known_before), pk__in=judges.order_by().values("pk"))
 
 
+def studies_joined(study: Study, kind: str) -> list[str]:
+    """The studies whose imported people would stand in for this one's, in which their trials are exported."""
+    if not is_joined(study, kind):
+        return []
+    return sorted(set(published_elsewhere(study).values_list("study__slug", flat=True)))
+
+
 def name_problem(name: str, kind: str) -> str:
     """What is wrong with a file's name: that of simulated trials says so, since the file may travel without its story."""
     if kind != Kind.SIMULATED or kind in name.casefold():

@@ -10,7 +10,13 @@ from django.core.management.base import CommandError, CommandParser
 from experiment.management.studies import find_study
 from experiment.models import Participant, Study
 from experiment.services import export
-from experiment.services.participant_kinds import default_kind, kind_counts, kind_note, name_problem
+from experiment.services.participant_kinds import (
+    default_kind,
+    kind_counts,
+    kind_note,
+    name_problem,
+    studies_joined,
+)
 from experiment.services.study_versions import UnknownVersionError
 from lib.commands import ReportingCommand, add_json_argument
 
@@ -44,9 +50,10 @@ class Command(ReportingCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
         kind = options["kind"] or default_kind(study)
-        counts = kind_counts(study)
-        if counts and kind not in counts:
-            raise CommandError(f"Nothing was written. {kind_note(study, kind)}")
+        counts, joined = kind_counts(study), studies_joined(study, kind)
+        if (counts or joined) and kind not in counts:
+            hint = f" They are exported with {', '.join(joined)}." if joined else ""
+            raise CommandError(f"Nothing was written. {kind_note(study, kind)}{hint}")
         if options["output"] == "-":
             self._to_standard_output(study, kind, options)
             return

@@ -15,6 +15,7 @@ from experiment.domain.codebook import TRIAL_COLUMNS
 from experiment.domain.exclusion import Rules
 from experiment.models import Judgment, Study
 from experiment.services import export as trials_export
+from experiment.services.study_setup import pin_items
 from experiment.services.study_versions import revise
 from experiment.services.version_comparison import compare_versions
 from lib.csv import cell
@@ -169,6 +170,21 @@ def test_simulated_people_never_stand_in_for_others(
     with pytest.raises(CommandError, match=r"no (real|imported) participants.* 1 simulated"):
         call_command("export_trials", study.slug, "--set", "all", "--output", str(path), *asked)
     assert not path.exists()
+
+
+@pytest.mark.parametrize("has_own", [True, False])
+def test_published_people_who_join_a_study_are_exported_with_their_own(
+    study: Study, path: Path, has_own: bool
+) -> None:
+    make_participant(study, kind="imported")
+    other = make_study("other")
+    pin_items(other, study.items.all())
+    if has_own:
+        make_participant(other)
+    with pytest.raises(CommandError, match=rf"published elsewhere.* exported with {study.slug}\."):
+        export(other, "--kind", "imported", path=path)
+    assert not path.exists()
+    assert len(export(study, "--kind", "imported", path=path)) == 11
 
 
 def test_a_file_of_simulated_trials_says_so_in_its_name_and_what_is_said_too(
