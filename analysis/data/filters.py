@@ -59,7 +59,7 @@ class ReportOptions:
         parts = [".venv/bin/python", "manage.py", "report", study, "--output", "FOLDER"]
         for name in ("source", "participants", "texts", "trials"):
             if (value := getattr(self, name)) != getattr(default, name):
-                parts += [f"--{name}", value]
+                parts += [f"--{'kind' if name == 'participants' else name}", value]
         if self.rules is not None:
             parts += ["--rules", str(self.rules)]
         for name in ("models", "subfields"):
