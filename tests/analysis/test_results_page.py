@@ -79,11 +79,12 @@ def test_sentences_suit_any_number_of_models(n_models: int) -> None:
 
 
 def test_an_interval_around_zero_is_never_shown_as_a_difference() -> None:
-    own = stub.source().of(Accuracy)
+    source = stub.source(4)  # one is no member of the set, and two pairs have no interval
+    own = source.of(Accuracy)
     assert isinstance(own.models_vs_humans, ModelsVsHumans)
     test = replace(own.models_vs_humans.test, mean_difference=0.02, ci95=(-0.03, 0.07))
     around = replace(own, models_vs_humans=replace(own.models_vs_humans, test=test))
-    page = sections(stub.report(None, HUMAN, stub.with_results(stub.source(), around)))
+    page = sections(stub.report(None, HUMAN, stub.with_results(source, around)))
     assert "the interval includes no difference" in str(page[0].blocks[0].meaning)
 
 

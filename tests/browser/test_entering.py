@@ -99,6 +99,7 @@ def test_a_link_of_the_same_session_goes_on_in_another_browser(visit: Visit, dem
     assert Participant.objects.count() == 1
 
 
+@engines.both
 def test_mistakes_about_oneself_are_named_and_the_rest_is_kept(visit: Visit, demo: Study) -> None:
     visitor = visit(demo, NoScriptDriver, java_script_enabled=False)
     visitor.enter()
