@@ -33,7 +33,7 @@ assert visitor.get("/s/demo/", follow=True).status_code == 200
 from django.urls import reverse
 for name in ("study", "scoring", "results_live", "results_teams"):
     assert lab.get(reverse(f"lab:{{name}}", args=["demo"]), follow=True).status_code == 200, name
-assert b"found the original" in lab.get(reverse("lab:results", args=["demo"])).content
+assert b"found the original" in lab.get(reverse("lab:results", args=["demo"]), {{"participants": "simulated", "now": "1"}}).content
 """
 
 

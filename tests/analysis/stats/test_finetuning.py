@@ -26,5 +26,5 @@ def test_decisions_and_perplexities_are_compared_by_mcnemars_and_students_tests(
 
 
 def test_a_tie_is_a_wrong_decision():
-    found = compare([[2, 2], [1, 3]], [[2, 2.5], [1, 3]])
-    assert (found.before.n_correct, found.after.n_correct) == (1, 2)
+    found = compare([[2, 2], [1, 3], [1, 2]], [[2, 2.5], [1, 3], [1, 2]])
+    assert (found.before.n_correct, found.after.n_correct) == (2, 3)

@@ -45,7 +45,10 @@ def page_of(chapter: Chapter, source: SourceResults) -> tuple[Page, str]:
 def figure_of(chapter: Chapter, built: Built, name: str = "", *others: Any) -> Figure:
     """One of the chapter's figures, by default its first; `others`: results of other chapters that it shows too."""
     figures = chapter.figures()
-    source = SourceResults("human", {type(found): found for found in (built.results, *others)})
+    # Which models are chat models is in the chapter on accuracy
+    unknown = ACCURACY.missing(MissingResult("Not computed.", "Compute it."))
+    every = (unknown, built.results, *others)
+    source = SourceResults("human", {type(found): found for found in every})
     return figures[name or next(iter(figures))](source, built.tables)
 
 
