@@ -170,6 +170,7 @@ def test_the_pages_at_the_end(visit: Visit, demo: Study, inspector: Inspector) -
     visitor.page.locator("#comments").fill("x" * 5001)
     visitor.button("Finish").click()
     expect(visitor.page.locator("#comments-error")).to_be_visible()
+    expect(visitor.page.locator("#comments")).to_be_focused()
     inspector.look(visitor)
     Study.objects.filter(pk=demo.pk).update(completion_url="")
     visitor.page.locator("#comments").fill("")

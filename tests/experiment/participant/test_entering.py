@@ -120,3 +120,14 @@ def test_a_closed_study_says_so_and_sends_on(client, study):
     page = visit(client, study)
     assert page.status_code == 403
     assert "https://recruit.example/out?id=p1" in page.content.decode()
+
+
+def test_who_sends_consent_undecided_is_told_beside_the_buttons_and_led_to_neither(client, study):
+    visit(client, study)
+    response = decide(client, study, agree="")
+    assert response.status_code == 422
+    above, _, buttons = response.content.decode().partition('<form method="post" class="actions')
+    assert 'id="agree-error" role="alert" tabindex="-1" autofocus' in above
+    assert above.index('id="consent-title"') < above.index('id="agree-error"')
+    assert "autofocus" not in buttons
+    assert not Participant.objects.exists()
