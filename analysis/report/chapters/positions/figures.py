@@ -75,7 +75,8 @@ def _chart(frame: pd.DataFrame, rows: Rows, everyone: float | None) -> Drawn:
     layers = [upright(CHANCE), flag(CHANCE, "chance")]
     if everyone is not None:
         layers.append(upright(everyone, colour=HUMANS, width=0.8, dash=False))
-        layers.append(flag(everyone, "all people", HUMANS))
+        if abs(everyone - CHANCE) > 0.15 * (domain[1] - domain[0]):  # else the words would meet
+            layers.append(flag(everyone, "all people", HUMANS))
     right = text_width(frame["n"].tolist()) + 14
     return alt.layer(*layers, dots_with_intervals(data, x, rows.y()), counts).properties(
         width=WIDTH - rows.width - right, height=rows.height * 1.4
