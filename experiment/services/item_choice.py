@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from experiment.domain.assignment import Stratum
 from experiment.domain.presets import PRESETS
@@ -18,6 +19,7 @@ from experiment.services.study_setup import create_study
 from experiment.services.study_versions import Revision, revise
 
 OTHER_TITLE = "Which result is real?"
+NONE_FITS = gettext_lazy("No accepted test case is of all that was asked for.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +112,11 @@ def choose_items(study: Study, choice: ItemChoice, reason: str = "") -> Revision
 
     Raises:
         ReasonRequiredError: the study is frozen, and no reason is given.
+        ValidationError: no test case fits: a study is made without any, but never emptied.
     """
     items = choose(choice)
+    if not any(item.kind == Item.Kind.TEST for item in items):
+        raise ValidationError(NONE_FITS)
     revision = revise(study, items=items, reason=reason)
     for stratum, n in fitting_counts(study.trial_counts, items).items():
         setattr(study, f"{stratum}_items", n)
@@ -159,7 +164,7 @@ def _matching(choice: ItemChoice) -> list[Item]:
         rows = rows.filter(subfield__in=choice.subfields)
     found = list(_newest(rows).values())
     if not found and choice.is_narrow:
-        raise ValidationError(_("No accepted test case is of all that was asked for."))
+        raise ValidationError(NONE_FITS)
     return found
 
 

@@ -186,3 +186,14 @@ def test_a_command_chooses_again_and_asks_for_the_reason_once_the_study_runs() -
     assert study.versions.get(number=2).reason == "Machines later."
     with pytest.raises(CommandError, match="--collection"):  # nothing joins silently
         call_command("choose_items", "ours", "--source", "human")
+
+
+def test_no_choice_leaves_a_study_without_test_cases() -> None:
+    create("--collection", "any", "--field", "ecology")
+    Item.objects.filter(collection="brainbench").delete()
+    for asked in (("--collection", "brainbench"), ("--collection", "any", "--items", "catch-x")):
+        make_item("catch-x", kind="catch")
+        with pytest.raises(CommandError, match="No accepted test case"):
+            call_command("choose_items", "ours", *asked)
+        Item.objects.filter(key="catch-x").delete()
+        assert keys_of(Study.objects.get()) == {"eco-0", "eco-1", "eco-2"}
