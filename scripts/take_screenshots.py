@@ -20,6 +20,7 @@ PHONE: Any = {
     "is_mobile": True,
 }
 SHORT, LONG = "demo-test-05", "demo-test-01"
+COMPUTING_MS = 180_000
 PASSWORD = "thrown-away-with-the-database"  # noqa: S105
 SETTLED = """async () => {
   await document.fonts.ready;
@@ -27,11 +28,11 @@ SETTLED = """async () => {
 }"""
 
 
-def shoot(page: Page, name: str) -> None:
-    """Save the whole page, also what the window does not hold, once nothing moves any more."""
+def shoot(page: Page, name: str, *, whole: bool = True) -> None:
+    """Save the page once nothing moves any more; `whole`: also what the window does not hold."""
     page.mouse.move(0, 0)
     page.evaluate(SETTLED)
-    page.screenshot(path=FOLDER / f"{name}.png", full_page=True)
+    page.screenshot(path=FOLDER / f"{name}.png", full_page=whole)
     print(f"docs/screenshots/{name}.png")
 
 
@@ -80,6 +81,9 @@ def shoot_lab(page: Page, welcome_url: str) -> None:
     page.goto("/lab/studies/demo/?kind=simulated")
     page.get_by_role("heading", level=1).wait_for()
     shoot(page, "lab-study")
+    page.goto("/lab/studies/demo/results/?participants=simulated&now=1", timeout=COMPUTING_MS)
+    page.get_by_role("heading", level=2).first.wait_for()
+    shoot(page, "results", whole=False)
 
 
 def shoot_all(chromium: Browser, site: Any) -> None:
@@ -108,6 +112,7 @@ def main() -> None:
         django.setup()
         site.manage("migrate", "--verbosity", "0")
         site.manage("load_demo", "--simulate", "40")
+        site.manage("score", "--model", "embedded", "--study", "demo")
         site.start()
         try:
             args = ["--no-sandbox", "--disable-gpu"]
