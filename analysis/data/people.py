@@ -16,6 +16,7 @@ from experiment.services.participant_kinds import judgments_of, kind_counts, peo
 
 CAREERS = {code: str(label) for code, label in POSITIONS}
 NOT_STATED = ""
+APPROVED = (Participant.Kind.REAL, Participant.Kind.PILOT)  # whom a study's ethics approval covers
 POSITION_ORDER = tuple(label for code, label in CAREERS.items() if code != PREFER_NOT)
 
 
@@ -55,8 +56,9 @@ def read_taking_part(
         # An import names its file there
         routes={} if kind == Participant.Kind.IMPORTED else dict(routes),
         other_kinds={other: n for other, n in kind_counts(study).items() if other != kind},
-        ethics_number=study.ethics_number,
-        ethics_body=study.ethics_body,
+        # It is of this study's own participants
+        ethics_number=study.ethics_number if kind in APPROVED else "",
+        ethics_body=study.ethics_body if kind in APPROVED else "",
     )
 
 
