@@ -10,12 +10,17 @@ from typing import Any
 import boto3
 import pytest
 from django.conf import settings
+from hypothesis import settings as hypothesis_settings
 from moto.server import ThreadedMotoServer
 from playwright.sync_api import Browser, Playwright, sync_playwright
 
 from tests import published
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# Machines differ: a slow one is no failure
+hypothesis_settings.register_profile("any machine", deadline=None)
+hypothesis_settings.load_profile("any machine")
 FORBID_SKIPS = os.environ.get("FORBID_SKIPS", "") not in ("", "0")
 SWEEP = os.environ.get("SWEEP", "") not in ("", "0")
 FIXTURE_MARKS = {"browser": "browser", "engine": "browser", "shared_dir": "shared"}

@@ -62,9 +62,9 @@ def without(own: SourceResults, *ids: str, why: MissingResult = MISSING) -> Sour
     return with_results(own, *absent)
 
 
-def with_people_of(study: Study) -> SourceResults:
+def with_people_of(study: Study, kind: str = "") -> SourceResults:
     """The same results, but for what is said of the participants: that is computed from the study's."""
-    data = read.read(study, ReportOptions())["human"]
+    data = read.read(study, ReportOptions(participants=kind))["human"]
     return with_results(source(), *(c.build(data).results for c in (FLOW, PARTICIPANTS)))
 
 

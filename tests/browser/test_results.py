@@ -119,7 +119,7 @@ def test_a_small_study_is_computed_drawn_and_told_for_real(
 def test_the_paragraph_about_participants_can_be_copied(
     open_page: Callable[..., Page], study: Study, stubbed: None, monkeypatch: Any
 ) -> None:
-    results = stub.with_people_of(study)
+    results = stub.with_people_of(study, "simulated")
     monkeypatch.setattr(
         "analysis.report.services.make.make_report", lambda s, o, p=None: stub.report(s, o, results)
     )

@@ -33,6 +33,11 @@ POLL_S = 0.01
 TRIES = 5
 
 
+def heed_interrupts() -> None:
+    """As in a terminal: what a shell runs in the background inherits that SIGINT is ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 class Lane:
     """The command on one study, in processes of its own."""
 
@@ -60,7 +65,12 @@ class Lane:
         resume = ["--resume"] if run is None or run.status != "finished" else []
         with self.log.open("ab") as log:
             return subprocess.Popen(
-                [*self.command, *resume], cwd=ROOT, env=self.environment, stdout=log, stderr=log
+                [*self.command, *resume],
+                cwd=ROOT,
+                env=self.environment,
+                stdout=log,
+                stderr=log,
+                preexec_fn=heed_interrupts,
             )
 
     def run(self) -> ScoringRun | None:
