@@ -13,10 +13,10 @@ CODE := config lib experiment scoring analysis benchmarks scripts manage.py
 # Quick tests of the rules, the estimators and what changes data
 CORE := lib experiment/domain scoring/domain analysis/stats analysis/teams/domain tests/lib tests/experiment/domain \
 	tests/experiment/services tests/scoring/domain tests/scoring/services tests/analysis/stats tests/analysis/services
-# What touches the database, for PostgreSQL
-DATABASE := tests/config tests/lib tests/experiment/models tests/experiment/services tests/experiment/imports \
-	tests/experiment/participant tests/experiment/simulation tests/scoring/services tests/scoring/imports \
-	tests/scoring/processes tests/analysis/data tests/analysis/services
+# What touches the database, for PostgreSQL; first the longest files, so that no worker is left with one
+DATABASE := tests/scoring/processes tests/experiment/services tests/experiment/imports tests/experiment/participant \
+	tests/experiment/simulation tests/experiment/models tests/config tests/lib tests/scoring/services \
+	tests/scoring/imports tests/analysis/data tests/analysis/services
 STATIC_SOURCES := $(shell find static experiment -path '*static/*' -type f 2>/dev/null)
 # A site as it runs in production, for `check --deploy`; this key exists for that check alone
 DEPLOYED := HTTPS=1 ALLOWED_HOSTS=lab.example.org BASE_URL=https://lab.example.org \
@@ -27,18 +27,18 @@ demo serve: export PORT := $(PORT)
 demo serve: export BASE_URL := $(BASE_URL)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo serve lint check test sweep bench browser migrate port clean constraints
+.PHONY: help venv demo serve lint lint-types lint-rest check test sweep bench browser migrate port clean constraints
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make demo    install what is needed, load the demo study, serve it on port $(PORT)'
 	@echo 'make serve   the same without the demo study'
 	@echo 'make check   lint, and the tests of rules, estimators and services (3 minutes)'
-	@echo 'make test    every check and every test (15 minutes)'
+	@echo 'make test    every check and every test (20 minutes)'
 	@echo 'make lint    the checks alone'
 	@echo 'make sweep   slow: balance over more seeds, scoring killed at random, Bayesian teams, coverage of intervals'
 	@echo 'make venv    .venv alone; then .venv/bin/python manage.py help'
-	@echo 'make bench   slow: speed, exactness and memory of scoring, on random weights; cost of the report'
+	@echo 'make bench   slow: speed, exactness and memory of scoring, on random weights; cost of the report and the pages'
 	@echo 'make clean   remove .venv and caches; the database in var/ stays'
 
 venv: $(STAMP)
@@ -69,10 +69,16 @@ demo: port migrate $(VAR_DIR)/static/staticfiles.json
 serve: port migrate $(VAR_DIR)/static/staticfiles.json
 	@exec $(BIN)/gunicorn --config config/gunicorn.py config.wsgi
 
+# Types take as long as all else: one core each
 lint: $(STAMP)
+	@$(MAKE) --no-print-directory --jobs 2 lint-types lint-rest
+
+lint-types:
+	$(BIN)/mypy $(CODE)
+
+lint-rest:
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --check --quiet .
-	$(BIN)/mypy $(CODE)
 	$(BIN)/lint-imports --no-cache
 	$(RUN) makemigrations --check --dry-run --verbosity 1
 	$(DEPLOYED) $(RUN) check --deploy --fail-level WARNING
@@ -97,11 +103,13 @@ sweep: $(STAMP)
 	SWEEP=1 $(BIN)/python scripts/with_postgres.py $(BIN)/pytest -m sweep tests/experiment tests/scoring
 
 # Slow: scoring beside the published loop and lm-evaluation-harness; BENCH="--items DIR --model_args ..." adds to it;
-# then the report's numbers, and teams, on up to a million simulated trials
+# then the report's numbers, and teams, on up to a million simulated trials; and the participants' pages beside oTree's
 bench: $(STAMP)
 	$(RUN) bench_scoring $(BENCH)
 	$(RUN) bench_analysis
 	$(RUN) bench_teams
+	$(RUN) bench_export
+	$(RUN) bench_web
 
 clean:
 	rm -rf .venv .hypothesis var/ruff var/mypy var/pytest var/static var/test-*

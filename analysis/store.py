@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from analysis.data.about import Provenance
 
 DRAWN = ("png", "pdf")
+FORMATS, DEFAULT_FORMATS = ("svg", *DRAWN), ("svg", "png")
 KEPT_PER_STUDY = 16  # of each kind
 SOFTWARE = "BrainBench Live"
 

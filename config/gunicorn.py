@@ -12,6 +12,9 @@ worker_class = "gthread"
 workers = _env.integer("WORKERS", 2, minimum=1)
 threads = _env.integer("THREADS", 8, minimum=1)
 timeout = 60  # seconds without a sign of life from a worker
+# Seconds that an idle connection stays open: longer than people read a page, and than browsers (Firefox 115) and nginx (60)
+# keep theirs, so that it is they who close it and no answer meets a closed door
+keepalive = _env.integer("KEEP_ALIVE", 120, minimum=0)
 accesslog = None  # its lines would hold participants' external ids
 loglevel = "warning"
 control_socket_disable = True

@@ -9,6 +9,8 @@ class ExperimentConfig(AppConfig):
     def ready(self) -> None:
         from experiment import checks  # noqa: F401 (registers the system checks)
         from experiment.models.triggers import drop_triggers, install_triggers
+        from experiment.services.recount import count_uncounted
 
         pre_migrate.connect(drop_triggers, sender=self)
         post_migrate.connect(install_triggers, sender=self)
+        post_migrate.connect(count_uncounted, sender=self)

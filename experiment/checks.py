@@ -8,7 +8,7 @@ from django.core.checks import CheckMessage, register
 from django.core.checks import Warning as CheckWarning
 
 
-@register()
+@register("site")
 def base_url_is_served(**_: Any) -> list[CheckMessage]:
     """Links that commands print must lead to this site."""
     host = urlsplit(settings.BASE_URL).hostname or ""
@@ -28,7 +28,7 @@ def base_url_is_served(**_: Any) -> list[CheckMessage]:
     ]
 
 
-@register()
+@register("site")
 def https_is_consistent(**_: Any) -> list[CheckMessage]:
     """With HTTPS=1, printed links must not be plain http."""
     if not settings.HTTPS or settings.BASE_URL.startswith("https://"):

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from io import StringIO
 from typing import Any
 
+from django.core.checks import Tags
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.serializers.json import DjangoJSONEncoder
 from rich.console import Console
@@ -22,6 +23,8 @@ from rich.text import Text
 class ReportingCommand(BaseCommand):
     """A command with `--json`. A failure prints {"error": ...} there, besides the sentence for people."""
 
+    # Addresses and the admin are code alone, and as long to load as all the rest: `check` and `migrate` look at them
+    requires_system_checks = ("site", Tags.models, Tags.security)
     has_reported = False
 
     def execute(self, *args: Any, **options: Any) -> str | None:

@@ -45,15 +45,19 @@ def with_own_name(url: str) -> str:
     return urlunsplit(urlsplit(url)._replace(path=f"/brainbench_{os.getpid()}"))
 
 
+# For tests: nothing of theirs must outlive a power cut
+QUICK = "-c fsync=off -c full_page_writes=off -c synchronous_commit=off -c max_connections=120"
+
+
 @contextlib.contextmanager
-def private_server() -> Iterator[str]:
+def private_server(options: str = QUICK) -> Iterator[str]:
     """Start a PostgreSQL server of our own, yield its URL, then stop it and remove its files."""
     folder = Path(tempfile.mkdtemp(prefix="brainbench-postgres-"))
     try:
         programs, account = _programs(folder), _account(folder)
         password, data, port = secrets.token_urlsafe(24), folder / "data", _free_port()
         (folder / "password").write_text(password)
-        settings = f"-h 127.0.0.1 -p {port} -k '' -c fsync=off -c max_connections=120"
+        settings = f"-h 127.0.0.1 -p {port} -k '' {options}"
         make: list[str | Path] = [
             "-A",
             "scram-sha-256",
@@ -116,16 +120,18 @@ def _call(command: list[str | Path], account: dict[str, Any]) -> None:
             sys.exit(WHAT_TO_DO)
 
 
+def find_server(*preferred: str) -> contextlib.AbstractContextManager[str]:
+    """Return a context that gives the URL of the first server that answers, or of a private one while it lasts."""
+    for url in (*preferred, os.environ.get("TEST_POSTGRES_URL", ""), DEFAULT_URL):
+        if url and usable(url):
+            return contextlib.nullcontext(url)
+    print("No PostgreSQL server answers: starting a private one ...", file=sys.stderr, flush=True)
+    return private_server()
+
+
 def main() -> None:
     """Run the command and leave with its exit status."""
-    server: contextlib.AbstractContextManager[str]
-    for url in (os.environ.get("TEST_POSTGRES_URL", ""), DEFAULT_URL):
-        if url and usable(url):
-            server = contextlib.nullcontext(url)
-            break
-    else:
-        print("No PostgreSQL server answers: starting a private one ...", flush=True)
-        server = private_server()
+    server = find_server()
     # Ended from outside, we still stop the server
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with server as url:

@@ -1,6 +1,7 @@
 """What all tests share: the published data, a browser, and the rule that nothing is skipped in CI."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,11 +11,12 @@ from typing import Any
 import boto3
 import pytest
 from django.conf import settings
+from django.test import TransactionTestCase
 from hypothesis import settings as hypothesis_settings
 from moto.server import ThreadedMotoServer
 from playwright.sync_api import Browser, Playwright, sync_playwright
 
-from tests import published
+from tests import databases, published
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -43,7 +45,26 @@ os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
 # Small models are scored on one core: torch's threads only wait for each other where tests run side by side.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# After a test whose writes were seen by others, nothing is rolled back
+TransactionTestCase._fixture_teardown = databases.empty
+
+# Other tests in browsers set up rows by themselves
+COUNTED = re.compile(r"/tests/(experiment/|browser/test_(coming_back|lost_network|whole_test)\.py)")
+
 _skipped: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def _nothing_kept() -> None:
+    """The ids of an earlier test come again: what a process keeps by them is forgotten."""
+    if kept := sys.modules.get("experiment.participant.kept"):
+        kept.forget()
+    if duration := sys.modules.get("experiment.services.duration"):
+        duration.forget()
+    if drawing := sys.modules.get("experiment.services.drawing"):
+        drawing.known_item.cache_clear()
+    if study_language := sys.modules.get("experiment.services.study_language"):
+        study_language.own_texts.cache_clear()
 
 
 @pytest.fixture(scope="session")
@@ -74,6 +95,24 @@ def imported(
     """The report of an import that all tests of a module start from."""
     with django_db_blocker.unblock(), published.imported(results_dir, run_folder) as report:
         yield report
+
+
+@pytest.fixture(autouse=True)
+def counters_say_what_the_rows_do(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Whatever a test of participants does: faults, copies of requests, kills, withdrawals, other rules, imports."""
+    names, node = set(request.fixturenames), request.node
+    has_database = node.get_closest_marker("django_db") or names & {"db", "transactional_db"}
+    if not has_database or not COUNTED.search(str(node.path)) or node.get_closest_marker("drifts"):
+        yield
+        return
+    request.getfixturevalue("db")  # still there afterwards
+    yield
+    from experiment.models import ItemCount, Participant, PeopleCount, Study
+    from experiment.services.recount import check
+
+    counted = (Participant, ItemCount, PeopleCount)
+    studies = {pk for model in counted for pk in model.objects.values_list("study", flat=True)}
+    assert check(Study.objects.filter(pk__in=studies)) == []
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ from typing import Any
 from django.contrib.auth import get_user_model
 
 from experiment.models import Item, Judgment, Participant, Study, Trial
+from experiment.services.recount import recount
 from experiment.services.study_setup import create_study, pin_items
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
@@ -103,6 +104,7 @@ def make_participant(
     }
     participant = Participant.objects.create(study=study, kind=kind, **(values | fields))
     _make_trials(participant, strata if finished else strata[: judged or 0], judgment or {})
+    recount(study, kind)
     return participant
 
 

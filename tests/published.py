@@ -12,6 +12,8 @@ from typing import Any
 from django.core.management import call_command
 from django.db import connection, transaction
 
+from tests import databases
+
 
 def run_import(directory: Path, *options: str) -> dict[str, Any]:
     out = StringIO()
@@ -24,10 +26,9 @@ def imported(results: Path, folder: Path) -> Iterator[dict[str, Any]]:
     """The published data, with the report of their import; afterwards the database is as it was."""
     if connection.vendor == "sqlite":
         with closing(sqlite3.connect(":memory:")) as before:
-            connection.ensure_connection()
-            connection.connection.backup(before)
+            databases.copy_to(before)
             yield load(results, folder)
-            _restore(before)
+            databases.restore(before)
     else:
         with transaction.atomic():
             yield run_import(results)
@@ -40,18 +41,9 @@ def load(results: Path, folder: Path) -> dict[str, Any]:
     with (folder / "published.lock").open("w") as lock, closing(sqlite3.connect(copy)) as file:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if report.exists():
-            _restore(file)
+            databases.restore(file)
         else:
             found = run_import(results)
-            connection.connection.backup(file)
+            databases.copy_to(file)
             report.write_text(json.dumps(found), encoding="utf-8")
     return json.loads(report.read_text(encoding="utf-8"))
-
-
-def _restore(copy: sqlite3.Connection) -> None:
-    # The settings may not be read yet when this module is
-    from django.contrib.contenttypes.models import ContentType
-
-    connection.ensure_connection()
-    copy.backup(connection.connection)
-    ContentType.objects.clear_cache()

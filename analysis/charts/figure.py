@@ -1,9 +1,12 @@
 """What a figure is: a chart with its words and the numbers behind it."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pandas as pd
-from altair.typing import ChartType
+
+if TYPE_CHECKING:  # a report's numbers and its page are made without what draws
+    from altair.typing import ChartType
 
 
 @dataclass(frozen=True)
@@ -15,4 +18,4 @@ class Figure:
     caption: str
     alt: str
     table: pd.DataFrame
-    chart: ChartType
+    chart: "ChartType"

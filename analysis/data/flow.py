@@ -5,15 +5,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import pandas as pd
 from django.db.models import Count, Q
 
 from analysis.data.flow_counts import Exclusion, FlowCounts
+from analysis.data.people import analysed_of
 from experiment.domain.exclusion import PARTICIPANT_REASONS, TRIAL_REASONS
 from experiment.imports.read.trials import TRIALS_PER_PERSON
 from experiment.imports.store.trials import EXTERNAL_SOURCE
 from experiment.models import Item, Judgment, Participant, Study
+from experiment.models.participants import ParticipantQuerySet
 from experiment.services.exclusions import Verdicts
-from experiment.services.participant_kinds import judgments_of, people_of
+from experiment.services.participant_kinds import is_joined, people_of
 
 Kind, Stage = Participant.Kind, Participant.Stage
 LABELS = {reason.code: reason.label for reason in (*PARTICIPANT_REASONS, *TRIAL_REASONS)}
@@ -22,10 +25,12 @@ OF_OTHERS = "of people who did not finish or were excluded"
 NOT_SHOWN = "on test cases that this study does not show"
 
 
-def read(study: Study, kind: str, decided: Verdicts | None = None) -> FlowCounts:
+def read(
+    study: Study, kind: str, everywhere: pd.DataFrame, decided: Verdicts | None = None
+) -> FlowCounts:
     """A participant or trial with several reasons is counted under the first.
 
-    `decided`: who and what is left out, where that is not as stored.
+    everywhere: as people.read_judged has them. `decided`: who is left out, where that is not as stored.
     """
     people = people_of(study, kind)
     counts = people.aggregate(
@@ -34,56 +39,40 @@ def read(study: Study, kind: str, decided: Verdicts | None = None) -> FlowCounts
         finished=Count("pk", filter=Q(stage=Stage.FINISHED) | Q(finished_at__isnull=False)),
         withdrawn=Count("pk", filter=Q(stage=Stage.WITHDRAWN)),
     )
-    shown = Q(trial__item__in=Item.objects.shown_by([study]).values("pk"))
-    everywhere = judgments_of(study, kind).exclude(trial__stratum="catch")
-    judged = everywhere.filter(shown)
-    analysed = judged.valid()
-    of_valid = Q(trial__participant__excluded_by="", trial__participant__stage=Stage.FINISHED)
-    of_others = judged.exclude(of_valid).count()
-    others = Exclusion("participant", OF_OTHERS, of_others)
+    judged = everywhere
+    if is_joined(study, kind):  # who takes part here has judged nothing else
+        judged = everywhere[
+            everywhere["item"].isin(Item.objects.shown_by([study]).values_list("pk", flat=True))
+        ]
+    of_valid = judged[judged["is_of_valid"]]
+    analysed = analysed_of(judged)
+    n_others = len(judged) - len(of_valid)
     found = FlowCounts(
         kind=kind,
         recruited=None,
         **counts,
-        excluded=tuple(_first_reasons(people.finished())),
-        analysed=analysed.order_by().values("trial__participant").distinct().count(),
-        trials_judged=judged.count(),
+        excluded=tuple(_left_out(people, decided)),
+        analysed=analysed["participant"].nunique(),
+        trials_judged=len(judged),
         trials_excluded=(
-            *([others] if of_others else []),
-            *_first_reasons(judged.filter(of_valid)),
-        ),
-        trials_analysed=analysed.count(),
-    )
-    if decided is not None:
-        return replace(found, **_as_decided(judged, decided))
-    if kind != Kind.IMPORTED:
-        return found
-    return _published(people, found, n_elsewhere=everywhere.count() - found.trials_judged)
-
-
-def _as_decided(judged: Any, decided: Verdicts) -> dict[str, Any]:
-    """What depends on the rules, counted as the database does where their verdicts are stored."""
-    valid = decided.valid_participants
-    rows = list(judged.values_list("pk", "trial__participant"))
-    of_valid = [(pk, person) for pk, person in rows if person in valid]
-    analysed = [person for pk, person in of_valid if not decided.judgments[pk].excluded_by]
-    n_others = len(rows) - len(of_valid)
-    return {
-        "excluded": tuple(_tally((m.excluded_by, 1) for m in decided.participants.values())),
-        "analysed": len(set(analysed)),
-        "trials_excluded": (
             *([Exclusion("participant", OF_OTHERS, n_others)] if n_others else []),
-            *_tally((decided.judgments[pk].excluded_by, 1) for pk, _ in of_valid),
+            *_tally(of_valid["reasons"].value_counts().items()),
         ),
-        "trials_analysed": len(analysed),
-    }
+        trials_analysed=len(analysed),
+    )
+    if kind != Kind.IMPORTED or decided is not None:
+        return found
+    return _published(people, found, n_elsewhere=len(everywhere) - len(judged))
 
 
-def _first_reasons(rows: Any) -> Sequence[Exclusion]:
-    return _tally(rows.order_by().values_list("excluded_by").annotate(n=Count("pk")))
+def _left_out(people: ParticipantQuerySet, decided: Verdicts | None) -> Sequence[Exclusion]:
+    if decided is not None:
+        return _tally((marks.excluded_by, 1) for marks in decided.participants.values())
+    rows = people.finished().order_by()
+    return _tally(rows.values_list("excluded_by").annotate(n=Count("pk")))
 
 
-def _tally(counted: Iterable[tuple[str, int]]) -> Sequence[Exclusion]:
+def _tally(counted: Iterable[tuple[Any, int]]) -> Sequence[Exclusion]:
     """How many under the first of their codes; those without codes are included."""
     tally: Counter[str] = Counter()
     for codes, n in counted:

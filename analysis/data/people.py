@@ -4,25 +4,28 @@ from datetime import date, datetime, timedelta
 
 import numpy as np
 import pandas as pd
-from django.db.models import Count, Max, Min
+from django.db.models import Count, Exists, Max, Min, OuterRef
 from django.utils import timezone
 
 from analysis.data.columns import read_columns
 from analysis.data.taking_part import TakingPart
-from experiment.models import Participant, Study
+from experiment.models import Participant, Study, Trial
 from experiment.participant.forms import POSITIONS, PREFER_NOT
+from experiment.services.counts import kind_counts
 from experiment.services.exclusions import Verdicts
-from experiment.services.participant_kinds import judgments_of, kind_counts, people_of
+from experiment.services.participant_kinds import judgments_of, people_of
 
 CAREERS = {code: str(label) for code, label in POSITIONS}
 NOT_STATED = ""
 APPROVED = (Participant.Kind.REAL, Participant.Kind.PILOT)  # whom a study's ethics approval covers
+TRIAL_COLUMNS = ["participant", "item", "is_correct", "confidence", "expertise", "rt_ms", "side", "original_side", "trial_position", "slider_moved"]  # fmt: skip
 POSITION_ORDER = tuple(label for code, label in CAREERS.items() if code != PREFER_NOT)
 
 
 def read_participants(study: Study, kind: str) -> pd.DataFrame:
     """Who has trials, as in SourceData, and pk; by pk."""
-    rows = people_of(study, kind).filter(trials__isnull=False).distinct().order_by("pk")
+    has_trials = Exists(Trial.objects.filter(participant=OuterRef("pk")))
+    rows = people_of(study, kind).filter(has_trials).order_by("pk")
     columns = ("demographics", "consented_at", "finished_at")
     people = read_columns(
         rows, {"pk": ("pk", np.int64), **{name: (name, object) for name in columns}}
@@ -74,19 +77,15 @@ def _stated(code: object) -> str:
     return NOT_STATED if not code or code == PREFER_NOT else str(code)
 
 
-def read_trials(
-    study: Study, kind: str, trials: str, decided: Verdicts | None = None
-) -> pd.DataFrame:
-    """The judged test trials in the order in which they were stored; participant and item are primary keys.
+def read_judged(study: Study, kind: str, decided: Verdicts | None = None) -> pd.DataFrame:
+    """All judged test trials in the order in which they were stored, read once; participant and item are primary keys.
 
-    People who are joined from elsewhere come with all their trials: those on items that the study does not show go
-    when these are numbered. `decided`: what is left out, where that is not as stored.
+    Beside SourceData's columns `reasons`, the codes that exclude a trial (categories, "" none), and is_of_valid: its
+    participant finished and is not excluded. People who are joined from elsewhere come with all their trials: those on items
+    that the study does not show go when these are numbered. `decided`: what is left out, where that is not as stored.
     """
-    judgments = judgments_of(study, kind).exclude(trial__stratum="catch")
-    if trials == "analysed" and decided is None:
-        judgments = judgments.valid()
     table = read_columns(
-        judgments.order_by("pk"),
+        judgments_of(study, kind).exclude(trial__stratum="catch").order_by(),
         {
             "pk": ("pk", np.int64),
             "participant": ("trial__participant_id", np.int64),
@@ -100,13 +99,25 @@ def read_trials(
             "side": ("side", "U1"),
             "original_side": ("trial__original_side", "U1"),
             "trial_position": ("trial__position", np.int64),
+            "reasons": ("excluded_by", object),
         },
     )
+    # Sorted here: the database would sort ten times as much, and on disk
+    table = table.sort_values("pk", ignore_index=True)
     pks = table.pop("pk")
-    if trials == "analysed" and decided is not None:
-        is_valid = pks.isin(decided.valid_judgments)
-        is_valid &= table["participant"].isin(decided.valid_participants)
-        table = table[is_valid].reset_index(drop=True)
-    moved = table.pop("confidence_moved") | table.pop("expertise_moved")
-    table["slider_moved"] = moved
+    if decided is None:
+        valid = list(people_of(study, kind).valid().order_by().values_list("pk", flat=True))
+    else:
+        valid = list(decided.valid_participants)
+        # Nothing is decided about people who did not finish
+        said = {pk: marks.excluded_by for pk, marks in decided.judgments.items()}
+        table["reasons"] = pks.map(said).fillna("")
+    table["reasons"] = table["reasons"].astype("category")
+    table["is_of_valid"] = np.isin(table["participant"].to_numpy(), valid)
+    table["slider_moved"] = table.pop("confidence_moved") | table.pop("expertise_moved")
     return table
+
+
+def analysed_of(judged: pd.DataFrame) -> pd.DataFrame:
+    """Those of `read_judged` that are in the analysis."""
+    return judged[judged["is_of_valid"] & (judged["reasons"] == "")].reset_index(drop=True)

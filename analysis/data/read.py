@@ -14,8 +14,8 @@ from analysis.data.items import read_items
 from analysis.data.version import participants_kind
 from experiment.models import Participant, Study
 from experiment.services.exclusions import Verdicts, verdicts
-from experiment.services.export import snapshot
 from experiment.services.study_versions import UnknownVersionError, rules_of
+from lib.snapshot import snapshot
 
 
 def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
@@ -29,14 +29,12 @@ def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
         decided = _decided(study, kind, options.rules)
         items = read_items(study, options)
         persons = people.read_participants(study, kind)
-        trials = people.read_trials(study, kind, options.trials, decided)
+        judged = people.read_judged(study, kind, decided)
         scored = machines.read(study, items, options, kind == Participant.Kind.IMPORTED)
-        counted = flow.read(study, kind, decided)
-        analysed = (
-            trials
-            if options.trials == "analysed"
-            else people.read_trials(study, kind, "analysed", decided)
-        )
+        counted = flow.read(study, kind, judged, decided)
+        analysed = people.analysed_of(judged)
+        trials = (analysed if options.trials == "analysed" else judged)[people.TRIAL_COLUMNS]
+        del judged
         here = analysed[analysed["item"].isin(items["pk"])]  # joined people judged others too
         took_part = people.read_taking_part(study, kind, persons, here)
     known = set(items["subfield"])
@@ -47,7 +45,7 @@ def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
     if options.subfields:
         items = items[items["subfield"].isin(options.subfields)]
     numbers = {pk: n for n, pk in enumerate(persons["pk"])}
-    trials["participant"] = _renumber(trials["participant"], numbers)
+    trials = trials.assign(participant=_renumber(trials["participant"], numbers))
     shared = {
         "participants": persons.drop(columns="pk"),
         "models": scored.models,

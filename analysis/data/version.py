@@ -4,16 +4,19 @@ import hashlib
 import json
 from typing import Any
 
-from django.db.models import Count, F, Max, Q, QuerySet, Sum
+from django.db.models import Q, QuerySet
 
 from analysis.data.filters import ReportOptions
-from experiment.models import Item, Judgment, Participant, Study
-from experiment.services.participant_kinds import default_kind, published_elsewhere
+from experiment.models import DataRevision, Item, ItemCount, Participant, Study
+from experiment.services import counts
+from experiment.services.participant_kinds import default_kind
 from scoring.models import LanguageModel, ModelSetMember, ScoringRun, TrainingCorpus
 
 SCHEMA_VERSION = 2
 # To be raised whenever an estimator changes: stored reports are then computed again
 ESTIMATORS_VERSION = 3
+MODEL_FIELDS = ("pk", "name", "display_name", "family", "n_parameters", "is_chat", "base_partner", "tuned_from", "is_demo", "training_cutoff", "released")  # fmt: skip
+ITEM_FIELDS = ("pk", "key", "version", "status", "texts", "subfield", "source", "publication_date", "is_damaged", "collection")  # fmt: skip
 
 
 def participants_kind(study: Study, options: ReportOptions) -> str:
@@ -24,81 +27,49 @@ def participants_kind(study: Study, options: ReportOptions) -> str:
 def data_version(study: Study) -> str:
     """A short name for all that a report depends on: data and estimators. Equal ones give equal reports.
 
-    Counted in the database, cheap beside the report itself.
+    Costs the same at any number of participants: their rows are named by the number of their last change.
     """
-    people = Participant.objects.filter(study=study)
-    judgments = Judgment.objects.filter(trial__participant__study=study)
-    on_items = ScoringRun.objects.seen_in([study])
-    runs = ScoringRun.objects.filter(
-        Q(pk__in=on_items.values("pk"))
-        | ~Q(corpus="") & Q(language_model__in=on_items.values("language_model"))
+    runs = ScoringRun.objects.seen_in([study]).order_by()
+    corpus_runs = ScoringRun.objects.exclude(corpus="").filter(
+        language_model__in=runs.values("language_model")
     )
     models = LanguageModel.objects.filter(
-        Q(scoring_runs__in=runs) | Q(model_sets__study=study)
-    ).distinct()
+        Q(pk__in=runs.values("language_model")) | Q(pk__in=_members(study).values("language_model"))
+    )
     items = Item.objects.shown_by([study])
-    elsewhere = published_elsewhere(study)
     state: list[Any] = [
         f"{SCHEMA_VERSION}.{ESTIMATORS_VERSION}",
         [study.title, study.is_demo, study.version, study.ethics_number, study.ethics_body],
-        _grouped(people, "kind", "stage", "excluded_by"),
-        # A judgment never changes but for its exclusion, and is deleted with its participant alone
-        judgments.aggregate(last=Max("pk"), n=Count("pk")),
-        _grouped(judgments.exclude(excluded_by=""), "excluded_by"),
-        _grouped(elsewhere, "stage", "excluded_by"),
-        _grouped(
-            Judgment.objects.filter(trial__participant__in=elsewhere).exclude(excluded_by=""),
-            "excluded_by",
+        # Reports on all trials, and the flow, hold people under way
+        [counts.data_state(study, kind.value, with_live=True) for kind in Participant.Kind],
+        _elsewhere(study, items),
+        sorted(
+            {
+                *runs.values_list("pk", "status", "done", "finished_at"),
+                *corpus_runs.values_list("pk", "status", "done", "finished_at"),
+            }
         ),
-        list(runs.order_by("pk").values_list("pk", "status", "done", "finished_at")),
+        list(models.order_by("pk").values_list(*MODEL_FIELDS)),
         list(
-            models.order_by("pk").values_list(
-                "pk",
-                "name",
-                "display_name",
-                "family",
-                "n_parameters",
-                "is_chat",
-                "base_partner",
-                "tuned_from",
-                "is_demo",
-                "training_cutoff",
-                "released",
-            )
-        ),
-        list(
-            TrainingCorpus.objects.filter(language_model__in=models)
+            TrainingCorpus.objects.filter(language_model__in=models.values("pk"))
             .order_by("pk")
             .values_list("language_model", "corpus", "status")
         ),
-        list(
-            ModelSetMember.objects.filter(model_set__study=study)
-            .order_by("position")
-            .values_list("language_model", "position")
-        ),
-        list(
-            items.order_by("pk").values_list(
-                "pk",
-                "key",
-                "version",
-                "status",
-                "texts",
-                "subfield",
-                "source",
-                "publication_date",
-                "is_damaged",
-                "collection",
-            )
-        ),
+        list(_members(study).order_by("position").values_list("language_model", "position")),
+        list(items.order_by("pk").values_list(*ITEM_FIELDS)),
         sorted(study.study_items.values_list("item", flat=True)),
     ]
     return hashlib.sha256(json.dumps(state, default=str).encode()).hexdigest()[:16]
 
 
-def _grouped(rows: QuerySet[Any], *fields: str) -> list[Any]:
-    """Per combination of values how many rows, and the sums of their keys: identifies the rows, nearly surely."""
-    groups = rows.order_by().values_list(*fields)
-    return sorted(
-        groups.annotate(n=Count("pk"), keys=Sum("pk"), squares=Sum(F("pk") * F("pk") % 1_000_003)),
-        key=str,
-    )
+def _members(study: Study) -> QuerySet[ModelSetMember]:
+    return ModelSetMember.objects.filter(model_set__study=study)
+
+
+def _elsewhere(study: Study, shown: QuerySet[Item]) -> list[Any]:
+    """The last changes of imported people of other studies that judged what this one shows."""
+    imported = Participant.Kind.IMPORTED.value
+    judged = ItemCount.objects.filter(kind=imported, item__in=shown.values("pk"), judged__gt=0)
+    studies = set(judged.exclude(study=study).order_by().values_list("study", flat=True))
+    revisions = DataRevision.objects.filter(kind=imported, study__in=studies)
+    return sorted(revisions.values_list("study", "number"))

@@ -12,8 +12,9 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from analysis.data.filters import PARTICIPANTS, SOURCE_CHOICES, TEXTS, TRIALS, ReportOptions
 from experiment.models import Item, Participant, Study
-from experiment.services.participant_kinds import default_kind, kind_counts, published_elsewhere
-from scoring.models import LanguageModel, ScoringRun
+from experiment.services.counts import kind_counts
+from experiment.services.participant_kinds import default_kind, published_elsewhere
+from scoring.models import LanguageModel, ModelSetMember, ScoringRun
 
 LABELS = {
     "source": {
@@ -212,8 +213,9 @@ def _items(study: Study) -> QuerySet[Item]:
 def _models(study: Study) -> dict[str, str]:
     """Name -> what it is called, of models that have finished runs or are of the study's set; as tables list them."""
     finished = ScoringRun.objects.seen_in([study]).filter(status=ScoringRun.Status.FINISHED)
-    has_runs = Q(pk__in=finished.values("language_model"))
-    rows = LanguageModel.objects.filter(has_runs | Q(model_sets__study=study)).distinct()
+    has_runs = Q(pk__in=finished.order_by().values("language_model"))
+    of_set = ModelSetMember.objects.filter(model_set__study=study)
+    rows = LanguageModel.objects.filter(has_runs | Q(pk__in=of_set.values("language_model")))
     return {
         m.name: str(m)
         for m in sorted(rows, key=lambda m: (m.family or "~", m.n_parameters or 0, m.name))

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
+from django.db.models import Count, Sum
 from django.utils.functional import Promise
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
@@ -11,8 +12,8 @@ from django.utils.translation import gettext_lazy as _
 from analysis.data.filters import SOURCES
 from analysis.lab.filter_form import Chosen
 from analysis.teams.options import PUBLISHED
-from experiment.models import Item, Study
-from experiment.services.participant_kinds import judgments_of
+from experiment.models import Item, ItemCount, Participant, Study, Trial
+from experiment.services.participant_kinds import is_joined, judgments_of
 from lib.formatting import number, percent
 from scoring.models import LanguageModel, ModelSetMember, ScoringRun
 from scoring.services.summary import count_by_run
@@ -131,12 +132,22 @@ def default_models(study: Study, models: Mapping[str, Offered]) -> DefaultModels
 
 def trial_counts(study: Study, shared: Chosen) -> dict[str, int]:
     """Trials by source, as the options let them through."""
-    shown = Item.objects.shown_by([study]).values("pk")
-    trials = judgments_of(study, shared.kind).filter(trial__item__in=shown)
-    trials = trials.exclude(trial__stratum="catch")
-    if shared.options.trials == "analysed":
-        trials = trials.valid()
-    return {s: trials.filter(trial__item__source=s).count() for s in SOURCES}
+    is_analysed = shared.options.trials == "analysed"
+    if is_joined(study, shared.kind):
+        shown = Item.objects.shown_by([study]).values("pk")
+        trials = judgments_of(study, shared.kind).filter(trial__item__in=shown)
+        trials = trials.valid() if is_analysed else trials
+        return {s: trials.filter(trial__stratum=s).count() for s in SOURCES}
+    of_kind = ItemCount.objects.filter(study=study, kind=shared.kind).order_by()
+    counted = dict(
+        of_kind.values_list("stratum").annotate(n=Sum("valid" if is_analysed else "judged"))
+    )
+    if not is_analysed:
+        people = Participant.objects.of(study, shared.kind).under_way().order_by()
+        judged = Trial.objects.filter(participant__in=people.values("pk"), judgment__isnull=False)
+        for stratum, n in judged.order_by().values_list("stratum").annotate(n=Count("pk")):
+            counted[stratum] = counted.get(stratum, 0) + n
+    return {s: counted.get(s, 0) for s in SOURCES}
 
 
 def people_ticks(n_trials: int, n_humans: int) -> list[Tick]:

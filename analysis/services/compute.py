@@ -1,7 +1,7 @@
 """Computes reports and trials of teams once, and finds what is computed: one service for pages, commands and workers.
 
-A result is looked up by its key. Where it is not there, a row says who computes it: this process, if it may and the data
-are few; else a worker; else whoever runs the command in a terminal.
+A result is looked up by its key, which costs the same at any size of the study. Where it is not there, a row says who
+computes it: a worker, where there are any; else this process, if the data are few; else one that it starts.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from enum import Enum
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -24,9 +24,9 @@ from analysis.models import Computation
 from analysis.stats import NotEnough
 from analysis.store import StoredResult
 from analysis.teams.options import TeamOptions
-from experiment.models import Study
-from experiment.services.export import judged_trials
+from experiment.models import ItemCount, Participant, Study
 from lib.code import code_digest
+from lib.jobs import background
 from lib.jobs.leases import Lease, reopen, request_cancel
 from lib.jobs.queue import enqueue
 from lib.jobs.running import run_job
@@ -34,7 +34,7 @@ from lib.jobs.running import run_job
 Options = ReportOptions | TeamOptions
 Progress = Callable[[str], None]
 
-MAX_INLINE_TRIALS = 50_000
+MAX_INLINE_TRIALS = 3_000  # a few seconds
 EXPECTED = (NotEnough, UnknownChoiceError)  # their messages are sentences for the reader
 KINDS: dict[type[Options], Computation.Kind] = {
     ReportOptions: Computation.Kind.REPORT,
@@ -50,7 +50,7 @@ class Computer(Enum):
 
     PAGE = "page"
     WORKER = "worker"
-    TERMINAL = "terminal"
+    PROCESS = "process"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +72,9 @@ def key(study: Study, options: Options, version: str = "") -> str:
     return hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()[:24]
 
 
-def find(study: Study, options: Options) -> StoredResult | None:
+def find(study: Study, options: Options, version: str = "") -> StoredResult | None:
     """What is computed for these options and today's data; a report on all sources holds that on each."""
-    version = data_version(study)
+    version = version or data_version(study)
     keys = [key(study, options, version)]
     if isinstance(options, ReportOptions):
         keys.append(key(study, replace(options, source="all"), version))
@@ -92,10 +92,15 @@ def open_result(study: Study, options: Options, name: str) -> StoredResult | Non
 
 def state(study: Study, options: Options) -> StoredResult | Waiting:
     """The result, or who computes it. Computes nothing."""
-    if found := find(study, options):
+    version = data_version(study)
+    if found := find(study, options, version):
         return found
-    row = _rows(study, options).filter(key=key(study, options)).first()
     by = _computer(study, options)
+    row = _rows(study, options).filter(key=key(study, options, version)).first()
+    if row is None and by is not Computer.PAGE:
+        if found := _just_computed(study, options):
+            return found
+        row = _open(study, options)
     if row is None:
         return Waiting(by)
     problem = ""
@@ -105,16 +110,18 @@ def state(study: Study, options: Options) -> StoredResult | Waiting:
 
 
 def ensure_computed(study: Study, options: Options) -> StoredResult | Waiting:
-    """The result: computed here if this process may, else asked of the workers, once. A failed or stopped one stays so."""
+    """The result: computed here if the data are few, else asked of others, once. A failed or stopped one stays so."""
     found = state(study, options)
-    if isinstance(found, StoredResult) or found.problem or found.by is Computer.TERMINAL:
+    if isinstance(found, StoredResult) or found.problem:
         return found
-    row = _row(study, options)
-    if found.by is Computer.WORKER:
-        return found
-    with suppress(Exception):  # logged by the job, whose row says what went wrong
-        run(row)
-    return state(study, options)
+    if found.by is Computer.PAGE:
+        with suppress(Exception):  # logged by the job, whose row says what went wrong
+            run(_row(study, options))
+        return state(study, options)
+    row = _open(study, options) or _row(study, options)
+    if found.by is Computer.PROCESS:
+        background.start(row)
+    return found
 
 
 def retry(study: Study, options: Options) -> None:
@@ -128,7 +135,7 @@ def retry(study: Study, options: Options) -> None:
 def stop(study: Study, options: Options) -> None:
     """Stop a computation that waits or runs, if there is one."""
     row = _rows(study, options).filter(key=key(study, options)).first()
-    if row is not None:
+    if row := row or _open(study, options):
         request_cancel(row)
 
 
@@ -192,9 +199,32 @@ def _computer(study: Study, options: Options) -> Computer:
         return Computer.WORKER
     report_options = options if isinstance(options, ReportOptions) else options.of_report()
     kind = participants_kind(study, report_options)
-    if judged_trials(study, kind).count() > MAX_INLINE_TRIALS:
-        return Computer.TERMINAL
-    return Computer.PAGE
+    return Computer.PROCESS if _n_judged(study, kind) > MAX_INLINE_TRIALS else Computer.PAGE
+
+
+def _n_judged(study: Study, kind: str) -> int:
+    """About how many trials a result is about; of imported people who are joined from elsewhere at most so many."""
+    rows = ItemCount.objects.filter(kind=kind)
+    if kind != Participant.Kind.IMPORTED or study.participants.filter(kind=kind).exists():
+        rows = rows.filter(study=study)
+    found: int = rows.aggregate(n=Sum("judged", default=0))["n"]
+    return found
+
+
+def _open(study: Study, options: Options) -> Computation | None:
+    """One of the same options that waits or runs, be it of other data: another would be as old once it is finished."""
+    rows = _rows(study, options).filter(options=options.as_dict())
+    return rows.filter(status__in=Computation.OPEN_STATUSES).order_by("pk").first()
+
+
+def _just_computed(study: Study, options: Options) -> StoredResult | None:
+    """The last result of the same options, for as long again as it took: while people take part, the data never rest."""
+    rows = _rows(study, options).filter(options=options.as_dict())
+    row = rows.filter(status=Computation.Status.FINISHED).order_by("pk").last()
+    if row is None or row.started_at is None or row.finished_at is None:
+        return None
+    is_recent = timezone.now() - row.finished_at <= row.finished_at - row.started_at
+    return store.read(row) if is_recent else None
 
 
 def _row(study: Study, options: Options) -> Computation:

@@ -13,12 +13,10 @@ from analysis.report.report import SCHEMA, Report
 from analysis.report.services.save import save_report
 from analysis.report.stored import StoredReport
 from analysis.services import compute
-from analysis.store import StoredFigure
+from analysis.store import DEFAULT_FORMATS, FORMATS, StoredFigure
 from experiment.models import Study
 from lib.files import write_file
 
-FORMATS = ("svg", "png", "pdf")
-DEFAULT_FORMATS = ("svg", "png")
 # Documents below the folder; what is about simulated participants has a word before its name
 CAPTIONS, PAGE = Path("figures/captions.md"), Path("report.html")
 REPLICATION, NUMBERS = Path("replication.md"), Path("report.json")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats
+import scipy
 
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Floats, Interval
@@ -105,7 +105,7 @@ def noise_ceiling(
     half = n // 2
     first = rng.hypergeometric(k, n - k, half, size=(n_splits, len(n)))  # (splits, items)
     one, two = first / half, (k - first) / (n - half)
-    r = _row_correlations(stats.rankdata(one, axis=1), stats.rankdata(two, axis=1))
+    r = _row_correlations(scipy.stats.rankdata(one, axis=1), scipy.stats.rankdata(two, axis=1))
     if np.isnan(r).all():
         raise NotEnough(
             "People's accuracy is the same on every item.",
@@ -142,7 +142,7 @@ def _bootstrap(one: Floats, two: Floats, rng: np.random.Generator) -> Interval |
     items = rng.integers(0, n_items, (N_BOOT, n_items))
     for _ in range(SPLITS_PER_RESAMPLE):
         split = rng.integers(0, n_splits, (N_BOOT, 1))
-        x, y = (stats.rankdata(half[split, items], axis=1) for half in (one, two))
+        x, y = (scipy.stats.rankdata(half[split, items], axis=1) for half in (one, two))
         total += _row_correlations(x, y)
     means = total[~np.isnan(total)] / SPLITS_PER_RESAMPLE
     if not len(means):

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special, stats
+import scipy
+from scipy import special
 
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Floats, Interval
@@ -121,7 +122,7 @@ def line(x: npt.ArrayLike, y: npt.ArrayLike) -> Line:
     xs, ys = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if np.ptp(ys) == 0:
         return Line(0.0, float(ys[0]), np.nan, np.nan, 0.0, 0.0, None)
-    fit = stats.linregress(xs, ys)
+    fit = scipy.stats.linregress(xs, ys)
     half = float(special.stdtrit(len(xs) - 2, 0.975)) * fit.stderr
     return Line(
         slope=float(fit.slope),

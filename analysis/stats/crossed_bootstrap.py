@@ -21,6 +21,7 @@ from analysis.stats.estimates import Z95
 from analysis.stats.two_way_clustered import TwoWay
 
 CHUNK = 4_000_000  # numbers held at once per array
+CACHED = 8_192  # numbers that are read again and again
 
 METHOD = (
     "Participants and items resampled together (pigeonhole bootstrap, {resamples} resamples, seed {seed}), which counts "
@@ -67,23 +68,35 @@ def crossed_bootstrap(
     """
     people, who = np.unique(participant, return_inverse=True)
     n_people, n_items = len(people), model_correct.shape[1]
-    shape = (n_items, n_people)
     right = np.asarray(is_correct, dtype=float)
-    trials = sparse.csr_array((np.ones(len(right)), (item, who)), shape=shape)
-    correct = sparse.csr_array((right, (item, who)), shape=shape)
+    correct, missed = (
+        _table(who, item, values, (n_people, n_items)) for values in (right, 1 - right)
+    )
     scored = np.isfinite(model_correct).T.astype(float)
     hits = np.nan_to_num(model_correct).T
     humans, people_only, items_only = np.empty((3, resamples))
     result = Resampled(humans, people_only, items_only, np.empty((resamples, hits.shape[1])))
-    chunk = chunk or max(1, CHUNK // max(n_people, n_items, 1))
+    by_person, by_item = (
+        (correct.sum(axis=axis), correct.sum(axis=axis) + missed.sum(axis=axis)) for axis in (1, 0)
+    )
+    chunk = chunk or max(1, min(CACHED // max(n_items, 1), CHUNK // max(n_people, n_items, 1)))
     with np.errstate(invalid="ignore"):
         for rows, w, v in _draws(n_people, n_items, resamples, seed, chunk):
-            sums, counts = correct @ w.T, trials @ w.T
-            result.humans[rows] = (sums.T * v).sum(axis=1) / (counts.T * v).sum(axis=1)
-            result.people_only[rows] = sums.sum(axis=0) / counts.sum(axis=0)
-            result.items_only[rows] = v @ correct.sum(axis=1) / (v @ trials.sum(axis=1))
+            # Summed over each person's trials first: the items' few weights stay in the processor's cache
+            weights = np.ascontiguousarray(v.T)
+            hit, miss = (np.einsum("pr,rp->r", one @ weights, w) for one in (correct, missed))
+            result.humans[rows] = hit / (hit + miss)
+            result.people_only[rows] = w @ by_person[0] / (w @ by_person[1])
+            result.items_only[rows] = v @ by_item[0] / (v @ by_item[1])
             result.models[rows] = (v @ hits) / (v @ scored)
     return result
+
+
+def _table(who: Ints, item: Ints, values: Floats, shape: tuple[int, int]) -> sparse.csr_array:
+    """(people, items) sums of the trials' values, without those that are 0."""
+    table = sparse.csr_array((values, (who, item)), shape=shape)
+    table.eliminate_zeros()
+    return table
 
 
 def _draws(
@@ -102,9 +115,14 @@ def times_drawn(rng: np.random.Generator, size: int, n: int) -> Floats:
     >>> times_drawn(np.random.default_rng(1), 2, 3).sum(axis=1)
     array([3., 3.])
     """
-    drawn = rng.integers(0, max(n, 1), (size, n))
-    drawn += np.arange(size)[:, None] * n
-    return np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(float)
+    times = np.empty((size, n))
+    some = max(1, CACHED // max(n, 1))
+    for start in range(0, size, some):
+        few = times[start : start + some]
+        drawn = rng.integers(0, max(n, 1), few.shape)
+        drawn += np.arange(len(few))[:, None] * n
+        few[:] = np.bincount(drawn.ravel(), minlength=few.size).reshape(few.shape)
+    return times
 
 
 @dataclass(frozen=True)

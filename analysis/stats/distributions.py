@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Floats, Interval
@@ -79,6 +79,6 @@ def quantile_interval(values: npt.ArrayLike, share: float) -> Interval | None:
     known = np.asarray(values, dtype=np.float64).ravel()
     if not len(known):
         return None
-    found = stats.quantile_test(known, p=share).confidence_interval(0.95)
+    found = scipy.stats.quantile_test(known, p=share).confidence_interval(0.95)
     exists = np.isfinite([found.low, found.high]).all()
     return (float(found.low), float(found.high)) if exists else None

@@ -9,9 +9,8 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special, stats
-from statsmodels.stats.contingency_tables import mcnemar as exact_mcnemar
-from statsmodels.stats.proportion import proportion_confint
+import scipy
+from scipy import special
 
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Floats, Interval
@@ -146,8 +145,8 @@ def proportion_of_counts(n_correct: int, n: int) -> Proportion:
 def wilson(n_correct: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Floats, Floats]:
     """Lower and upper ends of Wilson's 95% score intervals, elementwise: counts of any shape, NaN where n is 0.
 
-    (k + z^2/2 -+ z sqrt(k (n - k) / n + z^2/4)) / (n + z^2), z = 1.96 (Wilson 1927): statsmodels' proportion_confint,
-    with ends of exactly 0 and 1 where it leaves a rounding error.
+    (k + z^2/2 -+ z sqrt(k (n - k) / n + z^2/4)) / (n + z^2), z = 1.96 (Wilson 1927), with ends of exactly 0 and 1
+    where that leaves a rounding error. Checked against SciPy's.
 
     >>> low, high = wilson([0, 5, 10], 10)
     >>> low.round(2).tolist(), high.round(2).tolist()
@@ -155,7 +154,10 @@ def wilson(n_correct: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Floats, Floats]:
     """
     k, n = np.asarray(n_correct, dtype=float), np.asarray(n, dtype=float)
     with np.errstate(invalid="ignore", divide="ignore"):
-        low, high = proportion_confint(k, n, method="wilson")
+        share, z2 = k / n, Z95**2
+        centre = share + z2 / (2 * n)
+        half = Z95 * np.sqrt(share * (1 - share) / n + z2 / (4 * n**2))
+        low, high = (centre - half) / (1 + z2 / n), (centre + half) / (1 + z2 / n)
     return np.where((k == 0) & (n > 0), 0.0, low), np.where((k == n) & (n > 0), 1.0, high)
 
 
@@ -219,7 +221,7 @@ def mcnemar(before_correct: npt.ArrayLike, after_correct: npt.ArrayLike) -> McNe
     """Did the share of correct decisions on the same items change? Arrays (n,) of 0 and 1; pairs with a NaN left out.
 
     gained: wrong before, right after; lost: the reverse. p is the exact two-sided binomial p of `gained` of
-    gained + lost at 1/2 (1 if nothing changed). difference = (gained - lost) / n; its interval adds 1/2 to each of the
+    gained + lost at 1/2, 2 P(X <= the smaller) (1 if nothing changed). difference = (gained - lost) / n; its interval adds 1/2 to each of the
     four cells and takes the Wald interval, cut to [-1, 1] (Agresti and Min 2005). odds_ratio = gained / lost, NaN if
     none was lost. Raises NotEnough when no pair is left.
 
@@ -235,7 +237,7 @@ def mcnemar(before_correct: npt.ArrayLike, after_correct: npt.ArrayLike) -> McNe
         raise NotEnough("No item was decided both times.", "At least one is needed.")
     gained = int(np.count_nonzero(~before & after))
     lost = int(np.count_nonzero(before & ~after))
-    p = float(exact_mcnemar([[0, gained], [lost, 0]]).pvalue)
+    p = min(1.0, 2 * float(special.betaincc(min(gained, lost) + 1, max(gained, lost), 0.5)))
     centre = (gained - lost) / (n + 2)
     changed = (gained + lost + 1) / (n + 2)
     half = Z95 * float(np.sqrt((changed - centre**2) / (n + 2)))
@@ -263,7 +265,7 @@ def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> Correlation:
         )
     if np.ptp(first) == 0 or np.ptp(second) == 0:
         return Correlation(n, np.nan, np.nan, None)
-    found = stats.spearmanr(first, second)
+    found = scipy.stats.spearmanr(first, second)
     rho = float(found.statistic)
     if n == 3:
         return Correlation(n, rho, float(found.pvalue), None)

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
-from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.proportion import confint_proportions_2indep
+import scipy
 
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Floats, Ints
+from analysis.stats.estimates import wilson
+from analysis.stats.families import holm
 
 CHUNK = 2_000_000  # chances held at once
 METHOD = (
@@ -83,8 +83,8 @@ def item_differences(
         ci_low=low,
         ci_high=high,
         p=p,
-        q=stats.false_discovery_control(p, method="bh"),
-        holm_p=multipletests(p, method="holm")[1],
+        q=scipy.stats.false_discovery_control(p, method="bh"),
+        holm_p=holm(p),
     )
 
 
@@ -106,8 +106,8 @@ def fisher_p(a: Ints, n: Ints, b: Ints, m: Ints) -> Floats:
 def _fisher(a: Ints, n: Ints, b: Ints, m: Ints, tables: Ints) -> Floats:
     right = a + b
     margins = (n + m)[:, None], right[:, None], n[:, None]
-    chances = stats.hypergeom.pmf(np.maximum(0, right - m)[:, None] + tables, *margins)
-    observed = stats.hypergeom.pmf(a[:, None], *margins)
+    chances = scipy.stats.hypergeom.pmf(np.maximum(0, right - m)[:, None] + tables, *margins)
+    observed = scipy.stats.hypergeom.pmf(a[:, None], *margins)
     alike = np.where(chances <= observed * (1 + 1e-7), chances, 0.0)
     return np.asarray(np.minimum(1.0, alike.sum(axis=1)))
 
@@ -121,5 +121,7 @@ def newcombe(a: Ints, n: Ints, b: Ints, m: Ints) -> tuple[Floats, Floats]:
     >>> low.round(4), high.round(4)
     (array([0.0524]), array([0.3339]))
     """
-    low, high = confint_proportions_2indep(a, n, b, m, method="newcomb", compare="diff")
-    return low, high
+    p, q = a / n, b / m
+    (p_low, p_high), (q_low, q_high) = wilson(a, n), wilson(b, m)
+    below, above = np.hypot(p - p_low, q_high - q), np.hypot(p_high - p, q - q_low)
+    return p - q - below, p - q + above

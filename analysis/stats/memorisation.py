@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from analysis.stats.arrays import Floats
 from analysis.stats.distributions import Spread, spread_of
@@ -47,5 +47,5 @@ def auc(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     (0.75, 0.5)
     """
     first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    u = stats.mannwhitneyu(first, second, method="asymptotic").statistic
+    u = scipy.stats.mannwhitneyu(first, second, method="asymptotic").statistic
     return float(u / (len(first) * len(second)))

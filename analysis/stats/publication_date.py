@@ -5,7 +5,7 @@ from enum import Enum
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from analysis.stats.arrays import Floats
 from analysis.stats.estimates import spearman
@@ -79,7 +79,9 @@ def date_influence(dates: npt.NDArray[np.datetime64], difficulty: npt.ArrayLike)
     """
     values = np.asarray(difficulty, dtype=np.float64)
     used = ~np.isnat(dates) & ~np.isnan(values)
-    ranks = [stats.rankdata(v[used]) for v in (dates.astype("datetime64[D]").astype(int), values)]
+    ranks = [
+        scipy.stats.rankdata(v[used]) for v in (dates.astype("datetime64[D]").astype(int), values)
+    ]
     x, y = ((r - r.mean()) / r.std() for r in ranks)
     influence = np.zeros(len(values))
     influence[used] = (x * y - (x * y).mean() * (x**2 + y**2) / 2) / used.sum()

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from scipy import special
-from sklearn.linear_model import LogisticRegression
 
 from analysis.stats.calibration import scored
 
@@ -71,6 +70,9 @@ def _row(
 ) -> TableRow | None:
     if len(values) < MIN_N or any(len(np.unique(right[draw])) < 2 for draw in draws):
         return None
+    # Here: it takes longer to load than all other estimators together
+    from sklearn.linear_model import LogisticRegression
+
     fits = [
         LogisticRegression(C=1.0).fit(values[draw, None], right[draw].astype(np.int64))
         for draw in draws

@@ -11,6 +11,7 @@ from django.db import connection, models, transaction
 from django.utils import timezone
 
 from experiment.models import Item, Judgment, Participant, Study, Trial
+from experiment.services.recount import recount
 from scoring.models import ItemScore, LanguageModel, ModelSet, ModelSetMember, ScoringRun
 
 TRIALS_EACH = 9
@@ -30,6 +31,7 @@ def make_crowd(n_trials: int, n_items: int, n_models: int, seed: int = 42) -> St
         items = _items(slug, n_items)
         _models(rng, study, items, n_models)
         _people(rng, study, items, n_trials)
+        recount(study, Participant.Kind.IMPORTED)
     return study
 
 

@@ -14,7 +14,9 @@ never enters, so the draw cannot lean on the outcome that the study measures.
 import random
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
+
+from experiment.domain.draw_record import DrawRecord
 
 Side = Literal["A", "B"]
 Stratum = Literal["human", "machine", "catch"]
@@ -36,8 +38,7 @@ class PlannedTrial:
     original_side: Side
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """An item that could be drawn. `work` names the publication: two items of one work never meet in a session."""
 
     item_id: int
@@ -47,11 +48,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """A draw and what it was made from, enough to make it again."""
+    """A draw, what is kept of it, and the scores of all that could have been drawn."""
 
     item_id: int
+    record: DrawRecord
     scores: dict[int, float]
-    rng_key: str
 
 
 def participant_rng(seed: int, *purpose: Hashable) -> random.Random:
@@ -174,6 +175,7 @@ def draw_item(
     taken_works: Iterable[str],
     taken_items: Iterable[int],
     key: str,
+    n_before: int = 0,
 ) -> Draw:
     """Draw the candidate with the lowest score, ties at random.
 
@@ -182,6 +184,7 @@ def draw_item(
         taken_works: works (DOIs) that this participant has met.
         taken_items: item ids that this participant has met.
         key: seeds the tie-break (see `rng_key`), so that the draw can be made again.
+        n_before: items of the stratum assigned before; kept with the draw.
     Raises:
         NoItemLeftError: nothing may be drawn.
 
@@ -196,17 +199,15 @@ def draw_item(
     }
     if not scores:
         raise NoItemLeftError(f"none of {len(candidates)} items is left for this participant")
-    return Draw(choose_lowest(scores, key), scores, key)
+    record = DrawRecord.of(lowest(scores), key, n_before)
+    return Draw(record.item_id(key), record, scores)
 
 
-def choose_lowest(scores: Mapping[int, float], key: str) -> int:
-    """The item id with the lowest score; ties are broken by the generator seeded with `key`.
+def lowest(scores: Mapping[int, float]) -> list[int]:
+    """The ids that share the lowest score, in ascending order.
 
-    Replays a logged draw: the same scores and key give the same item.
-
-    >>> choose_lowest({4: 0.5, 9: 0.25}, "any")
-    9
+    >>> lowest({9: 0.25, 4: 0.5, 2: 0.25})
+    [2, 9]
     """
-    lowest = min(scores.values())
-    tied = sorted(item_id for item_id, score in scores.items() if score == lowest)
-    return random.Random(key).choice(tied)
+    least = min(scores.values())
+    return sorted(item_id for item_id, score in scores.items() if score == least)

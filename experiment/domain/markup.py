@@ -16,8 +16,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-ESCAPABLE = "[]|,\\"
 WHITESPACE = " \t\r\n"
+_ESCAPE = r"\\([\[\]|,\\])"
+# An escape is matched first, so that what it escapes is no bracket and no separator
+_ESCAPES = re.compile(_ESCAPE)
+_BRACKETS = re.compile(rf"{_ESCAPE}|\[\[+|\]\]+")
+_PIPES = re.compile(rf"{_ESCAPE}|(?<=[{WHITESPACE}])\|(?=[{WHITESPACE}])")
+_COMMAS = re.compile(rf"{_ESCAPE}|,")
 # Enough to show a person what the choice is between.
 MAX_CANDIDATES_SHOWN = 6
 
@@ -84,18 +89,10 @@ class Abstract:
 
 
 @dataclass(frozen=True, slots=True)
-class _Char:
-    """One character of content; an escaped one is never markup."""
-
-    char: str
-    escaped: bool
-
-
-@dataclass(slots=True)
 class _Raw:
-    """A stretch of text before its separators are looked at; `start` is its offset in the markup."""
+    """A stretch of text, escapes and separators as they were written; `start` is its offset in the markup."""
 
-    chars: list[_Char]
+    text: str
     start: int
     is_alternation: bool
 
@@ -124,7 +121,8 @@ def parse(markup: str, original: str | None = None, altered: str | None = None) 
     if not any(raw.is_alternation for raw in raws):
         raise MarkupError("no_alternation", "no [[original, altered]] in the text", 1, 1)
     options: list[list[Segment]] = [
-        _splits(raw, markup) if raw.is_alternation else [Plain(_text(raw.chars))] for raw in raws
+        _splits(raw, markup) if raw.is_alternation else [Plain(_unescaped(raw.text))]
+        for raw in raws
     ]
     if original is None or altered is None:
         chosen = [_only(choice, raw, markup) for choice, raw in zip(options, raws, strict=True)]
@@ -172,67 +170,39 @@ def _error(
 
 def _scan(markup: str) -> Iterator[_Raw]:
     """Cut the markup at its double brackets."""
-    current = _Raw([], 0, is_alternation=False)
-    i = 0
-    while i < len(markup):
-        char = markup[i]
-        if char == "\\" and markup[i + 1 : i + 2] and markup[i + 1] in ESCAPABLE:
-            current.chars.append(_Char(markup[i + 1], escaped=True))
-            i += 2
-            continue
-        run = _run(markup, i) if char in "[]" else 1
-        if run < 2:
-            current.chars.append(_Char(char, escaped=False))
-            i += 1
-        elif char == "[":
-            if current.is_alternation:
-                raise _error(
-                    "nested", "[[ inside an alternation; the one before was not closed", markup, i
-                )
-            yield from _flush(current)
-            current = _Raw([], i, is_alternation=True)
-            i += 2
-        else:
-            if not current.is_alternation:
-                raise _error(
-                    "unbalanced", "]] without [[ (write \\] for a bracket that is text)", markup, i
-                )
+    start = begun = 0  # of the stretch, and of its content
+    is_open = False
+    for found in _BRACKETS.finditer(markup):
+        i, run = found.start(), found.end() - found.start()
+        if markup[i] == "[":
+            if is_open or run > 3:
+                message = "[[ inside an alternation; the one before was not closed"
+                raise _error("nested", message, markup, i if is_open else i + 2)
+            if begun < i:
+                yield _Raw(markup[begun:i], start, is_alternation=False)
+            start, begun, is_open = i, i + 2, True
+        elif markup[i] == "]":
+            if not is_open:
+                message = "]] without [[ (write \\] for a bracket that is text)"
+                raise _error("unbalanced", message, markup, i)
             if run > 3:
                 raise _error("unbalanced", f"{run} closing brackets in a row", markup, i)
-            current.chars.extend([_Char("]", escaped=False)] * (run - 2))
-            yield current
-            i += run
-            current = _Raw([], i, is_alternation=False)
-    if current.is_alternation:
-        raise _error("unbalanced", "[[ is never closed", markup, current.start)
-    yield from _flush(current)
+            yield _Raw(markup[begun : i + run - 2], start, is_alternation=True)
+            start = begun = i + run
+            is_open = False
+    if is_open:
+        raise _error("unbalanced", "[[ is never closed", markup, start)
+    if begun < len(markup):
+        yield _Raw(markup[begun:], start, is_alternation=False)
 
 
-def _run(markup: str, i: int) -> int:
-    """Length of the run of equal characters that starts at `i`."""
-    return len(markup[i:]) - len(markup[i:].lstrip(markup[i]))
-
-
-def _flush(raw: _Raw) -> Iterator[_Raw]:
-    if raw.chars:
-        yield raw
-
-
-def _text(chars: Sequence[_Char]) -> str:
-    return "".join(c.char for c in chars)
+def _unescaped(text: str) -> str:
+    return _ESCAPES.sub(r"\1", text)
 
 
 def _splits(raw: _Raw, markup: str) -> list[Segment]:
     """Every way to read an alternation; one where it is unambiguous."""
-    chars = raw.chars
-    pipes = [
-        i
-        for i in range(1, len(chars) - 1)
-        if chars[i] == _Char("|", escaped=False)
-        and chars[i - 1].char in WHITESPACE
-        and chars[i + 1].char in WHITESPACE
-    ]
-    marks = pipes or [i for i, c in enumerate(chars) if c == _Char(",", escaped=False)]
+    marks = _places(_PIPES, raw.text) or _places(_COMMAS, raw.text)
     if not marks:
         raise _error(
             "no_separator",
@@ -240,10 +210,16 @@ def _splits(raw: _Raw, markup: str) -> list[Segment]:
             markup,
             raw.start,
         )
-    return [
-        Alternation(_text(chars[:i]).strip(WHITESPACE), _text(chars[i + 1 :]).strip(WHITESPACE))
-        for i in marks
-    ]
+    return [Alternation(_passage(raw.text[:i]), _passage(raw.text[i + 1 :])) for i in marks]
+
+
+def _places(separator: re.Pattern[str], text: str) -> list[int]:
+    """Where a separator stands that is not escaped."""
+    return [found.start() for found in separator.finditer(text) if text[found.start()] != "\\"]
+
+
+def _passage(text: str) -> str:
+    return _unescaped(text).strip(WHITESPACE)
 
 
 def _only(options: list[Segment], raw: _Raw, markup: str) -> Segment:
@@ -313,6 +289,8 @@ def _escape(text: str, also: Iterable[int] = ()) -> str:
     marked.update(m.start() for m in re.finditer(r"\\(?=[\[\]|,\\]|\Z)", text))
     for run in re.finditer(r"\[{2,}|\]{2,}", text):
         marked.update(range(*run.span()))
+    if not marked:
+        return text
     return "".join("\\" + char if i in marked else char for i, char in enumerate(text))
 
 

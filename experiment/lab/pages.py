@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest
 from django_stubs_ext import StrOrPromise
 
 from experiment.models import Participant, Study
-from experiment.services import export, exposure, overview
-from experiment.services.participant_kinds import default_kind, kind_counts, kind_note
+from experiment.services import counts, export, exposure, overview
+from experiment.services.participant_kinds import default_kind, kind_note
 from experiment.services.study_versions import version_shown
 
 Kind = Participant.Kind
@@ -31,19 +31,20 @@ def chosen_kind(request: HttpRequest, study: Study) -> str:
     return kind
 
 
-def study_list(studies: QuerySet[Study]) -> QuerySet[Study]:
-    """Studies with their counts of real participants and the kinds of the others."""
-    real = Q(participants__kind=Kind.REAL)
-    finished = Q(participants__stage=Participant.Stage.FINISHED)
-    return studies.annotate(
-        n_all=Count("participants"),
-        n_real=Count("participants", filter=real),
-        n_valid=Count("participants", filter=real & finished & Q(participants__excluded_by="")),
-        **{
-            f"n_{kind.value}": Count("participants", filter=Q(participants__kind=kind))
-            for kind in (Kind.PILOT, Kind.SIMULATED, Kind.IMPORTED)
-        },
-    ).order_by("slug")  # grouping drops the model's own order
+@dataclass(frozen=True, slots=True)
+class ListedStudy:
+    """A study, how many participants of each kind it has, and how many valid real ones."""
+
+    study: Study
+    n: dict[str, int]
+    n_valid: int
+
+
+def study_list(studies: QuerySet[Study]) -> list[ListedStudy]:
+    listed = list(studies.order_by("slug"))
+    pks = [study.pk for study in listed]
+    people, valid = counts.kind_counts_of(pks), counts.n_valid_of(pks, Kind.REAL)
+    return [ListedStudy(s, people.get(s.pk, {}), valid.get(s.pk, 0)) for s in listed]
 
 
 def live_context(study: Study, kind: str, now: datetime) -> dict[str, Any]:
@@ -71,6 +72,6 @@ def live_context(study: Study, kind: str, now: datetime) -> dict[str, Any]:
 
 
 def _tabs(study: Study, current: str) -> list[KindTab]:
-    counts = kind_counts(study)
-    shown = [kind for kind in Kind if kind in counts or kind in (Kind.REAL, current)]
-    return [KindTab(kind.value, kind.label, counts.get(kind, 0), kind == current) for kind in shown]
+    people = counts.kind_counts(study)
+    shown = [kind for kind in Kind if kind in people or kind in (Kind.REAL, current)]
+    return [KindTab(kind.value, kind.label, people.get(kind, 0), kind == current) for kind in shown]

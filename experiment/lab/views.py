@@ -64,7 +64,7 @@ def link_preview(request: HttpRequest, study: Study, source: str, end: str) -> H
     context: dict[str, Any] = {"study": study, "is_preview": True, "ending": ends}
     with speaking(study):
         if end == "completion":
-            return render(request, "participant/done.html", context | {"code": SAMPLE_CODE})
+            return render(request, "participant/done.html", context | {"own_code": SAMPLE_CODE})
         return render(
             request, "participant/declined.html", context | {"return_url": ends.screen_out_url}
         )

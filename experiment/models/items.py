@@ -33,10 +33,10 @@ class ItemQuerySet(models.QuerySet["Item"]):
         return self.filter(~models.Exists(newer))
 
     def shown_by(self, studies: Any) -> Self:
-        """Versions that these studies (rows, or a query of keys) draw from, and those that were judged in them."""
+        """Versions that these studies (rows, or a query of keys) draw from, and those that were given in them."""
         drawn = Item.objects.filter(study_items__study__in=studies).values("pk")
-        judged = Item.objects.filter(trials__participant__study__in=studies).values("pk")
-        return self.filter(models.Q(pk__in=drawn) | models.Q(pk__in=judged))
+        given = Item.objects.filter(counts__study__in=studies, counts__assigned__gt=0).values("pk")
+        return self.filter(models.Q(pk__in=drawn) | models.Q(pk__in=given))
 
     def of_stratum(self, stratum: str) -> Self:
         """Items a stratum is drawn from: catch items, or the test items of a source."""

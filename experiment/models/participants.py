@@ -1,6 +1,6 @@
 import secrets
 import uuid
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Self
 
 from django.db import models
@@ -31,12 +31,15 @@ class ParticipantQuerySet(models.QuerySet["Participant"]):
         return self.filter(study=study, kind=kind)
 
     def under_way(self) -> Self:
-        return self.exclude(stage__in=Participant.ENDED)
+        """Those who are neither at an end nor known to have left: few, however many took part before."""
+        return self.filter(Participant.UNDER_WAY)
 
     def live(self, study: Study, now: datetime) -> Self:
-        return self.under_way().filter(
-            last_seen_at__gte=now - timedelta(minutes=study.live_minutes)
-        )
+        return self.under_way().filter(last_seen_at__gte=study.live_since(now))
+
+    def silent(self, study: Study, now: datetime) -> Self:
+        """Those who should be known to have left."""
+        return self.under_way().filter(last_seen_at__lt=study.live_since(now))
 
     def finished(self) -> Self:
         return self.filter(stage=Participant.Stage.FINISHED)
@@ -64,6 +67,11 @@ class Participant(models.Model):
         WITHDRAWN = "withdrawn", _("withdrawn")
 
     ENDED = (Stage.FINISHED, Stage.WITHDRAWN)
+    # As the condition of an index has it, so that a query can use it
+    UNDER_WAY = Q(
+        left_at__isnull=True,
+        stage__in=(Stage.DEMOGRAPHICS, Stage.PRACTICE, Stage.START, Stage.TRIAL, Stage.DEBRIEF),
+    )
 
     public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     enrollment_key = models.UUIDField(
@@ -72,7 +80,8 @@ class Participant(models.Model):
         editable=False,
         help_text=_("Makes copies of one consent form one participant; secret."),
     )
-    study = models.ForeignKey(Study, models.PROTECT, related_name="participants")
+    # participant_external begins with it
+    study = models.ForeignKey(Study, models.PROTECT, related_name="participants", db_index=False)
     kind = models.CharField(max_length=10, choices=Kind)
     stage = models.CharField(max_length=12, choices=Stage, default=Stage.DEMOGRAPHICS)
     position = models.PositiveSmallIntegerField(
@@ -102,6 +111,9 @@ class Participant(models.Model):
     finished_at = models.DateTimeField(null=True)
     withdrawn_at = models.DateTimeField(null=True)
     last_seen_at = models.DateTimeField(null=True)
+    left_at = models.DateTimeField(
+        null=True, help_text=_("When a silent page was taken for left; empty again after a return.")
+    )
     cheated = models.BooleanField(null=True)
     comments = models.TextField(blank=True)
     withdrawal_code = models.CharField(max_length=20, default=new_withdrawal_code, unique=True)
@@ -140,9 +152,36 @@ class Participant(models.Model):
         )
         indexes = (
             models.Index(
-                fields=("study", "kind", "stage", "last_seen_at"), name="participant_live"
+                fields=("study", "kind"),
+                name="participant_under_way",
+                condition=Q(
+                    left_at__isnull=True,
+                    stage__in=("demographics", "practice", "start", "trial", "debrief"),
+                ),
             ),
             models.Index(fields=("study", "external_id"), name="participant_external"),
+            # services/participant_kinds.py, published_elsewhere
+            models.Index(
+                fields=("external_id",), name="participant_published", condition=Q(kind="imported")
+            ),
+            # services/overview.py, recent_comments
+            models.Index(
+                fields=("study", "kind", "finished_at"),
+                name="participant_comments",
+                condition=~Q(comments="") & Q(finished_at__isnull=False),
+            ),
+            # services/duration.py, study_duration
+            models.Index(
+                fields=("study", "kind", "finished_at"),
+                name="participant_valid",
+                condition=Q(stage="finished", excluded_by=""),
+            ),
+            # services/recruitment.py, overdue
+            models.Index(
+                fields=("external_ids_until",),
+                name="participant_overdue",
+                condition=~Q(external_id="", external_study_id="", external_session_id=""),
+            ),
         )
 
     def __str__(self) -> str:

@@ -1,3 +1,4 @@
+from datetime import datetime, timedelta
 from typing import Any, Self
 
 from django.conf import settings
@@ -269,6 +270,10 @@ class Study(models.Model):
     @property
     def n_trials(self) -> int:
         return sum(self.trial_counts.values())
+
+    def live_since(self, now: datetime) -> datetime:
+        """Whoever was seen last before it has left, as far as is known."""
+        return now - timedelta(minutes=self.live_minutes)
 
     @property
     def exclusion_rules(self) -> Rules:

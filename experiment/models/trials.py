@@ -16,7 +16,10 @@ SIDE_CHOICES = (("A", "A"), ("B", "B"))
 class Trial(models.Model):
     """One item shown, or about to be shown, to one participant."""
 
-    participant = models.ForeignKey(Participant, models.CASCADE, related_name="trials")
+    # The first column of trial_position_unique
+    participant = models.ForeignKey(
+        Participant, models.CASCADE, related_name="trials", db_index=False
+    )
     position = models.PositiveSmallIntegerField()
     stratum = models.CharField(max_length=10)
     item = models.ForeignKey(Item, models.PROTECT, related_name="trials")
@@ -26,11 +29,11 @@ class Trial(models.Model):
         blank=True,
         help_text=_("Empty where an import does not say."),
     )
-    token = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    token = models.UUIDField(default=uuid.uuid4, editable=False)
     drawn_at = models.DateTimeField(null=True)
     shown_at = models.DateTimeField(null=True)
-    draw = models.JSONField(
-        default=dict, help_text=_("Scores and key of the draw: enough to replay it.")
+    draw = models.BinaryField(
+        default=b"", help_text=_("A packed DrawRecord; empty where an import does not say.")
     )
 
     class Meta:
@@ -50,6 +53,13 @@ class Trial(models.Model):
         return f"{self.participant} #{self.position}"
 
 
+def server_ms(shown_at: datetime | None, received_at: datetime | None) -> int | None:
+    """The server's own time from showing a trial to receiving its answer, in milliseconds."""
+    if shown_at is None or received_at is None:
+        return None
+    return max(0, round((received_at - shown_at).total_seconds() * 1000))
+
+
 class JudgmentQuerySet(models.QuerySet["Judgment"]):
     def of(self, study: Study, kind: str) -> Self:
         return self.filter(trial__participant__study=study, trial__participant__kind=kind)
@@ -65,10 +75,6 @@ class JudgmentQuerySet(models.QuerySet["Judgment"]):
     def count_by_item(self) -> dict[int, int]:
         return dict(self.order_by().values_list("trial__item").annotate(n=Count("pk")))
 
-    def count_by_key(self) -> dict[str, int]:
-        """Over all versions of an item."""
-        return dict(self.order_by().values_list("trial__item__key").annotate(n=Count("pk")))
-
 
 class Judgment(models.Model):
     """A participant's answer to a trial. There is at most one; it never changes."""
@@ -82,17 +88,17 @@ class Judgment(models.Model):
     confidence_moved = models.BooleanField()
     expertise_moved = models.BooleanField()
     recognised = models.BooleanField(null=True)
-    rt_choice_ms = models.PositiveBigIntegerField(null=True)
-    rt_final_choice_ms = models.PositiveBigIntegerField(null=True)
-    rt_ms = models.PositiveBigIntegerField(null=True)
-    confidence_first_ms = models.PositiveBigIntegerField(null=True)
-    confidence_last_ms = models.PositiveBigIntegerField(null=True)
-    expertise_first_ms = models.PositiveBigIntegerField(null=True)
-    expertise_last_ms = models.PositiveBigIntegerField(null=True)
+    rt_choice_ms = models.PositiveIntegerField(null=True)
+    rt_final_choice_ms = models.PositiveIntegerField(null=True)
+    rt_ms = models.PositiveIntegerField(null=True)
+    confidence_first_ms = models.PositiveIntegerField(null=True)
+    confidence_last_ms = models.PositiveIntegerField(null=True)
+    expertise_first_ms = models.PositiveIntegerField(null=True)
+    expertise_last_ms = models.PositiveIntegerField(null=True)
     changes = models.PositiveIntegerField(null=True)
     aid_switches = models.PositiveIntegerField(null=True)
     blur_count = models.PositiveIntegerField(null=True)
-    hidden_ms = models.PositiveBigIntegerField(null=True)
+    hidden_ms = models.PositiveIntegerField(null=True)
     reloads = models.PositiveIntegerField(null=True)
     viewport_width = models.PositiveIntegerField(null=True)
     viewport_height = models.PositiveIntegerField(null=True)
@@ -124,11 +130,7 @@ class Judgment(models.Model):
 
     @property
     def server_ms(self) -> int | None:
-        """The server's own time from showing the trial to receiving the answer."""
-        shown: datetime | None = self.trial.shown_at
-        if shown is None or self.received_at is None:
-            return None
-        return max(0, round((self.received_at - shown).total_seconds() * 1000))
+        return server_ms(self.trial.shown_at, self.received_at)
 
     @property
     def timed_ms(self) -> int | None:

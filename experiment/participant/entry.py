@@ -11,8 +11,9 @@ from django.utils.translation import gettext as _
 from experiment.models import Participant, Study
 from experiment.participant import identity, pages
 from experiment.participant.forms import DemographicsForm
-from experiment.participant.guards import go_on, resume, shows_problems
+from experiment.participant.guards import resume, shows_problems
 from experiment.participant.problems import UNPROCESSABLE, problem
+from experiment.participant.showing import go_on
 from experiment.services import enrollment, returns
 from experiment.services.duration import study_duration
 from experiment.services.flow import KnownIdError

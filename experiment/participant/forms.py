@@ -39,8 +39,9 @@ NUMBER_ERRORS = [
     "max_decimal_places",
     "max_whole_digits",
 ]
-# A year in milliseconds: no honest reading is longer, and sums stay far from a column's limit.
+# A year in milliseconds: no honest reading is longer. Of what is longer than 24 days, a column holds so much
 MAX_MS = 365 * 24 * 3600 * 1000
+MOST_STORED_MS = 2**31 - 1
 
 
 class NumberOrDeclined(forms.MultiValueField):
@@ -151,8 +152,19 @@ class DemographicsForm(forms.Form):
         return next((name for name in self.fields if name in self.errors), "")
 
 
-def _measure(high: int = MAX_MS) -> forms.IntegerField:
+def _measure(high: int) -> forms.IntegerField:
     return forms.IntegerField(min_value=0, max_value=high, required=False)
+
+
+class Milliseconds(forms.IntegerField):
+    """A time that a page measured; one that stayed open for weeks is still answered."""
+
+    def __init__(self) -> None:
+        super().__init__(min_value=0, max_value=MAX_MS, required=False)
+
+    def clean(self, value: Any) -> int | None:
+        found: int | None = super().clean(value)
+        return None if found is None else min(found, MOST_STORED_MS)
 
 
 class TrialForm(forms.Form):
@@ -173,17 +185,17 @@ class TrialForm(forms.Form):
         ),
     )
     reminded = forms.BooleanField(required=False)
-    rt_choice_ms = _measure()
-    rt_final_choice_ms = _measure()
-    rt_ms = _measure()
-    confidence_first_ms = _measure()
-    confidence_last_ms = _measure()
-    expertise_first_ms = _measure()
-    expertise_last_ms = _measure()
+    rt_choice_ms = Milliseconds()
+    rt_final_choice_ms = Milliseconds()
+    rt_ms = Milliseconds()
+    confidence_first_ms = Milliseconds()
+    confidence_last_ms = Milliseconds()
+    expertise_first_ms = Milliseconds()
+    expertise_last_ms = Milliseconds()
     changes = _measure(1_000_000)
     aid_switches = _measure(1_000_000)
     blur_count = _measure(1_000_000)
-    hidden_ms = _measure()
+    hidden_ms = Milliseconds()
     reloads = _measure(1_000_000)
     viewport_width = _measure(100_000)
     viewport_height = _measure(100_000)

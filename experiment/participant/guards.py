@@ -4,8 +4,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
@@ -13,17 +12,13 @@ from django.views.decorators.http import require_http_methods
 from experiment.domain.assignment import NoItemLeftError
 from experiment.models import Participant, Study
 from experiment.participant import identity, pages
-from experiment.participant.problems import problem, wants_json
+from experiment.participant.problems import problem
 from experiment.services import enrollment
 from experiment.services.flow import FlowError, KnownIdError, NotOpenError
 from experiment.services.recruitment import ending
 from experiment.services.study_language import speaking
 
 View = Callable[..., HttpResponse]
-
-
-def get_study(slug: str) -> Study:
-    return get_object_or_404(Study, slug=slug)
 
 
 def shows_problems(view: View) -> View:
@@ -33,7 +28,7 @@ def shows_problems(view: View) -> View:
     @require_http_methods(["GET", "HEAD", "POST"])
     @wraps(view)
     def wrapped(request: HttpRequest, slug: str, **kwargs: Any) -> HttpResponse:
-        study = get_study(slug)
+        study = identity.read_study(request, slug)
         with speaking(study):
             try:
                 return view(request, study, **kwargs)
@@ -96,10 +91,3 @@ def resume(request: HttpRequest, study: Study, participant: Participant) -> Http
 
 def may_go_on(participant: Participant) -> bool:
     return participant.has_ended or enrollment.may_resume(participant, timezone.now())
-
-
-def go_on(request: HttpRequest, participant: Participant) -> HttpResponse:
-    """To the participant's page: as a redirect, or as an address for the page's own script."""
-    if wants_json(request):
-        return JsonResponse({"next": pages.url_of(participant)})
-    return pages.redirect_to(participant)

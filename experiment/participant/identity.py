@@ -3,20 +3,24 @@
 import re
 import uuid
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.core import signing
+from django.db.models import OuterRef, Subquery
 from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404
 
-from experiment.models import Participant, Study
+from experiment.models import Participant, Study, StudyText
 from experiment.models.participants import MAX_EXTERNAL_ID, new_withdrawal_code
 from experiment.participant.problems import BadLinkError
 from experiment.services.enrollment import NO_EXTERNAL_IDS, ExternalIds
 from experiment.services.recruitment import SOURCES
+from lib.prepared import Prepared
 
 # Longer than any study's return window, so that a late returner is known for what they are.
 COOKIE_SECONDS = 365 * 24 * 3600
+PARTICIPANT_COOKIE = "bb-participant-"
 SIMULATED_PARAMETER = "simulated"
 SIMULATED_SALT = "simulated-participant"
 
@@ -93,12 +97,46 @@ def write_entry(response: HttpResponse, study: Study, entry: Entry) -> None:
     _write(response, "entry", study, values, max_age=None)
 
 
+def read_study(request: HttpRequest, slug: str) -> Study:
+    """The study, with the participant that this browser names, if any, in the same query; Http404 where there is none."""
+    for cookie, value in request.COOKIES.items():
+        if not cookie.startswith(PARTICIPANT_COOKIE):
+            continue
+        public_id = _unsigned(cookie, value)
+        for participant in _named(uuid.UUID(public_id), slug) if public_id else ():
+            if cookie == _name("participant", participant.study):
+                request.participant = participant  # type: ignore[attr-defined]
+                study: Study = participant.study
+                study.__dict__["newest_text"] = participant.newest_text
+                return study
+    return get_object_or_404(Study, slug=slug)
+
+
+_TEXTS = StudyText.objects.filter(study=OuterRef("study"))
+_named: Prepared[Any] = Prepared(
+    lambda public_id, slug: (
+        Participant.objects.select_related("study")
+        .annotate(newest_text=Subquery(_TEXTS.order_by("-pk").values("pk")[:1]))
+        .filter(public_id=public_id, study__slug=slug)
+    ),
+    (uuid.UUID(int=1), uuid.UUID(int=2)),
+    ("a", "b"),
+)
+
+
 def read_participant(request: HttpRequest, study: Study) -> Participant | None:
+    """Who this browser is in the study."""
+    remembered = getattr(request, "participant", None)
+    if remembered is not None and remembered.study is study:
+        return cast(Participant, remembered)
     public_id = _read(request, "participant", study)
     if public_id is None:
         return None
-    people = Participant.objects.select_related("study", "consent_version")
-    return people.filter(study=study, public_id=public_id).first()
+    people = Participant.objects.filter(study=study, public_id=public_id)
+    participant = people.first()
+    if participant is not None:
+        participant.study = study
+    return participant
 
 
 def external_ids(participant: Participant) -> ExternalIds:
@@ -120,8 +158,13 @@ def _name(name: str, study: Study) -> str:
 
 
 def _read(request: HttpRequest, name: str, study: Study) -> Any:
+    cookie = _name(name, study)
+    return _unsigned(cookie, request.COOKIES.get(cookie, ""))
+
+
+def _unsigned(cookie: str, value: str) -> Any:
     try:
-        return signing.loads(request.COOKIES.get(_name(name, study), ""), salt=_name(name, study))
+        return signing.loads(value, salt=cookie)
     except signing.BadSignature:
         return None
 

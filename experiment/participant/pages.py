@@ -3,15 +3,14 @@
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
 from experiment.domain.assignment import Side
 from experiment.domain.markup import Alternation, Segment
-from experiment.domain.presentation import ShownSegment, by_side
-from experiment.models import Judgment, Participant, Trial
+from experiment.models import Item, Judgment, Participant, Trial
 from experiment.services.enrollment import practice_item, practice_side
 from experiment.services.flow import current_page, n_pages, page_number
 
@@ -49,11 +48,15 @@ class Progress:
     stage: str
     value: int
     max: int
+    position: int
+    n_trials: int
 
 
 def progress(participant: Participant) -> Progress:
     n_done, n_all = page_number(participant), n_pages(participant.n_trials)
-    return Progress(participant.stage, n_done + 1, n_all + 1)
+    return Progress(
+        participant.stage, n_done + 1, n_all + 1, participant.position, participant.n_trials
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,33 +64,24 @@ class TrialPage:
     """One abstract to judge, a trial or the practice."""
 
     token: str
-    segments: list[ShownSegment]
-    position: int = 0
+    markup: str
+    original_side: str
     is_practice: bool = False
 
 
 def trial_page(trial: Trial) -> TrialPage:
-    segments = by_side(trial.item.segments, cast(Side, trial.original_side))
-    return TrialPage(str(trial.token), segments, trial.position)
+    return TrialPage(str(trial.token), trial.item.markup, trial.original_side)
 
 
 def practice_page(participant: Participant) -> TrialPage:
     item = practice_item(participant.study)
     token = str(uuid.uuid5(participant.public_id, "practice"))
-    return TrialPage(token, by_side(item.segments, practice_side(participant)), is_practice=True)
+    return TrialPage(token, item.markup, practice_side(participant), is_practice=True)
 
 
-@dataclass(frozen=True, slots=True)
-class PracticeResult:
+def practice_result(participant: Participant) -> tuple[Item, Side]:
     """What the start page says of the practice, which only the right choice leaves."""
-
-    side: Side
-    segments: "list[OriginalSegment]"
-
-
-def practice_result(participant: Participant) -> PracticeResult:
-    item = practice_item(participant.study)
-    return PracticeResult(practice_side(participant), original_segments(item.segments))
+    return practice_item(participant.study), practice_side(participant)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,12 @@
 """The participant's pages. Views read the request and choose the page; services do the work."""
 
+import logging
 import uuid
+from datetime import datetime
 from typing import Any
 
 from django.core.exceptions import BadRequest
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -15,8 +17,6 @@ from experiment.models import Participant, Study
 from experiment.participant import identity, pages
 from experiment.participant.forms import DebriefForm, DemographicsForm, TrialForm
 from experiment.participant.guards import (
-    get_study,
-    go_on,
     on_stage,
     resume,
     shows_problems,
@@ -24,55 +24,40 @@ from experiment.participant.guards import (
 )
 from experiment.participant.identity import external_ids
 from experiment.participant.problems import UNPROCESSABLE, problem, wants_json
+from experiment.participant.showing import go_on, render_page, render_trial, show
 from experiment.services import enrollment, judging, returns, withdrawal
-from experiment.services.duration import study_duration
-from experiment.services.flow import WrongPageError, current_page
+from experiment.services.flow import FlowError, WrongPageError, current_page
 from experiment.services.recruitment import ending
 
+logger = logging.getLogger(__name__)
 Stage = Participant.Stage
-
-
-def render_page(
-    request: HttpRequest,
-    participant: Participant,
-    name: str,
-    context: dict[str, Any],
-    status: int = 200,
-) -> HttpResponse:
-    shared = {
-        "study": participant.study,
-        "participant": participant,
-        "progress": pages.progress(participant),
-        "form_action": request.path,
-    }
-    return render(request, f"participant/{name}.html", shared | context, status=status)
+Sent = tuple[int, uuid.UUID, uuid.UUID, judging.Answer, datetime]
 
 
 @on_stage(Stage.DEMOGRAPHICS)
 def demographics(request: HttpRequest, study: Study, participant: Participant) -> HttpResponse:
-    form = DemographicsForm(
-        request.POST or None, fields=study.demographic_fields, field=study.field
-    )
-    if request.method == "POST" and form.is_valid():
+    if request.method != "POST":
+        return show(request, participant)
+    form = DemographicsForm(request.POST, fields=study.demographic_fields, field=study.field)
+    if form.is_valid():
         return go_on(
             request, enrollment.save_demographics(participant, form.cleaned_data, timezone.now())
         )
     if participant.stage != Stage.DEMOGRAPHICS:
         raise WrongPageError
-    status = 200 if request.method != "POST" else UNPROCESSABLE
-    return render_page(request, participant, "demographics", {"form": form}, status)
+    return render_page(request, participant, "demographics", {"form": form}, UNPROCESSABLE)
 
 
 @on_stage(Stage.PRACTICE)
 def practice(request: HttpRequest, study: Study, participant: Participant) -> HttpResponse:
     """A trial in full; nothing of it is stored but the number of attempts."""
-    if request.method == "POST" and participant.stage in (Stage.START, Stage.TRIAL):
+    if request.method != "POST":
+        return show(request, participant)
+    if participant.stage in (Stage.START, Stage.TRIAL):
         return go_on(request, participant)
     if participant.stage != Stage.PRACTICE:
         raise WrongPageError
     page = pages.practice_page(participant)
-    if request.method != "POST":
-        return render_trial(request, participant, page)
     form = TrialForm(request.POST, ratings_required=study.ratings_required)
     if not form.is_valid() or form.needs_reminder:
         return render_again(request, participant, page, form)
@@ -90,40 +75,44 @@ def practice(request: HttpRequest, study: Study, participant: Participant) -> Ht
 
 @on_stage(Stage.START)
 def start(request: HttpRequest, study: Study, participant: Participant) -> HttpResponse:
-    """The practice was right; how many trials come, and about how long they take."""
-    if request.method == "POST":
-        return go_on(request, enrollment.start_trials(participant, timezone.now()))
-    context = {
-        "practice": pages.practice_result(participant),
-        "duration": study_duration(study),
-        # In hours where days would be few, or not whole
-        "resume_days": 0
-        if study.resume_hours % 24 or study.resume_hours < 48
-        else study.resume_hours // 24,
-    }
-    return render_page(request, participant, "start", context)
+    if request.method != "POST":
+        return show(request, participant)
+    return go_on(request, enrollment.start_trials(participant, timezone.now()))
 
 
 @on_stage(Stage.TRIAL)
 def trial(
     request: HttpRequest, study: Study, participant: Participant, position: int
 ) -> HttpResponse:
-    now = timezone.now()
     if request.method != "POST":
         if current_page(participant).position != position:
             return pages.redirect_to(participant)
-        shown = enrollment.show_trial(participant, position, now)
-        return render_trial(request, participant, pages.trial_page(shown))
+        return show(request, participant)
+    now = timezone.now()
     form = TrialForm(request.POST, ratings_required=study.ratings_required)
     if form.is_valid() and not form.needs_reminder:
         token, key = form.cleaned_data["trial_token"], form.cleaned_data["idempotency_key"]
-        judging.judge(participant, position, token, key, form.answer(), now)
-        participant.refresh_from_db()
-        return go_on(request, participant)
+        return take(request, participant, (position, token, key, form.answer(), now))
     if not enrollment.is_shown(participant, position):
         raise WrongPageError
     page = pages.trial_page(enrollment.show_trial(participant, position, now))
     return render_again(request, participant, page, form)
+
+
+def take(request: HttpRequest, participant: Participant, sent: Sent) -> HttpResponse:
+    """Store the answer; for a page's own script, show what comes next with it."""
+    if wants_json(request):
+        try:
+            here, shown = judging.judge_and_show(participant, *sent)
+        except FlowError:
+            raise
+        except Exception:
+            # No answer is lost because the next trial cannot be drawn
+            logger.exception("An answer is taken without showing the next trial.")
+        else:
+            return go_on(request, here, shown)
+    judgment = judging.judge(participant, *sent)
+    return go_on(request, judgment.trial.participant)
 
 
 def render_again(
@@ -140,45 +129,27 @@ def render_again(
     )
 
 
-def render_trial(
-    request: HttpRequest,
-    participant: Participant,
-    page: pages.TrialPage,
-    form: TrialForm | None = None,
-    *,
-    status: int = 200,
-    **notices: Any,
-) -> HttpResponse:
-    """A trial page, with what was already filled in."""
-    names = ("side", "confidence", "expertise", "recognised")
-    context = {
-        "page": page,
-        "given": {name: form.data.get(name, "") if form else "" for name in names},
-        "ratings_required": participant.study.ratings_required,
-        "idempotency_key": str(uuid.uuid4()),
-    }
-    return render_page(request, participant, "trial", context | notices, status)
-
-
 @on_stage(Stage.DEBRIEF)
 def debrief(request: HttpRequest, study: Study, participant: Participant) -> HttpResponse:
+    if request.method != "POST":
+        return show(request, participant)
     form = DebriefForm(request.POST)
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         values = form.cleaned_data
         cheated, comments = values["cheated"], values["comments"]
         participant = judging.finish(
             participant, cheated=cheated, comments=comments, now=timezone.now()
         )
         url = ending(study, external_ids(participant)).completion_url
-        if url and not wants_json(request):
+        if url and wants_json(request):
+            return JsonResponse({"next": url})
+        if url:
             return HttpResponse(status=303, headers={"Location": url})
         return go_on(request, participant)
     if participant.stage != Stage.DEBRIEF:
         raise WrongPageError
-    context: dict[str, Any] = {"debrief": pages.results(participant)}
-    if request.method != "POST":
-        return render_page(request, participant, "debrief", context)
-    context |= {
+    context = {
+        "debrief": pages.results(participant),
         "errors": {name: errors[0] for name, errors in form.errors.items()},
         "comments_value": request.POST.get("comments", ""),
         "cheated_value": "cheated" in request.POST,
@@ -194,9 +165,7 @@ def done(request: HttpRequest, study: Study) -> HttpResponse:
         return unknown(request, study)
     if participant.stage != Stage.FINISHED:
         return pages.redirect_to(participant)
-    ends = ending(study, external_ids(participant))
-    context = {"ending": ends, "code": participant.withdrawal_code}
-    return render_page(request, participant, "done", context)
+    return show(request, participant)
 
 
 @shows_problems
@@ -222,7 +191,7 @@ def come_back(request: HttpRequest, study: Study) -> HttpResponse:
 @require_POST
 def ping(request: HttpRequest, slug: str) -> HttpResponse:
     """The participant's page is open."""
-    participant = identity.read_participant(request, get_study(slug))
+    participant = identity.read_participant(request, identity.read_study(request, slug))
     now = timezone.now()
     if participant is None or participant.has_ended or not enrollment.may_resume(participant, now):
         return HttpResponse(status=204)

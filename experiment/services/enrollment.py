@@ -1,21 +1,19 @@
 """A person enters a study and gets trials."""
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from experiment.domain import assignment
-from experiment.models import Item, Participant, Study, Trial, work_name
-from experiment.services.exposure import (
-    assigned_counts,
-    dropout_counts,
-    held_items,
-    valid_exposures,
-)
+from experiment.models import ConsentVersion, Item, Participant, Study, Trial
+from experiment.services import drawing
+from experiment.services.counting import sweep_if_due
+from experiment.services.counts import n_valid
 from experiment.services.flow import (
+    FLOW_FIELDS,
     AlreadySentError,
     ConsentChangedError,
     KnownIdError,
@@ -23,10 +21,11 @@ from experiment.services.flow import (
     Refusal,
     advance,
     lock,
-    n_pages,
     require,
 )
 from experiment.services.study_versions import freeze
+from lib.locks import hold
+from lib.prepared import Prepared
 
 Stage = Participant.Stage
 
@@ -46,6 +45,22 @@ class ExternalIds:
 
 
 NO_EXTERNAL_IDS = ExternalIds()
+# Who was seen a moment ago need not be noted again
+SEEN_EVERY = timedelta(seconds=10)
+# Of trials, what a draw and a page need
+OF_MET = (
+    "participant_id",
+    "position",
+    "stratum",
+    "item_id",
+    "original_side",
+    "token",
+    "shown_at",
+    "item__doi",
+    "item__key",
+    "item__sha256",
+    "judgment__idempotency_key",
+)
 
 
 def entry_kind(study: Study, *, is_member: bool) -> str:
@@ -67,9 +82,7 @@ def entry_kind(study: Study, *, is_member: bool) -> str:
 
 
 def is_full(study: Study) -> bool:
-    return Participant.objects.of(study, Participant.Kind.REAL).valid().count() >= (
-        study.target_valid or 0
-    )
+    return n_valid(study, Participant.Kind.REAL) >= (study.target_valid or 0)
 
 
 def is_known(study: Study, kind: str, external: ExternalIds) -> bool:
@@ -84,7 +97,6 @@ def ids_until(study: Study, now: datetime) -> date:
     return (now + timedelta(days=study.external_id_days)).date()
 
 
-@transaction.atomic
 def enroll(
     study: Study,
     *,
@@ -102,23 +114,47 @@ def enroll(
     `kind` is called for a new participant only, and may refuse; the same `key` again gives the same participant.
     `code` is the one that the consent page showed.
     """
-    # Serialises copies of one form; participants' own rows do not exist yet.
-    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-    people = Participant.objects.select_related("study")
-    known: Participant | None = people.filter(study=study, enrollment_key=key).first()
-    if known is not None:
+    try:
+        with transaction.atomic():
+            if external.id:
+                # Who comes twice at once is let in once
+                hold("external id", study.pk, *external.who)
+            known = _find(study, key)
+            if known is not None:
+                return known
+            consent = study.consent
+            if consent is None or consent.sha256 != consent_sha256:
+                raise ConsentChangedError
+            of_kind = kind()
+            if is_known(study, of_kind, external):
+                raise KnownIdError
+            participant = _newcomer(study, consent, external, now)
+            participant.enrollment_key, participant.kind = key, of_kind
+            participant.policy = policy or study.policy
+            participant.seed = participant.seed if seed is None else seed
+            participant.withdrawal_code = code or participant.withdrawal_code
+            participant.plan = _plan(participant)
+            _freeze_for(participant, now)
+            participant.save()
+            return participant
+    except IntegrityError:
+        # A copy of the form that came at the same moment was first
+        known = _find(study, key)
+        if known is None:
+            raise
         return known
-    consent = study.consent
-    if consent is None or consent.sha256 != consent_sha256:
-        raise ConsentChangedError
-    of_kind = kind()
-    if is_known(study, of_kind, external):
-        raise KnownIdError
-    participant = Participant(
+
+
+def _find(study: Study, key: uuid.UUID) -> Participant | None:
+    people = Participant.objects.select_related("study")
+    return people.filter(study=study, enrollment_key=key).first()
+
+
+def _newcomer(
+    study: Study, consent: ConsentVersion, external: ExternalIds, now: datetime
+) -> Participant:
+    return Participant(
         study=study,
-        enrollment_key=key,
-        kind=of_kind,
-        policy=policy or study.policy,
         consent_version=consent,
         consent_hash=consent.sha256,
         consented_at=now,
@@ -129,20 +165,23 @@ def enroll(
         external_session_id=external.session_id,
         external_ids_until=ids_until(study, now) if external.id else None,
         stage=Stage.DEMOGRAPHICS if study.demographic_fields else Stage.PRACTICE,
+        page_reached=0 if study.demographic_fields else 1,
     )
-    if seed is not None:
-        participant.seed = seed
-    if code:
-        participant.withdrawal_code = code
-    plan = assignment.plan_trials(
-        study.trial_counts, assignment.participant_rng(participant.seed, "plan")
-    )
-    participant.plan = [[trial.stratum, trial.original_side] for trial in plan]
-    participant.page_reached = 0 if study.demographic_fields else 1
-    if participant.kind == Participant.Kind.REAL:
-        freeze(study, now)
-    participant.save()
-    return participant
+
+
+def _plan(participant: Participant) -> list[list[str]]:
+    rng = assignment.participant_rng(participant.seed, "plan")
+    plan = assignment.plan_trials(participant.study.trial_counts, rng)
+    return [[trial.stratum, trial.original_side] for trial in plan]
+
+
+def _freeze_for(participant: Participant, now: datetime) -> None:
+    """The first real participant makes the study's first version."""
+    study = participant.study
+    if participant.kind == Participant.Kind.REAL and study.version == 0:
+        locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        freeze(locked, now)
+        study.version = locked.version
 
 
 def may_resume(participant: Participant, now: datetime) -> bool:
@@ -164,7 +203,7 @@ def save_demographics(
     participant.demographics = dict(answers)
     participant.demographics_at = now
     advance(participant, Stage.PRACTICE, now)
-    participant.save()
+    participant.save(update_fields=[*FLOW_FIELDS, "demographics", "demographics_at"])
     return participant
 
 
@@ -193,7 +232,7 @@ def attempt_practice(participant: Participant, side: str, now: datetime) -> bool
     participant.practice_attempts += 1
     if right:
         advance(participant, Stage.START, now)
-    participant.save()
+    participant.save(update_fields=[*FLOW_FIELDS, "practice_attempts"])
     return right
 
 
@@ -205,13 +244,23 @@ def start_trials(participant: Participant, now: datetime) -> Participant:
         return participant
     require(participant, Stage.START)
     advance(participant, Stage.TRIAL, now)
-    participant.save()
+    participant.save(update_fields=FLOW_FIELDS)
     return participant
 
 
 def touch(participant: Participant, now: datetime) -> None:
     """Note that the participant's page is open."""
-    Participant.objects.filter(pk=participant.pk, last_seen_at__lt=now).update(last_seen_at=now)
+    here = Participant.objects.filter(pk=participant.pk, left_at=None)
+    if not here.filter(last_seen_at__lt=now).update(last_seen_at=now) and not here.exists():
+        _return(participant, now)
+
+
+@transaction.atomic
+def _return(participant: Participant, now: datetime) -> None:
+    """Who was taken for having left is there again."""
+    back = lock(participant)
+    back.last_seen_at = max(back.last_seen_at or now, now)
+    back.save(update_fields=["last_seen_at"])
 
 
 def is_shown(participant: Participant, position: int) -> bool:
@@ -220,85 +269,59 @@ def is_shown(participant: Participant, position: int) -> bool:
     return on_page and participant.trials.filter(position=position).exists()
 
 
-@transaction.atomic
 def show_trial(participant: Participant, position: int, now: datetime) -> Trial:
     """The trial at this position, drawn now if it was not shown before."""
-    participant = lock(participant)
+    # Who has left holds no item
+    sweep_if_due(participant.study, participant.kind, now)
+    return _lock_and_show(participant, position, now)
+
+
+@drawing.until_drawn
+def _lock_and_show(participant: Participant, position: int, now: datetime) -> Trial:
+    locked = lock(participant)
+    return show(locked, trials_met(locked), position, now)
+
+
+def trials_met(participant: Participant) -> list[Trial]:
+    """What the participant was given, with the judgments: what a draw, a page and an answer need of them."""
+    trials = _trials_met(participant.pk)
+    for trial in trials:
+        trial.participant = participant
+    return trials
+
+
+_trials_met = Prepared(
+    lambda pk: (
+        Trial.objects.filter(participant=pk)
+        .select_related("item", "judgment")
+        .only(*OF_MET)
+        .order_by("position")
+    ),
+    (1, 2),
+)
+
+
+def show(participant: Participant, met: Sequence[Trial], position: int, now: datetime) -> Trial:
+    """As `show_trial`, of a participant who is locked and has met these trials."""
     require(participant, Stage.TRIAL, position)
-    met = list(participant.trials.select_related("item").defer("draw"))
     trial = next((trial for trial in met if trial.position == position), None)
     if trial is None:
         trial = _draw(participant, position, met, now)
+    else:
+        trial.item = drawing.known_item(trial.item_id, trial.item.sha256)
     if trial.shown_at is None:
         trial.shown_at = now
         trial.save(update_fields=["shown_at"])
-    participant.started_at = participant.started_at or now
-    participant.last_seen_at = max(participant.last_seen_at or now, now)
-    participant.save(update_fields=["started_at", "last_seen_at"])
+    seen = participant.last_seen_at
+    if participant.started_at is None or seen is None or now - seen >= SEEN_EVERY:
+        participant.started_at = participant.started_at or now
+        participant.last_seen_at = max(seen or now, now)
+        participant.save(update_fields=["started_at", "last_seen_at"])
     return trial
 
 
-def _draw(participant: Participant, position: int, met: list[Trial], now: datetime) -> Trial:
-    # One blocking lock per draw, held for the reads and the insert below; on SQLite the transaction is
-    # IMMEDIATE and has the lock already. NO KEY: new participants, who refer to the study, need not wait.
-    study = participant.study
-    Study.objects.select_for_update(no_key=True).values_list("pk").get(pk=study.pk)
-    if participant.policy == Study.Policy.BALANCED:
-        return _draw_one(study, participant, position, met, now, shown_at=now)
-    # The paper's host assigned all abstracts at once, and counted them as used.
-    for at in range(1, participant.n_trials + 1):
-        met.append(_draw_one(study, participant, at, met, now))
-    return met[position - 1]
-
-
-def _draw_one(
-    study: Study,
-    participant: Participant,
-    position: int,
-    met: list[Trial],
-    now: datetime,
-    shown_at: datetime | None = None,
-) -> Trial:
-    stratum, original_side = participant.plan[position - 1]
-    # Tuples, not instances: the pool has hundreds of rows, and the lock is held.
-    pool = study.accepted_items.of_stratum(stratum).order_by("pk").values_list("pk", "doi", "key")
-    works = {pk: work_name(doi, key) for pk, doi, key in pool}
-    scores = item_scores(study, participant.kind, list(works), participant.policy, now)
-    draw = assignment.draw_item(
-        [assignment.Candidate(pk, works[pk], score) for pk, score in scores.items()],
-        {trial.item.work for trial in met},
-        {trial.item_id for trial in met},
-        assignment.rng_key(participant.seed, "draw", position),
-    )
-    return Trial.objects.create(
-        participant=participant,
-        position=position,
-        stratum=stratum,
-        item_id=draw.item_id,
-        original_side=original_side,
-        drawn_at=now,
-        shown_at=shown_at,
-        draw={"policy": participant.policy, "key": draw.rng_key, "scores": draw.scores},
-    )
-
-
-def item_scores(
-    study: Study, kind: str, item_ids: list[int], policy: str, now: datetime
-) -> dict[int, float]:
-    """Score of every item: expected exposure, or under the paper's policy how often it was assigned."""
-    if policy == Study.Policy.PAPER:
-        assigned = assigned_counts(study, kind)
-        return {pk: float(assigned.get(pk, 0)) for pk in item_ids}
-    valid = valid_exposures(study, kind)
-    dropout = dropout_counts(study, kind, now)
-    # Sessions begun under another number of trials may hold a page beyond this study's last.
-    held = held_items(study, kind, now)
-    pages = {*range(n_pages(study.n_trials)), *(page for _, page, _ in held)}
-    chances = assignment.finish_chances(dropout.left_at, dropout.finished, pages)
-    return assignment.expected_exposures({pk: valid.get(pk, 0) for pk in item_ids}, held, chances)
-
-
-def replay_draw(trial: Trial) -> int:
-    """The item that the logged scores and key give: always the one that was shown."""
-    scores = {int(pk): score for pk, score in trial.draw["scores"].items()}
-    return assignment.choose_lowest(scores, trial.draw["key"])
+def _draw(participant: Participant, position: int, met: Sequence[Trial], now: datetime) -> Trial:
+    if participant.policy == Study.Policy.PAPER:
+        drawing.draw_all(participant, now)
+        return participant.trials.select_related("item").get(position=position)
+    return drawing.draw(participant, position, drawing.Met.of(met), now, shown_at=now)

@@ -1,6 +1,7 @@
 """Which participants and trials the rules leave out: decided at the finish, again after a change, or only to see."""
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -11,6 +12,9 @@ from experiment.domain import exclusion
 from experiment.domain.exclusion import Rules
 from experiment.models import Judgment, Participant, Study
 from experiment.models.participants import ParticipantQuerySet
+from experiment.services.counting import Difference, judged_by, settle
+from experiment.services.recount import recount_people
+from lib.locks import hold_shared
 
 Stage = Participant.Stage
 CHUNK = 2_000
@@ -51,26 +55,39 @@ class Changed:
 
 def verdicts(study: Study, kind: str, rules: Rules) -> Verdicts:
     """What these rules would say; nothing is stored. Imported participants keep what their publication decided."""
-    people: dict[int, Marks] = {}
-    judgments: dict[int, Marks] = {}
     finished = Participant.objects.of(study, kind).finished()
     if kind == Participant.Kind.IMPORTED:
         people = {pk: Marks(*m) for pk, *m in finished.values_list("pk", "excluded_by", "flags")}
         rows = Judgment.objects.of(study, kind).values_list("pk", "excluded_by", "flags")
         return Verdicts(people, {pk: Marks(*marks) for pk, *marks in rows.iterator()})
-    for person, own, verdict in _judged(finished, rules):
-        people[person.pk] = _participant_marks(verdict)
+    return verdicts_of(finished, rules)
+
+
+def verdicts_of(people: ParticipantQuerySet, rules: Rules) -> Verdicts:
+    """What these rules would say of those who finished among them, who are not imported; nothing is stored."""
+    marks: dict[int, Marks] = {}
+    judgments: dict[int, Marks] = {}
+    for person, own, verdict in _judged(people.finished(), rules):
+        marks[person.pk] = _participant_marks(verdict)
         judgments |= {judgment.pk: _trial_marks(verdict, judgment) for judgment in own}
-    return Verdicts(people, judgments)
+    return Verdicts(marks, judgments)
 
 
 def apply_exclusions(participant: Participant) -> None:
-    """Store what the study's rules say of somebody who has just finished."""
-    # Locked: a change of the rules either sees this participant as finished, or is seen here.
-    study = Study.objects.select_for_update(no_key=True).get(pk=participant.study_id)
-    _store(Participant.objects.filter(pk=participant.pk), study.exclusion_rules)
-    participant.refresh_from_db(fields=["excluded_by", "flags"])
-    if exclusion.DUPLICATE_EXTERNAL_ID.code in participant.flags.split():
+    """Store what the study's rules say of somebody who has just finished, and count them."""
+    # A change of the rules either sees this participant as finished, or is seen here.
+    hold_shared(participant.study)
+    study = Study.objects.get(pk=participant.study_id)
+    judgments = judged_by([participant])
+    itself = Participant.objects.filter(pk=participant.pk)
+    sharing = bool(participant.external_id and _sharing_an_id(itself))
+    verdict = _verdict(participant, judgments, sharing, study.exclusion_rules)
+    marked = _mark_all(participant, judgments, verdict)
+    if marked.people:
+        participant.save(update_fields=["excluded_by", "flags"])
+    Judgment.objects.bulk_update(marked.judgments, ["excluded_by", "flags"])
+    settle(participant, judgments, study)
+    if sharing:
         # The first participant was not flagged: the second came later.
         others = Participant.objects.of(study, participant.kind).finished()
         same_id = others.filter(
@@ -88,30 +105,60 @@ def reapply_exclusions(study: Study) -> Changed:
     finished = study.participants.finished().exclude(kind=Participant.Kind.IMPORTED)
     locked = finished.order_by("pk").select_for_update(of=("self",), no_key=True)
     pks = list(locked.values_list("pk", flat=True))
+    counts: dict[str, Difference] = defaultdict(Difference)
     changes = [
-        _store(Participant.objects.filter(pk__in=pks[at : at + CHUNK]), study.exclusion_rules)
+        _decide_again(Participant.objects.filter(pk__in=pks[at : at + CHUNK]), study, counts)
         for at in range(0, len(pks), CHUNK)
     ]
+    # Last, since who finishes waits for it
+    for kind, difference in counts.items():
+        difference.people.clear()  # the time that counts as fast can have changed too
+        difference.write(study, kind)
+        recount_people(study, kind)
     return Changed(sum(c.participants for c in changes), sum(c.trials for c in changes))
 
 
-def _store(people: ParticipantQuerySet, rules: Rules) -> Changed:
+def _decide_again(
+    people: ParticipantQuerySet, study: Study, counts: Mapping[str, Difference]
+) -> Changed:
     changed_people: list[Participant] = []
     changed_judgments: list[Judgment] = []
     n_people = n_trials = 0
-    for person, judgments, verdict in _judged(people, rules):
-        marks = _participant_marks(verdict)
-        n_people += marks.excluded_by != person.excluded_by
-        if _mark(person, marks):
-            changed_people.append(person)
-        for judgment in judgments:
-            marks = _trial_marks(verdict, judgment)
-            n_trials += marks.excluded_by != judgment.excluded_by
-            if _mark(judgment, marks):
-                changed_judgments.append(judgment)
+    for person, judgments, verdict in _judged(people, study.exclusion_rules):
+        counts[person.kind].add(person, judgments, study.min_rt_ms, sign=-1)
+        marked = _mark_all(person, judgments, verdict)
+        counts[person.kind].add(person, judgments, study.min_rt_ms)
+        changed_people += marked.people
+        changed_judgments += marked.judgments
+        n_people += marked.changed.participants
+        n_trials += marked.changed.trials
     Participant.objects.bulk_update(changed_people, ["excluded_by", "flags"], batch_size=CHUNK)
     Judgment.objects.bulk_update(changed_judgments, ["excluded_by", "flags"], batch_size=CHUNK)
     return Changed(n_people, n_trials)
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """Rows whose marks are others than before, not saved; and how often the exclusion itself is."""
+
+    people: list[Participant]
+    judgments: list[Judgment]
+    changed: Changed
+
+
+def _mark_all(
+    person: Participant, judgments: Sequence[Judgment], verdict: exclusion.Verdict
+) -> Marked:
+    own = _participant_marks(verdict)
+    n_people = own.excluded_by != person.excluded_by
+    people = [person] if _mark(person, own) else []
+    n_trials, marked = 0, []
+    for judgment in judgments:
+        marks = _trial_marks(verdict, judgment)
+        n_trials += marks.excluded_by != judgment.excluded_by
+        if _mark(judgment, marks):
+            marked.append(judgment)
+    return Marked(people, marked, Changed(int(n_people), n_trials))
 
 
 def _mark(row: Participant | Judgment, marks: Marks) -> bool:
@@ -148,13 +195,19 @@ def _judged(
         if pk == person.pk:
             found = list(own)
             pk, own = next(groups, (None, iter(())))
-        facts = exclusion.ParticipantFacts(
-            person.stage == Stage.FINISHED,
-            person.cheated,
-            [_facts(judgment) for judgment in found],
-            shares_external_id=person.pk in sharing,
-        )
-        yield person, found, exclusion.judge_participant(facts, rules)
+        yield person, found, _verdict(person, found, person.pk in sharing, rules)
+
+
+def _verdict(
+    person: Participant, judgments: Sequence[Judgment], shares_external_id: bool, rules: Rules
+) -> exclusion.Verdict:
+    facts = exclusion.ParticipantFacts(
+        person.stage == Stage.FINISHED,
+        person.cheated,
+        [_facts(judgment) for judgment in judgments],
+        shares_external_id=shares_external_id,
+    )
+    return exclusion.judge_participant(facts, rules)
 
 
 def _sharing_an_id(people: ParticipantQuerySet) -> set[int]:

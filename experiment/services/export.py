@@ -1,32 +1,29 @@
-"""Trials as tidy rows, and as a file that appears whole or not at all. The columns are those of codebook.py."""
+"""Judged trials as a CSV file of one moment, which appears whole or not at all."""
 
-import csv
 import hashlib
-import io
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
+from typing import BinaryIO
 
-from django.db import connection, transaction
+from django.db.models import Q, Sum
 
-from experiment.domain import markup
-from experiment.domain.codebook import CATCH_TRIAL, TRIAL_COLUMNS
-from experiment.domain.exclusion import NOT_FINISHED
-from experiment.models import Judgment, Participant, Study
+from experiment.models import ItemCount, Judgment, Participant, Study
 from experiment.models.trials import JudgmentQuerySet
-from experiment.services.exclusions import Verdicts, verdicts
+from experiment.services.counts import under_way
+from experiment.services.exclusions import verdicts_of
 from experiment.services.study_versions import rules_of, version_shown
-from lib.csv import cell
+from experiment.services.trial_fields import HEADER, Row, TrialFields, in_order
+from lib.csv import line
 from lib.files import atomic_file
+from lib.snapshot import snapshot
 
 SETS = ("all", "analysis")
-HEADER = tuple(column.name for column in TRIAL_COLUMNS)
-ETHICS = ("ethics_number", "ethics_body", "ethics_contact")
-CHUNK = 500
-Rows = Iterator[dict[str, Any]]
+ROWS = 2_000  # of a block: they are in memory at once
+INCLUDED, PARTICIPANT = HEADER.index("included"), HEADER.index("participant")
+Block = Sequence[Row]
+Blocks = Iterator[Block]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,34 +51,18 @@ def judged_trials(study: Study, kind: str, set_name: str = "all") -> JudgmentQue
 
 
 def row_counts(study: Study, kind: str) -> dict[str, int]:
-    """Rows that the export of each set would hold now."""
-    return {name: judged_trials(study, kind, name).count() for name in SETS}
+    """Rows that the export of each set would hold now, at the same cost however many there are."""
+    settled = ItemCount.objects.filter(study=study, kind=kind).aggregate(
+        all=Sum("judged", default=0), analysis=Sum("valid", filter=~Q(stratum="catch"), default=0)
+    )
+    by_others = Judgment.objects.filter(trial__participant__in=under_way(study, kind)).count()
+    return settled | {"all": settled["all"] + by_others}
 
 
-@contextmanager
-def snapshot() -> Iterator[None]:
-    """All reads inside see the database as it is at one moment; inside a transaction, that decides."""
-    if connection.in_atomic_block:
-        yield
-    elif connection.vendor == "sqlite":
-        # Not atomic(): it begins IMMEDIATE and would keep every participant waiting.
-        with connection.cursor() as cursor:
-            cursor.execute("BEGIN DEFERRED")
-            try:
-                yield
-            finally:
-                cursor.execute("ROLLBACK")
-    else:
-        with transaction.atomic():
-            with connection.cursor() as cursor:
-                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            yield
-
-
-def trial_rows(
+def trial_blocks(
     study: Study, kind: str, set_name: str, rules: int | None = None
-) -> Iterator[dict[str, Any]]:
-    """One dictionary per judged trial, keys as in the codebook, by participant and position.
+) -> Iterator[Block]:
+    """The rows of all judged trials by participant and position, some at a time.
 
     `rules` is the version of the rules that decides what is included; without it what is stored does, which is the
     newest version's.
@@ -89,136 +70,19 @@ def trial_rows(
     Raises:
         UnknownVersionError: there are no such rules.
     """
-    version = version_shown(study, kind)
-    found = None
+    version, other = version_shown(study, kind), None
     if rules is not None and rules != version:
-        version = rules
-        found = verdicts(study, kind, rules_of(study, kind, rules).exclusion_rules)
-    judgments = (
-        judged_trials(study, kind, "all" if found else set_name)
-        .select_related("trial__participant__consent_version", "trial__item")
-        # Long columns that no row shows
-        .defer(
-            "source_record",
-            "trial__draw",
-            "trial__participant__plan",
-            "trial__participant__consent_version__text",
-            "trial__item__original",
-            "trial__item__altered",
-            "trial__item__note",
-        )
-        .order_by("trial__participant_id", "trial__position")
-    )
-    for judgment in judgments.iterator(chunk_size=CHUNK):
-        if found:
-            _decide(judgment, found)
-        row = _row(study, judgment, version)
-        if not found or set_name == "all" or row["included"]:
-            yield row
-
-
-def _decide(judgment: Judgment, found: Verdicts) -> None:
-    """Put on the rows, which are not saved, what other rules say; those who did not finish have nothing on them."""
-    person = judgment.trial.participant
-    for row, marks in ((judgment, found.judgments), (person, found.participants)):
-        if row.pk in marks:
-            row.excluded_by, row.flags = marks[row.pk].excluded_by, marks[row.pk].flags
-
-
-def _row(study: Study, judgment: Judgment, version: int | None) -> dict[str, Any]:
-    trial = judgment.trial
-    values = {
-        "study": study.slug,
-        **{name: getattr(study, name) for name in ETHICS},
-        "rules_version": version,
-        **_participant_cells(trial.participant),
-        **_trial_cells(judgment),
-        **_inclusion_cells(judgment),
-    }
-    return {name: values[name] for name in HEADER}
-
-
-def _participant_cells(participant: Participant) -> dict[str, Any]:
-    consent = participant.consent_version
-    copied = (
-        "kind stage external_source external_id external_study_id external_session_id consented_at "
-        "practice_attempts started_at finished_at cheated comments policy seed"
-    )
-    return {
-        "participant": str(participant.public_id),
-        **{name: getattr(participant, name) for name in copied.split()},
-        **{
-            name: participant.demographics.get(name)
-            for name in ("gender", "age", "country", "experience_years")
-        },
-        "position_held": participant.demographics.get("position"),
-        "consent_version": None if consent is None else consent.number,
-        "consent_sha256": participant.consent_hash,
-    }
-
-
-def _trial_cells(judgment: Judgment) -> dict[str, Any]:
-    trial, item = judgment.trial, judgment.trial.item
-    copied = (
-        "side correct confidence expertise confidence_moved expertise_moved recognised rt_choice_ms "
-        "rt_final_choice_ms rt_ms confidence_first_ms confidence_last_ms expertise_first_ms "
-        "expertise_last_ms server_ms changes aid_switches blur_count hidden_ms reloads viewport_width viewport_height received_at"
-    )
-    return {
-        **{name: getattr(judgment, name) for name in copied.split()},
-        **{
-            name: getattr(trial, name)
-            for name in ("position", "stratum", "original_side", "shown_at")
-        },
-        **{
-            name: getattr(item, name)
-            for name in ("generator", "subfield", "doi", "publication_date")
-        },
-        "item_key": item.key,
-        "item_version": item.version,
-        "item_sha256": item.sha256,
-        "item_source": item.source,
-        "text": _unambiguous(item.markup),
-    }
-
-
-def _inclusion_cells(judgment: Judgment) -> dict[str, Any]:
-    participant = judgment.trial.participant
-    about_participant = participant.excluded_by.split()
-    if (
-        participant.stage != Participant.Stage.FINISHED
-        and NOT_FINISHED.code not in about_participant
-    ):
-        # Rules are applied at the finish: nothing is stored about those under way or gone.
-        about_participant.append(NOT_FINISHED.code)
-    about_trial = judgment.excluded_by.split()
-    if judgment.trial.stratum == "catch":
-        about_trial.append(CATCH_TRIAL.code)
-    return {
-        "participant_excluded_by": " ".join(about_participant),
-        "trial_excluded_by": " ".join(about_trial),
-        "flags": " ".join((*judgment.flags.split(), *participant.flags.split())),
-        "included": not about_participant and not about_trial,
-        "excluded_by": " ".join((*about_participant, *about_trial)),
-    }
-
-
-@lru_cache(maxsize=1024)
-def _unambiguous(text: str) -> str:
-    return markup.render(markup.parse(text).segments)
-
-
-def write_csv(rows: Iterable[dict[str, Any]], stream: TextIO) -> tuple[int, int]:
-    """Write header and rows; how many rows, and of how many participants (rows come by participant)."""
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(HEADER)
-    n_rows, n_participants, last = 0, 0, None
-    for row in rows:
-        writer.writerow([cell(value) for value in row.values()])
-        n_rows += 1
-        n_participants += row["participant"] != last
-        last = row["participant"]
-    return n_rows, n_participants
+        version, other = rules, rules_of(study, kind, rules).exclusion_rules
+    # Other rules may include what is left out now
+    rows = in_order(judged_trials(study, kind, "all" if other else set_name))
+    writer = TrialFields(study, version)
+    stream = rows.iterator(chunk_size=ROWS)
+    while some := list(islice(stream, ROWS)):
+        people = Participant.objects.filter(pk__in={row[0] for row in some})
+        block = writer.of(some, people, None if other is None else verdicts_of(people, other))
+        if other and set_name == "analysis":
+            block = [row for row in block if row[INCLUDED] == "true"]
+        yield block
 
 
 def export_trials(
@@ -226,25 +90,32 @@ def export_trials(
     kind: str,
     set_name: str,
     file: BinaryIO,
-    watch: Callable[[Rows], Rows] = iter,
+    watch: Callable[[Blocks], Blocks] = iter,
     rules: int | None = None,
 ) -> Export:
-    """Write the CSV of one moment to a new file, open for writing and reading.
+    """Write the CSV of one moment to a new file, which is at its start afterwards.
 
-    `watch` passes the rows on, and sees the database as it is at that moment. `rules`: as in `trial_rows`.
+    `watch` passes the blocks on, and sees the database as it is at that moment. `rules`: as in `trial_blocks`.
     """
-    stream = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    digest, n_rows, n_participants, last = hashlib.sha256(), 0, 0, ""
+
+    def write(rows: Block) -> None:
+        for written in map(line, rows):
+            file.write(written)
+            digest.update(written)
+
     with snapshot():
         study = Study.objects.get(pk=study.pk)  # its version at that moment
-        rows, participants = write_csv(watch(trial_rows(study, kind, set_name, rules)), stream)
-    stream.detach()
-    file.seek(0)
-    digest = hashlib.sha256()
-    for chunk in iter(lambda: file.read(1 << 20), b""):
-        digest.update(chunk)
+        write([HEADER])
+        for block in watch(trial_blocks(study, kind, set_name, rules)):
+            write(block)
+            n_rows += len(block)
+            names = [last, *(row[PARTICIPANT] for row in block)]
+            n_participants += len(set(names)) - 1
+            last = names[-1]  # the next block may go on with theirs
     file.seek(0)
     version = version_shown(study, kind) if rules is None else rules
-    return Export(study.slug, kind, set_name, version, rows, participants, digest.hexdigest())
+    return Export(study.slug, kind, set_name, version, n_rows, n_participants, digest.hexdigest())
 
 
 def export_to_file(

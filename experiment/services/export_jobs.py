@@ -13,11 +13,12 @@ from typing import IO, Any, cast
 from django.core.files import File
 from django.core.files.storage import Storage, storages
 from django.db import connections, transaction
-from django.db.models import Count, Max, Sum
 from django.utils import timezone
 
-from experiment.models import Item, Participant, Study, Trial, TrialExport
-from experiment.services.export import CHUNK, Rows, export_trials, judged_trials
+from experiment.models import Item, Study, TrialExport
+from experiment.services import counts
+from experiment.services.export import Blocks, export_trials, row_counts
+from experiment.services.trial_fields import ITEM, STUDY
 from lib.code import code_digest
 from lib.jobs.leases import Lease, reopen
 from lib.jobs.queue import enqueue
@@ -27,8 +28,6 @@ from lib.storage import file_names
 STORED_PER_STUDY = 8
 CODE = ("experiment/services", "experiment/domain", "lib")  # that exports depend on
 Status = TrialExport.Status
-# They change with every page that a participant sees, and no export shows them
-NOT_EXPORTED = {"plan", "position", "page_reached", "last_seen_at"}
 
 
 def ensure_exported(study: Study, kind: str, set_name: str) -> TrialExport:
@@ -92,35 +91,35 @@ def run(job: TrialExport) -> TrialExport:
 
 
 def data_state(study: Study, kind: str, set_name: str) -> str:
-    """A name for all that an export depends on, code included: equal names, equal bytes."""
-    people = Participant.objects.of(study, kind)
-    fields = [f.attname for f in Participant._meta.concrete_fields if f.name not in NOT_EXPORTED]
-    judgments = judged_trials(study, kind)
-    # A judgment never changes but for its exclusion and flags
-    marked = judgments.exclude(excluded_by="", flags="").order_by("pk")
-    items = Item.objects.filter(pk__in=Trial.objects.filter(participant__in=people).values("item"))
+    """A name for all that an export depends on, code included: equal names, equal bytes.
+
+    It costs the same however many took part: of them it reads what says that they changed.
+    """
+    shown = "counts__assigned__gt" if set_name == "all" else "counts__valid__gt"
+    items = Item.objects.filter(counts__study=study, counts__kind=kind, **{shown: 0})
     state: list[Any] = [
-        [code_digest(*CODE), study.slug, kind, set_name],
-        [study.version, study.ethics_number, study.ethics_body, study.ethics_contact],
-        list(people.order_by("pk").values_list(*fields)),
-        judgments.aggregate(n=Count("pk"), last=Max("pk"), sum=Sum("pk")),
-        list(marked.values_list("pk", "excluded_by", "flags")),
-        list(items.order_by("pk").values_list()),
+        [code_digest(*CODE), set_name],
+        counts.data_state(study, kind, with_live=set_name == "all"),
+        [study.version, *(getattr(study, field) for field in STUDY.values())],
+        # Of its text, the hash is exported as well
+        list(items.order_by("pk").values_list("pk", *ITEM.values())),
     ]
     return hashlib.sha256(json.dumps(state, default=str).encode()).hexdigest()[:24]
 
 
 def _export(job: TrialExport, lease: Lease) -> None:
-    def watch(rows: Rows) -> Rows:
-        job.state = data_state(job.study, job.kind, job.set_name)
-        total = judged_trials(job.study, job.kind, job.set_name).count()
+    def watch(blocks: Blocks) -> Blocks:
+        study = Study.objects.get(pk=job.study_id)
+        job.state = data_state(study, job.kind, job.set_name)
+        total = row_counts(study, job.kind)[job.set_name]
         # Before there is a file, so that one without a row belongs to no worker
         outside(partial(lease.write, state=job.state, total=total))
-        for done, row in enumerate(rows):
-            if done % CHUNK == 0:
-                outside(lease.check)
-                outside(partial(lease.write, done=done))
-            yield row
+        done = 0
+        for block in blocks:
+            outside(lease.check)
+            outside(partial(lease.write, done=done))
+            yield block
+            done += len(block)
 
     try:
         with tempfile.TemporaryFile() as file:

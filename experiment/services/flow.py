@@ -5,6 +5,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from experiment.models import Participant
+from experiment.services.counting import come_back
+from lib.prepared import Prepared
 
 FIRST_TRIAL_PAGE = 3
 
@@ -103,11 +105,18 @@ def n_pages(n_trials: int) -> int:
     return FIRST_TRIAL_PAGE + n_trials + 1
 
 
+_locked = Prepared(
+    lambda pk: Participant.objects.select_for_update(no_key=True).filter(pk=pk), (1, 2)
+)
+
+
 def lock(participant: Participant) -> Participant:
     """The participant's row, fresh and locked until the transaction ends (SQLite locks the database)."""
-    locked: Participant = Participant.objects.select_for_update(no_key=True).get(pk=participant.pk)
+    (locked,) = _locked(participant.pk)
     # The study was read with this request; nothing below depends on a fresher one
     locked.study = participant.study
+    if locked.left_at is not None and not locked.has_ended:
+        come_back(locked)
     return locked
 
 
@@ -115,6 +124,10 @@ def require(participant: Participant, stage: str, position: int | None = None) -
     """Raise WrongPageError unless the participant is there."""
     if current_page(participant) != Page(stage, position):
         raise WrongPageError
+
+
+# What `advance` changes
+FLOW_FIELDS = ("stage", "position", "page_reached", "last_seen_at")
 
 
 def advance(participant: Participant, stage: str, now: datetime, position: int = 1) -> None:

@@ -1,14 +1,20 @@
 """A participant answers a trial, and comes to the end."""
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from django.db import transaction
 
+from experiment.domain.assignment import NoItemLeftError
 from experiment.models import Judgment, Participant, Trial
+from experiment.services.counting import sweep_if_due
+from experiment.services.drawing import until_drawn
+from experiment.services.enrollment import show, trials_met
 from experiment.services.exclusions import apply_exclusions
 from experiment.services.flow import (
+    FLOW_FIELDS,
     AlreadyAnsweredError,
     AlreadySentError,
     ForeignTrialError,
@@ -56,33 +62,83 @@ def judge(
     answer: Answer,
     now: datetime,
 ) -> Judgment:
-    """Store an answer exactly once; the same key again returns what is stored."""
+    """Store an answer exactly once; the same key again returns what is stored.
+
+    The participant as they are now is the judgment's `trial.participant`.
+    """
+    locked = lock(participant)
+    return _judge(locked, trials_met(locked), position, token, key, answer, now)
+
+
+def judge_and_show(
+    participant: Participant,
+    position: int,
+    token: uuid.UUID,
+    key: uuid.UUID,
+    answer: Answer,
+    now: datetime,
+) -> tuple[Participant, Trial | None]:
+    """Store an answer as `judge` does, and show the trial that comes next, if one does; in one transaction.
+
+    The answer is stored all the same where no item is left to be shown.
+    """
+    sweep_if_due(participant.study, participant.kind, now)
+    return _judge_and_show(participant, position, token, key, answer, now)
+
+
+@until_drawn
+def _judge_and_show(
+    participant: Participant,
+    position: int,
+    token: uuid.UUID,
+    key: uuid.UUID,
+    answer: Answer,
+    now: datetime,
+) -> tuple[Participant, Trial | None]:
     participant = lock(participant)
-    trial = Trial.objects.select_related("judgment").filter(token=token).first()
-    if trial is None:
-        raise WrongPageError
-    if trial.participant_id != participant.pk:
+    met = trials_met(participant)
+    _judge(participant, met, position, token, key, answer, now)
+    if participant.stage != Stage.TRIAL:
+        return participant, None
+    try:
+        return participant, show(participant, met, participant.position, now)
+    except NoItemLeftError:
+        return participant, None
+
+
+def _judge(
+    participant: Participant,
+    met: Sequence[Trial],
+    position: int,
+    token: uuid.UUID,
+    key: uuid.UUID,
+    answer: Answer,
+    now: datetime,
+) -> Judgment:
+    trial = next((trial for trial in met if trial.token == token), None)
+    if trial is None and participant.stage != Stage.WITHDRAWN:
         raise ForeignTrialError
-    if trial.position != position:
+    if trial is None or trial.position != position:
         raise WrongPageError
     if hasattr(trial, "judgment"):
         if trial.judgment.idempotency_key == key:
             return trial.judgment
         raise AlreadyAnsweredError
     require(participant, Stage.TRIAL, position)
-    judgment = Judgment.objects.create(
+    judgment = Judgment(
         trial=trial,
         idempotency_key=key,
         correct=answer.side == trial.original_side,
         received_at=now,
         **asdict(answer),
     )
+    judgment.save(force_insert=True)
     if position < participant.n_trials:
         advance(participant, Stage.TRIAL, now, position + 1)
     else:
         advance(participant, Stage.DEBRIEF, now, position)
         participant.debriefed_at = now
-    participant.save()
+    participant.save(update_fields=[*FLOW_FIELDS, "debriefed_at"])
     return judgment
 
 
@@ -97,6 +153,7 @@ def finish(participant: Participant, *, cheated: bool, comments: str, now: datet
     require(participant, Stage.DEBRIEF)
     participant.cheated, participant.comments, participant.finished_at = cheated, comments, now
     advance(participant, Stage.FINISHED, now, participant.position)
-    participant.save()
+    fields = (*FLOW_FIELDS, "cheated", "comments", "finished_at")
+    participant.save(update_fields=fields)
     apply_exclusions(participant)
     return participant

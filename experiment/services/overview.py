@@ -1,16 +1,20 @@
-"""The flow of a study's participants, and what they wrote: what the lab's page shows, counted from rows."""
+"""The flow of a study's participants, and what they wrote: what the lab's page shows."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from django.db.models import Count, F, Q
+from django.db.models import Count, Q, Sum
 
 from experiment.domain.exclusion import PARTICIPANT_REASONS, WITHDRAWN
-from experiment.models import Judgment, Participant, Study
+from experiment.models import Participant, PeopleCount, Study
 from experiment.models.participants import ParticipantQuerySet
+from experiment.services.flow import FIRST_TRIAL_PAGE
 
-Kind, Stage = Participant.Kind, Participant.Stage
+Kind, Fate = Participant.Kind, PeopleCount.Fate
+# The page that who passed a step has come to at least
+REACHED = {"consented": 0, "demographics": 1, "practice": 2, "started": FIRST_TRIAL_PAGE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,25 +40,48 @@ class Flow:
 
 def flow(study: Study, kind: str, now: datetime) -> Flow:
     """From consent to valid finishers, for one kind of participants."""
-    people = Participant.objects.of(study, kind)
-    counts = _flow_counts(people)
-    total = counts["consented"]
+    settled = list(PeopleCount.objects.filter(study=study, kind=kind, n__gt=0))
+    under_way = _under_way(study, kind, now)
+    total = _n(settled) + under_way["consented"]
 
     def step(code: str, n: int, reason: str = "") -> Step:
         return Step(code, n, 100 * n / total if total else 0.0, reason)
 
-    codes = ["consented", "demographics", "practice", "started", "finished"]
+    reached = dict(REACHED)
     if not study.demographic_fields:
-        codes.remove("demographics")
+        del reached["demographics"]
     if kind == Kind.IMPORTED:
-        codes = ["finished"]  # nothing is known of the pages before
+        reached = {}  # nothing is known of the pages before
+    # Who withdraws afterwards had finished all the same.
+    finished = _of(settled, Fate.FINISHED, Fate.WITHDRAWN_FINISHED)
+    valid = _n([row for row in _of(settled, Fate.FINISHED) if not row.excluded_by])
     steps = [
-        *(step(code, counts[code]) for code in codes),
-        *(step(code, n, label) for code, label, n in _losses(people)),
-        step("valid", counts["valid"]),
+        *(
+            step(code, _n([row for row in settled if row.page >= page]) + under_way[code])
+            for code, page in reached.items()
+        ),
+        step("finished", _n(finished)),
+        *(step(code, n, label) for code, label, n in _losses(settled)),
+        step("valid", valid),
     ]
-    live = people.live(study, now).count()
-    return Flow(tuple(steps), live, counts["withdrawn"], counts["valid"])
+    withdrawn = _n(_of(settled, Fate.WITHDRAWN, Fate.WITHDRAWN_FINISHED))
+    return Flow(tuple(steps), under_way["live"], withdrawn, valid)
+
+
+def _under_way(study: Study, kind: str, now: datetime) -> dict[str, int]:
+    reached = {
+        code: Count("pk", filter=Q(page_reached__gte=page)) for code, page in REACHED.items()
+    }
+    live = Count("pk", filter=Q(last_seen_at__gte=study.live_since(now)))
+    return Participant.objects.of(study, kind).under_way().aggregate(live=live, **reached)
+
+
+def _of(settled: Sequence[PeopleCount], *fates: str) -> list[PeopleCount]:
+    return [row for row in settled if row.fate in fates]
+
+
+def _n(rows: Sequence[PeopleCount]) -> int:
+    return sum(row.n for row in rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,48 +99,18 @@ class Readings:
 
 
 def readings(study: Study, kind: str) -> Readings:
-    """Counted in the database, by the definitions of domain/exclusion.py."""
-    finished = Participant.objects.of(study, kind).finished()
-    moved = {
-        name: Count("trials__judgment", filter=Q(**{f"trials__judgment__{name}_moved": True}))
-        for name in ("confidence", "expertise")
-    }
-    people = finished.order_by().annotate(n=Count("trials__judgment"), **moved).filter(n__gt=0)
-    untouched = people.aggregate(
-        neither=Count("pk", filter=Q(confidence=0, expertise=0)),
-        either=Count("pk", filter=Q(confidence=0) | Q(expertise=0)),
-    )
-    limit_ms = study.min_rt_ms
-    on_server = F("trial__shown_at") + timedelta(milliseconds=limit_ms)
-    page = Q(rt_ms__lt=limit_ms) | Q(rt_ms=None, received_at__lt=on_server)
-    choice = Q(rt_choice_ms__lt=limit_ms) | Q(rt_choice_ms=None) & page
-    tests = Judgment.objects.of(study, kind).exclude(trial__stratum="catch")
-    fast = tests.filter(trial__participant__stage=Stage.FINISHED).aggregate(
-        page=Count("pk", filter=page), choice=Count("pk", filter=choice)
-    )
-    return Readings(untouched["neither"], untouched["either"], fast["page"], fast["choice"])
+    """By the definitions of domain/exclusion.py."""
+    finished = PeopleCount.objects.filter(study=study, kind=kind, fate=Fate.FINISHED)
+    names = Readings.__dataclass_fields__
+    return Readings(**finished.aggregate(**{name: Sum(name, default=0) for name in names}))
 
 
-def _flow_counts(people: ParticipantQuerySet) -> dict[str, int]:
-    return people.aggregate(
-        consented=Count("pk"),
-        demographics=Count("pk", filter=Q(page_reached__gte=1)),
-        practice=Count("pk", filter=Q(page_reached__gte=2)),
-        started=Count("pk", filter=Q(started_at__isnull=False)),
-        # Who withdraws afterwards had finished all the same.
-        finished=Count("pk", filter=Q(stage=Stage.FINISHED) | Q(finished_at__isnull=False)),
-        valid=Count("pk", filter=Q(stage=Stage.FINISHED, excluded_by="")),
-        withdrawn=Count("pk", filter=Q(stage=Stage.WITHDRAWN)),
-    )
-
-
-def _losses(people: ParticipantQuerySet) -> list[tuple[str, str, int]]:
+def _losses(settled: Sequence[PeopleCount]) -> list[tuple[str, str, int]]:
     """(code, label, finishers) of every reason that holds for anyone; one person can have several."""
-    rows = people.finished().exclude(excluded_by="").order_by().values_list("excluded_by")
     tally: Counter[str] = Counter()
-    for codes, n in rows.annotate(n=Count("pk")):
-        tally.update(dict.fromkeys(codes.split(), n))
-    tally[WITHDRAWN.code] = people.filter(stage=Stage.WITHDRAWN, finished_at__isnull=False).count()
+    for row in _of(settled, Fate.FINISHED):
+        tally.update(dict.fromkeys(row.excluded_by.split(), row.n))
+    tally[WITHDRAWN.code] = _n(_of(settled, Fate.WITHDRAWN_FINISHED))
     labels = {reason.code: reason.label for reason in PARTICIPANT_REASONS}
     codes = (*labels, *(tally.keys() - labels))
     return [(code, labels.get(code, code), tally[code]) for code in codes if tally[code]]

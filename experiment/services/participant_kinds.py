@@ -1,18 +1,14 @@
 """Counts, exports and results show one kind of participants at a time; this says which, and what to say of it."""
 
-from django.db.models import Count, Exists, OuterRef
+from django.db.models import Exists, OuterRef
 from django.template.loader import render_to_string
 
-from experiment.models import Item, Judgment, Participant, Study
+from experiment.models import Item, Judgment, Participant, Study, Trial
 from experiment.models.participants import ParticipantQuerySet
 from experiment.models.trials import JudgmentQuerySet
+from experiment.services.counts import kind_counts
 
 Kind = Participant.Kind
-
-
-def kind_counts(study: Study) -> dict[str, int]:
-    """Participants of each kind that the study has any of."""
-    return dict(study.participants.order_by().values_list("kind").annotate(n=Count("pk")))
 
 
 def default_kind(study: Study) -> str:
@@ -45,20 +41,23 @@ def judgments_of(study: Study, kind: str) -> JudgmentQuerySet:
 
 def is_joined(study: Study, kind: str) -> bool:
     """Whether people of this kind would come from other studies."""
-    return kind == Kind.IMPORTED and not Participant.objects.of(study, kind).exists()
+    return kind == Kind.IMPORTED and kind not in kind_counts(study)
 
 
 def published_elsewhere(study: Study) -> ParticipantQuerySet:
     """Imported people of other studies that judged a test case of this one; of a person imported twice the first."""
     shown = Item.objects.shown_by([study]).filter(kind=Item.Kind.TEST).values("pk")
+    # By the index participant_published, whoever else took part
     others = Participant.objects.filter(kind=Kind.IMPORTED).exclude(study=study)
     known_before = others.filter(
         external_source=OuterRef("external_source"),
         external_id=OuterRef("external_id"),
         pk__lt=OuterRef("pk"),
     ).exclude(external_id="")
-    judges = Participant.objects.filter(trials__item__in=shown, trials__judgment__isnull=False)
-    return others.filter(~Exists(known_before), pk__in=judges.order_by().values("pk"))
+    judged = Trial.objects.filter(
+        participant=OuterRef("pk"), item__in=shown, judgment__isnull=False
+    )
+    return others.filter(~Exists(known_before), Exists(judged))
 
 
 def studies_joined(study: Study, kind: str) -> list[str]:

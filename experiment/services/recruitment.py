@@ -9,6 +9,7 @@ from django.db import transaction
 
 from experiment.models import Participant, Study
 from experiment.models.participants import ParticipantQuerySet
+from experiment.services.counting import raise_revision
 from experiment.services.enrollment import NO_EXTERNAL_IDS, ExternalIds
 from experiment.services.export_jobs import delete_exports
 
@@ -105,8 +106,11 @@ def forget_ids(today: date) -> int:
     The site's name stays, which says nothing of a person.
     """
     people = overdue(today)
-    studies = list(Study.objects.filter(participants__in=people).distinct())
+    changed = set(people.order_by().values_list("study", "kind").distinct())
+    studies = Study.objects.in_bulk({study for study, _ in changed})
     n = people.update(external_id="", external_study_id="", external_session_id="")
-    for study in studies:
+    for pk, kind in sorted(changed):
+        raise_revision(studies[pk], kind)
+    for study in studies.values():
         delete_exports(study)
     return n

@@ -5,13 +5,14 @@ Texts are data: a study can reword each, in any language, also one that locale/ 
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
 
 from django.conf import settings
+from django.db.models import Max
 from django.utils import translation
 from django.utils.translation import trans_real
 
-from experiment.models import Study
+from experiment.models import Study, StudyText
 from lib import po
 
 Texts = Mapping[str, Sequence[str]]
@@ -42,8 +43,7 @@ class Catalog(trans_real.DjangoTranslation):
 @contextmanager
 def speaking(study: Study) -> Iterator[None]:
     """Within it, pages are in the study's language and words."""
-    own = dict(study.texts.values_list("source", "forms")) if study.pk else {}
-    with speaking_language(study.language, own):
+    with speaking_language(study.language, own_texts(study.pk, newest_text(study))):
         yield
 
 
@@ -55,6 +55,24 @@ def speaking_language(language: str, own: Texts | None = None) -> Iterator[None]
         active = trans_real._active  # type: ignore[attr-defined]
         active.value = Catalog(trans_real.translation(language), layers)
         yield
+
+
+def newest_text(study: Study) -> int | None:
+    """Names the study's own words: a change writes all of them anew (participant_texts.py)."""
+    newest: int | None
+    if "newest_text" in study.__dict__:  # read together with the study
+        newest = study.__dict__["newest_text"]
+    else:
+        newest = study.texts.aggregate(newest=Max("pk"))["newest"] if study.pk else None
+    return newest
+
+
+@lru_cache(maxsize=64)
+def own_texts(study_id: int, newest: int | None) -> Texts:
+    """The words of the study, whose newest text this is."""
+    if newest is None:
+        return {}
+    return dict(StudyText.objects.filter(study=study_id).values_list("source", "forms"))
 
 
 def builtin_layers(language: str) -> list[Texts]:

@@ -6,6 +6,7 @@ from django.db import transaction
 
 from experiment.domain.exclusion import WITHDRAWN
 from experiment.models import Judgment, Participant, Study
+from experiment.services.counting import Difference, judged_by
 from experiment.services.export_jobs import delete_exports
 
 
@@ -25,6 +26,10 @@ def withdraw(study: Study, code: str, now: datetime) -> Participant | None:
     participant = people.filter(study=study, withdrawal_code=normalise_code(code)).first()
     if participant is None or participant.stage == Participant.Stage.WITHDRAWN:
         return participant
+    counts = Difference()
+    if participant.has_ended or participant.left_at is not None:
+        counts.add(participant, judged_by([participant]), study.min_rt_ms, sign=-1)
+    counts.forget_trials(participant.trials.values_list("item", flat=True))
     Judgment.objects.filter(trial__participant=participant).delete()
     participant.trials.all().delete()
     participant.demographics = {}
@@ -32,7 +37,9 @@ def withdraw(study: Study, code: str, now: datetime) -> Participant | None:
     participant.external_source = participant.comments = participant.flags = ""
     participant.cheated = None
     participant.stage, participant.withdrawn_at = Participant.Stage.WITHDRAWN, now
-    participant.excluded_by = WITHDRAWN.code
+    participant.excluded_by, participant.left_at = WITHDRAWN.code, None
     participant.save()
+    counts.add(participant, (), study.min_rt_ms)
+    counts.write(study, participant.kind)
     delete_exports(study)
     return participant

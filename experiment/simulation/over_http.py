@@ -19,6 +19,8 @@ from experiment.participant.forms import PREFER_NOT
 from experiment.participant.identity import SIMULATED_PARAMETER, simulated_token
 
 TIMEOUT_S = 60
+JSON = "application/json"
+NOT_AS_ASKED = 422
 PRACTICE_ANSWER = {"confidence": "50", "expertise": "50", "recognised": "no"}
 
 
@@ -40,7 +42,7 @@ class _HiddenInputs(HTMLParser):
 
 
 class HttpDriver:
-    """Acts as a browser without JavaScript would, one page after the other."""
+    """Acts as the pages' own script does: the answer to a form brings the next page along."""
 
     in_process = False
 
@@ -52,7 +54,7 @@ class HttpDriver:
         self.hidden: dict[str, str] = {}
 
     def enter(self, script: Script, now: datetime) -> None:
-        self._take(self.http.get(self.entry_url, params={SIMULATED_PARAMETER: simulated_token()}))
+        self._open(self.entry_url, {SIMULATED_PARAMETER: simulated_token()})
         self._post({"agree": "yes"})
 
     def demographics(self, answers: dict[str, str], now: datetime) -> None:
@@ -71,7 +73,7 @@ class HttpDriver:
     def practise(self, now: datetime) -> None:
         for side in "AB":
             if self.url.endswith("/practice/"):
-                self._post(PRACTICE_ANSWER | {"side": side}, allowed=(200, 422))
+                self._post(PRACTICE_ANSWER | {"side": side})
         if self.url.endswith("/start/"):
             self._post({})
 
@@ -105,18 +107,37 @@ class HttpDriver:
     def close(self) -> None:
         self.http.close()
 
-    def _post(self, form: dict[str, str], allowed: tuple[int, ...] = (200,)) -> None:
+    def _post(self, form: dict[str, str]) -> None:
         origin = "{0.scheme}://{0.netloc}".format(urlsplit(self.url))
         headers = {"Referer": self.url, "Origin": origin}
-        answer = self.http.post(self.url, data={**self.hidden, **form}, headers=headers)
-        self._take(answer, allowed)
+        data = {**self.hidden, **form}
+        answer = self.http.post(self.url, data=data, headers=headers | {"Accept": JSON})
+        if answer.status_code == NOT_AS_ASKED:
+            # The page that says what is wrong, as after the other side of the practice
+            self._take(self.http.post(self.url, data=data, headers=headers).text)
+            return
+        _require_ok(answer)
+        shown = answer.json()
+        address = urljoin(self.url, shown["next"])
+        if "page" in shown:
+            self.url = address
+            self._take(shown["page"])
+        else:
+            self._open(address)
 
-    def _take(self, answer: httpx2.Response, allowed: tuple[int, ...] = (200,)) -> None:
-        if answer.status_code not in allowed:
-            raise PageError(
-                f"{answer.request.method} {answer.request.url} answered {answer.status_code}"
-            )
+    def _open(self, address: str, query: dict[str, str] | None = None) -> None:
+        answer = self.http.get(address, params=query)
+        _require_ok(answer)
         self.url = str(answer.url)
+        self._take(answer.text)
+
+    def _take(self, html: str) -> None:
         page = _HiddenInputs()
-        page.feed(answer.text)
+        page.feed(html)
         self.hidden = page.values
+
+
+def _require_ok(answer: httpx2.Response) -> None:
+    if answer.status_code != httpx2.codes.OK:
+        request = answer.request
+        raise PageError(f"{request.method} {request.url} answered {answer.status_code}")

@@ -17,6 +17,7 @@ from experiment.domain.simulation import Arrival, Script, TrialScript, draw_arri
 from experiment.models import Participant, Study
 from experiment.services import enrollment, judging
 from experiment.services.exposure import Exposures, exposures, item_exposures
+from experiment.services.recount import recount
 
 # A commit per so many pages: SQLite waits for the disk at each.
 PAGES_PER_COMMIT = 100
@@ -213,6 +214,7 @@ def remove_simulated(study: Study) -> int:
     people = study.participants.filter(kind=Participant.Kind.SIMULATED)
     n = people.count()
     people.delete()
+    recount(study, Participant.Kind.SIMULATED)
     return n
 
 

@@ -24,6 +24,8 @@ Status = Job.Status
 # A worker that misses a few beats (a slow disk, a database that restarts) still keeps its job
 BEATS_BEFORE_STALE = 4
 MAX_ATTEMPTS = 3
+# After which a process that was started and has taken nothing is not coming any more
+STARTING_SECONDS = 30
 KILLED = (
     "Its worker was killed or fell silent {n} times in a row without getting further, the last time on {host}. "
     "It is not tried again by itself; too little memory is the usual cause."
@@ -154,6 +156,20 @@ def take(job: Job) -> Lease | None:
         )
     )
     return Lease(job, worker) if taken else None
+
+
+def call(job: Job) -> bool:
+    """Whether to start a process for an open job, which then counts as on its way: one at a time for all of a kind."""
+    recently = Now() - timedelta(seconds=STARTING_SECONDS)
+    fresh = Now() - timedelta(seconds=settings.JOB_STALE_SECONDS)
+    busy = Q(status=Status.WAITING, heartbeat_at__gte=recently) | Q(
+        status=Status.RUNNING, heartbeat_at__gte=fresh
+    )
+    if type(job)._default_manager.filter(busy).exclude(pk=job.pk).exists():
+        return False
+    unattended = Q(status=Status.WAITING) | _abandoned_now(job)
+    is_not_called = Q(heartbeat_at=None) | Q(heartbeat_at__lt=recently)
+    return bool(_row(job).filter(unattended, is_not_called).update(heartbeat_at=Now()))
 
 
 def waiting(jobs: QuerySet[J]) -> QuerySet[J]:

@@ -2,8 +2,10 @@
 // (role="alert", so that it is read out). The first question that has one takes the focus.
 
 import { text } from "./texts.js";
+import { onPage } from "./turning.js";
 
-const title = document.title;
+let title;
+onPage(() => { title = document.title; });
 
 const place = (form, name) => form.querySelector(`#${name}-error`);
 

@@ -1,23 +1,41 @@
-// What every participant page does: never show a stale copy, put the focus on an error or a
-// message, send a form once, keep a filled form when there is no network, copy a code.
+// What every participant page does: put the focus on an error or a message, send a form once and show what comes next,
+// keep a filled form when there is no network, copy a code. The one script that pages name.
 
+import "./keepalive.js";
+import { post } from "./post.js";
 import { text } from "./texts.js";
+import "./trial.js";
+import { onPage, turnTo } from "./turning.js";
 
-window.addEventListener("pageshow", (event) => {
-  if (event.persisted) window.location.reload();
+onPage(() => {
+  document.querySelector("[data-focus]")?.focus();
+  for (const form of document.querySelectorAll('form[method="post"]:not([data-trial])')) sendOnce(form);
+  for (const button of document.querySelectorAll("[data-copy]")) offerCopy(button);
 });
 
-document.querySelector("[data-focus]")?.focus();
-
-for (const form of document.querySelectorAll('form[method="post"]:not([data-trial])')) {
+/** A button with data-turns brings the next page along; where the server refuses, the form is sent as without script. */
+function sendOnce(form) {
   let sent = false;
-  form.addEventListener("submit", (event) => {
+  form.addEventListener("submit", async (event) => {
     if (sent) return event.preventDefault();
+    const button = event.submitter;
     if (navigator.onLine === false) {
       event.preventDefault();
       return showOffline(form);
     }
     sent = true;
+    if (!button?.matches("[data-turns]")) return;
+    event.preventDefault();
+    button.setAttribute("aria-disabled", "true");
+    const fields = new FormData(form);
+    if (button.name) fields.append(button.name, button.value);
+    const { kind, next, page } = await post(form.action, fields);
+    if (kind === "stored") return turnTo(next, page);
+    sent = false;
+    button.removeAttribute("aria-disabled");
+    if (kind === "failed") return showOffline(form);
+    button.removeAttribute("data-turns");
+    form.requestSubmit(button);
   });
 }
 
@@ -33,8 +51,8 @@ function showOffline(form) {
   note.textContent = text("offline");
 }
 
-for (const button of document.querySelectorAll("[data-copy]")) {
-  if (!navigator.clipboard) continue; // only secure pages have one; the code can be selected
+function offerCopy(button) {
+  if (!navigator.clipboard) return; // only secure pages have one; the code can be selected
   button.hidden = false;
   button.addEventListener("click", async () => {
     const status = button.parentElement.querySelector('[role="status"]');

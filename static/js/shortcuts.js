@@ -28,9 +28,9 @@ function isFor(places, target) {
 
 /**
  * `shortcuts`: [{keys, places, act}]; calls `act(event)` for a key while the switch in `panel` is on and the focus is in
- * `places` (a selector) or on no control.
+ * `places` (a selector) or on no control, until `signal` aborts.
  */
-export function listenForShortcuts(panel, shortcuts) {
+export function listenForShortcuts(panel, shortcuts, signal) {
   const toggle = panel.querySelector("input");
   panel.hidden = false;
   toggle.checked = remembered();
@@ -42,5 +42,5 @@ export function listenForShortcuts(panel, shortcuts) {
     for (const { keys, places, act } of shortcuts) {
       if (keys.includes(key) && isFor(places, event.target)) act(event);
     }
-  });
+  }, { signal });
 }

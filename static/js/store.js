@@ -40,10 +40,10 @@ export const savePending = (token, fields) => write(PENDING + token, { fields })
 export const clearPending = (token) => remove(PENDING + token);
 
 /** Calls `cleared()` when another tab forgets this trial because its answer is stored. */
-export function onCleared(token, cleared) {
+export function onCleared(token, cleared, signal) {
   window.addEventListener("storage", (event) => {
     if (event.key === STATE + token && event.newValue === null) cleared();
-  });
+  }, { signal });
 }
 
 /** Forget what is from long ago: its trials were answered or abandoned. */

@@ -23,6 +23,18 @@ def test_a_simulated_study_is_measured_chapter_by_chapter_in_a_database_of_its_o
     assert not Study.objects.exists()
 
 
+@pytest.mark.django_db
+def test_the_whole_report_is_measured_without_models_with_figures_and_files() -> None:
+    out, said = StringIO(), StringIO()
+    options = ("--trials", "90", "--items", "20", "--whole", "--json")
+    call_command("bench_analysis", *options, stdout=out, stderr=said)
+    (row,) = json.loads(out.getvalue())["rows"]
+    assert row["n_models"] == 0
+    assert {"naming the data", "reading", "figures", "files"} <= row["chapters"].keys()
+    assert row["peak_mb"] > 0
+    assert all(part in said.getvalue() for part in row["chapters"])
+
+
 def test_a_folder_that_is_not_there_is_a_sentence() -> None:
     with pytest.raises(CommandError, match="is not a directory"):
         call_command("bench_analysis", "--published", "nowhere", stdout=StringIO())

@@ -51,7 +51,7 @@ class Driver:
         assert box is not None
         self.touch_at(slider, 1 + (value - 1) / 99 * (box["width"] - 2), box["height"] / 2)
         rated = self.page.locator(f'input[name="{name}"]')
-        expect(rated, f"{name} has a value once it was rated").not_to_have_value("", timeout=5_000)
+        expect(rated, f"{name} has a value once it was rated").not_to_have_value("")
         return int(rated.input_value())
 
     def touch_at(self, target: Locator, x: float, y: float) -> None:
@@ -99,9 +99,11 @@ class KeyboardDriver(Driver):
                 return
             self.key("Tab")
             seen = self.page.evaluate(FOCUS_SEEN)
-            where = self.page.evaluate("document.activeElement.outerHTML.slice(0, 120)")
-            assert seen == "seen", f"after Tab the focus is {seen}: {where}"
+            assert seen == "seen", f"after Tab the focus is {seen}: {self.where()}"
         raise AssertionError(f"Tab does not reach {target}")
+
+    def where(self) -> str:
+        return str(self.page.evaluate("document.activeElement.outerHTML.slice(0, 120)"))
 
     def press(self, target: Locator) -> None:
         kind = target.get_attribute("type")

@@ -80,14 +80,13 @@ def test_a_click_keeps_the_page_where_it_is(visit: Visit, demo: Study) -> None:
         assert visitor.page.evaluate("scrollY") == before
 
 
-@pytest.mark.parametrize(
-    ("key", "side"), [("a", "A"), ("A", "A"), ("1", "A"), ("b", "B"), ("B", "B"), ("2", "B")]
-)
-def test_a_key_chooses_a_side(visit: Visit, demo: Study, key: str, side: str) -> None:
+def test_a_key_chooses_a_side(visit: Visit, demo: Study) -> None:
     visitor = visit(demo).practice()
-    visitor.page.keyboard.press(key)
-    assert visitor.chosen() == side
-    expect(visitor.page.locator("#choice-status")).to_contain_text(f"Side {side} chosen")
+    for key in "ab12AB":  # each a change
+        visitor.page.keyboard.press(key)
+        side = {"1": "A", "2": "B"}.get(key, key.upper())
+        assert visitor.chosen() == side, key
+        expect(visitor.page.locator("#choice-status")).to_contain_text(f"Side {side} chosen")
 
 
 def test_shortcut_keys_can_be_switched_off_for_good(visit: Visit, demo: Study) -> None:
@@ -111,18 +110,18 @@ def test_a_choice_may_be_changed_until_it_is_sent_and_changes_are_counted(
     visit: Visit, demo: Study
 ) -> None:
     visitor = visit(demo).start()
-    visitor.read_for(10_000)
+    visitor.read_for(100_000)
     for side in "ABBA":
         visitor.driver.choose(side)
-    visitor.read_for(10_000)
+    visitor.read_for(100_000)
     visitor.driver.choose("B")
-    visitor.read_for(10_000)
+    visitor.read_for(100_000)
     visitor.answer("B")
     [judgment] = visitor.judgments()
     assert (judgment.side, judgment.changes) == ("B", 3)  # A, then B, A and B
     # The first choice is timed, not the last.
-    assert 10_000 <= judgment.rt_choice_ms < 20_000
-    assert 30_000 <= judgment.rt_ms < 45_000
+    assert 100_000 <= judgment.rt_choice_ms < 200_000
+    assert 300_000 <= judgment.rt_ms < 400_000
 
 
 @engines.both
@@ -322,7 +321,6 @@ def test_a_message_goes_when_what_it_speaks_of_is_mended_and_no_other_does(
     assert not visitor.page.title().startswith("Error: ")
 
 
-@engines.both
 def test_who_already_knew_the_article_or_its_result_is_left_out_of_this_trial_alone(
     visit: Visit, demo: Study
 ) -> None:
@@ -338,6 +336,6 @@ def test_who_already_knew_the_article_or_its_result_is_left_out_of_this_trial_al
     visitor.go_on()
     visitor.is_at("trial/2")
     visitor.answer("B")
-    visitor.button("Finish").click()
+    visitor.finish()
     visitor.is_at("done")
     assert [j.excluded_by for j in visitor.judgments()] == ["recognised", ""]

@@ -8,8 +8,9 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from experiment.models import Participant, Study
+from tests.browser import engines
 from tests.browser.drivers import NoScriptDriver
-from tests.browser.visitor import Answer, Visitor
+from tests.browser.visitor import Answer, Visitor, other
 
 Visit = Callable[..., Visitor]
 
@@ -97,3 +98,30 @@ def test_an_open_page_tells_the_server_that_somebody_is_there(visit: Visit, demo
     assert timezone.now() - visitor.participant.last_seen_at < timedelta(minutes=1)
     with visitor.page.expect_response(lambda r: r.url.endswith("/ping/")):
         visitor.page.clock.run_for(31_000)
+
+
+@engines.both
+def test_each_form_is_the_one_request_to_its_next_page(visit: Visit, demo: Study) -> None:
+    visitor = visit(demo)
+    asked: list[str] = []
+    kinds = ("document", "fetch")
+    visitor.page.on(
+        "request",
+        lambda r: asked.append(r.method) if r.resource_type in kinds and "/s/" in r.url else None,
+    )
+    visitor.enter()
+    visitor.agree()
+    visitor.fill_demographics()
+    visitor.fill(Answer(other(visitor.wrong_practice_side), 70, 30))
+    visitor.go_on()
+    visitor.is_at("start")
+    visitor.press_unhurried("Show the first abstract")
+    visitor.is_at("trial/1")
+    for _ in range(demo.n_trials):
+        visitor.answer("A")
+    visitor.finish()
+    visitor.is_at("done")
+    assert asked == ["GET"] + ["POST"] * (5 + demo.n_trials)
+    expect(visitor.page.locator("body > [role=status]")).to_have_text(visitor.page.title())
+    visitor.page.go_back()
+    visitor.is_at("done")

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from playwright.sync_api import expect
 
 from experiment.models import Participant, Study, Trial
-from tests.browser import engines
 from tests.browser.visitor import Visitor
 
 Visit = Callable[..., Visitor]
@@ -44,7 +43,6 @@ def test_a_study_can_list_its_attention_checks_too(visit: Visit, demo: Study) ->
     expect(visitor.page.get_by_text("only checked attention")).to_have_count(0)
 
 
-@engines.both
 def test_both_wordings_are_shown_and_named(visit: Visit, demo: Study) -> None:
     Study.objects.update(debrief_catch_trials=True)  # whichever the first abstract is
     visitor, trial = at_the_debrief(visit, demo)
@@ -61,7 +59,6 @@ def test_both_wordings_are_shown_and_named(visit: Visit, demo: Study) -> None:
         expect(shown.first).to_be_visible()
 
 
-@engines.both
 def test_the_debrief_says_why_the_study_exists_in_its_researchers_words(
     visit: Visit, demo: Study
 ) -> None:

@@ -33,7 +33,6 @@ def forget(visitor: Visitor) -> None:
     Participant.objects.all().delete()
 
 
-@engines.both
 def test_a_german_study_is_german_on_every_page(visit: Visit, demo: Study) -> None:
     Study.objects.update(
         language="de", briefing="Ziel.", human_items=1, machine_items=0, catch_items=0

@@ -63,7 +63,7 @@ def test_offline_the_answer_waits_in_sight_and_is_sent_once_when_the_network_is_
 
 def test_the_answer_is_kept_over_a_reload_while_it_waits(visit: Visit, demo: Study) -> None:
     visitor = visit(demo).start()
-    visitor.read_for(30_000)
+    visitor.read_for(300_000)
     given = visitor.fill(Answer("B", 70, 30))
     warnings: list[str] = []
     visitor.page.on("dialog", lambda dialog: (warnings.append(dialog.type), dialog.accept()))
@@ -80,7 +80,7 @@ def test_the_answer_is_kept_over_a_reload_while_it_waits(visit: Visit, demo: Stu
     assert judgment.side == "B"
     assert set(visitor.sent_keys()) == {str(judgment.idempotency_key)}
     # The time of the first Continue: waiting for the network is no reading.
-    assert 30_000 <= judgment.rt_ms < 60_000
+    assert 300_000 <= judgment.rt_ms < 600_000
 
 
 def test_who_will_not_wait_can_send_at_once(visit: Visit, demo: Study) -> None:
@@ -153,7 +153,7 @@ def test_a_server_that_fails_for_a_moment_is_asked_again(visit: Visit, demo: Stu
 def test_an_answer_that_was_refused_and_then_lost_is_still_there(visit: Visit, demo: Study) -> None:
     """What the server refuses is sent again as a page: when that is lost, the browser still has the answer."""
     visitor = visit(demo).start()
-    visitor.read_for(30_000)
+    visitor.read_for(300_000)
     given = visitor.fill(Answer("B", 70, 30))
 
     def refuse(route: Route) -> None:
@@ -175,7 +175,7 @@ def test_an_answer_that_was_refused_and_then_lost_is_still_there(visit: Visit, d
     visitor.is_at("trial/2")
     [judgment] = visitor.judgments()
     assert (judgment.side, judgment.confidence) == ("B", given.confidence)
-    assert 30_000 <= judgment.rt_ms < 60_000
+    assert 300_000 <= judgment.rt_ms < 600_000
 
 
 def test_without_a_network_the_other_forms_keep_what_was_entered(visit: Visit, demo: Study) -> None:

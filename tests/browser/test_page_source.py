@@ -72,19 +72,23 @@ def test_the_answer_to_an_answer_does_not_tell_whether_it_was_right(
     visit: Visit, demo: Study
 ) -> None:
     visitor = visit(demo).start()
-    answers = []
+    answers: list[dict[str, str]] = []
 
     def listen(route: Route) -> None:
         response = route.fetch(max_redirects=0)
         if route.request.method == "POST":
-            answers.append((response.status, json.loads(response.text())))
+            answers.append(json.loads(response.text()))
         route.fulfill(response=response)
 
     visitor.page.route("**/trial/**", listen)
     for position in (1, 2):
         original = visitor.trial.original_side
         visitor.answer(original if position == 1 else other(original))
-    assert answers == [(200, {"next": f"{visitor.home}trial/{n}/"}) for n in (2, 3)]
+    assert [set(answer) for answer in answers] == [{"next", "page"}] * 2
+    assert [answer["next"] for answer in answers] == [f"{visitor.home}trial/{n}/" for n in (2, 3)]
+    # The page is the one that asking for it shows
+    shown = visitor.page.context.request.get(answers[1]["next"]).text()
+    assert skeleton(answers[1]["page"]) == skeleton(shown)
     assert [judgment.correct for judgment in visitor.judgments()] == [True, False]
 
 

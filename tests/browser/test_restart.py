@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.server import SiteServer
+from tests.browser.visitor import DOUBLE_CLICK_MS
 
 RETRIED_WITHIN_MS = 60_000  # the page waits for up to 30 s between its attempts
 
@@ -56,11 +57,13 @@ def come_to_the_first_abstract(page: Page, site: SiteServer) -> None:
     for name in ("age", "experience_years"):
         page.locator(f"#id_{name}_1").check()
     page.get_by_role("button", name="Continue").click()
+    expect(page).to_have_url(f"{site.url}/s/demo/practice/")
     for side in "AB":
         if "practice" in page.url:
             expect(page.locator("#shortcuts")).to_be_visible()
             answer(page, side)
             expect(page.locator("#practice-feedback")).to_be_visible()  # of both sides
+    page.wait_for_timeout(DOUBLE_CLICK_MS)
     page.get_by_role("button", name="Show the first abstract").click()
     expect(page).to_have_url(f"{site.url}/s/demo/trial/1/")
 

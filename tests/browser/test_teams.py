@@ -8,7 +8,8 @@ import pytest
 from django.db.models import F
 from playwright.sync_api import Page, expect
 
-from experiment.models import Study
+from experiment.models import Participant, Study
+from experiment.services.recount import recount
 from scoring.models import LanguageModel
 from tests.analysis.teams import made_teams
 from tests.browser.accessibility import faults
@@ -135,6 +136,8 @@ def test_a_small_study_is_tried_for_real(open_page: Callable[..., Page]) -> None
 
 def test_an_empty_study_says_what_it_takes(open_page: Callable[..., Page], study: Study) -> None:
     study.participants.all().delete()
+    for kind in Participant.Kind:
+        recount(study, kind)
     study.scoring_runs.all().delete()
     page = open_page(TEAMS)
     expect(page.get_by_role("heading", name="No one to combine yet")).to_be_visible()

@@ -14,7 +14,7 @@ Visit = Callable[..., Visitor]
 @engines.both
 def test_a_reload_keeps_the_answer_and_the_time(visit: Visit, demo: Study) -> None:
     visitor = visit(demo).start()
-    visitor.read_for(60_000)
+    visitor.read_for(600_000)
     given = visitor.fill(Answer("A", 80, 20))
     visitor.driver.choose("B")
     visitor.page.reload()
@@ -25,21 +25,21 @@ def test_a_reload_keeps_the_answer_and_the_time(visit: Visit, demo: Study) -> No
     expect(visitor.page.locator(".rating-state").first).to_have_text("Rated")
     expect(visitor.page.locator("#recognised-no")).to_be_checked()
     visitor.page.reload()
-    visitor.read_for(30_000)
+    visitor.read_for(300_000)
     visitor.go_on()
     visitor.is_at("trial/2")
     [judgment] = visitor.judgments()
     assert (judgment.side, judgment.changes, judgment.reloads) == ("B", 1, 2)
-    assert judgment.rt_choice_ms >= 60_000  # the first choice, before the reloads
-    assert judgment.rt_choice_ms <= judgment.rt_final_choice_ms < 90_000
+    assert judgment.rt_choice_ms >= 600_000  # the first choice, before the reloads
+    assert judgment.rt_choice_ms <= judgment.rt_final_choice_ms < 900_000
     assert (judgment.blur_count, judgment.hidden_ms) == (0, 0)  # nobody has left
-    assert 90_000 <= judgment.rt_ms < 120_000
+    assert 900_000 <= judgment.rt_ms < 1_200_000
     assert judgment.confidence == given.confidence
 
 
 def test_a_closed_tab_opened_again_keeps_the_answer_and_the_time(visit: Visit, demo: Study) -> None:
     visitor = visit(demo).start()
-    visitor.read_for(7_000)
+    visitor.read_for(70_000)
     given = visitor.fill(Answer("A", 80, 20))
     visitor.reopen()
     visitor.is_at("trial/1")
@@ -49,18 +49,18 @@ def test_a_closed_tab_opened_again_keeps_the_answer_and_the_time(visit: Visit, d
     visitor.is_at("trial/2")
     [judgment] = visitor.judgments()
     assert (judgment.side, judgment.changes, judgment.reloads) == ("A", 0, 1)
-    assert 7_000 <= judgment.rt_choice_ms <= judgment.rt_ms < 37_000
+    assert 70_000 <= judgment.rt_choice_ms <= judgment.rt_ms < 370_000
     assert judgment.excluded_by == ""
     assert judgment.expertise == given.expertise
 
 
 def test_a_tab_closed_before_anything_was_chosen_keeps_the_time(visit: Visit, demo: Study) -> None:
     visitor = visit(demo).start()
-    visitor.read_for(7_000)
+    visitor.read_for(70_000)
     visitor.reopen()
     visitor.answer("A")
     [judgment] = visitor.judgments()
-    assert judgment.rt_ms >= 7_000
+    assert judgment.rt_ms >= 70_000
     assert (judgment.reloads, judgment.excluded_by) == (1, "")
 
 
@@ -68,21 +68,21 @@ def test_the_next_abstract_starts_with_nothing_chosen_and_the_clock_at_zero(
     visit: Visit, demo: Study
 ) -> None:
     visitor = visit(demo).start()
-    visitor.read_for(60_000)
+    visitor.read_for(600_000)
     visitor.answer("A")
     assert visitor.chosen() == ""
     assert visitor.rating("confidence") == ""
     expect(visitor.page.locator("input:checked:not(#shortcuts-on)")).to_have_count(0)
     visitor.answer("B")
     second = visitor.judgments()[1]
-    assert second.rt_ms < 30_000
+    assert second.rt_ms < 300_000
     assert second.reloads == 0
 
 
 def test_two_tabs_on_one_abstract_do_not_count_the_time_twice(visit: Visit, demo: Study) -> None:
     visitor = visit(demo).start()
     first = visitor.page
-    visitor.read_for(100_000)
+    visitor.read_for(1_000_000)
     visitor.driver.choose("A")
     second = first.context.new_page()
     visitor.use(second)
@@ -91,13 +91,13 @@ def test_two_tabs_on_one_abstract_do_not_count_the_time_twice(visit: Visit, demo
     assert visitor.chosen() == "A"
     for page in (first, second):  # time goes by in both
         visitor.use(page)
-        visitor.read_for(50_000)
+        visitor.read_for(500_000)
     visitor.reopen()
     visitor.answer("B")
     [judgment] = visitor.judgments()
     assert (judgment.side, judgment.changes) == ("B", 1)
-    assert 150_000 <= judgment.rt_ms < 190_000
-    assert 100_000 <= judgment.rt_choice_ms < 130_000
+    assert 1_500_000 <= judgment.rt_ms < 1_900_000
+    assert 1_000_000 <= judgment.rt_choice_ms < 1_300_000
     # The tab that is still there does not bring back what is done with.
     stored = "Object.keys(localStorage).filter(key => key.includes(token))".replace(
         "token", f"'{judgment.trial.token}'"
@@ -114,16 +114,16 @@ def test_leaving_the_page_is_counted_and_its_time_is_measured(visit: Visit, demo
       window.dispatchEvent(new Event(hidden ? "blur" : "focus"));
     }"""
     visitor.page.evaluate(hide, True)
-    visitor.read_for(20_000)
+    visitor.read_for(200_000)
     visitor.page.evaluate(hide, False)
-    visitor.read_for(5_000)
+    visitor.read_for(50_000)
     visitor.page.evaluate("window.dispatchEvent(new Event('blur'))")
     visitor.page.evaluate("window.dispatchEvent(new Event('focus'))")
     visitor.answer("A")
     [judgment] = visitor.judgments()
     assert judgment.blur_count == 2
-    assert 20_000 <= judgment.hidden_ms < 25_000
-    assert 25_000 <= judgment.rt_ms < 50_000
+    assert 200_000 <= judgment.hidden_ms < 250_000
+    assert 250_000 <= judgment.rt_ms < 500_000
 
 
 def test_a_choice_before_the_browser_reports_a_paint_has_its_time(

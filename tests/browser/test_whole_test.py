@@ -16,7 +16,7 @@ pytestmark = pytest.mark.sqlite  # the test cases are read once and copied, SQLi
 
 Visit = Callable[..., Visitor]
 N_TRIALS = 11
-READING_MS = 40_000
+READING_MS = 400_000
 PHONE = {
     "viewport": {"width": 360, "height": 740},
     "has_touch": True,
@@ -45,7 +45,7 @@ def take_the_whole_test(visitor: Visitor) -> list[Answer]:
     visitor.is_at("debrief")
     see_the_results(visitor)
     visitor.driver.write(visitor.page.get_by_label("Comments"), "A pleasure.")
-    visitor.driver.press(visitor.button("Finish"))
+    visitor.finish()
     visitor.is_at("done")
     return given
 
@@ -116,7 +116,7 @@ def the_session_is_as_designed(visitor: Visitor) -> None:
 def the_times_are_sane(judgments: list[Judgment]) -> None:
     for judgment in judgments:
         assert judgment.rt_choice_ms >= READING_MS
-        assert judgment.rt_choice_ms < judgment.rt_ms < READING_MS + 30_000
+        assert judgment.rt_choice_ms < judgment.rt_ms < READING_MS + 300_000
         assert (judgment.changes, judgment.reloads) == (0, 0)
         assert judgment.rt_final_choice_ms == judgment.rt_choice_ms
         for name in ("confidence", "expertise"):

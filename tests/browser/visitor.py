@@ -21,11 +21,13 @@ from experiment.services.enrollment import (
 from tests.browser.drivers import Driver, MouseDriver
 
 # The page's own clock, which a test can put forward: reading takes minutes, tests should not.
-# Events tell their time on the same clock; each was dispatched after what was skipped before it.
+# Events and frames tell their time on the same clock; each was dispatched after what was skipped before it.
 TEST_CLOCK = """(() => {
   const now = performance.now.bind(performance);
   const stamp = Object.getOwnPropertyDescriptor(Event.prototype, "timeStamp").get;
+  const frame = window.requestAnimationFrame.bind(window);
   window.skippedMs = 0;
+  window.requestAnimationFrame = (then) => frame((time) => then(time + window.skippedMs));
   performance.now = () => now() + window.skippedMs;
   Object.defineProperty(Event.prototype, "timeStamp", {
     configurable: true,
@@ -44,6 +46,9 @@ class Answer:
     confidence: int | None = None
     expertise: int | None = None
     recognised: bool = False
+
+
+DOUBLE_CLICK_MS = 600  # more than static/js/turning.js takes for one
 
 
 class Visitor:
@@ -138,8 +143,17 @@ class Visitor:
         self.driver.choose(other(self.wrong_practice_side))
         self.go_on()
         self.is_at("start")
-        self.driver.press(self.button("Show the first abstract"))
+        self.press_unhurried("Show the first abstract")
         self.is_at("trial/1")
+
+    def finish(self) -> None:
+        """Leave the debriefing."""
+        self.press_unhurried("Finish")
+
+    def press_unhurried(self, name: str) -> None:
+        """Press a button of a page that has just come; in a hurry it would end a double click on the page before."""
+        self.page.wait_for_timeout(DOUBLE_CLICK_MS)
+        self.driver.press(self.button(name))
 
     @property
     def wrong_practice_side(self) -> str:

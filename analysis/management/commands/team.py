@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 from typing import Any
 
@@ -7,18 +6,11 @@ from django.core.management.base import CommandError, CommandParser
 from analysis.data.filters import SOURCES, UnknownChoiceError
 from analysis.data.version import participants_kind
 from analysis.management.arguments import Bar, add_trial_arguments, place
-from analysis.management.team_text import lines
-from analysis.services import compute
 from analysis.stats import NotEnough
-from analysis.store import table_text
 from analysis.teams.options import METHODS, MOST_HUMANS, OUT_OF, TeamOptions
-from analysis.teams.services.save import save_teams
-from analysis.teams.services.try_teams import TeamReport, make_teams
 from experiment.management.studies import find_study
-from experiment.models import Study
 from experiment.services.participant_kinds import kind_note, name_problem
 from lib.commands import ReportingCommand, add_json_argument
-from lib.files import write_file
 
 
 class Command(ReportingCommand):
@@ -81,13 +73,18 @@ class Command(ReportingCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
+        # Here: what computes takes longer to load than everything else, and --help and refusals do without
+        from analysis.management.team_files import write
+        from analysis.management.team_text import lines
+        from analysis.teams.services.try_teams import make_teams
+
         try:
             wanted = _team_options(options)
             _check_places(options)
             _check_name(options["predictions"], participants_kind(study, wanted.of_report()))
             with Bar(None) as bar:
                 report = make_teams(study, wanted, bar.step)
-            written = _write(study, wanted, report, options)
+            written = write(study, wanted, report, options["predictions"], options["output"])
         except UnknownChoiceError as error:
             raise CommandError(str(error)) from error
         except NotEnough as error:
@@ -124,33 +121,3 @@ def _check_places(options: dict[str, Any]) -> None:
 def _check_name(file: Path | None, kind: str) -> None:
     if file and (problem := name_problem(file.name, kind)):
         raise CommandError(f"--predictions: {problem}")
-
-
-def _write(
-    study: Study, wanted: TeamOptions, report: TeamReport, options: dict[str, Any]
-) -> list[str]:
-    """What was written, in lines."""
-    lines = []
-    if file := options["predictions"]:
-        table = report.tables["predictions"]
-        kind = report.document.participants.kind
-        write_file(file, table_text(table, kind), durable=False)
-        lines += ["", f"{len(table):,} held-out predictions in {file}"]
-    if folder := options["output"]:
-        result = compute.keep(study, wanted, lambda row: save_teams(row, report))
-        for name in ("tables", "figures"):
-            (folder / name).mkdir(parents=True, exist_ok=True)
-        prefix = report.document.participants.file_prefix
-        for name in result.tables:
-            path = folder / "tables" / f"{prefix}{name}.csv"
-            write_file(path, result.table_file(name), durable=False)
-        for figure in result.figures:
-            for form in ("svg", "png"):
-                picture = result.figure_file(figure.stem, form)
-                path = folder / "figures" / f"{prefix}{figure.stem}.{form}"
-                write_file(path, picture, durable=False)
-        text = json.dumps(report.values, indent=1, allow_nan=False) + "\n"
-        write_file(folder / f"{prefix}teams.json", text, durable=False)
-        n = 1 + len(result.tables) + 2 * len(result.figures)
-        lines += ["", f"{n} files in {folder}"]
-    return lines

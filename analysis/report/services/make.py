@@ -23,7 +23,7 @@ from experiment.models import Participant, Study
 from experiment.services.participant_kinds import is_joined, kind_note
 from experiment.services.study_versions import version_shown
 
-PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "statsmodels", "django")
+PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "django")
 FILTERED = " Only the chosen models and subfields were looked at."
 
 Progress = Callable[[str, str], None]

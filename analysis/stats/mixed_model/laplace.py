@@ -7,15 +7,15 @@ scaled by the standard deviations, W = diag(p(1 - p))):
     log L = sum log P(y_t | m) - |m|^2 / 2 - log det(H) / 2.
 
 The block of the factor with more levels is diagonal, so it is eliminated: what is solved and factored is the Schur
-complement over the other factor's levels, dense. One evaluation takes O(trials) and one product of a sparse matrix.
+complement over the other factor's levels, dense. One evaluation takes O(trials) and one sum over pairs of a level's trials.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 from scipy import linalg, sparse
-from scipy.special import expit
 
 from analysis.stats.arrays import Bools, Floats, Ints
 from analysis.stats.newton import minimise
@@ -73,14 +73,19 @@ class LaplaceLikelihood:
         new = np.ones(len(self.a), dtype=bool)
         new[1:] = (np.diff(self.a) != 0) | (np.diff(self.b) != 0)
         self.cell = np.cumsum(new) - 1
-        rows, self.columns = self.a[new], self.b[new]
-        self.starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=self.n_a))])
-        # The same cells column by column, for the product of the pattern with its transpose
-        self.by_column = np.lexsort((rows, self.columns))
-        self.column_rows = rows[self.by_column]
-        counts = np.bincount(self.columns, minlength=self.n_b)
-        self.column_starts = np.concatenate([[0], np.cumsum(counts)])
-        self.dense = len(rows) > DENSE_SHARE * self.n_a * self.n_b
+        self.rows, self.columns = self.a[new], self.b[new]
+        self.starts = np.concatenate([[0], np.cumsum(np.bincount(self.rows, minlength=self.n_a))])
+        self.dense = len(self.rows) > DENSE_SHARE * self.n_a * self.n_b
+
+    @cached_property
+    def firsts(self) -> list[Ints]:
+        """Cells that have another of the same row 0, 1, 2 ... places after them."""
+        found: list[Ints] = []
+        first, ends = np.arange(len(self.rows)), self.starts[self.rows + 1]
+        while len(first):
+            found.append(first.astype(np.int32))
+            first = first[first + len(found) < ends[first]]
+        return found
 
     def __call__(self, theta: Floats) -> float:
         sds = (theta[-1], theta[-2]) if self.swapped else (theta[-2], theta[-1])
@@ -116,17 +121,9 @@ class LaplaceLikelihood:
         )
 
     def _inner(self, cross: sparse.csr_array, cells: Floats, d_a: Floats) -> Floats:
-        """cross' diag(1 / d_a) cross, (levels of b, levels of b)."""
+        """The lower triangle of cross' diag(1 / d_a) cross, (levels of b, levels of b)."""
         if not self.dense:
-            left = sparse.csr_array(
-                (
-                    cells[self.by_column] / d_a[self.column_rows],
-                    self.column_rows,
-                    self.column_starts,
-                ),
-                shape=(self.n_b, self.n_a),
-            )
-            return np.asarray((left @ cross).toarray())
+            return self._pair_sums(cells / np.sqrt(d_a)[self.rows])
         total = np.zeros((self.n_b, self.n_b))
         rows = max(1, BLOCK // self.n_b)
         for start in range(0, self.n_a, rows):
@@ -134,6 +131,15 @@ class LaplaceLikelihood:
             block /= np.sqrt(d_a[start : start + rows, None])
             total += block.T @ block
         return total
+
+    def _pair_sums(self, cells: Floats) -> Floats:
+        """Products of each two cells of a row, summed by their columns: a quarter of the time of a sparse product."""
+        total = np.zeros(self.n_b**2)
+        for places, first in enumerate(self.firsts):
+            second = first + places
+            pair = self.columns[second] * self.n_b + self.columns[first]
+            np.add.at(total, pair, cells[first] * cells[second])
+        return total.reshape(self.n_b, self.n_b)
 
 
 class _Modes:
@@ -151,9 +157,10 @@ class _Modes:
     def loss(self, at: Floats, fits: Ints) -> tuple[Floats, Floats]:
         """(1,) minus the log-density at these effects, and (1, n) the probabilities of the answers that were given."""
         a, b = at[0, : self.data.n_a], at[0, self.data.n_a :]
-        log_odds = self.fixed + self.sd_a * a[self.data.a] + self.sd_b * b[self.data.b]
-        q = expit(self.data.sign * log_odds)
-        with np.errstate(divide="ignore"):
+        log_odds = self.fixed + (self.sd_a * a)[self.data.a] + (self.sd_b * b)[self.data.b]
+        with np.errstate(divide="ignore", over="ignore"):
+            # In a third of scipy's time
+            q = 1 / (1 + np.exp(-self.data.sign * log_odds))
             return -np.atleast_1d(np.log(q).sum() - (a @ a + b @ b) / 2), q[None]
 
     def step(self, at: Floats, state: Floats, loss: Floats, fits: Ints) -> tuple[Floats, Bools]:

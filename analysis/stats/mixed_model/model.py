@@ -12,12 +12,13 @@ from enum import Enum
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special, stats
+from scipy import special
 
 from analysis.stats import NotEnough
-from analysis.stats.arrays import Floats, Interval
+from analysis.stats.arrays import Bools, Floats, Interval, Ints
 from analysis.stats.estimates import Z95
 from analysis.stats.mixed_model.laplace import LaplaceLikelihood
+from analysis.stats.mixed_model.one_factor import OneFactor
 from analysis.stats.mixed_model.optimum import (
     ITEMS,
     PARTICIPANTS,
@@ -153,11 +154,11 @@ def fit(
     profiles = profiles and len(y) <= MOST_FOR_PROFILES and sds is None
     integral = Integral.QUADRATURE if len(y) <= MOST_FOR_QUADRATURE else Integral.LAPLACE
     try:
-        kind = QuadratureLikelihood if integral is Integral.QUADRATURE else LaplaceLikelihood
+        kind = QuadratureLikelihood if integral is Integral.QUADRATURE else _laplace
         optimum, deviations = _maximise(kind(y, x, who, what), start, sds, profiles)
     except TooFewNodes:
         integral = Integral.LAPLACE
-        likelihood = LaplaceLikelihood(y, x, who, what)
+        likelihood = _laplace(y, x, who, what)
         optimum, deviations = _maximise(likelihood, start, sds, profiles)
     typical, typical_ci, marginal, marginal_ci = _accuracies(optimum)
     return MixedModel(
@@ -178,6 +179,22 @@ def fit(
         accuracy_marginal=marginal,
         accuracy_marginal_ci95=marginal_ci,
     )
+
+
+def _laplace(y: Bools, x: Floats, who: Ints, what: Ints) -> LogLikelihood:
+    """Laplace's approximation: from counts where one factor alone varies, if there are no covariates."""
+    both = LaplaceLikelihood(y, x, who, what)
+    if x.shape[1] > 1:
+        return both
+    alone = {PARTICIPANTS: OneFactor(y, who), ITEMS: OneFactor(y, what)}
+
+    def likelihood(theta: Floats) -> float:
+        for present, absent in ((PARTICIPANTS, ITEMS), (ITEMS, PARTICIPANTS)):
+            if theta[absent] == 0:
+                return alone[present](theta[0], theta[present])
+        return both(theta)
+
+    return likelihood
 
 
 def _maximise(
@@ -211,7 +228,7 @@ def _coefficients(optimum: Optimum) -> tuple[Coefficient, ...]:
             b,
             se,
             (b - Z95 * se, b + Z95 * se),
-            float(2 * stats.norm.sf(abs(b) / se)) if se else math.nan,
+            float(2 * special.ndtr(-abs(b) / se)) if se else math.nan,
         )
         for b, se in zip(optimum.at[:-2].tolist(), errors.tolist(), strict=False)
     )
@@ -251,7 +268,7 @@ def _deviation(
         estimate=sd,
         ci95=_deviation_interval(likelihood, optimum, index, statistic, profiles),
         statistic=statistic,
-        p=float(stats.chi2.sf(statistic, 1) / 2) if sd else 1.0,
+        p=float(special.chdtrc(1, statistic) / 2) if sd else 1.0,
         without=Without(float(at_zero.at[0]), float(at_zero.at[other]), at_zero.value),
     )
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from statsmodels.stats.multitest import multipletests
 
+from analysis.stats import families
 from analysis.stats.arrays import Bools, Floats, Interval, Ints
 from analysis.stats.crossed_bootstrap import spread, times_drawn, two_sided_p, with_error
 from analysis.stats.two_way_clustered import FEWEST_CLUSTERS, TwoWay, over_items, two_way
@@ -181,7 +181,7 @@ def holm(p: Sequence[float | None], groups: Sequence[object] | None = None) -> l
     for group in dict.fromkeys(of):
         known = [k for k, value in enumerate(p) if value is not None and of[k] == group]
         if known:
-            after = multipletests([p[k] for k in known], method="holm")[1]
+            after = families.holm(np.array([p[k] for k in known]))
             for k, value in zip(known, after.tolist(), strict=True):
                 adjusted[k] = value
     return adjusted

@@ -88,27 +88,28 @@ def _read_item(row: Row, source: str, problems: list[Problem]) -> PublishedItem 
         )
         return None
     original, altered, combined = (row.cells[column] for column in COLUMNS[2:])
-    damage = None
-    try:
-        abstract = parse(combined, original, altered)
-        markup = combined if _reads_alone(combined) else render(abstract.segments)
-    except MarkupError as error:
-        published = _published_markup(combined, original, altered)
-        if published is None:
-            problems.append(row.problem(str(error), "combined_abstract"))
-            return None
-        markup, damage = published, Damage(_reason(error), None, None)
+    markup, damage = combined, None
+    if not _reads_as(combined, original, altered):
+        try:
+            markup = render(parse(combined, original, altered).segments)
+        except MarkupError as error:
+            published = _published_markup(combined, original, altered)
+            if published is None:
+                problems.append(row.problem(str(error), "combined_abstract"))
+                return None
+            markup, damage = published, Damage(_reason(error), None, None)
     return (
         None if doi is None else PublishedItem(row, source, doi, subfield, markup, original, damage)
     )
 
 
-def _reads_alone(combined: str) -> bool:
+def _reads_as(markup: str, original: str, altered: str) -> bool:
+    """Whether it gives these versions by itself."""
     try:
-        parse(combined)
+        abstract = parse(markup)
     except MarkupError:
         return False
-    return True
+    return (abstract.original, abstract.altered) == (original, altered)
 
 
 def _published_markup(combined: str, original: str, altered: str) -> str | None:
@@ -117,11 +118,7 @@ def _published_markup(combined: str, original: str, altered: str) -> str | None:
     if segments is None:
         return None
     markup = render(segments)
-    try:
-        abstract = parse(markup)
-    except MarkupError:
-        return None
-    return markup if (abstract.original, abstract.altered) == (original, altered) else None
+    return markup if _reads_as(markup, original, altered) else None
 
 
 def _reason(error: MarkupError) -> str:

@@ -19,8 +19,9 @@ def pin_published(
     study: Study, items: Sequence[PublishedItem], stored: StoredItems, texts: str
 ) -> tuple[int, list[str]]:
     """Let the study draw the texts of this mode; returns how many were pinned or removed, and notes."""
-    pinned: dict[str, Item] = {row.key: row for row in study.items.order_by("version")}
-    sources = {row.source for row in pinned.values() if row.key in {item.key for item in items}}
+    rows = list(study.items.order_by("version"))
+    pinned: dict[str, Item] = {row.key: row for row in rows}
+    sources = {pinned[item.key].source for item in items if item.key in pinned}
     chosen: list[Item] = []
     unpinned: list[Item] = []
     notes: list[str] = []
@@ -39,11 +40,10 @@ def pin_published(
         elif wanted is not None and now != wanted:
             chosen.append(wanted)
     chosen += _builtin_items(study)
-    before = {row.pk for row in study.items.all()}
     replaced = {row.key for row in (*chosen, *unpinned)}
-    kept = [row for row in study.items.all() if row.key not in replaced]
+    kept = [row for row in rows if row.key not in replaced]
     revise(study, items=[*kept, *chosen], reason=f"import_brainbench --texts {texts}")
-    return len({row.pk for row in chosen} - before) + len(unpinned), notes
+    return len({row.pk for row in chosen} - {row.pk for row in rows}) + len(unpinned), notes
 
 
 def _wanted(item: PublishedItem, stored: StoredItems, texts: str) -> Item | None:

@@ -9,6 +9,7 @@ from experiment.imports.read.testcases import FILES, Identity
 from experiment.imports.read.trials import PublishedParticipant, PublishedTrial
 from experiment.models import Item, Judgment, Participant, Study, Trial
 from experiment.services.flow import page_number
+from experiment.services.recount import recount
 
 EXTERNAL_SOURCE = "brainbench"
 
@@ -92,6 +93,7 @@ def _create(
     ]
     Trial.objects.bulk_create([row for _, row in pairs])
     Judgment.objects.bulk_create([_judgment(trial, row) for trial, row in pairs])
+    recount(study, Participant.Kind.IMPORTED)
     return len(pairs)
 
 

@@ -10,9 +10,9 @@ from django.core.management.base import CommandError, CommandParser
 from experiment.management.studies import find_study
 from experiment.models import Participant, Study
 from experiment.services import export
+from experiment.services.counts import kind_counts
 from experiment.services.participant_kinds import (
     default_kind,
-    kind_counts,
     kind_note,
     name_problem,
     studies_joined,

@@ -11,6 +11,8 @@ from analysis.data.filters import ReportOptions
 from analysis.report.services.make import data_version
 from analysis.stats import NotEnough
 from experiment.models import Item, Judgment, Participant, Study, StudyItem
+from experiment.services.recount import recount
+from experiment.services.withdrawal import withdraw
 from scoring.models import ItemScore, LanguageModel, ModelSet, ModelSetMember, ScoringRun
 from tests.factories import NOW, make_item, make_participant, make_study
 from tests.storages import store_files_in
@@ -285,6 +287,7 @@ def test_damaged_texts_are_as_published_or_repaired(study):
     trial = person.trials.filter(stratum="human").first()
     trial.item = old
     trial.save()
+    recount(study, "real")
     as_published, repaired = read(study), read(study, texts="repaired")
     assert as_published.items["is_damaged"].sum() == repaired.items["is_damaged"].sum() == 1
     assert len(as_published.trials) == 6
@@ -350,13 +353,11 @@ def test_the_data_version_changes_with_whatever_a_report_depends_on(study):
     assert changed()
     make_participant(study)
     assert changed()
-    Participant.objects.filter(pk=Participant.objects.first().pk).update(excluded_by="missed_catch")
+    live = make_participant(study, judged=2)
     assert changed()
-    first, last = Judgment.objects.first(), Judgment.objects.last()
-    Judgment.objects.filter(pk=first.pk).update(excluded_by="too_fast")
+    Judgment.objects.filter(trial__participant=live).first().delete()
     assert changed()
-    Judgment.objects.filter(pk=first.pk).update(excluded_by="")
-    Judgment.objects.filter(pk=last.pk).update(excluded_by="too_fast")
+    withdraw(study, Participant.objects.first().withdrawal_code, timezone.now())
     assert changed()
     LanguageModel.objects.update(family="Llama")
     assert changed()

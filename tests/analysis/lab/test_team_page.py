@@ -276,12 +276,14 @@ def test_a_failure_is_shown_with_the_command_that_says_more(
     assert caplog.records
 
 
-def test_more_trials_than_a_page_should_compute_are_left_to_a_terminal(
+def test_more_trials_than_a_page_should_compute_are_left_to_a_process(
     ruth: Client, tried: list[TeamOptions], monkeypatch: Any
 ) -> None:
+    started: list[Any] = []
     monkeypatch.setattr(compute, "MAX_INLINE_TRIALS", 1)
-    assert "To be computed in a terminal" in shown(ruth, ASKED)
-    assert tried == []
+    monkeypatch.setattr("lib.jobs.background.start", started.append)
+    assert "a process of its own" in shown(ruth, ASKED)
+    assert (len(started), tried) == (1, [])
 
 
 def test_an_empty_study_and_an_empty_team_say_what_they_take(ruth: Client, study: Study) -> None:

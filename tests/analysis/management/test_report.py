@@ -71,7 +71,7 @@ def not_computed(monkeypatch) -> None:
     def make_report(study: Study, options: ReportOptions, progress: object) -> Report:
         return results_stub.report(study, options)
 
-    monkeypatch.setattr("analysis.management.commands.report.make_report", make_report)
+    monkeypatch.setattr("analysis.report.services.make.make_report", make_report)
     monkeypatch.setattr("analysis.report.services.save.draw_all", results_stub.figures)
 
 
@@ -232,7 +232,7 @@ def test_stopped_by_hand_it_says_in_one_sentence_what_the_folder_holds(
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("analysis.management.commands.report.write_report", stop)
+    monkeypatch.setattr("analysis.services.export.write_report", stop)
     with pytest.raises(CommandError, match=r"report\.json is written last") as stopped:
         call_command("report", make_study().slug, "--output", str(tmp_path))
     assert stopped.value.returncode == 130

@@ -1,9 +1,12 @@
 """A result is computed once, stored whole, and computed by whoever may; a failed one says why and can be tried again."""
 
+from datetime import timedelta
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from analysis import store
 from analysis.data.filters import ReportOptions
@@ -15,8 +18,25 @@ from experiment.models import Study
 from lib.jobs import leases
 from tests.analysis import results_stub as stub
 from tests.analysis.results_stub import shown, url
+from tests.experiment.http_client import database_url
 from tests.factories import make_participant
 from tests.storages import store_files_in
+
+
+class FakeProcess:
+    """Takes the place of a process: `started` holds the jobs that one was started for."""
+
+    def wait(self) -> int:
+        return 0
+
+    @classmethod
+    def starting(cls, started: list[int]) -> Any:
+        def start(command: list[str], **_: Any) -> "FakeProcess":
+            started.append(int(command[-1]))
+            return cls()
+
+        return start
+
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("var_dir")]
 HUMAN = ReportOptions(source="human")
@@ -162,15 +182,66 @@ def test_a_result_whose_files_are_gone_is_computed_again(
     assert len(computed) == 2
 
 
-def test_many_trials_are_left_to_a_terminal(
+def test_many_trials_are_computed_by_one_process_at_a_time(
     ruth: Client, study: Study, computed: list[ReportOptions], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    started: list[Any] = []
     monkeypatch.setattr(compute, "MAX_INLINE_TRIALS", 3)
+    monkeypatch.setattr("lib.jobs.background.subprocess.Popen", FakeProcess.starting(started))
     make_participant(study)
-    page = shown(ruth, "?trials=all&source=human&now=1")
-    assert "manage.py report memory --output FOLDER --source human --trials all" in page
-    assert computed == []
+    for _ in range(2):
+        assert "a process of its own" in ruth.get(url("results_live")).content.decode()
     assert ruth.get(url("results_report", query="?trials=all")).status_code == 400
+    assert "a process of its own" in shown(ruth, "?trials=all&source=human&now=1")
+    assert (len(started), computed) == (1, [])
+    compute.run(Computation.objects.get(pk=started[0]))
+    assert ruth.get(url("results_live")).status_code == 302
+    shown(ruth, "?trials=all&source=human&now=1")
+    assert len(started) == 2
+
+
+def test_while_people_take_part_a_long_computation_is_not_started_over(
+    ruth: Client, study: Study, computed: list[ReportOptions], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[Any] = []
+    monkeypatch.setattr(compute, "MAX_INLINE_TRIALS", 3)
+    monkeypatch.setattr("lib.jobs.background.subprocess.Popen", FakeProcess.starting(started))
+    make_participant(study)
+    ruth.get(url("results_live"))
+    make_participant(study)
+    ruth.get(url("results_live"))
+    row = compute.run(Computation.objects.get())
+    Computation.objects.update(started_at=timezone.now() - timedelta(minutes=1))
+    assert "Humans against models" in shown(ruth, "")
+    Computation.objects.update(
+        started_at=timezone.now() - timedelta(hours=1),
+        finished_at=timezone.now() - timedelta(minutes=40),
+    )
+    assert "Computing the results" in shown(ruth, "")
+    ruth.get(url("results_live"))
+    assert started[1:] == list(Computation.objects.exclude(pk=row.pk).values_list("pk", flat=True))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_process_computes_what_a_page_asked_for(
+    ruth: Client, study: Study, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compute, "MAX_INLINE_TRIALS", 3)
+    environment = {
+        "DATABASE_URL": database_url(),
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "SECRET_KEY": settings.SECRET_KEY,
+        "VAR_DIR": str(settings.VAR_DIR),
+    }
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    make_participant(study)
+    assert "a process of its own" in ruth.get(url("results_live")).content.decode()
+    until = monotonic() + 120
+    while ruth.get(url("results_live")).status_code != 302:
+        assert monotonic() < until
+        sleep(0.5)
+    assert Computation.objects.get().status == Computation.Status.FINISHED
 
 
 def test_with_workers_the_page_computes_nothing(

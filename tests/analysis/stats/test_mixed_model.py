@@ -9,6 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from analysis.stats.mixed_model import fit, marginal_accuracy
 from analysis.stats.mixed_model.laplace import LaplaceLikelihood
+from analysis.stats.mixed_model.one_factor import OneFactor
 from analysis.stats.mixed_model.optimum import optimise
 from analysis.stats.mixed_model.quadrature import QuadratureLikelihood
 from tests.analysis.made import make_data
@@ -90,6 +91,14 @@ def test_sparse_and_dense_products_are_the_same():
     other.dense = not found.dense
     theta = np.array([0.3, 0.6, 0.9])
     assert found(theta) == pytest.approx(other(theta), rel=1e-12)
+
+
+@pytest.mark.parametrize("sd", [0.0, 0.7, -1.3])
+def test_where_one_factor_alone_varies_counts_say_the_same(sd):
+    y, who, item = arrays(make_data(seed=5, n_participants=60, n_items=40, trials_each=5))
+    whole = likelihood(y, who, item)
+    assert OneFactor(y, who)(0.3, sd) == pytest.approx(whole(np.array([0.3, sd, 0])), rel=1e-12)
+    assert OneFactor(y, item)(0.3, sd) == pytest.approx(whole(np.array([0.3, 0, sd])), rel=1e-12)
 
 
 def test_a_trial_twice_shares_a_cell_and_counts_twice():

@@ -13,7 +13,6 @@ from experiment.domain.exclusion import ParticipantFacts, Rules, TrialFacts, jud
 from experiment.imports.read import repair
 from experiment.models import Item, Judgment, Participant, Study, StudyItem, Trial
 from experiment.services import curation, exposure
-from experiment.services.exposure import valid_exposures
 from experiment.services.study_setup import readiness_problems
 from scoring.models import (
     CorpusScore,
@@ -99,7 +98,7 @@ def test_judgments_add_up_to_the_reference_figures(study):
 
 def test_exposures_are_the_published_ones(study):
     published = Item.objects.filter(source="human", texts="as-published")
-    counts = valid_exposures(study, "imported")
+    counts = Judgment.objects.of(study, "imported").valid().count_by_item()
     exposures = [counts.get(pk, 0) for pk in published.values_list("pk", flat=True)]
     assert (len(exposures), min(exposures), max(exposures)) == (200, 1, 9)
     assert (fmean(exposures), round(stdev(exposures), 2)) == (5.055, 1.52)

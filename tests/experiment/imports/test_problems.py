@@ -179,6 +179,7 @@ def test_a_path_that_is_no_directory_is_refused(copy):
     assert refusal(copy) == [f"{copy.root}: is not a directory"]
 
 
+@pytest.mark.drifts  # makes people simulated who were not
 def test_a_study_with_participants_of_its_own_is_not_added_to(copy):
     study = make_study("ours")
     make_participant(study)

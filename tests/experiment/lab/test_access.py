@@ -59,9 +59,12 @@ def test_the_list_holds_ones_own_studies_and_all_for_administrators(
     ruth: Client, client: Client
 ) -> None:
     make_study("theirs")
-    assert [study.slug for study in ruth.get("/lab/").context["studies"]] == ["memory"]
+    assert [row.study.slug for row in ruth.get("/lab/").context["studies"]] == ["memory"]
     client.force_login(make_user("boss", is_superuser=True, is_staff=True))
-    assert [study.slug for study in client.get("/lab/").context["studies"]] == ["memory", "theirs"]
+    assert [row.study.slug for row in client.get("/lab/").context["studies"]] == [
+        "memory",
+        "theirs",
+    ]
 
 
 def test_someone_without_studies_reads_what_to_do(client: Client) -> None:

@@ -1,7 +1,9 @@
 """Databases of earlier releases keep what they hold."""
 
+import random
 import uuid
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,7 +13,11 @@ from django.db import DatabaseError, connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
+from experiment.domain.assignment import rng_key
 from experiment.domain.exclusion import Rules
+from experiment.models import ItemCount, Judgment, Participant, Study, Trial
+from experiment.services import drawing
+from experiment.services.recount import check
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -135,3 +141,56 @@ def test_running_studies_get_their_first_version_and_switches_become_readings(
     with pytest.raises(DatabaseError, match="new version"), transaction.atomic():
         studies.filter(slug="running").update(exclude_untouched="neither")
     studies.filter(slug="waiting").update(exclude_untouched="off")
+
+
+def test_kept_draws_are_packed_and_participants_counted(migrate: Migrate) -> None:
+    old = migrate("0009_trial_measures")
+    names = ("Study", "Item", "Participant", "Trial", "Judgment")
+    study, item, participant, trial, judgment = (
+        old.get_model("experiment", name).objects for name in names
+    )
+    of = study.create(slug="s", title="S", briefing="B")
+    texts = {"markup": "It [[rose, fell]].", "original": "It rose.", "altered": "It fell."}
+    items = [
+        item.create(key=f"i-{n}", status="accepted", sha256=f"{n}", **texts) for n in range(90)
+    ]
+    now = timezone.now()
+    person = participant.create(
+        study=of, kind="real", stage="finished", consented_at=now, seed=7, withdrawal_code="C"
+    )
+    gone = participant.create(
+        study=of,
+        kind="real",
+        stage="trial",
+        consented_at=now,
+        withdrawal_code="D",
+        last_seen_at=now - timedelta(days=2),
+    )
+    scores = {str(row.pk): 0.5 if n % 3 else 1.0 for n, row in enumerate(items)}
+    tied = [row.pk for n, row in enumerate(items) if n % 3]
+    drawn = []
+    for position in range(1, 6):
+        key = rng_key(7, "draw", position)
+        drawn.append(random.Random(key).choice(tied))
+        scores[str(drawn[-1])] = 0.5
+        row = trial.create(
+            participant=person,
+            position=position,
+            stratum="human",
+            item_id=drawn[-1],
+            draw={"policy": "balanced", "key": key, "scores": scores},
+        )
+        judgment.create(
+            trial=row, correct=True, confidence_moved=True, expertise_moved=True, rt_ms=2**40
+        )
+    trial.create(participant=gone, position=1, stratum="human", item_id=items[0].pk)
+
+    call_command("migrate", verbosity=0)
+    rows = Trial.objects.filter(participant=person.pk).order_by("position")
+    assert [drawing.replay(row) for row in rows] == drawn
+    assert all(len(row.draw) <= 200 for row in rows)
+    assert Trial.objects.get(participant=gone.pk).draw == b""
+    assert set(Judgment.objects.values_list("rt_ms", flat=True)) == {2**31 - 1}
+    assert Participant.objects.get(pk=gone.pk).left_at is not None
+    assert ItemCount.objects.count() == len({*drawn, items[0].pk})
+    assert check(Study.objects.all()) == []

@@ -100,7 +100,7 @@ REFUSED = [
         for field in ("trial_token", "idempotency_key", "side")
     ),
     *((page, "recognised", "", 422) for page in ("practice", "trial")),
-    ("trial", "trial_token", str(uuid.uuid4()), 409),
+    ("trial", "trial_token", str(uuid.uuid4()), 403),
     ("debrief", "comments", "x" * 5_001, 422),
     ("withdraw", "code", "x" * 101, 400),
     ("withdraw", "code", "AAAA-AAAA-AAAA", 422),

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from experiment.models import Judgment, Participant, Study, Trial
-from experiment.services import enrollment, judging
+from experiment.services import drawing, enrollment, judging
 from experiment.services.flow import AlreadyAnsweredError, KnownIdError
 from tests.experiment.http_client import Server, Visitor, at_once, send_copies
 from tests.experiment.people import ABOUT_ME, RATED, answer, enroll, start
@@ -35,11 +35,10 @@ def assert_fair_draws(study: Study, n_each: int, most: float = 1) -> None:
         assert len({trial.item_id for trial in met}) == n_each
         assert len({trial.item.work for trial in met}) == n_each
     for trial in trials:
-        assert enrollment.replay_draw(trial) == trial.item_id
+        assert drawing.replay(trial) == trial.item_id
     policy = trials[0].participant.policy
     for stratum in study.trial_counts:
-        ids = list(study.items.of_stratum(stratum).values_list("pk", flat=True))
-        scores = enrollment.item_scores(study, "real", ids, policy, timezone.now())
+        scores = drawing.read(study, "real", stratum, timezone.now()).scores(policy)
         assert max(scores.values()) - min(scores.values()) <= most, stratum
         drawn = sum(trial.stratum == stratum for trial in trials)
         weight = 1 if policy == "paper" else 0.5  # no one has finished or left yet

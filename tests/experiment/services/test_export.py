@@ -1,26 +1,34 @@
-"""Tests of exporting.py and of the command that calls it."""
+"""Tests of export.py and of the command that calls it."""
 
 import csv
 import hashlib
 import io
 import json
 import os
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection, connections
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from experiment.domain.codebook import TRIAL_COLUMNS
 from experiment.domain.exclusion import Rules
 from experiment.models import Judgment, Study
 from experiment.services import export as trials_export
+from experiment.services import trial_fields
 from experiment.services.study_setup import pin_items
 from experiment.services.study_versions import revise
+from experiment.services.trial_fields import HEADER
 from experiment.services.version_comparison import compare_versions
-from lib.csv import cell
+from lib.csv import cell, field, fields, line
+from lib.snapshot import snapshot
 from tests.experiment import people
-from tests.factories import make_item, make_participant, make_study
+from tests.experiment.services.plain_export import plain_csv
+from tests.factories import NOW, make_item, make_participant, make_study
 
 pytestmark = pytest.mark.django_db
 
@@ -114,6 +122,7 @@ def test_cells_hold_what_the_codebook_allows(study: Study, path: Path) -> None:
                 assert value in ("true", "false", "")
 
 
+@pytest.mark.drifts  # writes judgments itself
 def test_a_passage_with_a_comma_is_written_with_a_pipe(study: Study, path: Path) -> None:
     make_participant(study)
     item = make_item("thousands", markup="It was [[1,000 | 2,000]] cells, not [[few, many]].")
@@ -150,6 +159,23 @@ def test_the_analysis_holds_exactly_the_included_trials(study: Study, path: Path
     assert all((row["included"] == "true") == (row["excluded_by"] == "") for row in everything)
     counts = trials_export.row_counts(study, "real")
     assert counts == {"all": len(everything), "analysis": len(analysis)}
+
+
+def test_rows_are_counted_without_reading_those_of_settled_participants(
+    study: Study, path: Path
+) -> None:
+    study.recruitment = "open"
+    study.save()
+    make_participant(study)
+    people.answer(people.start(study), until=4)
+    make_participant(study, kind="simulated")
+    with CaptureQueriesContext(connection) as seen:
+        assert trials_export.row_counts(study, "real") == {"all": 11 + 4, "analysis": 9}
+    assert len(export(study, path=path)) == 15
+    counters, under_way, judged = (query["sql"] for query in seen.captured_queries)
+    assert "experiment_judgment" not in counters
+    assert "left_at" in under_way
+    assert "IN (" in judged  # of named participants, of whom there are few
 
 
 def test_one_kind_is_exported_and_real_by_default(study: Study, path: Path) -> None:
@@ -234,6 +260,30 @@ def test_a_text_that_a_spreadsheet_would_run_is_defused(text: str) -> None:
     assert cell(text) == f"'{text}"
 
 
+@pytest.mark.parametrize("text", ["a,b", 'a"b', "a\nb", "a\rb", "a\r\nb", "", " a", "plain"])
+def test_a_field_is_read_back_as_its_text(text: str) -> None:
+    stream = io.StringIO(line([field(text), field(text)]).decode(), newline="")
+    assert list(csv.reader(stream)) == [[text, text]]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        [None, 3, -1, 3, None],
+        [True, None, False],
+        ["=1", "a,b", None, "=1"],
+        [NOW, None, NOW + timedelta(days=150, microseconds=5)],
+        [NOW.date(), None],
+        [1.5, None, -0.5],
+        [None, None],
+        [],
+    ],
+)
+def test_a_column_is_written_as_its_values_are(column: list[Any]) -> None:
+    with timezone.override("America/St_Johns"):
+        assert list(fields(column)) == [field(value) for value in column]
+
+
 @pytest.mark.parametrize("text", ["a=1", "'=1", "1-2", "", " plain", "(=1)"])
 def test_other_texts_stay_as_they_are(text: str) -> None:
     assert cell(text) == text
@@ -257,15 +307,13 @@ def test_a_failed_export_leaves_the_file_as_it_was(
 ) -> None:
     make_participant(study)
     path.write_text("yesterday's export")
-    rows = trials_export.trial_rows
+    blocks = trials_export.trial_blocks
 
     def failing(*arguments):
-        for n, row in enumerate(rows(*arguments)):
-            if n == 5:
-                raise OSError(28, "No space left on device")
-            yield row
+        yield from blocks(*arguments)
+        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(trials_export, "trial_rows", failing)
+    monkeypatch.setattr(trials_export, "trial_blocks", failing)
     with pytest.raises(CommandError, match="No space left"):
         export(study, path=path)
     assert path.read_text() == "yesterday's export"
@@ -311,46 +359,100 @@ def test_what_cannot_be_done_is_said_in_a_sentence(
         call_command("export_trials", "--set", "all", *arguments)
 
 
+@pytest.mark.parametrize("rows_in_a_block", [1, 4, 11, 2_000])
+def test_participants_are_counted_once(
+    study: Study, rows_in_a_block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trials_export, "ROWS", rows_in_a_block)
+    make_participant(study)
+    make_participant(study, judged=0)
+    make_participant(study, judged=3)
+    made = trials_export.export_trials(study, "real", "all", io.BytesIO())
+    assert (made.rows, made.participants) == (14, 2)
+
+
 def test_an_empty_export_is_a_header(study: Study, path: Path) -> None:
     assert export(study, path=path) == []
     assert path.read_text().startswith("study,participant,kind")
 
 
 def test_the_number_of_queries_does_not_grow_with_the_rows(
-    study: Study, path: Path, django_assert_num_queries
+    study: Study, django_assert_num_queries
 ) -> None:
-    for _ in range(3):
-        make_participant(study)
-    with django_assert_num_queries(1):
-        assert len(list(trials_export.trial_rows(study, "real", "all"))) == 33
+    for _ in range(2):
+        for _ in range(3):
+            make_participant(study)
+        expected = 11 * study.participants.count()
+        with django_assert_num_queries(3):  # trials, participants, items
+            assert len(cells_of(study, "text")) == expected
 
 
+def cells_of(study: Study, *columns: str) -> list[tuple[str, ...]]:
+    """These columns of all trials, read as an export does."""
+    places = [HEADER.index(name) for name in columns]
+    blocks = trials_export.trial_blocks(study, "real", "all")
+    return [tuple(row[place] for place in places) for block in blocks for row in block]
+
+
+@pytest.mark.drifts  # writes judgments itself
 @pytest.mark.django_db(transaction=True)
-def test_an_export_is_of_one_moment(
-    study: Study, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_export_is_of_one_moment(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     """What others change while rows are being read is not in the file: neither new rows nor new values."""
     for _ in range(3):
         make_participant(study)
-    monkeypatch.setattr(trials_export, "CHUNK", 2)
-    other = connection.copy()
+    monkeypatch.setattr(trials_export, "ROWS", 7)
+    names = ("comments", "trial_excluded_by", "item_key")
+    before = cells_of(study, *names)
     seen = []
-    with trials_export.snapshot():
-        for n, row in enumerate(trials_export.trial_rows(study, "real", "all")):
-            if n == 4:
+    other = connection.copy()
+    with snapshot():
+        for block in trials_export.trial_blocks(study, "real", "all"):
+            if not seen:
                 with other.cursor() as cursor:
                     cursor.execute("UPDATE experiment_participant SET comments = 'later'")
                     cursor.execute("UPDATE experiment_judgment SET excluded_by = 'too_fast'")
-            seen.append((row["comments"], row["trial_excluded_by"]))
-        # A second query inside sees the same moment
-        again = [row["comments"] for row in trials_export.trial_rows(study, "real", "all")]
+                    cursor.execute("UPDATE experiment_item SET generator = 'Eve'")
+            seen += [tuple(row[HEADER.index(name)] for name in names) for row in block]
+        # What is read a second time is of the same moment
+        again = cells_of(study, *names)
     other.close()
     assert len(seen) == 33
-    assert {comments for comments, _ in seen} == {""}
-    assert "too_fast" not in {reason for _, reason in seen}
-    assert set(again) == {""}
-    assert {row["comments"] for row in trials_export.trial_rows(study, "real", "all")} == {"later"}
+    assert seen == again == before
+    assert {comments for (comments,) in cells_of(study, "comments")} == {"later"}
     assert connections["default"].in_atomic_block is False
+
+
+AWKWARD = ["", "=1+1", 'a "b", c', "line\nline\r\n", "\u00b5 \u2028 \U0001f642", " ,"]
+
+
+@pytest.mark.drifts  # writes judgments itself
+@pytest.mark.parametrize("rows_in_a_block", [1, 7, 2_000])
+@pytest.mark.parametrize("zone", ["UTC", "America/St_Johns"])
+def test_the_bytes_are_those_of_writing_each_cell_by_itself(
+    path: Path, rows_in_a_block: int, zone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = make_study(ethics_body="Board, of ethics", ethics_number="=7")
+    monkeypatch.setattr(trials_export, "ROWS", rows_in_a_block)
+    monkeypatch.setattr(trial_fields, "ITEMS_KEPT", 5)
+    for n, text in enumerate(AWKWARD):
+        make_participant(
+            study,
+            comments=text,
+            external_id=text,
+            excluded_by="missed_catch" if n == 1 else "",
+            flags="fast_page" if n == 2 else "",
+            judged=n if n > 3 else None,
+            demographics={"country": text, "age": 30 + n, "experience_years": 2.5},
+            consent_version=None if n == 5 else study.consent,
+            finished_at=None if n > 3 else NOW + timedelta(days=60 * n, microseconds=7 * n),
+            judgment={"rt_ms": 5_000 * n, "confidence": n or None, "flags": "hidden" * (n % 2)},
+        )
+    Judgment.objects.filter(trial__position=3).update(excluded_by="recognised", recognised=True)
+    Judgment.objects.filter(trial__position=2).update(received_at=None, rt_ms=None, side="")
+    study.items.filter(key__endswith="2").update(subfield='Mice, "men"', generator="@who")
+    with timezone.override(zone):
+        export(study, path=path)
+        assert path.read_bytes() == plain_csv(study, "real")
 
 
 def frozen_study(**fields: str) -> tuple[Study, str]:
@@ -362,7 +464,11 @@ def frozen_study(**fields: str) -> tuple[Study, str]:
     return study, str(first.public_id)
 
 
-def test_an_export_follows_the_version_of_the_rules_that_is_asked_for(path: Path) -> None:
+@pytest.mark.parametrize("rows_in_a_block", [4, 2_000])
+def test_an_export_follows_the_version_of_the_rules_that_is_asked_for(
+    path: Path, rows_in_a_block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trials_export, "ROWS", rows_in_a_block)
     study, fast = frozen_study()
     now = export(study, path=path)
     assert {row["rules_version"] for row in now} == {"2"}

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +13,22 @@ import pytest
 from django.conf import settings as site
 from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from experiment.models import Judgment, Participant, Study, TrialExport
+from experiment.domain.exclusion import Rules
+from experiment.models import Participant, Study, TrialExport
 from experiment.services import export as trials_export
 from experiment.services import export_jobs
+from experiment.services.counting import raise_revision, sweep
+from experiment.services.export import Blocks
 from experiment.services.export_jobs import delete_exports
+from experiment.services.study_versions import revise
 from experiment.services.withdrawal import withdraw
 from lib.jobs import leases
 from lib.jobs.leases import Lease
+from tests.experiment import people
 from tests.experiment.http_client import ROOT, database_url
 from tests.factories import make_participant, make_study
 from tests.storages import store_files_in
@@ -54,7 +59,7 @@ def sent(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list
 
 @pytest.fixture
 def study() -> Study:
-    study = make_study()
+    study = make_study(recruitment="open")
     make_participant(study, comments="naïve", external_id="=1+1")
     make_participant(study, judged=3)
     return study
@@ -87,7 +92,7 @@ def files(tmp_path: Path) -> list[Path]:
 def test_a_worker_writes_the_bytes_of_a_direct_export(
     study: Study, set_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(export_jobs, "CHUNK", 2)
+    monkeypatch.setattr(trials_export, "ROWS", 11)
     made = export_jobs.run(ensure(study, set_name))
     expected = direct(study, set_name)
     assert (made.status, content(made)) == ("finished", expected)
@@ -123,33 +128,70 @@ def test_an_export_of_others_does_not_exist(ruth: Client, study: Study, name: st
         assert ask(reverse(f"lab:{name}", args=[slug, job.pk])).status_code == 404
 
 
+def change_rows(study: Study, **values: Any) -> None:
+    """Change a finisher's own row, and say so as every service does."""
+    Participant.objects.filter(stage="finished").update(**values)
+    raise_revision(study, "real")
+
+
+def go_on(study: Study) -> None:
+    person = people.start(study)
+    ensure(study)
+    people.answer(person, until=1)
+
+
 @pytest.mark.parametrize(
     "change",
     [
         lambda study: make_participant(study),
-        lambda study: Participant.objects.filter(comments="naïve").update(comments="other"),
-        lambda study: Judgment.objects.filter(trial__position=2).update(excluded_by="too_fast"),
+        go_on,
+        lambda study: withdraw(study, Participant.objects.last().withdrawal_code, timezone.now()),
+        lambda study: change_rows(study, comments="other"),
+        lambda study: revise(study, rules=Rules(min_rt_ms=100_000)),
         lambda study: study.items.filter(trials__position=1).update(subfield="Other"),
+        lambda study: Study.objects.update(
+            ethics_body="A board", ethics_number="7", ethics_contact="a@b.org"
+        ),
     ],
-    ids=["new rows", "a participant", "an exclusion", "an item"],
+    ids=["finisher", "judgment", "withdrawal", "participant", "rules", "item", "study"],
 )
 def test_a_changed_study_is_exported_anew(study: Study, change: Any) -> None:
     first = export_jobs.run(ensure(study))
     assert ensure(study) == first
     change(study)
+    study.refresh_from_db()
     second = ensure(study)
     assert (second.status, second != first) == ("waiting", True)
     assert content(export_jobs.run(second)) == direct(study)
 
 
+def test_the_analysis_stays_while_people_are_under_way(study: Study) -> None:
+    person = people.start(study)
+    study.refresh_from_db()  # the first real participant freezes it
+    sweep(study, "real", timezone.now())  # the fixture's second one left long ago
+    made = export_jobs.run(ensure(study, "analysis"))
+    people.answer(person, until=3)
+    assert ensure(study, "analysis") == made
+
+
+@pytest.mark.parametrize("set_name", ["all", "analysis"])
+def test_asking_reads_no_rows_of_settled_participants(study: Study, set_name: str) -> None:
+    with CaptureQueriesContext(connection) as seen:
+        export_jobs.data_state(study, "real", set_name)
+    read = [query["sql"] for query in seen.captured_queries if "participant" in query["sql"]]
+    assert len(read) == (2 if set_name == "all" else 0)
+    for sql in read:  # those under way, and then their rows by key
+        assert '"left_at" IS NULL' in sql or '"experiment_participant"."id" IN (' in sql
+
+
 def test_an_export_holds_the_data_of_its_start_and_is_found_by_them(study: Study) -> None:
     job = ensure(study)
-    people = Participant.objects.filter(external_id="=1+1")
-    people.update(comments="later")
+    items = study.items.all()
+    items.update(subfield="Later")
     made = export_jobs.run(job)
     assert content(made) == direct(study)
     assert ensure(study) == made
-    people.update(comments="naïve")  # as at the click, and not as in the file
+    items.update(subfield="Behavioural/Cognitive")  # as at the click, and not as in the file
     again = ensure(study)
     assert (again, again.status) == (made, "waiting")
     assert content(export_jobs.run(again)) == direct(study)
@@ -161,7 +203,7 @@ def test_the_newest_exports_stay(
     monkeypatch.setattr(export_jobs, "STORED_PER_STUDY", 2)
     made = []
     for n in range(4):
-        Participant.objects.update(comments=str(n))
+        change_rows(study, comments=str(n))
         made.append(export_jobs.run(ensure(study)))
     assert (
         list(TrialExport.objects.order_by("pk")) == made[1:]
@@ -259,23 +301,24 @@ def test_three_killed_workers_fail_it_and_a_person_may_try_again(
     assert export_jobs.run(job).status == "finished"
 
 
-def test_a_cancelled_export_stops_between_rows(
+def test_a_cancelled_export_stops_between_blocks(
     study: Study, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     job = ensure(study)
-    rows, other = trials_export.trial_rows, connection.copy()
+    blocks, other = trials_export.trial_blocks, connection.copy()
 
-    def cancelling(*arguments: Any) -> Iterator[dict[str, Any]]:
-        for n, row in enumerate(rows(*arguments)):
-            if n == 5:
+    def cancelling(*arguments: Any) -> Blocks:
+        for n, block in enumerate(blocks(*arguments)):
+            if n == 2:
                 with other.cursor() as cursor:
                     cursor.execute(
                         "UPDATE experiment_trialexport SET cancel_requested = %s", [True]
                     )
-            yield row
+            yield block
 
-    monkeypatch.setattr(trials_export, "trial_rows", cancelling)
-    monkeypatch.setattr(export_jobs, "CHUNK", 2)
+    monkeypatch.setattr(trials_export, "trial_blocks", cancelling)
+    monkeypatch.setattr(trials_export, "ROWS", 11)
+    make_participant(study)
     stopped = export_jobs.run(job)
     other.close()
-    assert (stopped.status, stopped.done, files(tmp_path)) == ("cancelled", 4, [])
+    assert (stopped.status, stopped.done, files(tmp_path)) == ("cancelled", 11, [])

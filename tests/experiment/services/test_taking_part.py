@@ -9,12 +9,12 @@ from django.core.exceptions import ValidationError
 from experiment.domain.assignment import NoItemLeftError
 from experiment.domain.exclusion import Rules
 from experiment.models import Judgment, Participant
+from experiment.services import drawing
 from experiment.services.enrollment import (
     ExternalIds,
     attempt_practice,
     enroll,
     entry_kind,
-    item_scores,
     practice_side,
     save_demographics,
     show_trial,
@@ -85,8 +85,7 @@ def study():
 
 
 def scores(study, kind="real", now=NOW):
-    items = list(study.items.of_stratum("human").values_list("pk", flat=True))
-    return sorted(item_scores(study, kind, items, study.policy, now).values())
+    return sorted(drawing.read(study, kind, "human", now).scores(study.policy).values())
 
 
 def test_a_whole_session_ends_valid_and_counts_once_per_item(study):

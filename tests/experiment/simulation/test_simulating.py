@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from experiment.models import Judgment, Participant, Trial
-from experiment.services.enrollment import replay_draw
+from experiment.services import drawing
 from tests.factories import make_participant, make_study
 
 pytestmark = pytest.mark.django_db
@@ -53,7 +53,7 @@ def test_every_draw_can_be_replayed_from_its_log(study):
     simulate(study.slug, "--finish", "6", "--dropout", "0.4")
     trials = list(Trial.objects.all())
     assert len(trials) > 60
-    assert all(replay_draw(trial) == trial.item_id for trial in trials)
+    assert all(drawing.replay(trial) == trial.item_id for trial in trials)
 
 
 def test_nobody_simulated_meets_a_work_twice_and_nobody_is_live_afterwards(study):

@@ -19,7 +19,8 @@ from tests.scoring.made_runs import ask
 from tests.scoring.ngram_backend import NgramBackend
 from tests.storages import store_files_in
 
-pytestmark = pytest.mark.django_db(transaction=True)
+# About storage and processes: no database does it otherwise
+pytestmark = [pytest.mark.sqlite, pytest.mark.django_db(transaction=True)]
 PLACE = "s3://records/lab"
 
 

@@ -1,0 +1,85 @@
+"""What `report` prints for people."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from analysis.codec import MissingResult, present
+from analysis.report.chapter import SourceResults
+from analysis.report.chapters.accuracy.results import Accuracy
+from analysis.report.contents import CHAPTERS
+from analysis.report.headline import Estimate, headline
+from analysis.report.report import Report
+from analysis.services.export import Written
+from analysis.stats.arrays import Interval
+from lib.formatting import is_known
+
+NAIVE = "people and test cases as given"
+INDEPENDENT = "trials as independent"
+# What the first lines say already
+IN_HEADLINE = ("humans", "models", "models_mean", "models_vs_humans")
+
+
+def lines(report: Report, written: Written | None, folder: Path) -> list[str]:
+    """Whose study it is, the headline of each source, and what was written."""
+    study, participants = report.header.study, report.header.participants
+    found = [f"study        {study.slug} ({study.title})"]
+    found.append(f"participants {participants.label}. {participants.note}".rstrip())
+    if participants.rules_version is not None:
+        found.append(f"rules        version {participants.rules_version} of the study")
+    for name, source in report.sources.items():
+        found += ["", f"{name}-created test cases", *_headline(source)]
+    if written is not None:
+        found += [
+            "",
+            (
+                f"{written.n_files} files in {folder}: {', '.join(sorted(written.documents))}, "
+                f"{len(written.tables)} tables, {len(written.figures)} figures"
+            ),
+        ]
+    return found
+
+
+def _headline(source: SourceResults) -> list[str]:
+    answer, own = headline(source), source.of(Accuracy)
+    one = ("test cases", INDEPENDENT) if answer.model else ("models", NAIVE)
+    lines = {
+        "humans": _estimate(answer.humans, "trials", INDEPENDENT) or _missing(own.humans),
+        "models": _estimate(answer.models, *one) or _missing(own.models_mean),
+        "models less humans": _estimate(answer.difference, "models", NAIVE, "+")
+        or _missing(own.models_vs_humans),
+    }
+    return [
+        *(f"  {name:<18} {line}" for name, line in lines.items()),
+        *(f"  {key}: {why.reason}" for key, why in _others_missing(source)),
+    ]
+
+
+def _others_missing(source: SourceResults) -> Iterator[tuple[str, MissingResult]]:
+    """The results of which no line is printed and that the data could not support."""
+    pairs = present(source.of(Accuracy).base_vs_chat)
+    if pairs and isinstance(pairs.test, MissingResult):
+        yield "base_vs_chat", pairs.test
+    for chapter in CHAPTERS:
+        for key, why in zip(chapter.keys, chapter.missing_in(source), strict=True):
+            if why is not None and key not in IN_HEADLINE:
+                yield key, why
+
+
+def _missing(why: object) -> str:
+    return f"{why.reason} {why.needed}" if isinstance(why, MissingResult) else ""
+
+
+def _estimate(found: Estimate | None, unit: str, naive: str, sign: str = "") -> str:
+    """The crossed interval, then the naive one under its name."""
+    if found is None:
+        return ""
+    noun = unit[:-1] if found.n == 1 else unit
+    crossed = _interval(found.ci95, sign) or "not known"
+    line = f"{'' if sign else 'accuracy '}{found.value:{sign}.4f}  95% crossed {crossed}"
+    if found.naive_ci95 and is_known(found.naive_ci95[0]):
+        line += f"; naive, {naive}: {_interval(found.naive_ci95, sign)}"
+    return f"{line}  ({found.n:,} {noun})"
+
+
+def _interval(ci95: Interval | None, sign: str) -> str:
+    return f"{ci95[0]:{sign}.4f} to {ci95[1]:{sign}.4f}" if ci95 else ""

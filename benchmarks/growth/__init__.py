@@ -1,0 +1,1 @@
+"""What a site's work costs as its studies grow, and how draws bear many processes at once."""

@@ -1,0 +1,174 @@
+"""A browser's connection to a server: HTTP/1.1 kept alive, cookies, and a record of how long each answer took.
+
+Written for little CPU, since it shares the machine with the servers that it measures.
+"""
+
+import asyncio
+import base64
+import secrets
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from urllib.parse import urlencode
+
+TIMEOUT_S = 60.0
+TRIES = 3  # a browser sends again what met a closed connection
+GOING_AWAY = bytes([0x88, 0x82, 0, 0, 0, 0, 0x03, 0xE9])  # a masked close frame, code 1001
+REDIRECTS = {301, 302, 303, 307, 308}
+
+
+class DroppedError(Exception):
+    """A request was sent, or a connection tried, and no whole answer came."""
+
+
+@dataclass
+class Record:
+    """What all clients of a run saw."""
+
+    requests: int = 0
+    request_s: list[float] = field(default_factory=list)
+    page_s: list[float] = field(default_factory=list)  # from leaving a page to having the next one
+    statuses: Counter[int] = field(default_factory=Counter)
+    dropped: int = 0  # requests without a whole answer
+    reopened: int = 0  # connections that the server had closed between two requests
+    sockets: int = 0
+    journeys: int = 0
+    failed: list[str] = field(default_factory=list)  # why a journey ended before its end
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer, after any redirects."""
+
+    status: int
+    path: str
+    text: str
+
+
+class Client:
+    """One visitor of one server."""
+
+    def __init__(self, host: str, port: int, record: Record) -> None:
+        self.host, self.port, self.record = host, port, record
+        self.cookies: dict[str, str] = {}
+        self._reader: asyncio.StreamReader | None = None
+        self._writer: asyncio.StreamWriter | None = None
+        self._socket: asyncio.StreamWriter | None = None
+
+    async def get(self, path: str) -> Answer:
+        return await self._follow("GET", path, None, "text/html")
+
+    async def post(self, path: str, form: dict[str, str], accept: str = "text/html") -> Answer:
+        return await self._follow("POST", path, urlencode(form).encode(), accept)
+
+    async def open_socket(self, path: str) -> None:
+        """Open a WebSocket beside the page, as its script does; it stays open until `close_socket`."""
+        reader, self._socket = await asyncio.open_connection(self.host, self.port)
+        key = base64.b64encode(secrets.token_bytes(16)).decode()
+        lines = (
+            f"GET {path} HTTP/1.1",
+            f"Host: {self.host}:{self.port}",
+            "Connection: Upgrade",
+            "Upgrade: websocket",
+            "Sec-WebSocket-Version: 13",
+            f"Sec-WebSocket-Key: {key}",
+        )
+        self._socket.write("\r\n".join([*lines, "", ""]).encode())
+        head = await reader.readuntil(b"\r\n\r\n")
+        if b" 101 " not in head.partition(b"\r\n")[0]:
+            raise DroppedError(f"{path} opens no WebSocket")
+        self.record.sockets += 1
+
+    def close_socket(self) -> None:
+        """Leave the page that it belongs to."""
+        if self._socket is not None:
+            self._socket.write(GOING_AWAY)
+            self._socket.close()
+            self._socket = None
+
+    def close(self) -> None:
+        self.close_socket()
+        self._disconnect()
+
+    def _disconnect(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+        self._reader = self._writer = None
+
+    async def _follow(self, method: str, path: str, body: bytes | None, accept: str) -> Answer:
+        for _ in range(5):
+            status, headers, text = await self._ask(method, path, body, accept)
+            if status not in REDIRECTS:
+                return Answer(status, path, text)
+            method, body = "GET", None
+            path = self._path_of(headers["location"])
+        raise DroppedError(f"{path} redirects without an end")
+
+    def _path_of(self, location: str) -> str:
+        return location.removeprefix(f"http://{self.host}:{self.port}")
+
+    async def _ask(
+        self, method: str, path: str, body: bytes | None, accept: str
+    ) -> tuple[int, dict[str, str], str]:
+        request = self._request(method, path, body, accept)
+        for left in reversed(range(TRIES)):
+            started = time.perf_counter()
+            try:
+                async with asyncio.timeout(TIMEOUT_S):
+                    answer = await self._exchange(request)
+            except (OSError, EOFError, TimeoutError) as error:
+                self.record.dropped += 1
+                self._disconnect()
+                if not left:
+                    raise DroppedError(f"{method} {path}: {error!r}") from error
+            else:
+                self.record.requests += 1
+                self.record.request_s.append(time.perf_counter() - started)
+                self.record.statuses[answer[0]] += 1
+                return answer
+        raise AssertionError("unreachable")
+
+    def _request(self, method: str, path: str, body: bytes | None, accept: str) -> bytes:
+        lines = [f"{method} {path} HTTP/1.1", f"Host: {self.host}:{self.port}", f"Accept: {accept}"]
+        if self.cookies:
+            lines.append("Cookie: " + "; ".join(f"{k}={v}" for k, v in self.cookies.items()))
+        if body is not None:
+            lines.append("Content-Type: application/x-www-form-urlencoded")
+            lines.append(f"Content-Length: {len(body)}")
+        return "\r\n".join([*lines, "", ""]).encode() + (body or b"")
+
+    async def _exchange(self, request: bytes) -> tuple[int, dict[str, str], str]:
+        if self._reader is not None and self._reader.at_eof():
+            self.record.reopened += 1
+            self._disconnect()
+        if self._reader is None or self._writer is None:
+            self._reader, self._writer = await asyncio.open_connection(self.host, self.port)
+        self._writer.write(request)
+        head = (await self._reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        headers = {}
+        for line in head[1:-2]:
+            name, _, value = line.partition(":")
+            if name.lower() == "set-cookie":
+                self._keep(value.strip())
+            else:
+                headers[name.lower()] = value.strip()
+        body = await self._body(self._reader, headers)
+        if headers.get("connection", "").lower() == "close":
+            self._disconnect()
+        return int(head[0].split(" ", 2)[1]), headers, body.decode()
+
+    async def _body(self, reader: asyncio.StreamReader, headers: dict[str, str]) -> bytes:
+        if "content-length" in headers:
+            return await reader.readexactly(int(headers["content-length"]))
+        if headers.get("transfer-encoding") != "chunked":
+            return await reader.read() if headers.get("connection") == "close" else b""
+        parts = []
+        while size := int(await reader.readuntil(b"\r\n"), 16):
+            parts.append(await reader.readexactly(size))
+            await reader.readuntil(b"\r\n")
+        await reader.readuntil(b"\r\n")
+        return b"".join(parts)
+
+    def _keep(self, cookie: str) -> None:
+        name, _, value = cookie.partition(";")[0].partition("=")
+        self.cookies[name] = value

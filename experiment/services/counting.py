@@ -1,0 +1,232 @@
+"""Keeps the counters of models/counts.py true. Whoever changes what they count says so here, in the same transaction.
+
+A participant who is settled (finished, withdrawn, or left as far as is known) is counted; one under way is not, and
+is read from the rows, of which there are few. `assigned` alone counts everybody's trials.
+
+Locks are taken in this order: participants, the study's revision, its items' counts. A draw takes that of one item.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from django.db import transaction
+from django.db.models import F
+
+from experiment.models import (
+    DataRevision,
+    Item,
+    ItemCount,
+    Judgment,
+    Participant,
+    PeopleCount,
+    Study,
+)
+
+Fate, Stage = PeopleCount.Fate, Participant.Stage
+MOST_SWEPT = 500
+Key = TypeVar("Key")
+Change = tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """A way to be settled, as PeopleCount tells them apart."""
+
+    fate: str
+    page: int
+    excluded_by: str = ""
+
+    @classmethod
+    def of(cls, person: Participant) -> "Ending":
+        if person.stage == Stage.FINISHED:
+            return cls(Fate.FINISHED, person.page_reached, person.excluded_by)
+        if person.stage == Stage.WITHDRAWN:
+            fate = Fate.WITHDRAWN if person.finished_at is None else Fate.WITHDRAWN_FINISHED
+            return cls(fate, person.page_reached)
+        return cls(Fate.LEFT, person.page_reached)
+
+
+@dataclass
+class Difference:
+    """What changes the counters of one study and kind, and by how much; nothing is written before `write`."""
+
+    people: dict[Ending, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    items: dict[int, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+
+    def add(
+        self, person: Participant, judgments: Iterable[Judgment], min_rt_ms: int, sign: int = 1
+    ) -> None:
+        """Count a settled participant, as they are; with sign -1, no longer."""
+        own = list(judgments)
+        is_finished = person.stage == Stage.FINISHED
+        facts = {"n": 1} | (readings(own, min_rt_ms) if is_finished else {})
+        for name, n in facts.items():
+            self.people[Ending.of(person)][name] += sign * n
+        for judgment in own:
+            counts = self.items[judgment.trial.item_id]
+            counts["judged"] += sign
+            if is_finished and not person.excluded_by and not judgment.excluded_by:
+                counts["valid"] += sign
+
+    def forget_trials(self, item_ids: Iterable[int]) -> None:
+        """Trials that are deleted."""
+        for item in item_ids:
+            self.items[item]["assigned"] -= 1
+
+    def write(self, study: Study, kind: str) -> None:
+        raise_revision(study, kind)
+        for change, items in _alike(self.items).items():
+            _change_items(study, kind, items, dict(change))
+        for change, endings in _alike(self.people).items():
+            for ending in endings:
+                _change_people(study, kind, ending, dict(change))
+
+
+def settle(person: Participant, judgments: Iterable[Judgment], study: Study) -> None:
+    """This participant's end is known now."""
+    difference = Difference()
+    difference.add(person, judgments, study.min_rt_ms)
+    difference.write(study, person.kind)
+
+
+def come_back(person: Participant) -> None:
+    """Who was taken for having left is there again; their row is locked."""
+    difference = Difference()
+    difference.add(person, judged_by([person]), person.study.min_rt_ms, sign=-1)
+    difference.write(person.study, person.kind)
+    person.left_at = None
+    Participant.objects.filter(pk=person.pk).update(left_at=None)
+
+
+@transaction.atomic
+def sweep(study: Study, kind: str, now: datetime) -> int:
+    """Take for left who has been silent for the study's `live_minutes`; how many these were."""
+    silent = Participant.objects.of(study, kind).silent(study, now)
+    # Who is answering at this moment is locked, and not silent
+    locked = silent.select_for_update(skip_locked=True, of=("self",), no_key=True)
+    people = list(locked.order_by("pk")[:MOST_SWEPT])
+    if people:
+        own = defaultdict(list)
+        for judgment in judged_by(people):
+            own[judgment.trial.participant_id].append(judgment)
+        difference = Difference()
+        for person in people:
+            difference.add(person, own[person.pk], study.min_rt_ms)
+        Participant.objects.filter(pk__in=[person.pk for person in people]).update(left_at=now)
+        difference.write(study, kind)
+    return len(people)
+
+
+# When each study was swept last, in this process
+_swept: dict[tuple[object, ...], datetime] = {}
+SWEEP_EVERY = timedelta(seconds=30)
+
+
+def sweep_if_due(study: Study, kind: str, now: datetime) -> None:
+    """Sweep, unless this process has done so half a minute ago."""
+    key = (study.pk, study.created_at, kind)
+    last = _swept.get(key)
+    if last is None or abs(now - last) >= SWEEP_EVERY:
+        sweep(study, kind, now)
+        _swept[key] = now
+
+
+def judged_by(people: Collection[Participant]) -> list[Judgment]:
+    """What these participants judged, with the trials."""
+    rows = Judgment.objects.filter(trial__participant__in=[person.pk for person in people])
+    return list(rows.select_related("trial").defer("source_record", "trial__draw"))
+
+
+def readings(judgments: Collection[Judgment], min_rt_ms: int) -> dict[str, int]:
+    """One finisher's part in what other readings of two rules would leave out (services/overview.py)."""
+    if not judgments:
+        return {}
+    confidence = any(judgment.confidence_moved for judgment in judgments)
+    expertise = any(judgment.expertise_moved for judgment in judgments)
+    tests = [judgment for judgment in judgments if judgment.trial.stratum != "catch"]
+    page = [_is_fast(judgment, min_rt_ms) for judgment in tests]
+    choice = [
+        fast if judgment.rt_choice_ms is None else judgment.rt_choice_ms < min_rt_ms
+        for judgment, fast in zip(tests, page, strict=True)
+    ]
+    return {
+        "untouched_neither": int(not confidence and not expertise),
+        "untouched_either": int(not confidence or not expertise),
+        "fast_page": sum(page),
+        "fast_choice": sum(choice),
+    }
+
+
+def _is_fast(judgment: Judgment, min_rt_ms: int) -> bool:
+    if judgment.rt_ms is not None:
+        return judgment.rt_ms < min_rt_ms
+    shown, received = judgment.trial.shown_at, judgment.received_at
+    if shown is None or received is None:
+        return False
+    return received < shown + timedelta(milliseconds=min_rt_ms)
+
+
+def raise_revision(study: Study, kind: str) -> None:
+    """Say that what was computed from the settled participants' data is out of date; and have the counters alone."""
+    revision = DataRevision.objects.filter(study=study, kind=kind)
+    if not revision.update(number=F("number") + 1):
+        DataRevision.objects.bulk_create(
+            [DataRevision(study=study, kind=kind)], ignore_conflicts=True
+        )
+        revision.update(number=F("number") + 1)
+
+
+def hold_counters(study: Study, kind: str) -> None:
+    """Have the counters alone, but for draws of one item, until the transaction ends."""
+    revision = DataRevision.objects.filter(study=study, kind=kind)
+    if not revision.select_for_update(no_key=True).exists():
+        raise_revision(study, kind)
+
+
+def ensure_item_counts(study: Study, kind: str, item_ids: Iterable[int]) -> None:
+    """Make counters, at 0, of the items that have none."""
+    known = ItemCount.objects.filter(study=study, kind=kind).values("item")
+    items = Item.objects.filter(pk__in=item_ids).exclude(pk__in=known).order_by("pk")
+    rows = [
+        ItemCount(study=study, kind=kind, item=item, stratum=item.stratum)
+        for item in items.only("kind", "source")
+    ]
+    ItemCount.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def _change_items(
+    study: Study, kind: str, item_ids: Collection[int], change: Mapping[str, int]
+) -> None:
+    of_kind = ItemCount.objects.filter(study=study, kind=kind)
+    changes = {name: F(name) + n for name, n in change.items()}
+    if of_kind.filter(item__in=item_ids).update(**changes) == len(item_ids):
+        return
+    known = of_kind.filter(item__in=item_ids).values_list("item", flat=True)
+    missing = set(item_ids) - set(known)
+    ensure_item_counts(study, kind, missing)
+    of_kind.filter(item__in=missing).update(**changes)
+
+
+def _change_people(study: Study, kind: str, ending: Ending, change: Mapping[str, int]) -> None:
+    key = {
+        "study": study,
+        "kind": kind,
+        "fate": ending.fate,
+        "page": ending.page,
+        "excluded_by": ending.excluded_by,
+    }
+    changes = {name: F(name) + n for name, n in change.items()}
+    if not PeopleCount.objects.filter(**key).update(**changes):
+        PeopleCount.objects.create(**key, **change)
+
+
+def _alike(changes: Mapping[Key, Counter[str]]) -> dict[Change, list[Key]]:
+    """The keys of each change that is one, so that they are written together."""
+    found: dict[Change, list[Key]] = defaultdict(list)
+    for key, counts in changes.items():
+        if change := tuple(sorted((name, n) for name, n in counts.items() if n)):
+            found[change].append(key)
+    return found

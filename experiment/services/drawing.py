@@ -1,0 +1,237 @@
+"""Which item a participant gets next: reads the counters, chooses, and takes the item if nobody took it meanwhile.
+
+Nothing is locked while choosing. The counter of the chosen item is raised on condition that it still says what was
+read; who was overtaken begins again, and sees what the other one took. Other items can meanwhile have become no less
+exposed but by a participant who left or withdrew, so that the chosen one is the least exposed at the moment when it is
+taken, as it would be under a lock on all of them.
+"""
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import lru_cache, partial, wraps
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+from django.db import transaction
+from django.db.models import Count, F, FilteredRelation, Q, QuerySet, Sum, Value
+
+from experiment.domain import assignment
+from experiment.domain.draw_record import DrawRecord
+from experiment.models import Item, ItemCount, Participant, PeopleCount, Study, Trial, work_name
+from experiment.services.counting import ensure_item_counts, hold_counters
+from lib.prepared import Prepared
+
+logger = logging.getLogger(__name__)
+Fate = PeopleCount.Fate
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+
+class OvertakenError(Exception):
+    """Somebody else was given the chosen item meanwhile."""
+
+
+def until_drawn(action: Callable[Given, Result]) -> Callable[Given, Result]:
+    """Run the action in a transaction, as often as its draw is overtaken.
+
+    The whole transaction is begun anew: PostgreSQL keeps a row locked that was waited for and then not changed, and
+    who waits for a second one while having a first can wait for ever.
+    """
+
+    @wraps(action)
+    def repeated(*args: Given.args, **kwargs: Given.kwargs) -> Result:
+        while True:
+            try:
+                with transaction.atomic():
+                    return action(*args, **kwargs)
+            except OvertakenError:
+                continue
+
+    return repeated
+
+
+class PoolItem(NamedTuple):
+    """An item that may be drawn, and its counters as they were read."""
+
+    item_id: int
+    work: str
+    sha256: str
+    counter_id: int | None
+    assigned: int
+    valid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """What a draw goes by, read at one moment.
+
+    pool: in the order of the items' ids. held: (item id, page its holder is on, number of such holders), live ones.
+    left_at: page -> how many left there; those who withdrew are not counted: their rows do not say how far they came.
+    """
+
+    pool: list[PoolItem]
+    held: list[tuple[int, int, int]]
+    left_at: dict[int, int]
+    finished: int
+
+    def count(self, item_id: int) -> None:
+        """Once more assigned."""
+        n = next(n for n, row in enumerate(self.pool) if row.item_id == item_id)
+        self.pool[n] = self.pool[n]._replace(assigned=self.pool[n].assigned + 1)
+
+    def scores(self, policy: str) -> dict[int, float]:
+        """By item id: expected exposure, or under the paper's policy how often it was assigned."""
+        if policy == Study.Policy.PAPER:
+            return {row.item_id: float(row.assigned) for row in self.pool}
+        pages = {page for _, page, _ in self.held}
+        chances = assignment.finish_chances(self.left_at, self.finished, pages)
+        valid = {row.item_id: row.valid for row in self.pool}
+        return assignment.expected_exposures(valid, self.held, chances)
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """What a participant was given so far."""
+
+    items: set[int]
+    works: set[str]
+
+    @classmethod
+    def of(cls, trials: Iterable[Trial]) -> "Met":
+        trials = list(trials)
+        return cls({trial.item_id for trial in trials}, {trial.item.work for trial in trials})
+
+
+def draw(
+    participant: Participant,
+    position: int,
+    met: Met,
+    now: datetime,
+    shown_at: datetime | None = None,
+    counters: Counters | None = None,
+) -> Trial:
+    """Give the (locked) participant the item of this position; the trial is stored.
+
+    `counters` are those of its stratum, where they were read before.
+    """
+    stratum, original_side = participant.plan[position - 1]
+    key = assignment.rng_key(participant.seed, "draw", position)
+    counters = counters or read(participant.study, participant.kind, stratum, now)
+    scores = counters.scores(participant.policy)
+    drawn = assignment.draw_item(
+        [assignment.Candidate(row.item_id, row.work, scores[row.item_id]) for row in counters.pool],
+        met.works,
+        met.items,
+        key,
+        n_before=sum(row.assigned for row in counters.pool),
+    )
+    chosen = next(row for row in counters.pool if row.item_id == drawn.item_id)
+    _take(chosen)
+    logger.debug("drew %d with %s from %s", drawn.item_id, key, drawn.scores)
+    met.items.add(chosen.item_id)
+    met.works.add(chosen.work)
+    return Trial.objects.create(
+        participant=participant,
+        position=position,
+        stratum=stratum,
+        item=known_item(chosen.item_id, chosen.sha256),
+        original_side=original_side,
+        drawn_at=now,
+        shown_at=shown_at,
+        draw=drawn.record.pack(),
+    )
+
+
+def draw_all(participant: Participant, now: datetime) -> None:
+    """As the paper's host: all items are assigned at once, and counted as used."""
+    # Who takes several counters' locks takes this one first
+    hold_counters(participant.study, participant.kind)
+    met = Met(set(), set())
+    counters: dict[str, Counters] = {}
+    for position, (stratum, _) in enumerate(participant.plan, start=1):
+        if stratum not in counters:
+            counters[stratum] = read(participant.study, participant.kind, stratum, now)
+        trial = draw(participant, position, met, now, counters=counters[stratum])
+        counters[stratum].count(trial.item_id)
+
+
+@lru_cache(maxsize=4096)
+def known_item(pk: int, sha256: str) -> Item:
+    """The item with this text, read once by each process; `sha256` is of its markup, which names what is in it."""
+    item = Item.objects.get(pk=pk)
+    assert item.sha256 == sha256
+    return item
+
+
+def read(study: Study, kind: str, stratum: str, now: datetime) -> Counters:
+    """What a draw from this stratum would go by now."""
+    counters = _read(study, kind, stratum, now)
+    if any(row.counter_id is None for row in counters.pool):
+        ensure_item_counts(study, kind, [row.item_id for row in counters.pool])
+        counters = _read(study, kind, stratum, now)
+    return counters
+
+
+def _query(study: int, kind: str, since: datetime, stratum: str) -> QuerySet[Any, Any]:
+    """In one query, so that nobody is seen to have finished and still to hold an item, or neither."""
+    counts = FilteredRelation("counts", condition=Q(counts__study=study, counts__kind=kind))
+    items = Item.objects.accepted().filter(studies=study).of_stratum(stratum)
+    texts = ("doi", "key", "sha256")
+    numbers = ("pk", "own__pk", "own__assigned", "own__valid")
+    pool = items.annotate(own=counts).order_by().values_list(Value("pool"), *numbers, *texts)
+    live = Participant.objects.filter(study=study, kind=kind).under_way()
+    holders = live.filter(last_seen_at__gte=since, trials__isnull=False).order_by()
+    held = ("trials__item", "page_reached", Count("pk"), Value(0))
+    settled = PeopleCount.objects.filter(
+        study=study, kind=kind, fate__in=(Fate.LEFT, Fate.FINISHED)
+    )
+    ended = (Value(0), "page", Sum("n"), Value(0))
+    none = (Value(""), Value(""), Value(""))
+    return pool.union(
+        holders.values_list(Value("held"), *held, *none),
+        settled.order_by().values_list("fate", *ended, *none),
+        all=True,
+    )
+
+
+_EXAMPLES = (
+    (1, 2),
+    ("real", "pilot"),
+    (datetime(2001, 1, 1, tzinfo=UTC), datetime(2002, 1, 1, tzinfo=UTC)),
+)
+_of_source = Prepared(_query, *_EXAMPLES, ("human", "machine"))
+_of_catch = Prepared(partial(_query, stratum="catch"), *_EXAMPLES)
+
+
+def _read(study: Study, kind: str, stratum: str, now: datetime) -> Counters:
+    given = (study.pk, kind, study.live_since(now))
+    rows: Iterable[tuple[Any, ...]]
+    rows = _of_catch(*given) if stratum == "catch" else _of_source(*given, stratum)
+    found = Counters([], [], {}, 0)
+    n_finished = 0
+    for what, a, b, c, d, doi, key, sha256 in rows:
+        if what == "pool":
+            found.pool.append(PoolItem(a, work_name(doi, key), sha256, b, c or 0, d or 0))
+        elif what == "held":
+            found.held.append((a, b, c))
+        elif what == Fate.LEFT:
+            found.left_at[b] = c
+        else:
+            n_finished += c
+    found.pool.sort()
+    return replace(found, finished=n_finished)
+
+
+def _take(chosen: PoolItem) -> None:
+    """Raise the item's counter, if it is as it was read."""
+    assert chosen.counter_id is not None
+    as_read = ItemCount.objects.filter(pk=chosen.counter_id, assigned=chosen.assigned)
+    if not as_read.update(assigned=F("assigned") + 1):
+        raise OvertakenError
+
+
+def replay(trial: Trial) -> int:
+    """The item that the kept record and the participant's seed give: always the one that was shown."""
+    key = assignment.rng_key(trial.participant.seed, "draw", trial.position)
+    return DrawRecord.unpack(bytes(trial.draw)).item_id(key)

@@ -1,0 +1,215 @@
+"""Counts from the rows what the counters should say: to check them, and to put them right."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db import DEFAULT_DB_ALIAS, connections, transaction
+from django.db.migrations.loader import MigrationLoader
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, Value, When
+from django.utils import timezone
+
+from experiment.models import (
+    DataRevision,
+    Item,
+    ItemCount,
+    Judgment,
+    Participant,
+    PeopleCount,
+    Study,
+    Trial,
+)
+from experiment.models.participants import ParticipantQuerySet
+from experiment.services.counting import Ending, ensure_item_counts, raise_revision, sweep
+from lib.snapshot import snapshot
+
+Fate, Stage = PeopleCount.Fate, Participant.Stage
+ITEM_COLUMNS = ("assigned", "judged", "valid")
+PEOPLE_COLUMNS = ("n", "untouched_neither", "untouched_either", "fast_page", "fast_choice")
+SETTLED = Q(stage__in=Participant.ENDED) | Q(left_at__isnull=False)
+OF_SETTLED = Q(trial__participant__stage__in=Participant.ENDED) | Q(
+    trial__participant__left_at__isnull=False
+)
+Counts = Mapping[str, Mapping[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """A counter that does not say what the rows do."""
+
+    study: str
+    kind: str
+    of: str
+    column: str
+    counter: int
+    counted: int
+
+
+def check(studies: Iterable[Study]) -> list[Drift]:
+    """Every counter of these studies that is wrong, as of one moment."""
+    with snapshot():
+        return [
+            drift
+            for study in studies
+            for kind in Participant.Kind
+            for drift in _drifts(study, kind.value)
+        ]
+
+
+def count_uncounted(using: str, **_: Any) -> None:
+    """After a migration: count the studies of a release that had no counters."""
+    loader = MigrationLoader(connections[using])
+    ours = {key for key in loader.disk_migrations if key[0] == "experiment"}
+    if using != DEFAULT_DB_ALIAS or ours - loader.applied_migrations.keys():
+        return
+    counted = DataRevision.objects.filter(study=OuterRef("study"), kind=OuterRef("kind"))
+    rows = Participant.objects.filter(~Exists(counted)).order_by().values_list("study", "kind")
+    for pk, kind in rows.distinct():
+        study, now = Study.objects.get(pk=pk), timezone.now()
+        while sweep(study, kind, now):
+            pass
+        recount(study, kind)
+
+
+@transaction.atomic
+def recount(study: Study, kind: str) -> None:
+    """Count anew, and write it; changes of the counters, and draws, wait meanwhile."""
+    raise_revision(study, kind)
+    used = Trial.objects.filter(participant__study=study, participant__kind=kind)
+    ensure_item_counts(study, kind, set(used.order_by().values_list("item", flat=True).distinct()))
+    rows = ItemCount.objects.filter(study=study, kind=kind).order_by("pk")
+    # A draw that is under way holds its item's row: its trial is seen below once that is free
+    locked = list(rows.select_for_update(no_key=True))
+    items = item_counts(study, kind)
+    for row in locked:
+        for name in ITEM_COLUMNS:
+            setattr(row, name, items.get(row.item_id, {}).get(name, 0))
+    ItemCount.objects.bulk_update(locked, ITEM_COLUMNS, batch_size=1000)
+    recount_people(study, kind)
+
+
+def recount_people(study: Study, kind: str) -> None:
+    """Count the settled participants anew; the caller has raised the revision in this transaction."""
+    PeopleCount.objects.filter(study=study, kind=kind).delete()
+    PeopleCount.objects.bulk_create(
+        PeopleCount(
+            study=study,
+            kind=kind,
+            fate=ending.fate,
+            page=ending.page,
+            excluded_by=ending.excluded_by,
+            **counts,
+        )
+        for ending, counts in people_counts(study, kind).items()
+    )
+
+
+def item_counts(study: Study, kind: str) -> dict[int, dict[str, int]]:
+    """Of the rows: item id -> how often it was assigned, judged by settled participants, and validly."""
+    found: dict[int, dict[str, int]] = defaultdict(dict)
+    trials = Trial.objects.filter(participant__study=study, participant__kind=kind)
+    for item, n in trials.order_by().values_list("item").annotate(n=Count("pk")):
+        found[item]["assigned"] = n
+    settled = Judgment.objects.of(study, kind).filter(OF_SETTLED)
+    for name, rows in (("judged", settled), ("valid", settled.valid())):
+        for item, n in rows.count_by_item().items():
+            found[item][name] = n
+    return found
+
+
+def people_counts(study: Study, kind: str) -> dict[Ending, dict[str, int]]:
+    """Of the rows: how many settled participants ended in which way, and what the finishers add up to."""
+    people = Participant.objects.of(study, kind)
+    found: dict[Ending, dict[str, int]] = defaultdict(dict)
+    fate = Case(
+        When(stage=Stage.FINISHED, then=Value(Fate.FINISHED)),
+        When(stage=Stage.WITHDRAWN, finished_at=None, then=Value(Fate.WITHDRAWN)),
+        When(stage=Stage.WITHDRAWN, then=Value(Fate.WITHDRAWN_FINISHED)),
+        default=Value(Fate.LEFT),
+    )
+    reason = Case(When(stage=Stage.FINISHED, then=F("excluded_by")), default=Value(""))
+    settled = people.filter(SETTLED).order_by().annotate(fate=fate, reason=reason)
+    for fate_, page, reason_, n in settled.values_list("fate", "page_reached", "reason").annotate(
+        n=Count("pk")
+    ):
+        found[Ending(fate_, page, reason_)]["n"] = n
+    for page, reason_, counts in (*_untouched(people), *_fast(study, kind)):
+        found[Ending(Fate.FINISHED, page, reason_)] |= counts
+    return found
+
+
+def _untouched(people: ParticipantQuerySet) -> Iterator[tuple[int, str, dict[str, int]]]:
+    own = Judgment.objects.filter(trial__participant=OuterRef("pk"))
+    finished = people.finished().filter(Exists(own)).order_by()
+    moved = {
+        "confidence": Exists(own.filter(confidence_moved=True)),
+        "expertise": Exists(own.filter(expertise_moved=True)),
+    }
+    rows = finished.annotate(**moved).values_list("page_reached", "excluded_by")
+    neither = Count("pk", filter=Q(confidence=False, expertise=False))
+    either = Count("pk", filter=Q(confidence=False) | Q(expertise=False))
+    for page, reason, n_neither, n_either in rows.annotate(neither=neither, either=either):
+        yield page, reason, {"untouched_neither": n_neither, "untouched_either": n_either}
+
+
+def _fast(study: Study, kind: str) -> Iterator[tuple[int, str, dict[str, int]]]:
+    limit_ms = study.min_rt_ms
+    on_server = F("trial__shown_at") + timedelta(milliseconds=limit_ms)
+    page = Q(rt_ms__lt=limit_ms) | Q(rt_ms=None, received_at__lt=on_server)
+    choice = Q(rt_choice_ms__lt=limit_ms) | Q(rt_choice_ms=None) & page
+    tests = Judgment.objects.of(study, kind).exclude(trial__stratum="catch")
+    finished = tests.filter(trial__participant__stage=Stage.FINISHED).order_by()
+    rows = finished.values_list(
+        "trial__participant__page_reached", "trial__participant__excluded_by"
+    )
+    for at, reason, n_page, n_choice in rows.annotate(
+        page=Count("pk", filter=page), choice=Count("pk", filter=choice)
+    ):
+        yield at, reason, {"fast_page": n_page, "fast_choice": n_choice}
+
+
+def _drifts(study: Study, kind: str) -> Iterator[Drift]:
+    kept_items = {
+        row.item_id: {name: getattr(row, name) for name in ITEM_COLUMNS}
+        for row in ItemCount.objects.filter(study=study, kind=kind)
+    }
+    kept_people = {
+        Ending(row.fate, row.page, row.excluded_by): {
+            name: getattr(row, name) for name in PEOPLE_COLUMNS
+        }
+        for row in PeopleCount.objects.filter(study=study, kind=kind)
+    }
+    yield from _compare(
+        study, kind, ITEM_COLUMNS, _named_items(kept_items), _named_items(item_counts(study, kind))
+    )
+    yield from _compare(
+        study,
+        kind,
+        PEOPLE_COLUMNS,
+        _named_endings(kept_people),
+        _named_endings(people_counts(study, kind)),
+    )
+
+
+def _named_items(counts: Mapping[int, Mapping[str, int]]) -> Counts:
+    keys = dict(Item.objects.filter(pk__in=counts).values_list("pk", "key"))
+    return {f"test case {keys[pk]} ({pk})": values for pk, values in counts.items()}
+
+
+def _named_endings(counts: Mapping[Ending, Mapping[str, int]]) -> Counts:
+    return {
+        f"{end.fate} at page {end.page} {end.excluded_by}".strip(): values
+        for end, values in counts.items()
+    }
+
+
+def _compare(
+    study: Study, kind: str, columns: Iterable[str], kept: Counts, counted: Counts
+) -> Iterator[Drift]:
+    for of in sorted(kept.keys() | counted.keys()):
+        for name in columns:
+            before, after = kept.get(of, {}).get(name, 0), counted.get(of, {}).get(name, 0)
+            if before != after:
+                yield Drift(study.slug, kind, of, name, before, after)

@@ -1,0 +1,103 @@
+"""Two web servers that share a database and a secret key, and nothing else, are one site."""
+
+import asyncio
+import random
+from itertools import cycle
+from pathlib import Path
+
+import pytest
+
+from benchmarks.databases import scratch_postgres
+from benchmarks.growth.contention import contend
+from benchmarks.growth.protocol import simulate
+from benchmarks.web.client import Client, Record
+from benchmarks.web.database import using
+from benchmarks.web.material import make_items
+from benchmarks.web.site import ENTRY, make_study, serve_site
+from benchmarks.web.walks import Visitor, walk_site
+from experiment.domain.exclusion import Rules
+from experiment.models import ItemCount, Participant, Study
+from experiment.services.recount import check
+from experiment.services.study_versions import revise
+
+PEOPLE = 8
+
+
+class Alternating(Client):
+    """Every request goes to the other server than the one before."""
+
+    def __init__(self, ports: list[int], record: Record) -> None:
+        super().__init__("127.0.0.1", ports[0], record)
+        self._ports = cycle(ports)
+
+    async def _ask(
+        self, method: str, path: str, body: bytes | None, accept: str
+    ) -> tuple[int, dict[str, str], str]:
+        self._disconnect()
+        self.port = next(self._ports)
+        return await super()._ask(method, path, body, accept)
+
+    def _path_of(self, location: str) -> str:
+        return "/" + location.split("/", 3)[3] if "://" in location else location
+
+
+async def _walk(ports: list[int], record: Record) -> None:
+    clients = [Alternating(ports if n % 2 else ports[::-1], record) for n in range(PEOPLE)]
+    visitors = [Visitor(client, ENTRY, 0.0, random.Random(n)) for n, client in enumerate(clients)]
+    await asyncio.gather(*(walk_site(visitor) for visitor in visitors))
+    for client in clients:
+        client.close()
+    await asyncio.sleep(0.1)  # until the loop has closed what they closed
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_requests_that_alternate_between_two_servers_are_one_session(tmp_path: Path) -> None:
+    record = Record()
+    folders = [tmp_path / "first", tmp_path / "second"]
+    for folder in folders:
+        folder.mkdir()
+    shared = {"SECRET_KEY": "shared by both " * 4, "STATIC_HASHED": "0"}
+    with scratch_postgres() as url:
+        assert url is not None
+        make_study(url, make_items())
+        with using(url):
+            # Items of who is left out are drawn again: without them, the draws themselves say whether they are balanced
+            revise(Study.objects.get(), rules=Rules(missed_catch=False, min_rt_ms=0))
+        with (
+            serve_site(url, folders[0], **shared) as one,
+            serve_site(url, folders[1], **shared) as two,
+        ):
+            asyncio.run(_walk([one.port, two.port], record))
+            logs = one.log.read_text() + two.log.read_text()
+        with using(url):
+            people = Participant.objects.all()
+            assert (people.count(), people.finished().count()) == (PEOPLE, PEOPLE)
+            assert set(people.values_list("excluded_by", flat=True)) == {""}
+            # There are more of these than are drawn in all
+            for stratum in ("human", "machine"):
+                taken = ItemCount.objects.filter(stratum=stratum).values_list("assigned", flat=True)
+                assert max(taken) - min(taken) <= 1
+            assert check(Study.objects.all()) == []
+    assert record.dropped == 0
+    # 422: the wrong side of the practice trial, as some try first
+    assert set(record.statuses) <= {200, 422}
+    assert "Traceback" not in logs
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_processes_that_draw_at_once_take_items_in_turn() -> None:
+    with scratch_postgres() as url:
+        assert url is not None
+        found = contend(url, processes=2, draws_each=20)
+    assert found.draws == 40
+    assert found.spread <= 1
+    assert found.overtaken >= 0
+
+
+def test_simulated_draws_stay_in_balance_however_many_are_overtaken() -> None:
+    calm, busy = (simulate(per_s, 5.0, draws=2_000) for per_s in (10, 1_000))
+    assert calm.spread <= 1
+    assert busy.spread <= 1
+    assert calm.overtaken < 0.05 < busy.overtaken

@@ -1,0 +1,230 @@
+"""The counters say what the rows do, whatever participants, researchers and the clock do."""
+
+import uuid
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from experiment.domain.exclusion import Rules
+from experiment.models import DataRevision, ItemCount, Participant, PeopleCount, Study, Trial
+from experiment.services import counting, counts, drawing, enrollment, judging
+from experiment.services.recount import check, recount
+from experiment.services.recruitment import forget_ids
+from experiment.services.study_versions import revise
+from experiment.services.withdrawal import withdraw
+from experiment.simulation.run import remove_simulated
+from tests.experiment.people import answer, start
+from tests.factories import make_participant, make_study
+
+pytestmark = pytest.mark.django_db
+LATER = timedelta(minutes=16)
+
+
+@pytest.fixture
+def study() -> Study:
+    return make_study(recruitment="open")
+
+
+def finish(person: Participant, **given: Any) -> Participant:
+    person = answer(person, until=person.n_trials)
+    values = {"cheated": False, "comments": "", "now": timezone.now()} | given
+    return judging.finish(person, **values)
+
+
+def sweep(study: Study, now: datetime | None = None) -> int:
+    return counting.sweep(study, "real", now or timezone.now() + LATER)
+
+
+def item_sums(study: Study) -> tuple[int, int, int]:
+    rows = ItemCount.objects.filter(study=study)
+    return tuple(sum(rows.values_list(name, flat=True)) for name in ("assigned", "judged", "valid"))
+
+
+def people(study: Study) -> dict[tuple[str, str], int]:
+    rows = PeopleCount.objects.filter(study=study, n__gt=0)
+    return {(row.fate, row.excluded_by): row.n for row in rows}
+
+
+def test_who_is_under_way_is_counted_in_what_was_assigned_alone(study: Study) -> None:
+    answer(start(study), until=3)
+    assert item_sums(study) == (3, 0, 0)
+    assert people(study) == {}
+    assert counts.kind_counts(study) == {"real": 1}
+    assert check([study]) == []
+
+
+def test_a_finish_counts_every_trial_and_the_participant(study: Study) -> None:
+    finish(start(study))
+    assert item_sums(study) == (11, 11, 11)
+    assert people(study) == {("finished", ""): 1}
+    assert counts.n_valid(study, "real") == 1
+    assert check([study]) == []
+
+
+def test_who_is_excluded_makes_no_exposure(study: Study) -> None:
+    finish(start(study), cheated=True)
+    assert item_sums(study) == (11, 11, 0)
+    assert people(study) == {("finished", "admitted_cheating"): 1}
+    assert counts.n_valid(study, "real") == 0
+    assert check([study]) == []
+
+
+def test_a_silent_participant_has_left_until_they_come_back(study: Study) -> None:
+    person = answer(start(study), until=4)
+    enrollment.show_trial(person, 5, timezone.now())
+    assert sweep(study, timezone.now()) == 0
+    assert sweep(study) == 1
+    assert people(study) == {("left", ""): 1}
+    assert item_sums(study) == (5, 4, 0)
+    assert check([study]) == []
+    enrollment.touch(person, timezone.now() + LATER)
+    assert people(study) == {}
+    assert item_sums(study) == (5, 0, 0)
+    assert check([study]) == []
+
+
+def test_an_answer_after_the_sweep_counts_once(study: Study) -> None:
+    person = answer(start(study), until=2)
+    sweep(study)
+    finish(person)
+    assert people(study) == {("finished", ""): 1}
+    assert item_sums(study) == (11, 11, 11)
+    assert check([study]) == []
+
+
+@pytest.mark.parametrize("state", ["under way", "left", "finished", "excluded"])
+def test_a_withdrawal_takes_everything_back(study: Study, state: str) -> None:
+    person = answer(start(study), until=3)
+    if state == "left":
+        sweep(study)
+    elif state != "under way":
+        finish(person, cheated=state == "excluded")
+    withdraw(study, person.withdrawal_code, timezone.now())
+    assert item_sums(study) == (0, 0, 0)
+    came_to_the_end = state in ("finished", "excluded")
+    fate = "finished_withdrawn" if came_to_the_end else "withdrawn"
+    assert people(study) == {(fate, ""): 1}
+    assert check([study]) == []
+    assert sweep(study) == 0
+
+
+def test_other_rules_count_other_people_and_trials(study: Study) -> None:
+    finish(start(study))
+    finish(start(study), cheated=True)
+    revise(study, rules=Rules(admitted_cheating=False, min_rt_ms=400_000_000), reason="try")
+    assert check([study]) == []
+    assert counts.n_valid(study, "real") == 2
+    assert item_sums(study) == (22, 22, 0)
+    assert sum(PeopleCount.objects.values_list("fast_page", flat=True)) == 18
+
+
+def test_the_papers_policy_counts_all_trials_at_the_first(study: Study) -> None:
+    Study.objects.update(policy="paper")
+    study.refresh_from_db()
+    enrollment.show_trial(start(study), 1, timezone.now())
+    assert item_sums(study) == (11, 0, 0)
+    assert check([study]) == []
+
+
+def test_removed_simulated_participants_are_not_counted(study: Study) -> None:
+    make_participant(study, kind="simulated")
+    make_participant(study)
+    remove_simulated(study)
+    assert check([study]) == []
+    assert item_sums(study) == (11, 11, 11)
+
+
+def test_a_finish_counts_what_other_readings_of_the_rules_would_leave_out(study: Study) -> None:
+    person = start(study)
+    for position in range(1, person.n_trials + 1):
+        now, trial = timezone.now(), enrollment.show_trial(person, position, timezone.now())
+        hasty = judging.Answer("A", rt_ms=4_000, rt_choice_ms=3_000)
+        judging.judge(person, position, trial.token, uuid.uuid4(), hasty, now)
+    judging.finish(person, cheated=False, comments="", now=timezone.now())
+    row = PeopleCount.objects.get(study=study, n=1)
+    assert (row.untouched_neither, row.untouched_either) == (1, 1)
+    assert (row.fast_page, row.fast_choice) == (9, 9)
+    assert check([study]) == []
+
+
+def forget_recruitment_ids(person: Participant) -> None:
+    today = timezone.localdate()
+    Participant.objects.filter(pk=person.pk).update(external_id="x", external_ids_until=today)
+    assert forget_ids(today + timedelta(days=1)) == 1
+
+
+CHANGES: dict[str, Callable[[Study, Participant], object]] = {
+    "a finish": lambda study, _: finish(start(study)),
+    "a withdrawal": lambda study, person: withdraw(study, person.withdrawal_code, timezone.now()),
+    "other rules": lambda study, _: revise(study, rules=Rules(recognised=False), reason="try"),
+    "ids forgotten": lambda _, person: forget_recruitment_ids(person),
+    "a sweep": lambda study, _: (answer(start(study), until=2), sweep(study)),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_of_settled_data_raises_the_revision(study: Study, change: str) -> None:
+    person = finish(start(study))
+    before = counts.data_state(study, "real", with_live=False)
+    CHANGES[change](study, person)
+    assert counts.data_state(study, "real", with_live=False) != before
+
+
+def test_an_answer_under_way_changes_the_state_of_all_trials_alone(study: Study) -> None:
+    person = answer(start(study), until=1)
+    settled = counts.data_state(study, "real", with_live=False)
+    everything = counts.data_state(study, "real", with_live=True)
+    answer(person, until=2)
+    assert counts.data_state(study, "real", with_live=False) == settled
+    assert counts.data_state(study, "real", with_live=True) != everything
+
+
+def test_the_command_finds_a_wrong_counter_and_repairs_it(
+    study: Study, capsys: pytest.CaptureFixture[str]
+) -> None:
+    finish(start(study))
+    call_command("check_counters")
+    assert "are right" in capsys.readouterr().out
+    row = ItemCount.objects.filter(study=study).first()
+    ItemCount.objects.filter(pk=row.pk).update(valid=7)
+    PeopleCount.objects.filter(study=study).delete()
+    with pytest.raises(CommandError, match="counters differ"):
+        call_command("check_counters", study.slug)
+    call_command("check_counters", study.slug, "--repair")
+    assert check([study]) == []
+
+
+def test_a_recount_finds_items_that_were_never_drawn(study: Study) -> None:
+    make_participant(study)
+    ItemCount.objects.all().delete()
+    DataRevision.objects.all().delete()
+    recount(study, "real")
+    assert check([study]) == []
+    assert item_sums(study) == (11, 11, 11)
+
+
+@pytest.mark.drifts
+def test_a_draw_sees_what_another_participant_took_meanwhile(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = start(study), start(study)
+    read, n_read = drawing.read, []
+
+    def overtaken(*args: Any) -> drawing.Counters:
+        counters = read(*args)
+        if not n_read:
+            n_read.append(1)
+            # As from another connection, after this one has read
+            ItemCount.objects.update(assigned=1)
+        return counters
+
+    monkeypatch.setattr(drawing, "read", overtaken)
+    with pytest.raises(drawing.OvertakenError):
+        drawing.draw(second, 1, drawing.Met(set(), set()), timezone.now())
+    assert Trial.objects.count() == 0
+    enrollment.show_trial(first, 1, timezone.now())
+    assert Trial.objects.count() == 1
