@@ -4,7 +4,7 @@ docs/decisions/0006-conditions.md says what the paper's authors did, and where a
 """
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from experiment.domain.markup import Abstract
@@ -55,12 +55,15 @@ class ConditionItem:
     abstract: Abstract
 
 
-# Work -> the results that can be swapped in, of all items about it
-Results = Mapping[str, Sequence[Sentence]]
+# Subfield -> work -> the items about it, whose results can be swapped in
+Works = Mapping[str, Mapping[str, Sequence[ConditionItem]]]
 
 
 def text_pairs(
-    condition: str, items: Sequence[ConditionItem], seed: int | None = None
+    condition: str,
+    items: Sequence[ConditionItem],
+    seed: int | None = None,
+    keys: Collection[str] | None = None,
 ) -> tuple[list[TextPair], list[ConditionProblem]]:
     """The texts to score, in the items' order, and the items that do not fit the condition.
 
@@ -70,6 +73,7 @@ def text_pairs(
             these sentences replaced by such a sentence of another work of the same subfield, no work twice; unit 0.
         items: also those that `swapped` takes sentences from. Their order changes nothing but the order.
         seed: of the swaps, and of nothing else.
+        keys: of the items whose texts are wanted; all by default. They read as they do among all.
     Raises:
         ConditionError: the condition is unknown, or `swapped` has no seed.
 
@@ -83,20 +87,21 @@ def text_pairs(
     if condition == "swapped" and seed is None:
         raise ConditionError("the sentences to swap in are drawn: give a seed")
     pairs: list[TextPair] = []
+    wanted = [item for item in items if keys is None or item.key in keys]
     problems = [
         ConditionProblem(item.key, "has no alternation")
-        for item in items
+        for item in wanted
         if not item.abstract.alternations
     ]
-    fitting = [item for item in items if item.abstract.alternations]
+    fitting = [item for item in wanted if item.abstract.alternations]
     if condition == "full":
         pairs = [TextPair(item.key, 0, *whole(item.abstract)) for item in fitting]
     elif condition == "isolated":
         pairs = [pair for item in fitting for pair in _isolated(item)]
     else:
-        results = _results_by_subfield(fitting)
+        works = _works_by_subfield(items)
         for item in fitting:
-            swapped = _swapped(item, results[item.subfield], random.Random(f"{seed}:{item.key}"))
+            swapped = _swapped(item, works[item.subfield], random.Random(f"{seed}:{item.key}"))
             if isinstance(swapped, TextPair):
                 pairs.append(swapped)
             else:
@@ -112,20 +117,24 @@ def _isolated(item: ConditionItem) -> list[TextPair]:
     ]
 
 
-def _results_by_subfield(items: Sequence[ConditionItem]) -> dict[str, Results]:
-    results: dict[str, dict[str, list[Sentence]]] = {}
+def _works_by_subfield(items: Sequence[ConditionItem]) -> Works:
+    works: dict[str, dict[str, list[ConditionItem]]] = {}
     # By key: a draw must not depend on the order in which the items came
     for item in sorted(items, key=lambda item: item.key):
-        found = [sentence for sentence in sentences(item.abstract) if sentence.is_result]
-        results.setdefault(item.subfield, {}).setdefault(item.work, []).extend(found)
-    return dict(results)
+        if item.abstract.alternations:
+            works.setdefault(item.subfield, {}).setdefault(item.work, []).append(item)
+    return works
+
+
+def _results(items: Sequence[ConditionItem]) -> list[Sentence]:
+    return [unit for item in items for unit in sentences(item.abstract) if unit.is_result]
 
 
 def _swapped(
-    item: ConditionItem, results: Results, rng: random.Random
+    item: ConditionItem, of_subfield: Mapping[str, Sequence[ConditionItem]], rng: random.Random
 ) -> TextPair | ConditionProblem:
     own = sentences(item.abstract)
-    works = [work for work in results if work != item.work]
+    works = [work for work in of_subfield if work != item.work]
     needed = sum(sentence.is_result for sentence in own)
     if len(works) < needed:
         wanted = "1 result of another work" if needed == 1 else f"{needed} results of other works"
@@ -133,7 +142,8 @@ def _swapped(
         found = {0: "is none", 1: "is 1"}.get(len(works), f"are {len(works)}")
         reason = f"needs {wanted} of “{item.subfield}” to swap in{each}; there {found}"
         return ConditionProblem(item.key, reason)
-    drawn = iter([rng.choice(results[work]) for work in rng.sample(works, needed)])
+    # Only what is drawn is cut into sentences: of a few items of a large set, a few others
+    drawn = iter([rng.choice(_results(of_subfield[work])) for work in rng.sample(works, needed)])
     swapped = [next(drawn) if sentence.is_result else sentence for sentence in own]
     gaps = [sentence.after for sentence in own[:-1]]
     original = _joined([sentence.original for sentence in swapped], gaps)

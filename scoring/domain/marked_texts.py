@@ -5,11 +5,13 @@ an alternation. So a passage that holds a full stop, or stretches over one, join
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate, pairwise
 
-from experiment.domain.markup import WHITESPACE, Abstract, Alternation, Plain
+from experiment.domain.markup import WHITESPACE, Abstract, Alternation, Plain, parse
 from scoring.domain.sentences import sentence_spans
 
+KEPT = 4096  # abstracts: conditions, prompts and models of one command read the same ones
 Span = tuple[int, int]
 # A place that both versions have: the number of a segment, and characters into it.
 Place = tuple[int, int]
@@ -37,6 +39,16 @@ class Sentence:
         return bool(self.original.spans)
 
 
+@lru_cache(maxsize=KEPT)
+def parsed(markup: str) -> Abstract:
+    """An abstract with its alternations; the same text is parsed once.
+
+    Raises:
+        MarkupError: as `experiment.domain.markup.parse` raises it.
+    """
+    return parse(markup)
+
+
 def whole(abstract: Abstract) -> tuple[MarkedText, MarkedText]:
     """The original and the altered version in full.
 
@@ -48,8 +60,9 @@ def whole(abstract: Abstract) -> tuple[MarkedText, MarkedText]:
     return original.marked(), altered.marked()
 
 
-def sentences(abstract: Abstract) -> list[Sentence]:
-    """An abstract's sentences, in order.
+@lru_cache(maxsize=KEPT)
+def sentences(abstract: Abstract) -> tuple[Sentence, ...]:
+    """An abstract's sentences, in order; the same abstract is cut once.
 
     >>> from experiment.domain.markup import parse
     >>> [s.altered.text for s in sentences(parse("It [[rose. Then it fell, fell]]. It was late."))]
@@ -58,10 +71,10 @@ def sentences(abstract: Abstract) -> list[Sentence]:
     original, altered = _versions(abstract)
     inner = sorted(original.boundaries() & altered.boundaries())
     places = pairwise([(0, 0), *inner, (len(abstract.segments), 0)])
-    return [
+    return tuple(
         Sentence(original.sentence(*place), altered.sentence(*place), original.whitespace(*place))
         for place in places
-    ]
+    )
 
 
 @dataclass(frozen=True, slots=True)

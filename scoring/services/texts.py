@@ -11,6 +11,7 @@ from experiment.models import Item, Study
 from scoring.domain.backend import ScoringError, TextError, TokenText
 from scoring.domain.conditions import ConditionItem, MarkedText, text_pairs
 from scoring.domain.encoding import Encoded, encode
+from scoring.domain.marked_texts import parsed
 from scoring.domain.prompts import Prompt
 from scoring.models import ScoringRun
 from scoring.services.corpora import read_corpus
@@ -102,14 +103,18 @@ def _study_texts(
     if not items:
         created = f"{Item.Source(source).label} " if source else ""
         raise ScoringError(f"Study {study.slug} has no {created}test case to score.")
-    about = [ConditionItem(i.key, i.subfield, i.work, i.abstract) for i in items.values()]
-    # Of all, whatever the limit: the first n of a limited run read as they do in a whole one
-    pairs, problems = text_pairs(condition, about, seed)
-    chosen = set(list(items)[:limit])
+    chosen = dict(list(items.items())[:limit])
+    # Swaps draw from the whole subfield: the first n of a limited run read as they do in a whole one
+    drawn_from = {i.subfield for i in chosen.values()} if condition == "swapped" else set()
+    about = [
+        ConditionItem(i.key, i.subfield, i.work, parsed(i.markup))
+        for i in items.values()
+        if i.key in chosen or i.subfield in drawn_from
+    ]
+    pairs, problems = text_pairs(condition, about, seed, chosen)
     reasons = defaultdict(list)
     for problem in problems:
-        if problem.item_key in chosen:
-            reasons[problem.item_key].append(problem.reason)
+        reasons[problem.item_key].append(problem.reason)
     texts = [
         RunText(
             f"{pair.item_key}, sentence {pair.unit + 1}"
@@ -120,7 +125,6 @@ def _study_texts(
             (pair.original, pair.altered),
         )
         for pair in pairs
-        if pair.item_key in chosen
     ]
     unscorable = [Unscorable(key, items[key], 0, "; ".join(why)) for key, why in reasons.items()]
     return RunTexts(texts, unscorable)
