@@ -23,6 +23,7 @@ logger = logging.getLogger(__name__)
 
 TOKENS_PER_REQUEST = 2048  # of a batch, so that all connections have work
 BYTES_PER_TOKEN, BYTES_PER_ANSWER = 2048, 2**20
+PLAIN_S = 10  # to generate a token after a word
 # Extensions of vLLM and SGLang: which ids were scored, and which was generated
 BY_ID = {"return_token_ids": True, "return_tokens_as_token_ids": True}
 TOO_LONG = re.compile(
@@ -84,7 +85,12 @@ class CompletionsBackend:
             raise self._unusable(error) from error
         except RefusedError as error:
             raise ScoringError(
-                f"The server at {self._address.origin} refused to score: {error}."
+                f"The server at {self._address.origin} refused to score: {error}"
+                + (
+                    " (each time, though it answers plain completions)."
+                    if error.status == 500
+                    else "."
+                )
             ) from error
         for remark in self.remarks:
             logger.warning(remark)
@@ -155,7 +161,7 @@ class CompletionsBackend:
         return ask_all(
             self._address,
             self._options.concurrency,
-            lambda client, ids: self._ask(client, ids, policy, by_id=not spelt),
+            lambda client, ids: self._ask(client, ids, policy, by_id=not spelt, is_trial=True),
             prompts,
         )
 
@@ -171,17 +177,33 @@ class CompletionsBackend:
         return [int(i) for i in self.tokenizer(SENTENCES[0])["input_ids"]]
 
     async def _ask(
-        self, client: Client, ids: list[int], policy: RetryPolicy, by_id: bool = True
+        self,
+        client: Client,
+        ids: list[int],
+        policy: RetryPolicy,
+        by_id: bool = True,
+        is_trial: bool = False,
     ) -> Answer:
         by_id = by_id and self._takes_ids_flags
         path = f"{self._address.path}/completions"
         most = BYTES_PER_ANSWER + BYTES_PER_TOKEN * len(ids)
+
+        async def answers_plain() -> bool:
+            plain = {"model": self._options.model, "prompt": "The", "max_tokens": 1}
+            return await client.answers(path, plain, min(policy.attempt_s, PLAIN_S))
+
         try:
-            reply = await client.ask(path, policy, most, self._payload(ids, by_id))
+            reply = await client.ask(
+                path,
+                policy,
+                most,
+                self._payload(ids, by_id),
+                answers_others=answers_plain if is_trial else None,
+            )
         except RefusedError as error:
             if by_id and any(flag in error.message for flag in BY_ID):
                 self._takes_ids_flags = False  # a server that wants nothing beyond OpenAI's own
-                return await self._ask(client, ids, policy, by_id=False)
+                return await self._ask(client, ids, policy, False, is_trial)
             raise
         return read_answer(reply.value, ids)
 

@@ -38,6 +38,7 @@ DEADLINE_MARGIN_S = 0.05  # lets a connection that cannot be made be reported as
 BACKOFF = wait_exponential(multiplier=0.25, max=15) + wait_random_exponential(0.25, max=15)
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts no authority; takes no time to make
 
+logger = logging.getLogger(__name__)
 # Their debug messages repeat a server's headers, and those may repeat the key
 for _name in ("httpx2", "httpcore2"):
     logging.getLogger(_name).setLevel(logging.WARNING)
@@ -110,13 +111,21 @@ class Client:
         await self._http.aclose()
 
     async def ask(
-        self, path: str, policy: RetryPolicy, max_bytes: int, payload: Any = None
+        self,
+        path: str,
+        policy: RetryPolicy,
+        max_bytes: int,
+        payload: Any = None,
+        *,
+        answers_others: Callable[[], Awaitable[bool]] | None = None,
     ) -> Reply:
         """POST the payload as JSON, or GET where there is none; attempts with growing pauses, within the policy's time.
 
         Args:
             path: begins at the server's root.
             max_bytes: longer answers are not read.
+            answers_others: whether the server answers an easier request. Asked when it fails twice with the same words
+                (500): if it does, it will fail on this one for ever, and is not asked again.
         Raises:
             RefusedError: the server will not.
             GaveUpError: it cannot be reached in time.
@@ -124,16 +133,25 @@ class Client:
         """
         body = None if payload is None else json.dumps(payload, separators=(",", ":")).encode()
         started = time.monotonic()
+        failures: list[str] = []
 
         async def attempt() -> Reply:
             left_s = policy.total_s - (time.monotonic() - started)
             timeout_s = max(SHORTEST_ATTEMPT_S, min(policy.attempt_s, left_s))
-            return self._read(await self._exchange(path, body, timeout_s, max_bytes), max_bytes)
+            try:
+                return self._read(await self._exchange(path, body, timeout_s, max_bytes), max_bytes)
+            except RetryableError as error:
+                failures.append(str(error))
+                is_doubtful = error.status == 500 and failures[-2:] == [str(error)] * 2
+                if is_doubtful and answers_others is not None and await answers_others():
+                    raise errors.RefusedError(error.status, error.said) from error
+                raise
 
         retrying = AsyncRetrying(
             retry=retry_if_exception_type(RetryableError),
             wait=_pause_s,
             stop=stop_before_delay(policy.total_s),
+            before_sleep=self._say_pause,
             reraise=True,
         )
         try:
@@ -141,6 +159,27 @@ class Client:
         except RetryableError as error:
             n, spent_s = retrying.statistics["attempt_number"], time.monotonic() - started
             raise GaveUpError(self._gave_up(error, n, spent_s, policy), error.status) from error
+
+    async def answers(self, path: str, payload: Any, timeout_s: float) -> bool:
+        """Whether the server answers this with 200, asked once."""
+        body = json.dumps(payload).encode()
+        try:
+            raw = await self._exchange(path, body, timeout_s, MAX_ERROR_BYTES)
+        except (RetryableError, ScoringError):
+            return False
+        return raw.status == 200
+
+    def _say_pause(self, state: RetryCallState) -> None:
+        """A pause that the server asks for may be long: who watches is told why nothing moves."""
+        error = state.outcome.exception() if state.outcome else None
+        if isinstance(error, RetryableError) and error.retry_after_s:
+            pause_s = state.next_action.sleep if state.next_action else error.retry_after_s
+            logger.warning(
+                "The server at %s answered %s and asks for a pause (Retry-After): asked again in %.0f s.",
+                self.origin,
+                error.status,
+                pause_s,
+            )
 
     def _gave_up(self, error: RetryableError, n: int, spent_s: float, policy: RetryPolicy) -> str:
         pause_s = error.retry_after_s

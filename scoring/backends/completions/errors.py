@@ -34,11 +34,13 @@ class RefusedError(Exception):
 class RetryableError(Exception):
     """An attempt failed in a way that may pass; the message continues after "the server".
 
-    `status` is 0 where it did not answer, `retry_after_s` the pause that it asks for.
+    `status` is 0 where it did not answer, `said` its own words (cleaned), `retry_after_s` the pause that it asks for.
     """
 
-    def __init__(self, what: str, status: int = 0, retry_after_s: float | None = None) -> None:
-        self.status, self.retry_after_s = status, retry_after_s
+    def __init__(
+        self, what: str, status: int = 0, retry_after_s: float | None = None, said: str = ""
+    ) -> None:
+        self.status, self.retry_after_s, self.said = status, retry_after_s, said
         super().__init__(what)
 
 
@@ -86,8 +88,8 @@ def of_status(reply: RawReply, origin: str, *, has_key: bool) -> Exception:
     """What an answer other than 200 means."""
     status, message = reply.status, error_message(reply)
     if status in RETRIED:
-        pause_s = retry_after_s(reply.headers.get("retry-after", ""))
-        return RetryableError(f"answered {status} ({message})", status, pause_s)
+        pause_s = retry_after_s(reply.headers.get("retry-after", ""), reply.headers.get("date", ""))
+        return RetryableError(f"answered {status} ({message})", status, pause_s, message)
     if 300 <= status < 400:
         return ScoringError(
             f"The server at {origin} sends on to “{clean(reply.headers.get('location', ''))}”: that is not followed, "
@@ -155,21 +157,32 @@ def error_in(answer: Any) -> str | None:
     return None
 
 
-def retry_after_s(value: str) -> float | None:
-    """Seconds of a Retry-After header: a number, or the time until a date; None where it is neither.
+def retry_after_s(value: str, date: str = "") -> float | None:
+    """Seconds of a Retry-After header: a number, or the time until a moment; None where it is neither.
+
+    Args:
+        date: when the answer was sent, by the server's own clock, which the moment is by as well; else ours counts.
 
     >>> retry_after_s("7"), retry_after_s("soon"), retry_after_s("Wed, 21 Oct 2015 07:28:00 GMT")
     (7.0, None, 0.0)
+    >>> retry_after_s("Wed, 21 Oct 2015 07:28:00 GMT", "Wed, 21 Oct 2015 07:27:30 GMT")
+    30.0
     """
     value = value.strip()
     if value.isascii() and value.isdigit():
         return float(value[:9])
+    when = _moment(value)
+    if when is None:
+        return None
+    return max(0.0, (when - (_moment(date) or datetime.now(UTC))).total_seconds())
+
+
+def _moment(text: str) -> datetime | None:
     try:
-        when = parsedate_to_datetime(value)
+        moment = parsedate_to_datetime(text)
     except ValueError:
         return None
-    when = when if when.tzinfo else when.replace(tzinfo=UTC)
-    return max(0.0, (when - datetime.now(UTC)).total_seconds())
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

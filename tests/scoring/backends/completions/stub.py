@@ -7,6 +7,8 @@ import json
 import threading
 import time
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -101,10 +103,10 @@ class _Handler(BaseHTTPRequestHandler):
             stub.headers.append(dict(self.headers))
         try:
             time.sleep(stub.delay_s)
-            self.answer(request, stub.current_fault(len(request["prompt"])))
         finally:
-            with stub.lock:
+            with stub.lock:  # before the answer: who has it may ask again at once
                 stub.at_once -= 1
+        self.answer(request, stub.current_fault(len(request["prompt"])))
 
     def answer(self, request: dict[str, Any], fault: str) -> None:
         whole = getattr(self, "fault_" + fault.replace(" ", "_"), None)
@@ -205,6 +207,31 @@ class _Handler(BaseHTTPRequestHandler):
 
     def fault_500(self, _: Any) -> None:
         self.send_json({"error": {"message": "engine\n\x1b[31mdied"}}, 500)
+
+    def fault_500_for_scoring(self, request: Any) -> None:
+        if request.get("echo"):
+            self.send_json({"error": {"message": "Only no echo is supported"}}, 500)
+        else:
+            self.send_json({"choices": [{"index": 0, "text": " end"}]})
+
+    def fault_500_of_many_reasons(self, request: Any) -> None:
+        if request.get("echo"):
+            message = f"worker {len(self.stub.requests)} is busy"
+            self.send_json({"error": {"message": message}}, 500)
+        else:
+            self.send_json({"choices": [{"index": 0, "text": " end"}]})
+
+    def fault_501(self, _: Any) -> None:
+        self.send_json({"error": {"message": "logprobs are not implemented"}}, 501)
+
+    def fault_503_until_a_moment(self, _: Any) -> None:
+        sent = datetime(2030, 1, 1, tzinfo=UTC)  # by a clock that is years ahead
+        until = format_datetime(sent + timedelta(seconds=2), usegmt=True)
+        self.send_response_only(503)
+        self.send_header("Date", format_datetime(sent, usegmt=True))
+        self.send_header("Retry-After", until)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
 
     def fault_502_page(self, _: Any) -> None:
         self.send_bytes(PAGE, 502, "text/html")

@@ -89,6 +89,58 @@ def test_a_pause_that_the_server_asks_for_is_kept(stub: CompletionsStub, folder:
     assert time.monotonic() - began >= 1.0
 
 
+def test_a_pause_until_a_moment_is_by_the_clock_of_the_server(
+    stub: CompletionsStub, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    backend = open_backend(stub.url, folder, retry_seconds="9")
+    stub.fault, stub.fault_times = "503 until a moment", 1
+    began = time.monotonic()
+    backend.prepare([])
+    assert time.monotonic() - began >= 2.0
+    assert (
+        f"The server at {stub.url} answered 503 and asks for a pause (Retry-After)" in caplog.text
+    )
+    assert "asked again in 2 s" in caplog.text
+
+
+class TestARefusalThatStays:
+    """A server that cannot score is not asked for as long as one that stumbles."""
+
+    def test_is_told_from_a_stumble_by_a_plain_completion(
+        self, stub: CompletionsStub, folder: Path
+    ) -> None:
+        backend = open_backend(stub.url, folder, retry_seconds="600")
+        stub.fault = "500 for scoring"
+        with pytest.raises(ScoringError) as raised:
+            backend.prepare([])
+        assert str(raised.value) == (
+            f"The server at {stub.url} refused to score: 500: Only no echo is supported "
+            "(each time, though it answers plain completions)."
+        )
+        assert [request.get("echo", False) for request in stub.requests] == [True, True, False]
+
+    def test_needs_the_same_words_twice(self, stub: CompletionsStub, folder: Path) -> None:
+        backend = open_backend(stub.url, folder, retry_seconds="30")
+        stub.fault, stub.fault_times = "500 of many reasons", 3
+        backend.prepare([])  # each failed otherwise than the one before
+
+    def test_is_not_seen_in_a_server_that_fails_at_everything(
+        self, stub: CompletionsStub, folder: Path
+    ) -> None:
+        backend = open_backend(stub.url, folder, retry_seconds="30")
+        stub.fault, stub.fault_times = "500", 3  # the plain completion is the third
+        backend.prepare([])
+
+    def test_with_a_status_that_says_so_is_believed_at_once(
+        self, stub: CompletionsStub, folder: Path
+    ) -> None:
+        backend = open_backend(stub.url, folder, retry_seconds="600")
+        stub.fault = "501"
+        with pytest.raises(ScoringError, match="refused to score: 501: logprobs are not impl"):
+            backend.prepare([])
+        assert len(stub.requests) == 1
+
+
 def test_a_caller_may_have_an_event_loop_of_its_own(stub: CompletionsStub, folder: Path) -> None:
     async def prepare() -> None:
         open_backend(stub.url, folder).prepare([])
