@@ -1,24 +1,42 @@
-"""What `score` and `score_corpus` share: which model, with what prompt; one run after the other, to the end."""
+"""What `score` and `score_corpus` share: which models, with what prompts; one run after the other, to the end."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
 from lib.commands import ReportingCommand, add_json_argument, progress
-from scoring.backends import ALIASES, parse_model_args
-from scoring.domain.backend import Backend, ScoringError
+from scoring.domain.backend import ScoringError
 from scoring.domain.prompts import PLACEHOLDER
+from scoring.management.asked import (
+    WORDS,
+    AskedModel,
+    AskedPrompt,
+    asked_models,
+    asked_prompts,
+)
 from scoring.models import LanguageModel, ScoringRun, UnscoredText
-from scoring.services.create_run import create_run, draft_run, find_finished, find_resumable, reopen
+from scoring.services.create_run import draft_run, newest_same, reopen
 from scoring.services.execute import check_same_model, execute
-from scoring.services.open_model import OneModel, default_name, language_model
+from scoring.services.open_model import OneModel, language_model
 
 Status = ScoringRun.Status
 EXACT = ("float32", "float64")
 INTERRUPTED = 130  # as shells report it
+
+
+@dataclass
+class Evaluation:
+    """One model with one prompt: its runs, one for each of the command's settings, or why there is not every one."""
+
+    model: AskedModel
+    prompt: AskedPrompt
+    drafts: Sequence[ScoringRun]
+    runs: list[ScoringRun] = field(default_factory=list)
+    error: str = ""
 
 
 def batch_tokens(text: str) -> int | None:
@@ -27,19 +45,26 @@ def batch_tokens(text: str) -> int | None:
 
 
 class ScoringCommand(ReportingCommand):
-    """A command that scores with one model."""
+    """A command that scores with one model after the other."""
 
     default_prompt = "paper"
     name_flags: tuple[str, ...] = ("--model_name",)
     run: ScoringRun | None = None  # the one that is scored now
 
     def add_model_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--model", choices=("hf", "completions", "embedded"))
+        parser.add_argument("--model", choices=WORDS)
         parser.add_argument(
             "--model_args",
-            default="",
+            action="append",
             metavar="NAME=VALUE,…",
-            help="hf: pretrained, dtype, revision, peft, device, …; completions: base_url, model, tokenizer, …",
+            help="hf: pretrained, dtype, revision, peft, device, …; completions: base_url, model, tokenizer, …; "
+            "once for each model",
+        )
+        parser.add_argument(
+            "--models",
+            type=Path,
+            metavar="FILE",
+            help="a model on each line: its arguments, after its kind where that is not --model's",
         )
         parser.add_argument(
             *self.name_flags,
@@ -50,7 +75,8 @@ class ScoringCommand(ReportingCommand):
         parser.add_argument(
             "--prompt",
             default=self.default_prompt,
-            help=f"none, paper, clean, chat, or a text with {PLACEHOLDER} (default: {self.default_prompt})",
+            help=f"of none, paper, clean, chat, separated by commas; or a text with {PLACEHOLDER} "
+            f"(default: {self.default_prompt})",
         )
         parser.add_argument(
             "--prompt_file", type=Path, help=f"a file with such a text, {PLACEHOLDER}"
@@ -78,49 +104,85 @@ class ScoringCommand(ReportingCommand):
 
     def score_all(
         self, all_settings: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
-    ) -> list[ScoringRun]:
-        """Score a run for each of the settings with the model of the options; all runs are finished then.
+    ) -> list[Evaluation]:
+        """Score a run for each of the models, prompts and settings, one model in memory at a time.
+
+        Of several evaluations one that fails does not stop the others: its `error` says why.
 
         Raises:
             ScoringError, CommandError: with a sentence; the scores so far stay.
         """
-        if not options["model"]:
-            raise CommandError("Name the model: --model hf, completions or embedded.")
-        kind = ALIASES.get(options["model"], options["model"])
-        args = parse_model_args(options["model_args"])
-        name = options["model_name"] or default_name(kind, args)
-        prompt, custom = _prompt(options)
-        common = {
-            "backend": kind,
-            "model_args": args,
-            "prompt": prompt,
-            "custom_prompt": custom,
-            "batch_tokens": options["batch_tokens"],
-        }
-        for settings in all_settings:  # before a model is loaded for nothing
-            draft_run(**settings, **common, language_model=LanguageModel(name=name))
+        evaluations = self._asked(all_settings, options)  # before a model is loaded for nothing
         models = OneModel()
         try:
-            backend = models.open(kind, args)
-            common["language_model"] = language_model(kind, name)
-            return [
-                self._score({**settings, **common}, backend, options) for settings in all_settings
-            ]
+            for evaluation in evaluations:
+                if len(evaluations) == 1:
+                    self._score_with(models, evaluation, options)
+                else:
+                    self._try(models, evaluation, options)
         except KeyboardInterrupt as interrupt:
             raise CommandError(self._stopped(), returncode=INTERRUPTED) from interrupt
         finally:
             models.close()
+        return evaluations
 
-    def _score(
-        self, settings: Mapping[str, Any], backend: Backend, options: Mapping[str, Any]
-    ) -> ScoringRun:
-        self.run = run = self._run_for(settings, options)
-        if run.status == Status.FINISHED:
-            check_same_model(run, backend)  # its name says little: a folder's content changes
-            self.stderr.write(f"Run {run.pk} ({run.condition}) is finished: nothing is left to do.")
-            return run
-        with self.progress(run, options) as show:
-            run = execute(run, backend=backend, on_progress=show)
+    def _asked(
+        self, all_settings: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
+    ) -> list[Evaluation]:
+        return [
+            Evaluation(
+                model,
+                prompt,
+                [
+                    draft_run(
+                        **settings,
+                        language_model=LanguageModel(name=model.name),
+                        backend=model.kind,
+                        model_args=model.args,
+                        prompt=prompt.kind,
+                        custom_prompt=prompt.text,
+                        batch_tokens=options["batch_tokens"],
+                    )
+                    for settings in all_settings
+                ],
+            )
+            for model in asked_models(options)
+            for prompt in asked_prompts(options)
+        ]
+
+    def _try(self, models: OneModel, evaluation: Evaluation, options: Mapping[str, Any]) -> None:
+        """Score what can be; what cannot says why, and the next one may be fine."""
+        try:
+            self._score_with(models, evaluation, options)
+        except (ScoringError, CommandError) as error:
+            evaluation.error = error.for_terminal if isinstance(error, ScoringError) else str(error)
+        except Exception as error:  # noqa: BLE001 (logged, and the run says that it failed)
+            models.close()
+            evaluation.error = f"{type(error).__name__}: {error}"
+        if evaluation.error:
+            self.stderr.write(f"{evaluation.model.label}: {evaluation.error}")
+
+    def _score_with(
+        self, models: OneModel, evaluation: Evaluation, options: Mapping[str, Any]
+    ) -> None:
+        asked = evaluation.model
+        backend = models.open(asked.kind, asked.args)
+        model = language_model(asked.kind, asked.name)
+        for draft in evaluation.drafts:
+            draft.language_model = model
+            self.run = run = self._run_for(draft, options)
+            if run.status == Status.FINISHED:
+                check_same_model(run, backend)  # its name says little: a folder's content changes
+                self.stderr.write(
+                    f"Run {run.pk} ({run.condition}) is finished: nothing is left to do."
+                )
+            else:
+                with self.progress(run, options) as show:
+                    run = execute(run, backend=backend, on_progress=show)
+                self._check_finished(run)
+            evaluation.runs.append(run)
+
+    def _check_finished(self, run: ScoringRun) -> None:
         if run.status == Status.FAILED:
             raise ScoringError(run.error)
         if run.status == Status.CANCELLED:
@@ -130,21 +192,19 @@ class ScoringCommand(ReportingCommand):
         if run.status != Status.FINISHED:
             raise CommandError(f"Run {run.pk} is being worked on by {run.worker}.")
         self._warn_of_rounding(run)
-        return run
 
-    def _run_for(self, settings: Mapping[str, Any], options: Mapping[str, Any]) -> ScoringRun:
-        unfinished = find_resumable(**settings)
-        if options["resume"]:
-            same = unfinished or find_finished(**settings)
-            if same is not None:
-                return reopen(same, settings.get("corpus_file"))
-        run = create_run(**settings)
-        if unfinished is not None and not options["resume"]:
+    def _run_for(self, draft: ScoringRun, options: Mapping[str, Any]) -> ScoringRun:
+        """The run to go on with, or the draft, stored."""
+        same = newest_same(draft)
+        if same is not None and options["resume"]:
+            return reopen(same, draft.corpus_file or None)
+        draft.save()
+        if same is not None and same.status != Status.FINISHED:
             self.stderr.write(
-                f"Run {unfinished.pk} with the same settings stands at {unfinished.done} of {unfinished.total} "
-                f"({unfinished.get_status_display()}); --resume would go on with it. Run {run.pk} begins anew."
+                f"Run {same.pk} with the same settings stands at {same.done} of {same.total} "
+                f"({same.get_status_display()}); --resume would go on with it. Run {draft.pk} begins anew."
             )
-        return run
+        return draft
 
     def _stopped(self) -> str:
         if self.run is None:
@@ -187,16 +247,3 @@ class ScoringCommand(ReportingCommand):
 def unscored_rows(unscored: Sequence[UnscoredText]) -> list[dict[str, str]]:
     """For JSON: what could not be scored, and why."""
     return [{"name": text.name, "reason": text.reason} for text in unscored]
-
-
-def _prompt(options: Mapping[str, Any]) -> tuple[str, str]:
-    """The kind of prompt, and the text of a custom one."""
-    if options["prompt_file"] is not None:
-        try:
-            return "custom", options["prompt_file"].read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise CommandError(
-                f"{options['prompt_file']} cannot be read: {getattr(error, 'strerror', '') or error}."
-            ) from error
-    known = {kind for kind in ScoringRun.Prompt.values if kind != ScoringRun.Prompt.CUSTOM}
-    return (options["prompt"], "") if options["prompt"] in known else ("custom", options["prompt"])

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from lib.commands import table_lines
 from scoring.domain.perplexity import CHANCE, NEAR_TIE_NATS
+from scoring.management.results import Scored
 from scoring.models import UnscoredText
 from scoring.services.summary import RunRow, RunSummary
 
@@ -12,17 +13,30 @@ MAX_NAMES = 10
 TEXTS = frozenset({"condition", "study", "model", "prompt", "status", "corpus"})
 
 
-def score_lines(summaries: Sequence[RunSummary]) -> Iterator[str]:
-    """A line of figures for each condition; below, what a person should look at."""
-    yield from table_lines([_score_row(summary) for summary in summaries], TEXTS)
-    for summary in summaries:
-        yield from _remarks(summary)
+def score_lines(scored: Sequence[Scored]) -> Iterator[str]:
+    """A line of figures for each model, prompt and condition; below, what a person should look at."""
+    prompts = {one.evaluation.prompt for one in scored}
+    rows = [
+        (_score_row(one, summary, len(prompts) > 1), summary)
+        for one in scored
+        for summary in one.summaries
+    ]
+    yield from table_lines([row for row, _ in rows], TEXTS)
+    for one in scored:
+        for summary in one.summaries:
+            about = [one.evaluation.model.label] * (len(scored) > 1)
+            about += [one.evaluation.prompt.kind] * (len(prompts) > 1)
+            yield from _remarks(summary, ", ".join([*about, str(summary.run.condition)]))
+    for one in scored:
+        if one.evaluation.error:
+            yield f"{one.evaluation.model.label}, failed: {one.evaluation.error}"
 
 
-def _score_row(summary: RunSummary) -> dict[str, str]:
+def _score_row(one: Scored, summary: RunSummary, with_prompt: bool) -> dict[str, str]:
     accuracy = summary.counted.accuracy
     return {
-        "model": summary.run.language_model.name,
+        "model": one.evaluation.model.label,
+        **({"prompt": one.evaluation.prompt.kind} if with_prompt else {}),
         "condition": summary.run.condition,
         "accuracy": share(accuracy.value if accuracy.n else None),
         "SEM": share(accuracy.sem if accuracy.n else None),
@@ -33,8 +47,8 @@ def _score_row(summary: RunSummary) -> dict[str, str]:
     }
 
 
-def _remarks(summary: RunSummary) -> Iterator[str]:
-    condition, within, names = summary.run.condition, summary.within_item, summary.near_tie_names
+def _remarks(summary: RunSummary, condition: str) -> Iterator[str]:
+    within, names = summary.within_item, summary.near_tie_names
     if within is not None:
         yield (
             f"{condition}, averaged within each item first: {share(within.accuracy)} "

@@ -1,4 +1,4 @@
-"""Create a run, or find one to resume: what is to be scored, with what and how; checked before any model is opened."""
+"""Create a run, or find one to go on with: what is to be scored, with what and how; checked before any model is opened."""
 
 import hashlib
 import json
@@ -77,18 +77,6 @@ def create_run(**settings: Any) -> ScoringRun:
     run = draft_run(**settings)
     run.save()
     return run
-
-
-def find_resumable(**settings: Any) -> ScoringRun | None:
-    """The newest run of the same settings and texts, if there is something left to do in it."""
-    run = newest_same(draft_run(**settings))
-    return run if run is not None and run.status != Status.FINISHED else None
-
-
-def find_finished(**settings: Any) -> ScoringRun | None:
-    """The newest run of the same settings and texts, if it is finished."""
-    run = newest_same(draft_run(**settings))
-    return run if run is not None and run.status == Status.FINISHED else None
 
 
 def newest_same(draft: ScoringRun) -> ScoringRun | None:

@@ -11,12 +11,13 @@ from experiment.models import Item
 from lib.jobs import leases
 from lib.jobs.leases import renew_connection
 from scoring.domain.conditions import CONDITIONS
-from scoring.management.scoring_command import ScoringCommand, unscored_rows
+from scoring.management.results import Scored, as_json, unscored_of
+from scoring.management.scoring_command import Evaluation, ScoringCommand
 from scoring.management.tables import run_lines, score_lines
 from scoring.models import ScoringRun
 from scoring.services.execute import execute
 from scoring.services.open_model import OneModel
-from scoring.services.summary import RunSummary, run_rows, score_rows, summarise_run
+from scoring.services.summary import run_rows, summarise_run
 from scoring.services.token_store import delete_run
 
 WATCH_SECONDS = 5
@@ -76,12 +77,14 @@ class Command(ScoringCommand):
             }
             for condition in _conditions(options["conditions"])
         ]
-        finished = self.score_all(settings, options)
-        summaries = [summarise_run(run) for run in finished]
-        self.report(options, _as_json(summaries), score_lines(summaries))
+        evaluations = self.score_all(settings, options)
+        scored = [Scored(e, [summarise_run(run) for run in e.runs]) for e in evaluations]
+        self.report(options, as_json(scored), score_lines(scored))
         if options["output_path"]:
-            self._write_as_lm_eval(finished, options["output_path"])
-        self.refuse_unscored([text for summary in summaries for text in summary.unscored])
+            runs = [run for evaluation in evaluations for run in evaluation.runs]
+            self._write_as_lm_eval(runs, options["output_path"])
+        _refuse_failed(evaluations)
+        self.refuse_unscored(unscored_of(scored))
 
     def _write_as_lm_eval(self, finished: Sequence[ScoringRun], folder: Path) -> None:
         from scoring.lm_eval.results import write_results
@@ -166,30 +169,13 @@ def _conditions(text: str) -> list[str]:
     return names
 
 
-def _as_json(summaries: Sequence[RunSummary]) -> dict[str, Any]:
-    """The figures of condition full, or of the first; then those of every condition, and every pair of texts."""
-    main = next((s for s in summaries if s.run.condition == "full"), summaries[0])
-    return {
-        "model": main.run.language_model.name,
-        **_figures(main),
-        "conditions": {summary.run.condition: _condition(summary) for summary in summaries},
-        "scores": [asdict(row) for summary in summaries for row in score_rows(summary.run)],
-    }
+def _refuse_failed(evaluations: Sequence[Evaluation]) -> None:
+    """After the results: what failed makes the command fail, in one sentence.
 
-
-def _condition(summary: RunSummary) -> dict[str, Any]:
-    within = {} if summary.within_item is None else {"within_item": asdict(summary.within_item)}
-    unscored = unscored_rows(summary.unscored)
-    return {**_figures(summary), "run": summary.run.pk, "unscored": unscored, **within}
-
-
-def _figures(summary: RunSummary) -> dict[str, Any]:
-    accuracy = summary.counted.accuracy
-    return {
-        "n_items": accuracy.n,
-        "n_correct": accuracy.n_correct,
-        "accuracy": accuracy.value if accuracy.n else None,
-        "sem": accuracy.sem if accuracy.n else None,
-        "near_ties": summary.counted.near_ties,
-        "tokens_per_s": summary.run.tokens_per_s,
-    }
+    Raises:
+        CommandError: something failed.
+    """
+    failed = [evaluation for evaluation in evaluations if evaluation.error]
+    if failed:
+        first = f"{failed[0].model.label}: {failed[0].error}"
+        raise CommandError(f"{len(failed)} of {len(evaluations)} failed; the first is {first}")

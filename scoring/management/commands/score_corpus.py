@@ -3,10 +3,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from experiment.management.studies import find_study
 from experiment.models import Study
+from scoring.management.asked import asked_models, asked_prompts
 from scoring.management.scoring_command import ScoringCommand, unscored_rows
 from scoring.management.tables import rate, unscored_lines
 from scoring.services.corpora import describe_corpus
@@ -33,6 +34,8 @@ class Command(ScoringCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"]) if options["study"] else None
+        if len(asked_models(options)) * len(asked_prompts(options)) > 1:
+            raise CommandError("A corpus is scored with one model and one prompt at a time.")
         path: Path = options["file"]
         settings = {
             "corpus": options["name"] or path.stem,
@@ -40,7 +43,8 @@ class Command(ScoringCommand):
             "is_anchor": options["anchor"],
             "limit": options["limit"],
         }
-        (run,) = self.score_all([settings], options)
+        (evaluation,) = self.score_all([settings], options)
+        (run,) = evaluation.runs
         summary = summarise_corpus(run, study)
         self.report(options, _as_json(summary, study), _lines(summary, study))
         self.refuse_unscored(summary.unscored)

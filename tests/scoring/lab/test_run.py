@@ -15,7 +15,7 @@ from django.utils import timezone
 from experiment.models import Study
 from scoring.lab.command_lines import resume_command
 from scoring.models import ItemScore, LanguageModel, ScoringRun, UnscoredText
-from scoring.services.create_run import find_resumable
+from scoring.services.create_run import draft_run, newest_same
 from scoring.services.execute import execute
 from tests.factories import make_study
 from tests.scoring.lab.rows import ask, finish, published, shown, store, url
@@ -163,7 +163,7 @@ def test_stopping_what_is_finished_changes_nothing(ruth: Client, study: Study) -
 def test_the_command_that_is_shown_goes_on_with_this_very_run(
     ruth: Client, study: Study, fields: dict[str, Any]
 ) -> None:
-    from scoring.management.scoring_command import _prompt
+    from scoring.management.asked import asked_models, asked_prompts
 
     run = ask(study, **fields)
     ScoringRun.objects.update(status="failed", error="The server is gone.")
@@ -174,18 +174,19 @@ def test_the_command_that_is_shown_goes_on_with_this_very_run(
     assert words[:3] == [".venv/bin/python", "manage.py", "score"]
     parser = load_command_class(get_commands()["score"], "score").create_parser("", "score")
     options = vars(parser.parse_args(words[3:]))
-    kind, custom = _prompt(options)
+    (asked_model,), (prompt,) = asked_models(options), asked_prompts(options)
     asked = {name: options[name] for name in ("source", "seed", "limit", "batch_tokens")}
-    same = find_resumable(
+    draft = draft_run(
         study=Study.objects.get(slug=options["study"]),
-        language_model=LanguageModel.objects.get(name=options["model_name"] or "lab/tiny"),
-        backend={"hf": "transformers"}[options["model"]],
-        model_args=dict(part.split("=", 1) for part in options["model_args"].split(",")),
+        language_model=LanguageModel.objects.get(name=asked_model.name),
+        backend=asked_model.kind,
+        model_args=asked_model.args,
         condition=options["conditions"],
-        prompt=kind,
-        custom_prompt=custom,
+        prompt=prompt.kind,
+        custom_prompt=prompt.text,
         **asked,
     )
+    same = newest_same(draft)
     assert (same, options["resume"]) == (run, True)
 
 

@@ -10,7 +10,7 @@ from experiment.models import Item, Study
 from scoring.domain.backend import ScoringError
 from scoring.models import LanguageModel, ScoringRun
 from scoring.services import token_store
-from scoring.services.create_run import find_finished, find_resumable, reopen
+from scoring.services.create_run import draft_run, newest_same, reopen
 from scoring.services.execute import execute
 from scoring.services.summary import summarise_run
 from tests.factories import make_item, make_study
@@ -301,8 +301,10 @@ def test_a_run_is_found_again_by_all_its_settings(study: Study) -> None:
         "model_args": {"pretrained": "bigrams"},
         "batch_tokens": 400,
     }
-    assert find_resumable(**asked) == run
-    assert find_resumable(**asked | {"seed": 5}) == run  # nothing is drawn in condition full
+    assert newest_same(draft_run(**asked)) == run
+    assert (
+        newest_same(draft_run(**asked | {"seed": 5})) == run
+    )  # nothing is drawn in condition full
     changes = (
         {"model_args": {"pretrained": "bigrams", "dtype": "float64"}},
         {"language_model": LanguageModel(name="other")},
@@ -313,23 +315,10 @@ def test_a_run_is_found_again_by_all_its_settings(study: Study) -> None:
         {"source": "human"},
     )
     for change in changes:
-        assert find_resumable(**asked | change) is None, change
+        assert newest_same(draft_run(**asked | change)) is None, change
     item = study.items.get(key="memory-human-1")
     newer = Item.objects.create(
         key=item.key, version=2, markup="It [[rose, fell]].", status="accepted"
     )
     study.study_items.filter(item=item).update(item=newer)
-    assert find_resumable(**asked) is None
-
-
-def test_a_finished_run_is_not_one_to_resume(study: Study) -> None:
-    run = execute(ask(study), backend=NgramBackend())
-    asked = {
-        "study": study,
-        "language_model": run.language_model,
-        "backend": "transformers",
-        "model_args": {"pretrained": "bigrams"},
-        "batch_tokens": 400,
-    }
-    assert find_resumable(**asked) is None
-    assert find_finished(**asked) == run
+    assert newest_same(draft_run(**asked)) is None

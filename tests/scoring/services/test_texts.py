@@ -4,6 +4,7 @@ import pytest
 
 from experiment.models import Study
 from scoring.domain import marked_texts
+from scoring.domain.sentences import sentence_spans
 from scoring.services.texts import texts_of
 from tests.factories import make_item, make_study
 from tests.scoring.made_runs import ask
@@ -20,11 +21,10 @@ def study() -> Study:
 def cut(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Every text that is cut into sentences from now on."""
     found: list[str] = []
-    original = marked_texts.sentence_spans
 
     def counted(text: str) -> list[tuple[int, int]]:
         found.append(text)
-        return original(text)
+        return sentence_spans(text)
 
     marked_texts.sentences.cache_clear()
     marked_texts.parsed.cache_clear()

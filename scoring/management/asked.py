@@ -1,0 +1,123 @@
+"""What the options of `score` and `score_corpus` ask for: models and prompts, read before any model is opened."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from scoring.backends import ALIASES, parse_model_args
+from scoring.models import ScoringRun
+from scoring.services.open_model import default_name
+
+WORDS = ("hf", "completions", "embedded")
+
+
+@dataclass(frozen=True)
+class AskedModel:
+    """A model to score; `label` is its name, and what tells it from another of the same name."""
+
+    kind: str
+    args: Mapping[str, str]
+    name: str
+    label: str
+
+
+@dataclass(frozen=True)
+class AskedPrompt:
+    """The kind of a prompt, and the text of a custom one."""
+
+    kind: str
+    text: str = ""
+
+
+def asked_models(options: Mapping[str, Any]) -> list[AskedModel]:
+    """The models of --model_args, each time that it is given, and of the file --models; in this order.
+
+    Raises:
+        CommandError, ScoringError: none is named, or one cannot be meant like this.
+    """
+    written = [(options["model"], text) for text in options["model_args"] or ()]
+    if options["models"] is not None:
+        written += _lines(options["models"], options["model"])
+    if not written and options["model"]:
+        written = [(options["model"], "")]
+    if not written or not all(word for word, _ in written):
+        raise CommandError(f"Name the model: --model {', '.join(WORDS[:-1])} or {WORDS[-1]}.")
+    asked = [(ALIASES.get(word, word), parse_model_args(text)) for word, text in written]
+    if options["model_name"] and len(asked) > 1:
+        raise CommandError(f"A name names one model; here are {len(asked)}.")
+    names = [options["model_name"] or default_name(kind, args) for kind, args in asked]
+    models = [
+        AskedModel(kind, args, name, label)
+        for (kind, args), name, label in zip(
+            asked, names, _labels(names, [args for _, args in asked]), strict=True
+        )
+    ]
+    for n, model in enumerate(models):
+        if any((model.kind, model.args) == (m.kind, m.args) for m in models[:n]):
+            raise CommandError(f"{model.name} is asked for twice with the same arguments.")
+    return models
+
+
+def asked_prompts(options: Mapping[str, Any]) -> list[AskedPrompt]:
+    """The prompts by name, or the one of one's own.
+
+    Raises:
+        CommandError: its file cannot be read.
+    """
+    if options["prompt_file"] is not None:
+        return [AskedPrompt("custom", _content(options["prompt_file"]))]
+    known = {kind for kind in ScoringRun.Prompt.values if kind != ScoringRun.Prompt.CUSTOM}
+    names = list(dict.fromkeys(name.strip() for name in options["prompt"].split(",")))
+    # A text of one's own may have commas in it
+    if set(names) <= known:
+        return [AskedPrompt(name) for name in names]
+    return [AskedPrompt("custom", options["prompt"])]
+
+
+def _lines(path: Path, word: str | None) -> list[tuple[str | None, str]]:
+    """A model on each line: its arguments, after its kind where that is not --model's."""
+    models: list[tuple[str | None, str]] = []
+    for line in _content(path).splitlines():
+        written = "" if line.lstrip().startswith("#") else line.strip()
+        first, _, rest = written.partition(" ")
+        if first in WORDS:
+            models.append((first, rest))
+        elif written:
+            models.append((word, written))
+    if not models:
+        raise CommandError(f"{path} names no model.")
+    return models
+
+
+def _content(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(
+            f"{path} cannot be read: {getattr(error, 'strerror', '') or error}."
+        ) from error
+
+
+def _labels(names: Sequence[str], args: Sequence[Mapping[str, str]]) -> list[str]:
+    """Names; with the arguments that differ where several models have the same one.
+
+    >>> _labels(["a", "b", "a"], [{"dtype": "x"}, {}, {"dtype": "y", "attn": "z"}])
+    ['a (dtype=x)', 'b', 'a (attn=z, dtype=y)']
+    """
+    counts = Counter(names)
+    labels = []
+    for name, own in zip(names, args, strict=True):
+        of_name = [other for n, other in zip(names, args, strict=True) if n == name]
+        differing = [
+            f"{key}={value}"
+            for key, value in sorted(own.items())
+            if any(other.get(key) != value for other in of_name)
+        ]
+        labels.append(
+            f"{name} ({', '.join(differing)})" if differing and counts[name] > 1 else name
+        )
+    return labels
