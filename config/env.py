@@ -98,6 +98,15 @@ class Env:
                 raise EnvError(name, origin, "only a scheme and a host: https://lab.example.org")
         return origins
 
+    def folder(self, name: str, default: Path) -> Path:
+        """Return the absolute path of a folder, which is made if it is not there."""
+        path = default.parent / self.text(name, default.name)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _unusable(name, path, error) from error
+        return path.resolve()
+
     def database(self, name: str, default: Path) -> dict[str, Any]:
         """Return `parse_database_url` of `name`, or an SQLite file at `default`."""
         value = self.text(name, "")
@@ -174,25 +183,36 @@ def file_secret(path: Path) -> str:
     together agree on one secret and none reads a half-written one.
     """
     # Not lib.files: settings import no lib, and that one replaces files, while a secret is made once
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, draft = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)  # mode 0600
-        try:
-            with os.fdopen(handle, "w") as file:
-                file.write(secrets.token_urlsafe(64))
-                file.flush()
-                os.fsync(file.fileno())
-            os.link(draft, path)
-        except FileExistsError:
-            pass  # another process was first: its secret is the one
-        finally:
-            os.unlink(draft)
-    secret = path.read_text().strip()
+    try:
+        if not path.exists():
+            _make_secret(path)
+        secret = path.read_text().strip()
+    except OSError as error:
+        raise _unusable("VAR_DIR", path.parent, error) from error
     if len(secret) < 50:
         raise EnvError(
             "SECRET_KEY", "", f"at least 50 characters in {path}: delete it for a new one"
         )
     return secret
+
+
+def _make_secret(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, draft = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)  # mode 0600
+    try:
+        with os.fdopen(handle, "w") as file:
+            file.write(secrets.token_urlsafe(64))
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(draft, path)
+    except FileExistsError:
+        pass  # another process was first: its secret is the one
+    finally:
+        os.unlink(draft)
+
+
+def _unusable(name: str, path: Path, error: OSError) -> EnvError:
+    return EnvError(name, str(path), f"a folder that can be written to ({error.strerror})")
 
 
 def _check_web_address(name: str, value: str) -> SplitResult:

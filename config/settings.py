@@ -13,8 +13,7 @@ django_stubs_ext.monkeypatch()  # lets classes of Django name their type: ModelA
 
 env = Env(os.environ)
 BASE_DIR = Path(__file__).resolve().parent.parent
-VAR_DIR = (BASE_DIR / env.text("VAR_DIR", "var")).resolve()
-VAR_DIR.mkdir(parents=True, exist_ok=True)
+VAR_DIR = env.folder("VAR_DIR", BASE_DIR / "var")
 
 # The site
 DEBUG = env.flag("DEBUG", False)

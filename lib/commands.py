@@ -14,10 +14,13 @@ from typing import Any
 from django.core.checks import Tags
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.serializers.json import DjangoJSONEncoder
+from django.db import DatabaseError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
+
+from lib import disk
 
 
 class ReportingCommand(BaseCommand):
@@ -29,11 +32,22 @@ class ReportingCommand(BaseCommand):
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         try:
-            return super().execute(*args, **options)
+            return self._run_command(*args, **options)
         except CommandError as error:
             if options.get("json") and not self.has_reported:
                 self.report(options, {"error": str(error)}, ())
             raise
+
+    def _run_command(self, *args: Any, **options: Any) -> str | None:
+        """A disk that is full, and a file that may not be written, end the command in one sentence."""
+        try:
+            return super().execute(*args, **options)
+        except BrokenPipeError:
+            raise  # who read the output has seen enough
+        except (OSError, DatabaseError) as error:
+            if not (sentence := disk.sentence(error)):
+                raise
+            raise CommandError(f"{sentence}.") from error
 
     def report(
         self, options: Mapping[str, Any], data: Mapping[str, Any], lines: Iterable[str]

@@ -1,7 +1,7 @@
 """Files that appear whole or not at all: written beside their place under a passing name, and renamed.
 
 A file that is replaced gives its mode to the new one. What a link points to is replaced, not the link. A killed
-process leaves a `.NAME.<pid>.<random>` behind. `durable` brings content and name to disk: both survive a power cut.
+process leaves a `.NAME.<pid>.<random>` behind. An OSError names the file that was wanted. `durable` brings content and name to disk: both survive a power cut.
 """
 
 import os
@@ -43,9 +43,15 @@ def _draft(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
     draft = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     try:
         with draft.open("x+b") as file:
-            yield draft, file
-    finally:
-        draft.unlink(missing_ok=True)
+            try:
+                yield draft, file
+            finally:
+                draft.unlink(missing_ok=True)
+    except OSError as error:
+        # A write that fails names no file, and the draft's name tells a reader nothing
+        if error.filename is None or str(error.filename) == str(draft):
+            error.filename = str(path)
+        raise
 
 
 def _sync(file: BinaryIO, durable: bool) -> None:

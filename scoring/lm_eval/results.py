@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
+from lib import disk
 from lib.files import write_file
 from scoring.domain.backend import ScoringError
 from scoring.lm_eval.samples import HIGHER_IS_BETTER, TARGET, samples_of, task_hash
@@ -44,7 +45,10 @@ def write_results(runs: Sequence[ScoringRun], directory: Path) -> list[Path]:
             path for of_model in by_model.values() for path in _write_model(of_model, directory)
         ]
     except OSError as error:
-        raise ScoringError(f"{directory} was not written: {error.strerror or error}.") from error
+        raise ScoringError(
+            f"{directory} was not written: {disk.reason(error)}. The scores are stored; the same command with --resume "
+            "writes the files."
+        ) from error
 
 
 def _write_model(runs: Sequence[ScoringRun], directory: Path) -> list[Path]:

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from time import perf_counter
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.db.models import F
 
+from lib import disk
 from lib.jobs.leases import Lease, renew_connection
 from lib.jobs.running import run_job
 from scoring.domain.backend import Backend, Group, ScoringError
@@ -48,8 +49,13 @@ def execute(
     """
 
     def work(run: ScoringRun, lease: Lease) -> None:
-        with _opened(run, backend, opener) as model:
-            _Execution(run, lease, model, max_pairs, on_progress).run_batches()
+        try:
+            with _opened(run, backend, opener) as model:
+                _Execution(run, lease, model, max_pairs, on_progress).run_batches()
+        except (OSError, DatabaseError) as error:  # a full disk, say: what is stored is whole
+            if not (sentence := disk.sentence(error)):
+                raise
+            raise ScoringError(f"{sentence}; then --resume goes on.") from error
 
     return run_job(run, work, expected=(ScoringError,))
 

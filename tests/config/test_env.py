@@ -179,3 +179,18 @@ def test_a_secret_too_short_to_be_one_is_refused(tmp_path: Path) -> None:
     (tmp_path / "secret_key").write_text("short\n")
     with pytest.raises(EnvError, match="at least 50 characters"):
         file_secret(tmp_path / "secret_key")
+
+
+def test_a_folder_that_cannot_be_made_is_named_with_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    path = tmp_path / "file" / "var"
+    with pytest.raises(EnvError) as raised:
+        Env({"VAR_DIR": str(path)}).folder("VAR_DIR", tmp_path / "var")
+    assert str(raised.value) == (
+        f"VAR_DIR='{path}' cannot be used: expected a folder that can be written to (Not a directory)."
+    )
+    with pytest.raises(EnvError, match=r"a folder that can be written to \(Not a directory\)"):
+        file_secret(path / "secret_key")
+    made = Env({"VAR_DIR": "elsewhere"}).folder("VAR_DIR", tmp_path / "var")
+    assert made == tmp_path / "elsewhere"
+    assert made.is_dir()
