@@ -1,5 +1,7 @@
 """The ways to score texts: their kinds and arguments. Imports none of them."""
 
+from collections.abc import Mapping
+
 from scoring.domain.backend import ScoringError
 
 # The command's names (lm-evaluation-harness's) -> ours
@@ -11,6 +13,19 @@ WHICH_MODEL_ARGS = ("pretrained", "revision", "peft", "tokenizer", "quantization
 # `rung` is the older name of `strategy`
 EMBEDDED_ARGS = ("dtype", "device", "device_map", "attn", "strategy", "rung")
 TRANSFORMERS_ARGS = (*WHICH_MODEL_ARGS, *EMBEDDED_ARGS)
+# How any kind of model reads texts: see reading.py
+READING_ARGS = ("max_length", "overlong", "batch_size")
+OVERLONG = ("refuse", "truncate", "rolling")
+# lm-evaluation-harness's word for a model over all GPUs
+PARALLELIZE = "parallelize"
+# Say the same thing, or where the model is to be: only one of them can be meant
+EXCLUDE = (
+    ("strategy", "rung"),
+    ("device", "device_map"),
+    ("device", "quantization"),
+    ("device", PARALLELIZE),
+    ("device_map", PARALLELIZE),
+)
 
 
 def parse_model_args(text: str) -> dict[str, str]:
@@ -35,3 +50,41 @@ def parse_model_args(text: str) -> dict[str, str]:
             raise ScoringError(f"{name} is given twice.", option="--model_args")
         args[name] = value
     return args
+
+
+def check_args(kind: str, args: Mapping[str, str]) -> None:
+    """Refuse arguments that no model in this process takes, or that contradict each other, before one is loaded.
+
+    Raises:
+        ScoringError: one sentence on what is wrong.
+    """
+    own = [name for name in WHICH_MODEL_ARGS if kind == "embedded" and name in args]
+    if own:
+        raise ScoringError(
+            f"--model embedded takes no {own[0]}: it is the model that ships with this project; "
+            "for another one use --model hf."
+        )
+    known = TRANSFORMERS_ARGS if kind == "transformers" else EMBEDDED_ARGS
+    known = (*known, PARALLELIZE, *READING_ARGS)
+    unknown = [name for name in args if name not in known]
+    if unknown:
+        raise _wrong(f"{unknown[0]} is not known here: this kind of model takes {', '.join(known)}")
+    for one, other in EXCLUDE:
+        if one in args and other in args and args[other] != "False":
+            raise _wrong(f"{one} and {other} exclude each other")
+    if args.get(PARALLELIZE, "True") not in ("True", "False"):
+        raise _wrong(f"{PARALLELIZE}={args[PARALLELIZE]}: choose True or False")
+
+
+def placed(args: Mapping[str, str]) -> dict[str, str]:
+    """The arguments with `parallelize` in accelerate's words.
+
+    >>> placed({"pretrained": "large", "parallelize": "True"})
+    {'pretrained': 'large', 'device_map': 'auto'}
+    """
+    others = {name: value for name, value in args.items() if name != PARALLELIZE}
+    return others | ({"device_map": "auto"} if args.get(PARALLELIZE) == "True" else {})
+
+
+def _wrong(what: str) -> ScoringError:
+    return ScoringError(f"{what}.", option="--model_args")

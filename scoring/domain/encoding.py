@@ -79,6 +79,36 @@ def encode(tokenizer: Any, prompt: Prompt, marked: MarkedText) -> Encoded:
     )
 
 
+def cut(versions: Sequence[Encoded], window: int) -> tuple[Encoded, ...]:
+    """Versions of a text without their beginning, so that the longest has `window` tokens.
+
+    All lose the same number of tokens, so that what they have in common is read alike. A start token that the tokenizer
+    added stays. The first token that is left has no predecessor and does not count.
+
+    Raises:
+        TextError: nothing of a version's text would be left to score.
+    """
+    too_many = max(len(encoded.ids) for encoded in versions) - window
+    if too_many <= 0:
+        return tuple(versions)
+    return tuple(_without_beginning(encoded, too_many) for encoded in versions)
+
+
+def _without_beginning(encoded: Encoded, n: int) -> Encoded:
+    # What the tokenizer added has an empty span, and all else of prompt and text has none
+    n_added = int(np.argmin(~encoded.spans.any(axis=1) & ~encoded.in_text))
+    used = np.r_[:n_added, n_added + n : len(encoded.ids)]
+    if not encoded.in_text[used][1:].any():
+        raise TextError("is cut as the other version is, and nothing of it is left")
+    return Encoded(
+        ids=encoded.ids[used],
+        pieces=tuple(encoded.pieces[at] for at in used),
+        spans=encoded.spans[used],
+        in_text=encoded.in_text[used],
+        in_alternation=encoded.in_alternation[used],
+    )
+
+
 def _name(tokenizer: Any) -> str:
     return getattr(tokenizer, "name_or_path", "") or type(tokenizer).__name__
 

@@ -8,12 +8,12 @@ from django.conf import settings
 
 from experiment.admin.forms import with_unix_newlines
 from experiment.models import Item
-from scoring.backends import ALIASES, EMBEDDED_ARGS, TRANSFORMERS_ARGS, parse_model_args
+from scoring.backends import ALIASES, parse_model_args
 from scoring.backends.completions.address import check_allowed, parse_address
-from scoring.backends.completions.options import read_options
 from scoring.domain.backend import ScoringError
 from scoring.domain.prompts import PLACEHOLDER, Prompt, PromptError
 from scoring.models import ScoringRun
+from scoring.services import open_model
 from scoring.services.create_run import DEFAULT_SEED
 
 BACKENDS = (
@@ -30,16 +30,9 @@ def check_model_args(backend: str, args: Mapping[str, str]) -> None:
     Raises:
         ScoringError: one sentence on what is wrong.
     """
+    open_model.check_model_args(backend, args)
     if backend == "completions":
-        address = parse_address(read_options(args).base_url)
-        check_allowed(address, settings.SCORING_HOSTS)
-        return
-    known = TRANSFORMERS_ARGS if backend == "transformers" else EMBEDDED_ARGS
-    unknown = [name for name in args if name not in known]
-    if unknown:
-        raise ScoringError(
-            f"This kind of model takes no argument “{unknown[0]}”: there are {', '.join(known)}."
-        )
+        check_allowed(parse_address(args["base_url"]), settings.SCORING_HOSTS)
     if backend == "transformers" and "pretrained" not in args:
         raise ScoringError("Say which model is meant: pretrained=FOLDER, or its name on the Hub.")
 

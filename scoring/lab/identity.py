@@ -27,6 +27,8 @@ LABELS = {
     "probed_on": "Probed on",
     "head": "Output head",
     "context_tokens": "Window, tokens",
+    "max_length": "Longest text read at once, tokens",
+    "overlong": "Longer texts",
     "device": "Device",
     "libraries": "Libraries",
     "machine": "Machine",

@@ -1,6 +1,5 @@
 """What the options of `score` and `score_corpus` ask for: models and prompts, read before any model is opened."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +9,9 @@ from django.core.management.base import CommandError
 
 from scoring.backends import ALIASES, parse_model_args
 from scoring.models import ScoringRun
-from scoring.services.open_model import default_name
+from scoring.services.open_model import check_model_args, default_name
 
+ALWAYS_TOLD = ("max_length", "overlong")
 WORDS = ("hf", "completions", "embedded")
 
 
@@ -46,10 +46,15 @@ def asked_models(options: Mapping[str, Any]) -> list[AskedModel]:
         written = [(options["model"], "")]
     if not written or not all(word for word, _ in written):
         raise CommandError(f"Name the model: --model {', '.join(WORDS[:-1])} or {WORDS[-1]}.")
-    asked = [(ALIASES.get(word, word), parse_model_args(text)) for word, text in written]
+    asked = [
+        (ALIASES.get(word, word), _with_batch_size(parse_model_args(text), options))
+        for word, text in written
+    ]
     if options["model_name"] and len(asked) > 1:
         raise CommandError(f"A name names one model; here are {len(asked)}.")
     names = [options["model_name"] or default_name(kind, args) for kind, args in asked]
+    for kind, args in asked:
+        check_model_args(kind, args)
     models = [
         AskedModel(kind, args, name, label)
         for (kind, args), name, label in zip(
@@ -78,6 +83,16 @@ def asked_prompts(options: Mapping[str, Any]) -> list[AskedPrompt]:
     return [AskedPrompt("custom", options["prompt"])]
 
 
+def _with_batch_size(args: dict[str, str], options: Mapping[str, Any]) -> dict[str, str]:
+    """--batch_size is one of the model's arguments, as lm-evaluation-harness hands it on."""
+    size = options["batch_size"]
+    if size is None:
+        return args
+    if args.get("batch_size", size) != size:
+        raise CommandError("--batch_size and batch_size in --model_args differ: give one of them.")
+    return {**args, "batch_size": size}
+
+
 def _lines(path: Path, word: str | None) -> list[tuple[str | None, str]]:
     """A model on each line: its arguments, after its kind where that is not --model's."""
     models: list[tuple[str | None, str]] = []
@@ -103,21 +118,18 @@ def _content(path: Path) -> str:
 
 
 def _labels(names: Sequence[str], args: Sequence[Mapping[str, str]]) -> list[str]:
-    """Names; with the arguments that differ where several models have the same one.
+    """Names; with what becomes of long texts, and what differs where several models have the same name.
 
     >>> _labels(["a", "b", "a"], [{"dtype": "x"}, {}, {"dtype": "y", "attn": "z"}])
     ['a (dtype=x)', 'b', 'a (attn=z, dtype=y)']
     """
-    counts = Counter(names)
     labels = []
     for name, own in zip(names, args, strict=True):
         of_name = [other for n, other in zip(names, args, strict=True) if n == name]
-        differing = [
+        told = [
             f"{key}={value}"
             for key, value in sorted(own.items())
-            if any(other.get(key) != value for other in of_name)
+            if key in ALWAYS_TOLD or any(other.get(key) != value for other in of_name)
         ]
-        labels.append(
-            f"{name} ({', '.join(differing)})" if differing and counts[name] > 1 else name
-        )
+        labels.append(f"{name} ({', '.join(told)})" if told else name)
     return labels

@@ -54,7 +54,8 @@ def _of_one(summaries: Sequence[RunSummary]) -> dict[str, Any]:
 def _condition(summary: RunSummary) -> dict[str, Any]:
     within = {} if summary.within_item is None else {"within_item": asdict(summary.within_item)}
     unscored = unscored_rows(summary.unscored)
-    return {**_figures(summary), "run": summary.run.pk, "unscored": unscored, **within}
+    asked = {k: v for k, v in summary.run.identity.items() if k in ("max_length", "overlong")}
+    return {**_figures(summary), "run": summary.run.pk, "unscored": unscored, **within, **asked}
 
 
 def _figures(summary: RunSummary) -> dict[str, Any]:

@@ -87,6 +87,11 @@ class ScoringCommand(ReportingCommand):
             metavar="N|auto",
             help="how many tokens are scored at once (default: auto)",
         )
+        parser.add_argument(
+            "--batch_size",
+            metavar="N|auto",
+            help="the same in texts: N times the tokens of the longest one",
+        )
         parser.add_argument("--limit", type=int, metavar="N", help="only the first N")
         parser.add_argument(
             "--resume", action="store_true", help="continue the run of the same settings"

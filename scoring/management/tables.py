@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from lib.commands import table_lines
+from scoring.backends.reading import Reading
 from scoring.domain.perplexity import CHANCE, NEAR_TIE_NATS
 from scoring.management.results import Scored
-from scoring.models import UnscoredText
+from scoring.models import ScoringRun, UnscoredText
 from scoring.services.summary import RunRow, RunSummary
 
 MAX_UNSCORED = 20
@@ -59,7 +60,19 @@ def _remarks(summary: RunSummary, condition: str) -> Iterator[str]:
         if len(names) > MAX_NAMES:
             listed += f"; {len(names) - MAX_NAMES} more, which the run's page lists"
         yield f"{condition}, near-ties (under {NEAR_TIE_NATS} nat apart): {listed}"
+    yield from _reading(summary.run, condition)
     yield from unscored_lines(f"{condition}, not scored", summary.unscored)
+
+
+def _reading(run: ScoringRun, condition: str) -> Iterator[str]:
+    """What was asked for that changes how texts were read."""
+    reading, longest = Reading.of(run.model_args), run.identity.get("max_length")
+    if reading.overlong == "rolling":
+        yield f"{condition}: texts of more than {longest:,} tokens were read in rolling windows"
+    elif reading.overlong == "truncate":
+        yield f"{condition}: texts of more than {longest:,} tokens lost their beginning"
+    if reading.batch_size is not None:
+        yield f"{condition}: batches of up to {reading.batch_size} times the tokens of the longest text"
 
 
 def unscored_lines(heading: str, unscored: Sequence[UnscoredText]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from experiment.models import Item, Study
 from lib.jobs import leases
+from scoring.backends.reading import Reading
 from scoring.domain.backend import ScoringError
 from scoring.domain.prompts import Prompt, PromptError
 from scoring.models import LanguageModel, ScoringRun
@@ -45,6 +46,8 @@ def draft_run(
     for name, number in (("limit", limit), ("batch_tokens", batch_tokens)):
         if number is not None and number < 1:
             raise ScoringError(f"{name} must be 1 or more, not {number}.")
+    if batch_tokens is not None and Reading.of(model_args).batch_size is not None:
+        raise ScoringError("batch_size and batch_tokens both say how much is scored at once.")
     run = ScoringRun(
         study=study,
         corpus=corpus,

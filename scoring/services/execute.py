@@ -10,6 +10,7 @@ from django.db.models import F
 from lib import disk
 from lib.jobs.leases import Lease, renew_connection
 from lib.jobs.running import run_job
+from scoring.backends.reading import Reading
 from scoring.domain.backend import Backend, Group, ScoringError
 from scoring.domain.prompts import Prompt
 from scoring.models import ItemScore, LanguageModel, ScoringRun, UnscoredText
@@ -123,7 +124,8 @@ class _Execution:
     def _begin(self, groups: Sequence[Group], unscorable: Sequence[Unscorable]) -> None:
         """Store the plan of all batches, made once, and name what cannot be scored."""
         run, model, indices = self.run, self.model, list(self.encoded)
-        batches = model.plan(groups, run.batch_tokens) if groups else []
+        at_once = run.batch_tokens or Reading.of(run.model_args).batch_tokens(groups)
+        batches = model.plan(groups, at_once) if groups else []
         plan = [[indices[member] for member in batch] for batch in batches]
         if sorted(member for batch in plan for member in batch) != indices:
             raise ScoringError("The backend's plan does not hold each pair of texts once.")
@@ -205,7 +207,10 @@ def _encoded(run: ScoringRun, model: Backend) -> tuple[dict[int, EncodedText], l
             f"The texts of run {run.pk} have changed since it was created: start a new one."
         )
     prompt = Prompt(run.prompt, run.prompt_text)
-    encoded, unfit = encode_all(texts.texts, model.tokenizer, prompt, model.context_tokens)
+    truncate = Reading.of(run.model_args).overlong == "truncate"
+    encoded, unfit = encode_all(
+        texts.texts, model.tokenizer, prompt, model.context_tokens, truncate
+    )
     if encoded:
         model.prepare([text.group for text in encoded.values()])
     return encoded, [*texts.unscorable, *unfit]

@@ -12,7 +12,9 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.module_loading import import_string
 
-from scoring.backends import ALIASES, KINDS
+from scoring.backends import ALIASES, KINDS, check_args, placed
+from scoring.backends.completions.options import read_options
+from scoring.backends.reading import Reading, read_so, without_reading
 from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.domain.backend import Backend, ScoringError
 from scoring.domain.known_models import MODELS
@@ -40,8 +42,22 @@ def open_backend(kind: str, args: Mapping[str, str]) -> Backend:
     kind = ALIASES.get(kind, kind)
     if kind not in KINDS:
         raise ScoringError(f"“{kind}” is no backend: choose one of {', '.join(KINDS)}.")
+    check_model_args(kind, args)
     opener: Callable[[Mapping[str, str]], Backend] = import_string(OPENED_BY[kind])
-    return opener(args)
+    return read_so(opener(placed(without_reading(args))), Reading.of(args))
+
+
+def check_model_args(kind: str, args: Mapping[str, str]) -> None:
+    """Refuse arguments that no model of this kind takes, as far as it can be said without opening one.
+
+    Raises:
+        ScoringError: one sentence on what is wrong.
+    """
+    Reading.of(args)
+    if kind == "completions":
+        read_options(without_reading(args))
+    else:
+        check_args(kind, args)
 
 
 class OneModel:

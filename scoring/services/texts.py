@@ -10,7 +10,7 @@ from typing import Any
 from experiment.models import Item, Study
 from scoring.domain.backend import ScoringError, TextError, TokenText
 from scoring.domain.conditions import ConditionItem, MarkedText, text_pairs
-from scoring.domain.encoding import Encoded, encode
+from scoring.domain.encoding import Encoded, cut, encode
 from scoring.domain.marked_texts import parsed
 from scoring.domain.prompts import Prompt
 from scoring.models import ScoringRun
@@ -149,32 +149,42 @@ class EncodedText:
 
 
 def encode_all(
-    texts: Sequence[RunText], tokenizer: Any, prompt: Prompt, context_tokens: int | None
+    texts: Sequence[RunText],
+    tokenizer: Any,
+    prompt: Prompt,
+    context_tokens: int | None,
+    truncate: bool = False,
 ) -> tuple[dict[int, EncodedText], list[Unscorable]]:
-    """Tokenise all texts, by index; those that cannot be scored are named and left out."""
+    """Tokenise all texts, by index; those that cannot be scored are named and left out.
+
+    truncate: cut what is longer than `context_tokens`, in place of leaving it out.
+    """
     fitting: dict[int, EncodedText] = {}
     unscorable = []
     for index, text in enumerate(texts):
         try:
-            encoded = _encode(text, tokenizer, prompt, context_tokens)
+            encoded = _encode(text, tokenizer, prompt)
+            if truncate and context_tokens is not None:
+                encoded = cut(encoded, context_tokens)
+            _check_length(text, encoded, context_tokens)
             fitting[index] = EncodedText(index, text, encoded)
         except TextError as error:
             unscorable.append(Unscorable(text.name, text.item, text.unit, str(error)))
     return fitting, unscorable
 
 
-def _encode(
-    text: RunText, tokenizer: Any, prompt: Prompt, context_tokens: int | None
-) -> tuple[Encoded, ...]:
+def _encode(text: RunText, tokenizer: Any, prompt: Prompt) -> tuple[Encoded, ...]:
     every = []
     for version, marked in zip(text.versions, text.texts, strict=True):
         try:
-            encoded = encode(tokenizer, prompt, marked)
-            if context_tokens is not None and len(encoded.ids) > context_tokens:
-                raise TextError(
-                    f"needs {len(encoded.ids):,} tokens, and the model's window holds {context_tokens:,}"
-                )
+            every.append(encode(tokenizer, prompt, marked))
         except TextError as error:
             raise TextError(text.reason(version, error)) from error
-        every.append(encoded)
     return tuple(every)
+
+
+def _check_length(text: RunText, encoded: Sequence[Encoded], context_tokens: int | None) -> None:
+    for version, one in zip(text.versions, encoded, strict=True):
+        if context_tokens is not None and len(one.ids) > context_tokens:
+            why = f"needs {len(one.ids):,} tokens, and the model's window holds {context_tokens:,}"
+            raise TextError(text.reason(version, why))

@@ -60,9 +60,9 @@ def test_what_failed_before_is_resumed(ruth: Client, study: Study) -> None:
         ({"model_args": "pretrained=a,pretrained=b"}, "pretrained is given twice."),
         (
             {"model_args": "pretrained=a,trust_remote_code=True"},
-            "takes no argument “trust_remote_code”: there are pretrained",
+            "trust_remote_code is not known here: this kind of model takes pretrained",
         ),
-        ({"model": "embedded"}, "takes no argument “pretrained”"),
+        ({"model": "embedded"}, "--model embedded takes no pretrained"),
         ({"model": "completions", "model_args": "model=m"}, "needs base_url and tokenizer"),
         (
             {

@@ -1,0 +1,190 @@
+"""How long texts are read and how many at once: max_length, overlong and batch_size, by the command."""
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import AutoTokenizer, GPT2LMHeadModel
+
+from experiment.models import Item, Study
+from scoring.models import ScoringRun
+from scoring.services import token_store
+from scoring.services.execute import execute
+from tests.factories import make_item, make_study
+from tests.scoring.commands import hf, score, score_json
+from tests.scoring.made_runs import ask, scores
+from tests.scoring.ngram_backend import NgramBackend
+from tests.scoring.tiny_models import WINDOW, save_gpt2
+
+pytestmark = pytest.mark.django_db
+LONG = f"In study memory {'the response rose and ' * 30}[[rose, fell again]] {'at last ' * 6}late."
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_gpt2(tmp_path_factory.mktemp("models") / "tiny-gpt2")
+
+
+@pytest.fixture
+def study() -> Study:
+    made = make_study(human=2, machine=1)
+    made.study_items.create(item=make_item("memory-long", markup=LONG))
+    return made
+
+
+@pytest.fixture
+def long(study: Study) -> Item:
+    return study.items.get(key="memory-long")
+
+
+class Plain:
+    """The same model, one forward pass at a time, in float64."""
+
+    def __init__(self, folder: Path) -> None:
+        self.model = GPT2LMHeadModel.from_pretrained(folder).double().eval()
+        self.tokenizer = AutoTokenizer.from_pretrained(folder)
+
+    def ids(self, text: str) -> list[int]:
+        run = ScoringRun.objects.order_by("pk").first()
+        assert run is not None
+        prompted = run.prompt_text.replace("<choice abstract>", text)
+        return list(self.tokenizer(prompted)["input_ids"])
+
+    def nlls(self, ids: list[int]) -> list[float]:
+        with torch.no_grad():
+            logprobs = self.model(torch.tensor([ids])).logits[0, :-1].log_softmax(-1)
+        return [-float(row[token]) for row, token in zip(logprobs, ids[1:], strict=True)]
+
+
+def test_longer_texts_are_refused_by_name_unless_asked_for(study: Study, tiny: Path) -> None:
+    out, _, error = score(*hf(tiny, max_length=100))
+    assert "memory-long: the original: needs" in out
+    assert "window holds 100" in str(error)
+    assert out.splitlines()[1].startswith(f"{tiny.parent.name}/tiny-gpt2 (max_length=100)")
+
+
+def test_rolling_windows_give_what_each_window_gives_alone(
+    study: Study, tiny: Path, long: Item
+) -> None:
+    window = 100
+    data = score_json(*hf(tiny, max_length=window, overlong="rolling"))
+    plain, row = Plain(tiny), next(r for r in data["scores"] if r["item"] == long.key)
+    for version in ("original", "altered"):
+        ids = plain.ids(getattr(long, version))
+        assert len(ids) > 2 * window  # three windows
+        expected, scored = plain.nlls(ids[:window]), window
+        while scored < len(ids):
+            end = min(scored + window - 1, len(ids))
+            expected += plain.nlls(ids[end - window : end])[scored - end :]
+            scored = end
+        assert row[f"tokens_{version}"] == len(expected) == len(ids) - 1
+        assert row[f"nll_{version}"] == pytest.approx(math.fsum(expected), rel=1e-5)
+        mean = math.fsum(expected) / len(expected)
+        assert row[f"ppl_{version}"] == pytest.approx(math.exp(mean), rel=1e-5)
+
+
+def test_a_truncated_text_is_read_from_the_same_place_in_both_versions(
+    study: Study, tiny: Path, long: Item
+) -> None:
+    window = 100
+    data = score_json(*hf(tiny, max_length=window, overlong="truncate"))
+    plain, row = Plain(tiny), next(r for r in data["scores"] if r["item"] == long.key)
+    versions = {name: plain.ids(getattr(long, name)) for name in ("original", "altered")}
+    left_out = max(map(len, versions.values())) - window
+    for version, ids in versions.items():
+        expected = plain.nlls(ids[left_out:])
+        assert row[f"tokens_{version}"] == len(expected) == len(ids) - left_out - 1
+        assert row[f"nll_{version}"] == pytest.approx(math.fsum(expected), rel=1e-5)
+    run = ScoringRun.objects.get()
+    first = token_store.read_tokens(run, long.key).to_pylist()[0]
+    assert (first["position"], first["logprob"]) == (0, None)
+    assert first["start"] > 0  # in characters of the text, as ever
+
+
+@pytest.mark.parametrize("overlong", ["rolling", "truncate"])
+def test_texts_that_fit_come_to_the_same(study: Study, tiny: Path, overlong: str) -> None:
+    plain = score_json(*hf(tiny))["scores"]
+    data = score_json(*hf(tiny, overlong=overlong))
+    assert data["scores"] == plain
+    assert data["conditions"]["full"]["overlong"] == overlong
+    run = ScoringRun.objects.order_by("-pk").first()
+    assert run is not None
+    assert (run.identity["overlong"], run.identity["max_length"]) == (overlong, WINDOW)
+
+
+@pytest.mark.parametrize("overlong", ["rolling", "truncate"])
+def test_a_run_says_in_its_output_how_long_texts_were_read(
+    study: Study, tiny: Path, overlong: str
+) -> None:
+    out, _, error = score(*hf(tiny, max_length=100, overlong=overlong))
+    assert error is None
+    assert f"(max_length=100, overlong={overlong})" in out
+    assert "full: texts of more than 100 tokens" in out
+
+
+def test_a_run_without_these_arguments_is_identified_as_before(study: Study, tiny: Path) -> None:
+    score_json(*hf(tiny))
+    assert not {"max_length", "overlong"} & ScoringRun.objects.get().identity.keys()
+
+
+@pytest.mark.parametrize("strategy", ["packed", "cache", "padded", "single"])
+def test_windows_agree_whatever_the_strategy(study: Study, tiny: Path, strategy: str) -> None:
+    asked = {"max_length": 90, "overlong": "rolling"}
+    found = score_json(*hf(tiny, "--prompt", "clean", strategy=strategy, **asked))["scores"]
+    plain = score_json(*hf(tiny, "--prompt", "clean", strategy="single", **asked))["scores"]
+    for one, other in zip(found, plain, strict=True):
+        assert one["ppl_altered"] == pytest.approx(other["ppl_altered"], rel=1e-5)
+
+
+def test_batch_size_is_so_many_times_the_longest_text(study: Study) -> None:
+    seen: list[int | None] = []
+
+    class Watched(NgramBackend):
+        def plan(self, groups, batch_tokens):  # type: ignore[no-untyped-def]
+            seen.append(batch_tokens)
+            self.longest = max(len(text.ids) for group in groups for text in group)
+            return super().plan(groups, batch_tokens)
+
+    args, model = {"pretrained": "bigrams", "batch_size": "3"}, Watched()
+    run = execute(ask(study, model_args=args, batch_tokens=None), backend=model)
+    assert run.status == "finished", run.error
+    assert seen == [3 * model.longest]
+    by_tokens = execute(ask(study, batch_tokens=3 * model.longest), backend=NgramBackend())
+    assert scores(run) == scores(by_tokens)
+
+
+def test_batch_size_is_an_option_too_and_is_said(study: Study, tiny: Path) -> None:
+    out, _, error = score(*hf(tiny, "--batch_size", "2"))
+    assert error is None
+    assert "full: batches of up to 2 times the tokens of the longest text" in out
+    assert ScoringRun.objects.get().model_args["batch_size"] == "2"
+    assert score(*hf(tiny, "--resume", batch_size="2"))[2] is None
+    assert ScoringRun.objects.count() == 1
+    assert "batches of up to" not in score(*hf(tiny, "--batch_size", "auto"))[0]
+
+
+@pytest.mark.parametrize(
+    ("args", "options", "part"),
+    [
+        ({"max_length": "1"}, (), "max_length=1: expected a whole number from 2"),
+        ({"max_length": "many"}, (), "max_length=many: expected a whole number"),
+        ({"max_length": "9999"}, (), f"the model's window holds {WINDOW:,} tokens"),
+        ({"overlong": "fold"}, (), "overlong=fold: choose one of refuse, truncate, rolling"),
+        ({"batch_size": "0"}, (), "batch_size=0: expected a whole number from 1"),
+        ({"batch_size": "2"}, ("--batch_size", "3"), "differ"),
+        ({"batch_size": "2"}, ("--batch_tokens", "300"), "both say"),
+        ({"parallelize": "yes"}, (), "parallelize=yes: choose True or False"),
+        ({"parallelize": "True", "device": "cpu"}, (), "exclude each other"),
+        ({"strategy": "single", "rung": "single"}, (), "exclude each other"),
+        ({"colour": "red"}, (), "colour is not known here"),
+    ],
+)
+def test_wrong_arguments_end_in_one_sentence(
+    study: Study, tiny: Path, args: dict[str, str], options: tuple[str, ...], part: str
+) -> None:
+    out, _, error = score(*hf(tiny, *options, **args))
+    assert part in str(error)
+    assert len(str(error).splitlines()) == 1
+    assert out == ""
+    assert not ScoringRun.objects.exists()
