@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 from peft import LoraConfig, get_peft_model
-from transformers import GPT2Config, GPT2LMHeadModel
+from transformers import AutoModelForCausalLM, GPT2Config, GPT2LMHeadModel, PreTrainedConfig
 
 from scoring.backends.causal_lm.loading import quiet
 from tests.scoring.ngram_backend import make_tokenizer
@@ -21,6 +21,19 @@ def save_gpt2(folder: Path, seed: int = 0, **config: Any) -> Path:
         model = _gpt2(len(tokenizer), **config)
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
+    return folder
+
+
+def save_random(folder: Path, config: PreTrainedConfig, dtype: torch.dtype = torch.float32) -> Path:
+    """A random model of a configuration, with a tokenizer that need not fit it; its folder."""
+    with torch.random.fork_rng(devices=[]), quiet():
+        torch.manual_seed(0)
+        model = AutoModelForCausalLM.from_config(config)
+        for parameter in model.parameters():
+            if parameter.dim() > 1:
+                parameter.data.mul_(4)
+        model.to(dtype).save_pretrained(folder)
+        make_tokenizer().save_pretrained(folder)
     return folder
 
 

@@ -12,6 +12,7 @@ from scoring.backends.causal_lm.layout import Ids
 from scoring.backends.causal_lm.loading import load
 from scoring.backends.causal_lm.probe import Choice, all_finite, choose
 from scoring.backends.causal_lm.strategies import Single, Strategy
+from scoring.backends.causal_lm.window import context_tokens
 from scoring.backends.tokenizers import load_tokenizer, tokenizer_hash
 from scoring.domain.backend import Group, GroupResult, LogProbs, ScoringError, TextError
 
@@ -31,13 +32,9 @@ class TransformersBackend:
         self.model, self.provenance = loaded.model, loaded.provenance
         source = args.get("tokenizer") or args["pretrained"]
         self.tokenizer = load_tokenizer(source, args.get("revision"))
-        config = self.model.config.get_text_config()
         embeddings = cast(torch.nn.Embedding, self.model.get_input_embeddings())
         self.vocabulary = int(embeddings.weight.shape[0])
-        window = getattr(config, "max_position_embeddings", None) or getattr(
-            config, "max_seq_len", None
-        )
-        self.context_tokens: int | None = int(window) if window else None
+        self.context_tokens = context_tokens(self.model)
         self.choice: Choice | None = None
 
     @property

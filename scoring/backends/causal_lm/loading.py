@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,18 +14,10 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
 from transformers.utils import logging as hf_logging
 
-from scoring.backends import TRANSFORMERS_ARGS
-from scoring.backends.causal_lm import weights
+from scoring.backends.causal_lm import arguments, weights
 from scoring.backends.tokenizers import hub_has
 from scoring.domain.backend import ScoringError
 
-DTYPES = {
-    "float32": torch.float32,
-    "bfloat16": torch.bfloat16,
-    "float16": torch.float16,
-    "float64": torch.float64,
-}
-QUANTIZATIONS = ("8bit", "4bit")
 NUMBER = re.compile(r"\d+")
 
 
@@ -44,8 +35,8 @@ def load(args: Mapping[str, str]) -> Loaded:
     Raises:
         ScoringError: an argument is unknown or wrong, or the model cannot be read whole.
     """
-    name = _checked(args)
-    dtype = DTYPES[args.get("dtype", "float32")]
+    name = arguments.checked(args)
+    dtype = arguments.dtype_of(args)
     folder = Path(name)
     if folder.is_dir():
         weights.check_folder(folder)
@@ -69,6 +60,7 @@ def load(args: Mapping[str, str]) -> Loaded:
             raise ScoringError(
                 f"{name} is an encoder-decoder: only causal language models are scored."
             )
+        arguments.check_attention(config, args)
         # With output_loading_info it is a pair, which the library's types do not say
         loaded: Any = AutoModelForCausalLM.from_pretrained(
             name,
@@ -80,7 +72,7 @@ def load(args: Mapping[str, str]) -> Loaded:
             output_loading_info=True,
             ignore_mismatched_sizes=True,  # so that they come back as a list, and are refused below
             local_files_only=stored_only,
-            **_placement(args),
+            **arguments.placement(args),
         )
         model: PreTrainedModel = loaded[0]
         info: Mapping[str, Any] = loaded[1]
@@ -88,6 +80,10 @@ def load(args: Mapping[str, str]) -> Loaded:
             device = args.get("device") or ("cuda" if torch.cuda.is_available() else "cpu")
             model.to(device)  # type: ignore[arg-type]
     _check_whole(name, model, info)
+    if dtype == torch.float64:
+        model.to(torch.float64)  # type: ignore[arg-type]  # what an architecture keeps in float32, too
+    if dtype == arguments.AUTO:
+        provenance["dtype"] = str(model.dtype).removeprefix("torch.")
     provenance["weights_unused"] = sorted(info.get("unexpected_keys", ()))
     provenance["config_sha256"] = weights.config_sha256(config.to_dict())
     provenance["revision"] = getattr(model.config, "_commit_hash", None) or args.get("revision", "")
@@ -100,44 +96,6 @@ def load(args: Mapping[str, str]) -> Loaded:
         provenance["adapter_config_sha256"] = weights.config_sha256(settings)
     model.eval()  # type: ignore[no-untyped-call]
     return Loaded(model, provenance)
-
-
-def _checked(args: Mapping[str, str]) -> str:
-    unknown = sorted(set(args) - set(TRANSFORMERS_ARGS))
-    if unknown:
-        raise ScoringError(
-            f"--model_args: {unknown[0]} is not known here; choose from {', '.join(TRANSFORMERS_ARGS)}."
-        )
-    if not args.get("pretrained"):
-        raise ScoringError("--model_args must name the model: pretrained=PATH.")
-    for name, choices in (("dtype", tuple(DTYPES)), ("quantization", QUANTIZATIONS)):
-        if name in args and args[name] not in choices:
-            raise ScoringError(
-                f"--model_args: {name}={args[name]}: choose one of {', '.join(choices)}."
-            )
-    return args["pretrained"]
-
-
-def _placement(args: Mapping[str, str]) -> dict[str, Any]:
-    placed: dict[str, Any] = {}
-    if "attn" in args:
-        placed["attn_implementation"] = args["attn"]
-    if "device_map" in args:
-        placed["device_map"] = args["device_map"]
-    if "quantization" in args:
-        try:
-            version("bitsandbytes")
-        except PackageNotFoundError as error:
-            raise ScoringError(
-                "quantization needs the package bitsandbytes, which is not installed here."
-            ) from error
-        from transformers import BitsAndBytesConfig
-
-        placed["quantization_config"] = BitsAndBytesConfig(  # type: ignore[no-untyped-call]
-            load_in_8bit=args["quantization"] == "8bit", load_in_4bit=args["quantization"] == "4bit"
-        )
-        placed.setdefault("device_map", "auto")
-    return placed
 
 
 def _check_whole(name: str, model: PreTrainedModel, info: Mapping[str, Any]) -> None:
