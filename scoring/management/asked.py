@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandError
+from django.core.management.base import CommandError, CommandParser
 
 from scoring.backends import ALIASES, parse_model_args
+from scoring.domain.prompts import PLACEHOLDER
 from scoring.models import ScoringRun
 from scoring.services.open_model import check_model_args, default_name
 
@@ -31,6 +32,55 @@ class AskedPrompt:
 
     kind: str
     text: str = ""
+
+
+def add_model_arguments(
+    parser: CommandParser, default_prompt: str, name_flags: Sequence[str]
+) -> None:
+    """Which models, called what, with what prompts and in what batches."""
+    parser.add_argument("--model", choices=WORDS)
+    parser.add_argument(
+        "--model_args",
+        action="append",
+        metavar="NAME=VALUE,…",
+        help="hf: pretrained, dtype, revision, peft, device, …; completions: base_url, model, tokenizer, …; "
+        "once for each model",
+    )
+    parser.add_argument(
+        "--models",
+        type=Path,
+        metavar="FILE",
+        help="a model on each line: its arguments, after its kind where that is not --model's",
+    )
+    parser.add_argument(
+        *name_flags,
+        dest="model_name",
+        metavar="NAME",
+        help="what the model is called; default: as its arguments name it",
+    )
+    parser.add_argument(
+        "--prompt",
+        default=default_prompt,
+        help=f"of none, paper, clean, chat, separated by commas; or a text with {PLACEHOLDER} "
+        f"(default: {default_prompt})",
+    )
+    parser.add_argument("--prompt_file", type=Path, help=f"a file with such a text, {PLACEHOLDER}")
+    parser.add_argument(
+        "--batch_tokens",
+        type=batch_tokens,
+        metavar="N|auto",
+        help="how many tokens are scored at once (default: auto)",
+    )
+    parser.add_argument(
+        "--batch_size",
+        metavar="N|auto",
+        help="the same in texts: N times the tokens of the longest one",
+    )
+
+
+def batch_tokens(text: str) -> int | None:
+    """`auto`, or a number."""
+    return None if text == "auto" else int(text)
 
 
 def asked_models(options: Mapping[str, Any]) -> list[AskedModel]:

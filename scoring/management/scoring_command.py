@@ -3,18 +3,17 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
 from lib.commands import ReportingCommand, add_json_argument, progress
 from scoring.domain.backend import ScoringError
-from scoring.domain.prompts import PLACEHOLDER
+from scoring.management import workers
 from scoring.management.asked import (
-    WORDS,
     AskedModel,
     AskedPrompt,
+    add_model_arguments,
     asked_models,
     asked_prompts,
 )
@@ -39,11 +38,6 @@ class Evaluation:
     error: str = ""
 
 
-def batch_tokens(text: str) -> int | None:
-    """`auto`, or a number."""
-    return None if text == "auto" else int(text)
-
-
 class ScoringCommand(ReportingCommand):
     """A command that scores with one model after the other."""
 
@@ -52,46 +46,7 @@ class ScoringCommand(ReportingCommand):
     run: ScoringRun | None = None  # the one that is scored now
 
     def add_model_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--model", choices=WORDS)
-        parser.add_argument(
-            "--model_args",
-            action="append",
-            metavar="NAME=VALUE,…",
-            help="hf: pretrained, dtype, revision, peft, device, …; completions: base_url, model, tokenizer, …; "
-            "once for each model",
-        )
-        parser.add_argument(
-            "--models",
-            type=Path,
-            metavar="FILE",
-            help="a model on each line: its arguments, after its kind where that is not --model's",
-        )
-        parser.add_argument(
-            *self.name_flags,
-            dest="model_name",
-            metavar="NAME",
-            help="what the model is called; default: as its arguments name it",
-        )
-        parser.add_argument(
-            "--prompt",
-            default=self.default_prompt,
-            help=f"of none, paper, clean, chat, separated by commas; or a text with {PLACEHOLDER} "
-            f"(default: {self.default_prompt})",
-        )
-        parser.add_argument(
-            "--prompt_file", type=Path, help=f"a file with such a text, {PLACEHOLDER}"
-        )
-        parser.add_argument(
-            "--batch_tokens",
-            type=batch_tokens,
-            metavar="N|auto",
-            help="how many tokens are scored at once (default: auto)",
-        )
-        parser.add_argument(
-            "--batch_size",
-            metavar="N|auto",
-            help="the same in texts: N times the tokens of the longest one",
-        )
+        add_model_arguments(parser, self.default_prompt, self.name_flags)
         parser.add_argument("--limit", type=int, metavar="N", help="only the first N")
         parser.add_argument(
             "--resume", action="store_true", help="continue the run of the same settings"
@@ -118,6 +73,9 @@ class ScoringCommand(ReportingCommand):
             ScoringError, CommandError: with a sentence; the scores so far stay.
         """
         evaluations = self._asked(all_settings, options)  # before a model is loaded for nothing
+        if options.get("workers"):
+            self._score_by_workers(evaluations, options)
+            return evaluations
         models = OneModel()
         try:
             for evaluation in evaluations:
@@ -187,6 +145,37 @@ class ScoringCommand(ReportingCommand):
                 self._check_finished(run)
             evaluation.runs.append(run)
 
+    def _score_by_workers(
+        self, evaluations: Sequence[Evaluation], options: Mapping[str, Any]
+    ) -> None:
+        """Store all runs, and let processes of their own score them."""
+        for evaluation in evaluations:
+            model = language_model(evaluation.model.kind, evaluation.model.name)
+            for draft in evaluation.drafts:
+                draft.language_model = model
+                evaluation.runs.append(self._run_for(draft, options))
+        runs = [run for evaluation in evaluations for run in evaluation.runs]
+        numbers, total = [run.pk for run in runs if run.is_open], sum(run.total for run in runs)
+        done = sum(run.done for run in runs if not run.is_open)
+        try:
+            with progress("runs", total, "pairs", done=done, quiet=options["json"]) as update:
+                said = workers.work_off(numbers, options["workers"], lambda n: update(done + n))
+        except KeyboardInterrupt as interrupt:
+            stopped = "Stopped; the same command with --resume goes on."
+            raise CommandError(stopped, returncode=INTERRUPTED) from interrupt
+        for evaluation in evaluations:
+            try:
+                for run in evaluation.runs:
+                    run.refresh_from_db()
+                    self._check_finished(run)
+            except (ScoringError, CommandError) as error:
+                evaluation.error = str(error)
+                evaluation.runs = [run for run in evaluation.runs if run.status == Status.FINISHED]
+        if any(run.is_open for run in runs):
+            self.stderr.write(said)
+        if len(evaluations) == 1 and evaluations[0].error:
+            raise ScoringError(evaluations[0].error)
+
     def _check_finished(self, run: ScoringRun) -> None:
         if run.status == Status.FAILED:
             raise ScoringError(run.error)
@@ -195,7 +184,8 @@ class ScoringCommand(ReportingCommand):
                 f"Run {run.pk} was cancelled at {run.done} of {run.total}; --resume goes on."
             )
         if run.status != Status.FINISHED:
-            raise CommandError(f"Run {run.pk} is being worked on by {run.worker}.")
+            by = f"is being worked on by {run.worker}" if run.worker else "waits for a worker"
+            raise CommandError(f"Run {run.pk} {by}.")
         self._warn_of_rounding(run)
 
     def _run_for(self, draft: ScoringRun, options: Mapping[str, Any]) -> ScoringRun:

@@ -1,4 +1,5 @@
 import time
+from argparse import ArgumentTypeError
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -14,6 +15,7 @@ from scoring.domain.conditions import CONDITIONS
 from scoring.management.results import Scored, as_json, unscored_of
 from scoring.management.scoring_command import Evaluation, ScoringCommand
 from scoring.management.tables import run_lines, score_lines
+from scoring.management.workers import PER_GPU, gpus
 from scoring.models import ScoringRun
 from scoring.services.execute import execute
 from scoring.services.open_model import OneModel
@@ -51,6 +53,15 @@ class Command(ScoringCommand):
             help="also as lm-evaluation-harness writes it",
         )
         parser.add_argument("--queue", action="store_true", help="score the runs that wait")
+        parser.add_argument(
+            "--runs", type=_numbers, metavar="N,…", help="with --queue: only these of them"
+        )
+        parser.add_argument(
+            "--workers",
+            type=_workers,
+            metavar="N|gpus",
+            help="score in N processes, or one for each GPU, a run at a time each",
+        )
         parser.add_argument("--watch", action="store_true", help="with --queue: and wait for more")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -118,9 +129,11 @@ class Command(ScoringCommand):
     def _score_queue(self, options: Mapping[str, Any]) -> None:
         if options["watch"] and options["json"]:
             raise CommandError("--watch never ends and so has no --json.")
+        if options["workers"]:
+            raise CommandError("--queue is one worker: start it as often as there shall be some.")
         models, done = OneModel(), []
         try:
-            for run in _next_runs(options["watch"]):
+            for run in _next_runs(options["watch"], options["runs"], models):
                 done.append(self._execute(run, models, options))
         except KeyboardInterrupt:
             self.stderr.write("Stopped; what is not finished waits.")
@@ -143,20 +156,41 @@ class Command(ScoringCommand):
                 return run
 
 
-def _next_runs(watch: bool) -> Iterator[ScoringRun]:
-    """Runs that wait or whose worker is gone, the oldest first, until none is left or, to watch, for ever."""
+def _next_runs(watch: bool, only: Sequence[int] | None, models: OneModel) -> Iterator[ScoringRun]:
+    """Runs that wait or whose worker is gone until none is left or, to watch, for ever.
+
+    The oldest first; but those of the model that is open before others, and of models that no other worker has open.
+    """
     while True:
         renew_connection()
-        run = (
-            leases.waiting(ScoringRun.objects.all()).first()
-            or leases.stale(ScoringRun.objects.all()).first()
+        runs = ScoringRun.objects.all() if only is None else ScoringRun.objects.filter(pk__in=only)
+        elsewhere = [_model_of(run) for run in runs.filter(status=ScoringRun.Status.RUNNING)]
+        waiting = sorted(
+            leases.waiting(runs),
+            key=lambda run: (_model_of(run) != models.key, _model_of(run) in elsewhere, run.pk),
         )
+        run = waiting[0] if waiting else leases.stale(runs).first()
         if run is not None:
             yield run
         elif watch:
             time.sleep(WATCH_SECONDS)
         else:
             return
+
+
+def _model_of(run: ScoringRun) -> tuple[str, dict[str, str]]:
+    return (run.backend, run.model_args)
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(number) for number in text.split(",")]
+
+
+def _workers(text: str) -> int:
+    n = len(gpus()) if text == PER_GPU else int(text)
+    if n < 1:
+        raise ArgumentTypeError("no GPU is seen here" if text == PER_GPU else "1 or more")
+    return n
 
 
 def _conditions(text: str) -> list[str]:

@@ -1,0 +1,130 @@
+"""`score --workers`: real processes share the runs of one command, and come to what one process comes to."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from experiment.models import Study
+from scoring.management.workers import environments, gpus
+from scoring.models import ScoringRun
+from tests.experiment.http_client import ROOT, database_url
+from tests.factories import make_study
+from tests.scoring.processes.test_crash import heed_interrupts
+from tests.scoring.tiny_models import save_gpt2
+
+# Other processes look at the database: nothing is rolled back
+pytestmark = pytest.mark.django_db(transaction=True)
+TIMEOUT_S = 300  # a busy machine; nothing waits for it to pass
+POLL_S = 0.02
+
+
+@pytest.fixture
+def study() -> Study:
+    return make_study("memory", human=10, machine=6)
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> list[str]:
+    """Two models under two conditions."""
+    models = [save_gpt2(tmp_path / name, seed=n) for n, name in enumerate(("one", "two"))]
+    words = [word for path in models for word in ("--model_args", f"pretrained={path}")]
+    return [
+        *(sys.executable, "manage.py", "score", "--study", "memory", "--model", "hf", *words),
+        *("--conditions", "full,isolated", "--batch_tokens", "300", "--json"),
+    ]
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    return {
+        **os.environ,
+        "DATABASE_URL": database_url(),
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "SECRET_KEY": settings.SECRET_KEY,
+        "VAR_DIR": str(tmp_path),
+        "OMP_NUM_THREADS": "1",
+        "CUDA_VISIBLE_DEVICES": "",
+    }
+
+
+def results(command: list[str], environment: dict[str, str]) -> list[dict[str, Any]]:
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, timeout=TIMEOUT_S
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return list(json.loads(done.stdout)["results"])
+
+
+def test_two_workers_come_to_what_one_process_comes_to(
+    study: Study, command: list[str], environment: dict[str, str]
+) -> None:
+    alone = results(command, environment)
+    n_before = ScoringRun.objects.count()
+    shared = results([*command, "--workers", "2"], environment)
+    assert [one["scores"] for one in shared] == [one["scores"] for one in alone]
+    assert [one["accuracy"] for one in shared] == [one["accuracy"] for one in alone]
+    runs = ScoringRun.objects.order_by("pk")[n_before:]
+    assert [run.status for run in runs] == ["finished"] * 4
+    # Nothing else that waits is touched, and what is finished is not scored again
+    again = results([*command, "--workers", "2", "--resume"], environment)
+    assert [one["scores"] for one in again] == [one["scores"] for one in alone]
+    assert ScoringRun.objects.count() == n_before + 4
+
+
+def test_a_model_that_fails_in_a_worker_says_why(
+    study: Study, command: list[str], environment: dict[str, str], tmp_path: Path
+) -> None:
+    command += ["--model_args", f"pretrained={tmp_path / 'none'}", "--workers", "2"]
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, timeout=TIMEOUT_S
+    )
+    assert done.returncode != 0
+    assert b"1 of 3 failed" in done.stderr
+    found = json.loads(done.stdout)["results"]
+    assert [("error" in one, one.get("n_items")) for one in found] == [
+        (False, 16),
+        (False, 16),
+        (True, None),
+    ]
+
+
+def test_interrupted_workers_put_their_runs_back_and_resume_to_the_same(
+    study: Study, command: list[str], environment: dict[str, str]
+) -> None:
+    alone = results(command, environment)
+    n_before = ScoringRun.objects.count()
+    process = subprocess.Popen(
+        [*command, "--workers", "2"],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=heed_interrupts,
+    )
+    until = time.monotonic() + TIMEOUT_S
+    while process.poll() is None and ScoringRun.objects.count() == n_before:
+        assert time.monotonic() < until
+        time.sleep(POLL_S)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=TIMEOUT_S)
+    assert not ScoringRun.objects.filter(status="running").exists()
+    resumed = results([*command, "--workers", "2", "--resume"], environment)
+    assert [one["scores"] for one in resumed] == [one["scores"] for one in alone]
+
+
+def test_each_worker_has_a_gpu_or_a_share_of_the_cores() -> None:
+    assert gpus({"CUDA_VISIBLE_DEVICES": "0,GPU-1f"}) == ["0", "GPU-1f"]
+    assert [one["CUDA_VISIBLE_DEVICES"] for one in environments(3, ["4", "7"], 8)] == [
+        "4",
+        "7",
+        "4",
+    ]
+    assert environments(3, [], 2) == [{"OMP_NUM_THREADS": "1"}] * 3
