@@ -24,7 +24,9 @@ REDISTRIBUTE_AFTER_S = 3600  # Redis alone: a message that a killed worker held 
 
 def site_name(database: Mapping[str, Any]) -> str:
     """What its queues begin with, one for each database: two sites on one broker would else share messages."""
-    address = [str(database.get(key, "")) for key in ("ENGINE", "HOST", "PORT", "NAME")]
+    # The name of the engine before it was ours: queues keep theirs
+    engine = str(database["ENGINE"]).replace("lib.postgres", "django.db.backends.postgresql")
+    address = [engine, *(str(database.get(key, "")) for key in ("HOST", "PORT", "NAME"))]
     return f"brainbench-{hashlib.sha256(repr(address).encode()).hexdigest()[:12]}"
 
 

@@ -251,7 +251,7 @@ def _postgres(value: str, name: str) -> dict[str, Any]:
     if not database or "/" in database or parts.fragment:
         raise EnvError(name, hide_password(value), expected)
     return {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "lib.postgres",
         "NAME": database,
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),

@@ -82,6 +82,8 @@ if _database["ENGINE"].endswith("sqlite3"):
 else:
     _database["CONN_MAX_AGE"] = env.integer("DATABASE_CONN_MAX_AGE", 60)
     _database["CONN_HEALTH_CHECKS"] = True
+    # For lib.postgres alone; Django's own cursors prepare nothing
+    _database["OPTIONS"]["prepare_threshold"] = 0 if env.flag("DATABASE_PREPARE", True) else None
 DATABASES = {"default": _database}
 
 # Background jobs: docs/scoring-workers.md says how to run workers. The names with SCORING_ are older ones

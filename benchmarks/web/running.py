@@ -6,7 +6,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from benchmarks.web.database import create_database, postgres, postmaster_pid
+from benchmarks.web.database import (
+    create_database,
+    postgres,
+    postmaster_pid,
+    refresh_statistics,
+)
 from benchmarks.web.material import make_items
 from benchmarks.web.measuring import Crowd, Measured, measure, together
 from benchmarks.web.otree import OTree, install_otree, serve_otree
@@ -89,7 +94,7 @@ def run_parts(
                     if options.with_otree:
                         otree = others.enter_context(_otree(url, folder, environments))
                         ways |= _ways_otree(otree, postmaster_pid(url))
-                    _journeys(options, ways, results, ended)
+                    _journeys(options, ways, results, partial(_analyze, url, options), ended)
             way = ways["script"]
             if "load" in options.parts:
                 crowd = Crowd(
@@ -121,12 +126,21 @@ def _ways_otree(otree: OTree, postmaster: int) -> dict[str, Way]:
     }
 
 
+def _analyze(url: str, options: Options) -> None:
+    refresh_statistics(url, ("site", "otree") if options.with_otree else ("site",))
+
+
 def _journeys(
-    options: Options, ways: dict[str, Way], results: Results, ended: Callable[[], None]
+    options: Options,
+    ways: dict[str, Way],
+    results: Results,
+    warmed: Callable[[], None],
+    ended: Callable[[], None],
 ) -> None:
     """In blocks that take turns, so that what else the machine does falls on all alike."""
     for way in ways.values():
         way.go(Crowd(_warm_up(options.journeys), AT_ONCE), ended)
+    warmed()
     found: dict[str, list[Measured]] = {name: [] for name in ways}
     for block in range(options.blocks):
         for name, way in ways.items():

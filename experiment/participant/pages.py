@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import reverse
@@ -11,8 +11,10 @@ from django.urls import reverse
 from experiment.domain.assignment import Side
 from experiment.domain.markup import Alternation, Segment
 from experiment.models import Item, Judgment, Participant, Trial
+from experiment.services.drawing import known_item
 from experiment.services.enrollment import practice_item, practice_side
 from experiment.services.flow import current_page, n_pages, page_number
+from lib.prepared import Prepared
 
 Stage = Participant.Stage
 
@@ -132,20 +134,41 @@ class Results:
 
 def results(participant: Participant) -> Results:
     """The trials that the study lists, in the order in which they were shown, with their numbers then."""
-    judgments = Judgment.objects.filter(trial__participant=participant)
-    judgments = judgments.select_related("trial__item").order_by("trial__position")
+    judged = [Judged(*values) for values in _of_participant(participant.pk)]
     with_catch = participant.study.debrief_catch_trials
-    listed = [j for j in judgments if with_catch or j.trial.stratum != "catch"]
-    return Results([_result(judgment) for judgment in listed], len(judgments) - len(listed))
+    listed = [row for row in judged if with_catch or row.stratum != "catch"]
+    return Results([_result(row) for row in listed], len(judged) - len(listed))
 
 
-def _result(judgment: Judgment) -> Result:
-    item = judgment.trial.item
-    return Result(
-        judgment.trial.position,
-        judgment.correct,
-        judgment.side,
-        original_segments(item.segments),
-        item.doi_url,
-        item.subfield,
-    )
+class Judged(NamedTuple):
+    """A judgment, and what it was of."""
+
+    position: int
+    stratum: str
+    correct: bool
+    side: str
+    item_id: int
+    sha256: str
+
+
+_of_participant = Prepared(
+    lambda participant: (
+        Judgment.objects.filter(trial__participant=participant)
+        .order_by("trial__position")
+        .values_list(
+            "trial__position",
+            "trial__stratum",
+            "correct",
+            "side",
+            "trial__item",
+            "trial__item__sha256",
+        )
+    ),
+    (1, 2),
+)
+
+
+def _result(row: Judged) -> Result:
+    item = known_item(row.item_id, row.sha256)
+    segments = original_segments(item.segments)
+    return Result(row.position, row.correct, row.side, segments, item.doi_url, item.subfield)

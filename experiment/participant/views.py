@@ -65,9 +65,9 @@ def practice(request: HttpRequest, study: Study, participant: Participant) -> Ht
     if wants_json(request) and side != enrollment.practice_side(participant):
         # The script sends the form once more as a page; that one is the attempt.
         return problem(request, "wrong_side")
-    if enrollment.attempt_practice(participant, side, timezone.now()):
-        participant.refresh_from_db()
-        return go_on(request, participant)
+    here = enrollment.attempt_practice(participant, side, timezone.now())
+    if here.stage != Stage.PRACTICE:
+        return go_on(request, here)
     return render_trial(
         request, participant, page, form, status=UNPROCESSABLE, is_wrong_practice=True
     )

@@ -10,10 +10,10 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 
 from experiment.models import (
     DataRevision,
@@ -24,6 +24,7 @@ from experiment.models import (
     PeopleCount,
     Study,
 )
+from lib.prepared import Prepared
 
 Fate, Stage = PeopleCount.Fate, Participant.Stage
 MOST_SWEPT = 500
@@ -136,8 +137,17 @@ def sweep_if_due(study: Study, kind: str, now: datetime) -> None:
 
 def judged_by(people: Collection[Participant]) -> list[Judgment]:
     """What these participants judged, with the trials."""
-    rows = Judgment.objects.filter(trial__participant__in=[person.pk for person in people])
-    return list(rows.select_related("trial").defer("source_record", "trial__draw"))
+    if len(people) == 1:
+        return [judgment for person in people for judgment in _judged_by(person.pk)]
+    return list(_with_trials(trial__participant__in=[person.pk for person in people]))
+
+
+def _with_trials(**people: Any) -> QuerySet[Judgment]:
+    rows = Judgment.objects.filter(**people)
+    return rows.select_related("trial").defer("source_record", "trial__draw")
+
+
+_judged_by = Prepared(lambda pk: _with_trials(trial__participant=pk), (1, 2))
 
 
 def readings(judgments: Collection[Judgment], min_rt_ms: int) -> dict[str, int]:

@@ -20,7 +20,7 @@ from experiment.domain import assignment
 from experiment.domain.draw_record import DrawRecord
 from experiment.models import Item, ItemCount, Participant, PeopleCount, Study, Trial, work_name
 from experiment.services.counting import ensure_item_counts, hold_counters
-from lib.prepared import Prepared
+from lib.prepared import Prepared, insert
 
 logger = logging.getLogger(__name__)
 Fate = PeopleCount.Fate
@@ -131,7 +131,7 @@ def draw(
     logger.debug("drew %d with %s from %s", drawn.item_id, key, drawn.scores)
     met.items.add(chosen.item_id)
     met.works.add(chosen.work)
-    return Trial.objects.create(
+    trial = Trial(
         participant=participant,
         position=position,
         stratum=stratum,
@@ -141,6 +141,8 @@ def draw(
         shown_at=shown_at,
         draw=drawn.record.pack(),
     )
+    insert(trial)
+    return trial
 
 
 def draw_all(participant: Participant, now: datetime) -> None:

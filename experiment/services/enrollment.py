@@ -25,7 +25,7 @@ from experiment.services.flow import (
 )
 from experiment.services.study_versions import freeze
 from lib.locks import hold
-from lib.prepared import Prepared
+from lib.prepared import Prepared, insert, update
 
 Stage = Participant.Stage
 
@@ -135,7 +135,7 @@ def enroll(
             participant.withdrawal_code = code or participant.withdrawal_code
             participant.plan = _plan(participant)
             _freeze_for(participant, now)
-            participant.save()
+            insert(participant)
             return participant
     except IntegrityError:
         # A copy of the form that came at the same moment was first
@@ -203,17 +203,27 @@ def save_demographics(
     participant.demographics = dict(answers)
     participant.demographics_at = now
     advance(participant, Stage.PRACTICE, now)
-    participant.save(update_fields=[*FLOW_FIELDS, "demographics", "demographics_at"])
+    update(participant, *FLOW_FIELDS, "demographics", "demographics_at")
     return participant
 
 
 def practice_item(study: Study) -> Item:
     """The study's practice item; the first by key where there are several."""
-    items = study.accepted_items.filter(kind=Item.Kind.PRACTICE)
-    item = items.order_by("key").first()
-    if item is None:
+    found = _practice_item(study.pk)
+    if not found:
         raise assignment.NoItemLeftError(f"study {study.slug} has no practice item")
-    return item
+    return drawing.known_item(*found[0])
+
+
+_practice_item = Prepared(
+    lambda study: (
+        Item.objects.accepted()
+        .filter(studies=study, kind=Item.Kind.PRACTICE)
+        .order_by("key")
+        .values_list("pk", "sha256")[:1]
+    ),
+    (1, 2),
+)
 
 
 def practice_side(participant: Participant) -> assignment.Side:
@@ -222,18 +232,18 @@ def practice_side(participant: Participant) -> assignment.Side:
 
 
 @transaction.atomic
-def attempt_practice(participant: Participant, side: str, now: datetime) -> bool:
-    """Answer the practice trial; True, and on to the start page, if the choice was right."""
+def attempt_practice(participant: Participant, side: str, now: datetime) -> Participant:
+    """Answer the practice trial; on to the start page if the choice was right."""
     participant = lock(participant)
     right = side == practice_side(participant)
     if right and participant.stage in (Stage.START, Stage.TRIAL) and participant.started_at is None:
-        return True  # a copy of the same form
+        return participant  # a copy of the same form
     require(participant, Stage.PRACTICE)
     participant.practice_attempts += 1
     if right:
         advance(participant, Stage.START, now)
-    participant.save(update_fields=[*FLOW_FIELDS, "practice_attempts"])
-    return right
+    update(participant, *FLOW_FIELDS, "practice_attempts")
+    return participant
 
 
 @transaction.atomic
@@ -244,7 +254,7 @@ def start_trials(participant: Participant, now: datetime) -> Participant:
         return participant
     require(participant, Stage.START)
     advance(participant, Stage.TRIAL, now)
-    participant.save(update_fields=FLOW_FIELDS)
+    update(participant, *FLOW_FIELDS)
     return participant
 
 
@@ -260,7 +270,7 @@ def _return(participant: Participant, now: datetime) -> None:
     """Who was taken for having left is there again."""
     back = lock(participant)
     back.last_seen_at = max(back.last_seen_at or now, now)
-    back.save(update_fields=["last_seen_at"])
+    update(back, "last_seen_at")
 
 
 def is_shown(participant: Participant, position: int) -> bool:
@@ -311,12 +321,12 @@ def show(participant: Participant, met: Sequence[Trial], position: int, now: dat
         trial.item = drawing.known_item(trial.item_id, trial.item.sha256)
     if trial.shown_at is None:
         trial.shown_at = now
-        trial.save(update_fields=["shown_at"])
+        update(trial, "shown_at")
     seen = participant.last_seen_at
     if participant.started_at is None or seen is None or now - seen >= SEEN_EVERY:
         participant.started_at = participant.started_at or now
         participant.last_seen_at = max(seen or now, now)
-        participant.save(update_fields=["started_at", "last_seen_at"])
+        update(participant, "started_at", "last_seen_at")
     return trial
 
 

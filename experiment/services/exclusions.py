@@ -15,6 +15,7 @@ from experiment.models.participants import ParticipantQuerySet
 from experiment.services.counting import Difference, judged_by, settle
 from experiment.services.recount import recount_people
 from lib.locks import hold_shared
+from lib.prepared import Prepared, update
 
 Stage = Participant.Stage
 CHUNK = 2_000
@@ -73,18 +74,21 @@ def verdicts_of(people: ParticipantQuerySet, rules: Rules) -> Verdicts:
     return Verdicts(marks, judgments)
 
 
+_study = Prepared(lambda pk: Study.objects.filter(pk=pk), (1, 2))
+
+
 def apply_exclusions(participant: Participant) -> None:
     """Store what the study's rules say of somebody who has just finished, and count them."""
     # A change of the rules either sees this participant as finished, or is seen here.
     hold_shared(participant.study)
-    study = Study.objects.get(pk=participant.study_id)
+    [study] = _study(participant.study_id)
     judgments = judged_by([participant])
     itself = Participant.objects.filter(pk=participant.pk)
     sharing = bool(participant.external_id and _sharing_an_id(itself))
     verdict = _verdict(participant, judgments, sharing, study.exclusion_rules)
     marked = _mark_all(participant, judgments, verdict)
     if marked.people:
-        participant.save(update_fields=["excluded_by", "flags"])
+        update(participant, "excluded_by", "flags")
     Judgment.objects.bulk_update(marked.judgments, ["excluded_by", "flags"])
     settle(participant, judgments, study)
     if sharing:

@@ -23,6 +23,7 @@ from experiment.services.flow import (
     lock,
     require,
 )
+from lib.prepared import insert, update
 
 Stage = Participant.Stage
 
@@ -132,13 +133,13 @@ def _judge(
         received_at=now,
         **asdict(answer),
     )
-    judgment.save(force_insert=True)
+    insert(judgment)
     if position < participant.n_trials:
         advance(participant, Stage.TRIAL, now, position + 1)
     else:
         advance(participant, Stage.DEBRIEF, now, position)
         participant.debriefed_at = now
-    participant.save(update_fields=[*FLOW_FIELDS, "debriefed_at"])
+    update(participant, *FLOW_FIELDS, "debriefed_at")
     return judgment
 
 
@@ -153,7 +154,6 @@ def finish(participant: Participant, *, cheated: bool, comments: str, now: datet
     require(participant, Stage.DEBRIEF)
     participant.cheated, participant.comments, participant.finished_at = cheated, comments, now
     advance(participant, Stage.FINISHED, now, participant.position)
-    fields = (*FLOW_FIELDS, "cheated", "comments", "finished_at")
-    participant.save(update_fields=fields)
+    update(participant, *FLOW_FIELDS, "cheated", "comments", "finished_at")
     apply_exclusions(participant)
     return participant

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from functools import cache, lru_cache
 
 from django.conf import settings
-from django.db.models import Max
 from django.utils import translation
 from django.utils.translation import trans_real
 
 from experiment.models import Study, StudyText
 from lib import po
+from lib.prepared import Prepared
 
 Texts = Mapping[str, Sequence[str]]
 
@@ -63,8 +63,16 @@ def newest_text(study: Study) -> int | None:
     if "newest_text" in study.__dict__:  # read together with the study
         newest = study.__dict__["newest_text"]
     else:
-        newest = study.texts.aggregate(newest=Max("pk"))["newest"] if study.pk else None
+        newest = max(_newest_text(study.pk), default=None)
     return newest
+
+
+_newest_text = Prepared(
+    lambda study: (
+        StudyText.objects.filter(study=study).order_by("-pk").values_list("pk", flat=True)[:1]
+    ),
+    (1, 2),
+)
 
 
 @lru_cache(maxsize=64)

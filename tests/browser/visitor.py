@@ -163,7 +163,7 @@ class Visitor:
         """Be at the first abstract, as one who has come through the pages before it."""
         self.begin()
         person = save_demographics(self.participant, {"gender": "female"}, timezone.now())
-        assert attempt_practice(person, practice_side(person), timezone.now())
+        assert attempt_practice(person, practice_side(person), timezone.now()).stage == "start"
         start_trials(person, timezone.now())
         self.enter()
         self.is_at("trial/1")

@@ -57,7 +57,10 @@ def test_postgresql_keeps_its_connections_and_checks_them(tmp_path: Path) -> Non
     )
     entry = loaded["DATABASES"]["default"]
     assert (entry["CONN_MAX_AGE"], entry["CONN_HEALTH_CHECKS"]) == (60, True)
-    assert (entry["PASSWORD"], entry["OPTIONS"]) == ("p/w", {"sslmode": "require"})
+    assert entry["PASSWORD"] == "p/w"
+    assert entry["OPTIONS"] == {"sslmode": "require", "prepare_threshold": 0}
+    loaded = load(tmp_path, "DATABASES", DATABASE_URL="postgres://db/bench", DATABASE_PREPARE="0")
+    assert loaded["DATABASES"]["default"]["OPTIONS"] == {"prepare_threshold": None}
 
 
 def test_https_switches_everything_that_belongs_to_it(tmp_path: Path) -> None:

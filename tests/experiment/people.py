@@ -69,7 +69,7 @@ def start(study: Study, **fields: Any) -> Participant:
     person = enroll(study, **fields)
     person = enrollment.save_demographics(person, {"age": "34"}, timezone.now())
     right = enrollment.practice_side(person)
-    assert enrollment.attempt_practice(person, right, timezone.now())
+    assert enrollment.attempt_practice(person, right, timezone.now()).stage == "start"
     return enrollment.start_trials(person, timezone.now())
 
 

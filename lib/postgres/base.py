@@ -1,0 +1,52 @@
+"""Connections that were in use a moment ago are not asked whether they live; and statements that the server plans once."""
+
+import time
+from typing import Any
+
+import psycopg
+from django.db.backends.postgresql import base, operations
+from django.db.backends.utils import CursorWrapper
+
+# A server that was restarted answers again no sooner than after some seconds
+TRUSTED_S = 5.0
+
+
+class PreparedCursor(psycopg.Cursor[Any]):
+    """Each statement is planned at its first use by a connection, and named at the later ones."""
+
+    def execute(self, query: Any, params: Any = None, **_: Any) -> "PreparedCursor":
+        super().execute(query, params, prepare=True)
+        return self
+
+
+class DatabaseOperations(operations.DatabaseOperations):
+    """Also says what a prepared cursor asked."""
+
+    def last_executed_query(self, cursor: Any, sql: Any, params: Any) -> str:
+        said: str | None = super().last_executed_query(cursor, sql, params)
+        return str(self.compose_sql(sql, params)) if said is None else said
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    """A connection to PostgreSQL."""
+
+    ops_class = DatabaseOperations
+    used_at = 0.0
+
+    def close_if_unusable_or_obsolete(self) -> None:
+        """At the end of each request, which Django asks before the first query of the next one whether it still works."""
+        super().close_if_unusable_or_obsolete()
+        self.used_at = time.monotonic()
+
+    def close_if_health_check_failed(self) -> None:
+        if time.monotonic() - self.used_at > TRUSTED_S:
+            super().close_if_health_check_failed()
+
+    def prepared_cursor(self) -> CursorWrapper:
+        """For SQL that is asked again and again with other values; an ordinary cursor where DATABASE_PREPARE is 0."""
+        self.close_if_health_check_failed()
+        self.ensure_connection()
+        if self.connection.prepare_threshold is None:
+            return self.cursor()
+        cursor: Any = PreparedCursor(self.connection)
+        return self.make_debug_cursor(cursor) if self.queries_logged else self.make_cursor(cursor)
