@@ -95,6 +95,12 @@ def _load(source: str, name: str, revision: str | None, local_files_only: bool) 
         )
     except Exception as error:  # (readers of many formats, and each raises what it likes)
         raise ScoringError(_why_not(source, name, error, local_files_only)) from error
+    if not set(tokenizer.get_vocab()) - set(tokenizer.all_special_tokens):
+        # Beside a model's configuration alone, transformers makes an empty one up
+        is_folder = Path(source).is_dir()
+        raise ScoringError(
+            _no_tokenizer(source) if is_folder else f"{_capital(name)} has no vocabulary."
+        )
     if not (getattr(tokenizer, "is_fast", False) and hasattr(tokenizer, "backend_tokenizer")):
         raise ScoringError(
             f"{_capital(name)} is not a fast one ({type(tokenizer).__name__}): it cannot say which characters a token "
@@ -109,13 +115,17 @@ def _why_not(source: str, name: str, error: Exception, local_files_only: bool) -
         return f"{_capital(name)} needs code of its own, and code that comes with a model is never run here."
     if Path(source).is_dir():
         if not any(Path(source).glob("*token*")) and not any(Path(source).glob("*vocab*")):
-            return f"The folder {source} holds no tokenizer (no tokenizer.json)."
+            return _no_tokenizer(source)
     elif local_files_only and isinstance(error, OSError):
         return (
             f"There is no folder “{source}”; it may be a name on the Hugging Face Hub, but the Hub cannot be "
             "reached from here and no copy is stored: download the tokenizer and name its folder."
         )
     return f"{_capital(name)} cannot be read: {_short(said)}"
+
+
+def _no_tokenizer(folder: str) -> str:
+    return f"The folder {folder} holds no tokenizer (no tokenizer.json)."
 
 
 def _short(text: str, limit: int = 200) -> str:

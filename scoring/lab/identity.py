@@ -9,6 +9,7 @@ LABELS = {
     "model": "Model",
     "name": "Model",
     "label": "Note",
+    "warnings": "Warnings",
     "numbers": "Numbers",
     "base_url": "Server",
     "server": "Server",

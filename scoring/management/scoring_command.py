@@ -186,7 +186,7 @@ class ScoringCommand(ReportingCommand):
         if run.status != Status.FINISHED:
             by = f"is being worked on by {run.worker}" if run.worker else "waits for a worker"
             raise CommandError(f"Run {run.pk} {by}.")
-        self._warn_of_rounding(run)
+        self._warn(run)
 
     def _run_for(self, draft: ScoringRun, options: Mapping[str, Any]) -> ScoringRun:
         """The run to go on with, or the draft, stored."""
@@ -210,7 +210,9 @@ class ScoringCommand(ReportingCommand):
             "the same command with --resume goes on."
         )
 
-    def _warn_of_rounding(self, run: ScoringRun) -> None:
+    def _warn(self, run: ScoringRun) -> None:
+        for sentence in run.identity.get("warnings", ()):
+            self.stderr.write(sentence)
         dtype = run.identity.get("dtype")  # unknown of a server
         if dtype and dtype not in EXACT:
             self.stderr.write(

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 from tokenizers import (
     Tokenizer,
     decoders,
@@ -13,6 +14,8 @@ from tokenizers import (
     trainers,
 )
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+from scoring.demo_lm import MODEL_FOLDER
 
 PROSE = [
     "Rats slept for two hours after training, and their place cells fired again.",
@@ -101,6 +104,19 @@ def wordpiece() -> PreTrainedTokenizerFast:
         pad_token="[PAD]",
         model_input_names=["input_ids", "token_type_ids", "attention_mask"],
     )
+
+
+def save_shuffled_demo(folder: Path) -> Path:
+    """The demonstration model's tokenizer with its tokens' ids dealt out anew: as many of them; its folder."""
+    AutoTokenizer.from_pretrained(MODEL_FOLDER).save_pretrained(folder)
+    state = json.loads((folder / "tokenizer.json").read_text())
+    vocabulary = state["model"]["vocab"]
+    special = {token["content"] for token in state["added_tokens"]}
+    names = [name for name in vocabulary if name not in special]
+    ids = np.random.default_rng(0).permutation([vocabulary[name] for name in names]).tolist()
+    state["model"]["vocab"] = vocabulary | dict(zip(names, ids, strict=True))
+    (folder / "tokenizer.json").write_text(json.dumps(state))
+    return folder
 
 
 def _template(single: str, made: Tokenizer, *special: str) -> processors.TemplateProcessing:

@@ -7,6 +7,7 @@ from typing import Any, cast
 import numpy as np
 import torch
 
+from scoring.backends.causal_lm import belonging
 from scoring.backends.causal_lm.activations import fused_gelu
 from scoring.backends.causal_lm.layout import Ids
 from scoring.backends.causal_lm.loading import load
@@ -36,6 +37,7 @@ class TransformersBackend:
         self.vocabulary = int(embeddings.weight.shape[0])
         self.context_tokens = context_tokens(self.model)
         self.choice: Choice | None = None
+        self.warnings: list[str] | None = None  # not looked for yet
 
     @property
     def device(self) -> torch.device:
@@ -60,6 +62,8 @@ class TransformersBackend:
             "context_tokens": self.context_tokens,
             "device": self.device.type,
             "batch_tokens_auto": BATCH_TOKENS.get(self.device.type, BATCH_TOKENS["cpu"]),
+            # Absent where there are none, so that older runs without any go on
+            **({"warnings": self.warnings} if self.warnings else {}),
             "libraries": {name: version(name) for name in LIBRARIES},
             "machine": {"device": device, "threads": torch.get_num_threads()},
         }
@@ -79,10 +83,30 @@ class TransformersBackend:
         try:
             with fused_gelu(self.model):
                 self.choice = choose(self.model, ids, forced)
+                if self.warnings is None:
+                    self.warnings = self._warnings(self.choice.strategy)
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
             raise ScoringError("Memory ran out while the model was tried out.") from error
+
+    def _warnings(self, strategy: Strategy) -> list[str]:
+        """What whoever asked for this model should know; a tokenizer is looked at where one was named."""
+        if "tokenizer" not in self.args:
+            return []
+        try:
+            own = load_tokenizer(self.args["pretrained"], self.args.get("revision"))
+        except ScoringError:
+            own = None
+        if own is not None and tokenizer_hash(own) == tokenizer_hash(self.tokenizer):
+            return []
+        single = Single(strategy.backbone, strategy.head)
+
+        def score(texts: Sequence[Ids]) -> list[LogProbs]:
+            return [result[0] for result in single.logprobs([[text] for text in texts])]
+
+        sentence = belonging.warning(score, self.vocabulary, self.tokenizer, own)
+        return [sentence] if sentence else []
 
     def plan(self, groups: Sequence[Group], batch_tokens: int | None) -> list[list[int]]:
         assert self.choice is not None, "prepare() comes before plan()"

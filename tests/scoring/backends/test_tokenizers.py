@@ -73,6 +73,14 @@ def test_an_empty_folder_holds_no_tokenizer(tmp_path: Path) -> None:
     )
 
 
+def test_a_model_without_tokenizer_is_given_none(tmp_path: Path) -> None:
+    """transformers makes an empty one up, to which every text is nothing."""
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "gpt2"}))
+    assert (
+        refusal(str(tmp_path)) == f"The folder {tmp_path} holds no tokenizer (no tokenizer.json)."
+    )
+
+
 @pytest.mark.parametrize("damage", ["", "{", '{"version": "1.0"}', "[]"])
 def test_a_damaged_file_cannot_be_read(folder: Path, tmp_path: Path, damage: str) -> None:
     for file in folder.iterdir():
