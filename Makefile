@@ -27,7 +27,7 @@ demo serve: export PORT := $(PORT)
 demo serve: export BASE_URL := $(BASE_URL)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo serve lint lint-types lint-rest check test sweep bench browser migrate port clean constraints
+.PHONY: help venv demo serve lint lint-types lint-rest check test sweep bench browser migrate port clean constraints llama-cpp
 .DELETE_ON_ERROR:
 
 help:
@@ -110,6 +110,11 @@ bench: $(STAMP)
 	$(RUN) bench_teams
 	$(RUN) bench_export
 	$(RUN) bench_web
+
+# For the sweep: llama.cpp behind its Python server, compiled here (about 10 minutes; needs gcc), in a place of its own
+llama-cpp:
+	$(PYTHON) -m venv $(VAR_DIR)/llama-cpp
+	$(VAR_DIR)/llama-cpp/bin/pip install --quiet 'llama-cpp-python[server]==0.3.36' gguf==0.19.0
 
 clean:
 	rm -rf .venv .hypothesis var/ruff var/mypy var/pytest var/static var/test-*

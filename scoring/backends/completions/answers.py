@@ -6,7 +6,7 @@ when asked with `return_token_ids`; vLLM writes tokens as `token_id:N` when aske
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -53,15 +53,8 @@ def read_answer(value: Any, ids: Sequence[int]) -> Answer:
     >>> read_answer({"choices": [{"logprobs": sent}]}, [7, 8]).logprobs
     (None, -1.5, -0.5)
     """
-    choice = _only_choice(value)
-    logprobs = choice.get("logprobs")
-    if not isinstance(logprobs, dict) or not isinstance(logprobs.get("token_logprobs"), list):
-        raise AnswerError(
-            "answered without log-probabilities; it must return choices[0].logprobs.token_logprobs when asked with "
-            "logprobs=1"
-        )
-    numbers = [_number_or_none(number) for number in logprobs["token_logprobs"]]
-    tokens = _strings(logprobs.get("tokens"), len(numbers))
+    choice = only_choice(value)
+    numbers, tokens = _numbers_and_tokens(choice)
     prompt_ids = _ids(choice.get("prompt_token_ids")) or _marked_ids(tokens[:-1])
     _check_length(len(numbers), len(ids))
     if numbers[0] is not None:
@@ -74,6 +67,18 @@ def read_answer(value: Any, ids: Sequence[int]) -> Answer:
         )
     generated = _ids(choice.get("token_ids")) or _marked_ids(tokens[-1:])
     return Answer(tuple(numbers), tokens, prompt_ids, generated[0] if generated else None)
+
+
+def echoed_numbers(value: Any, n: int) -> tuple[list[float | None], tuple[str, ...]]:
+    """The numbers and spellings of n tokens, and of no matter how many generated after them; the numbers unchecked.
+
+    Raises:
+        AnswerError: there are fewer.
+    """
+    numbers, tokens = _numbers_and_tokens(only_choice(value))
+    if len(numbers) < n:
+        _check_length(len(numbers), n)
+    return numbers[:n], tokens[:n]
 
 
 def text_logprobs(answer: Answer) -> LogProbs:
@@ -121,7 +126,25 @@ def _fault(number: float | None) -> str | None:
     return None
 
 
-def _only_choice(value: Any) -> dict[str, Any]:
+def _numbers_and_tokens(
+    choice: Mapping[str, Any],
+) -> tuple[list[float | None], tuple[str, ...]]:
+    logprobs = choice.get("logprobs")
+    if isinstance(logprobs, dict) and isinstance(logprobs.get("content"), list):
+        raise AnswerError(
+            "ignored echo=true: it returned log-probabilities of what it generated alone, as llama.cpp's own server does "
+            "(llama-cpp-python's gives those of the prompt)"
+        )
+    if not isinstance(logprobs, dict) or not isinstance(logprobs.get("token_logprobs"), list):
+        raise AnswerError(
+            "answered without log-probabilities; it must return choices[0].logprobs.token_logprobs when asked with "
+            "logprobs=1"
+        )
+    numbers = [_number_or_none(number) for number in logprobs["token_logprobs"]]
+    return numbers, _strings(logprobs.get("tokens"), len(numbers))
+
+
+def only_choice(value: Any) -> dict[str, Any]:
     choices = value.get("choices") if isinstance(value, dict) else None
     if not isinstance(choices, list) or len(choices) != 1 or not isinstance(choices[0], dict):
         said = error_in(value)

@@ -1,31 +1,38 @@
 """Scores texts with a model that is served elsewhere: an OpenAI-style `/v1/completions`, as vLLM and SGLang have it.
 
-The prompt goes out as token ids with `echo`, so that what is scored is what our tokenizer made, and the
-log-probabilities of all its tokens come back. docs/serving.md says how to start such a server.
+The prompt goes out with `echo`, as token ids (by_ids.py) or, to a server that takes none, as a string (by_strings.py),
+and the log-probabilities of all its tokens come back. docs/serving.md says how to start such a server.
 """
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from scoring.backends.completions.address import check_allowed, parse_address
-from scoring.backends.completions.answers import Answer, AnswerError, read_answer, text_logprobs
+from scoring.backends.completions.answers import Answer, AnswerError, text_logprobs
+from scoring.backends.completions.by_ids import ByIds
+from scoring.backends.completions.by_strings import ByStrings
+from scoring.backends.completions.checks import SENTENCES
 from scoring.backends.completions.client import Client, ask_all
+from scoring.backends.completions.endpoint import Endpoint
 from scoring.backends.completions.errors import GaveUpError, RefusedError
-from scoring.backends.completions.options import RetryPolicy, read_options
-from scoring.backends.completions.probe import SENTENCES, probe
+from scoring.backends.completions.options import read_options
+from scoring.backends.completions.probe import probe
 from scoring.backends.completions.server_info import ask_facts
+from scoring.backends.completions.string_probe import probe_strings
 from scoring.backends.tokenizers import load_tokenizer, tokenizer_hash
 from scoring.domain.backend import Group, GroupResult, LogProbs, ScoringError, TextError, TokenText
 
 logger = logging.getLogger(__name__)
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 TOKENS_PER_REQUEST = 2048  # of a batch, so that all connections have work
-BYTES_PER_TOKEN, BYTES_PER_ANSWER = 2048, 2**20
-PLAIN_S = 10  # to generate a token after a word
-# Extensions of vLLM and SGLang: which ids were scored, and which was generated
-BY_ID = {"return_token_ids": True, "return_tokens_as_token_ids": True}
+NO_START = (
+    "takes no token ids, and gives the tokens of a text right numbers only behind a start token (BOS), which the tokenizer "
+    "given does not put there"
+)
 TOO_LONG = re.compile(
     r"context.{0,20}length|context window|maximum.{0,20}length|max_model_len|max_total_tokens"
     r"|longer than|too long|too many tokens|exceeds?\b.{0,40}\b(tokens|length|limit)",
@@ -53,7 +60,9 @@ class CompletionsBackend:
         # One token is generated after the text, and needs its place
         self.context_tokens: int | None = window - 1 if window else None
         self.remarks: list[str] = []
-        self._takes_ids_flags = True
+        self._probing = options.probing
+        self._endpoint = Endpoint(f"{self._address.path}/completions", options.model)
+        self._by: ByIds | ByStrings = ByIds(self._endpoint)
 
     def identity(self) -> Mapping[str, Any]:
         """What is known of the model; a server does not give its dtype, attention, device or weights."""
@@ -69,7 +78,7 @@ class CompletionsBackend:
             "tokenizer_revision": self._options.revision,
             "tokenizer_sha256": tokenizer_hash(self.tokenizer),
             "context_tokens": self.context_tokens,
-            "request": self._payload([], by_id=False) | {"prompt": "token ids"},
+            "request": self._endpoint.constants | {"echo": True, "prompt": self._by.described},
             "libraries": {
                 "transformers": transformers.__version__,
                 "tokenizers": tokenizers.__version__,
@@ -77,12 +86,19 @@ class CompletionsBackend:
         } | dict.fromkeys(("dtype", "attention", "device", "weights_sha256"))
 
     def prepare(self, groups: Sequence[Group]) -> None:
-        """Probe the server; see probe.py."""
+        """Find out how the server can be asked, and probe it: probe.py, string_probe.py."""
         try:
-            self._ask_for_probe([self._sentence()])  # a quick end for what cannot work
-            self.remarks = probe(self._ask_for_probe, self.tokenizer, self._longest_taken(groups))
+            self._find_form()  # a quick end for what cannot work
+            longest = self._longest_taken(groups)
+            if isinstance(self._by, ByIds):
+                self.remarks = probe(self._ask_for_probe, self.tokenizer, longest)
+            else:
+                self.remarks = self._probe_by_strings(self._by, longest)
         except AnswerError as error:
             raise self._unusable(error) from error
+        except TextError as error:
+            fault = AnswerError(f"cannot score a simple sentence, which {error}")
+            raise self._unusable(fault) from error
         except RefusedError as error:
             raise ScoringError(
                 f"The server at {self._address.origin} refused to score: {error}"
@@ -112,7 +128,7 @@ class CompletionsBackend:
     def score(self, groups: Sequence[Group]) -> list[GroupResult]:
         """All texts of the batch, several at a time."""
         texts = [text for group in groups for text in group]
-        results = iter(ask_all(self._address, self._options.concurrency, self._score_text, texts))
+        results = iter(self._ask_all(self._score_text, texts))
         return [[next(results) for _ in group] for group in groups]
 
     def close(self) -> None:
@@ -127,7 +143,7 @@ class CompletionsBackend:
                 f"has {len(ids):,} tokens, and the model takes {self.context_tokens:,}"
             )
         try:
-            return text_logprobs(await self._ask(client, ids, self._options.scoring))
+            return text_logprobs(await self._by.ask(client, ids, self._options.scoring))
         except TextError as error:
             return error
         except AnswerError as error:
@@ -145,6 +161,36 @@ class CompletionsBackend:
                 return TextError(f"makes the server fail, which answers others: {error}")
             raise
 
+    def _find_form(self) -> None:
+        """By token ids or, where the server refuses those and takes it as a string, by strings."""
+        try:
+            self._ask_for_probe([self._sentence()])
+        except RefusedError as refused:
+            if isinstance(self._by, ByStrings):
+                raise
+            by = ByStrings(self._endpoint, self.tokenizer)
+            try:
+                self._ask_all(
+                    lambda client, text: by.try_echo(client, text, self._probing), [SENTENCES[0]]
+                )
+            except RefusedError:
+                raise refused from None
+            if not by.has_start():
+                raise AnswerError(NO_START) from refused
+            self._by = by
+
+    def _probe_by_strings(self, by: ByStrings, longest: list[int] | None) -> list[str]:
+        self._ask_all(lambda client, _: by.check_start(client, self._probing), [None])
+        return probe_strings(
+            self._ask_for_probe,
+            lambda pairs: self._ask_all(
+                lambda client, pair: by.forced(client, *pair, self._probing), pairs
+            ),
+            by.is_text,
+            self.tokenizer,
+            longest,
+        )
+
     def _longest_taken(self, groups: Sequence[Group]) -> list[int] | None:
         """The longest text that fits, unless the server refuses it: scoring it will say why."""
         fitting = [t.ids.tolist() for g in groups for t in g if len(t.ids) and self._fits(t)]
@@ -152,71 +198,33 @@ class CompletionsBackend:
         if longest is not None:
             try:
                 self._ask_for_probe([longest])
-            except (RefusedError, GaveUpError):
+            except (RefusedError, GaveUpError, TextError):
                 return None
         return longest
 
     def _ask_for_probe(self, prompts: Sequence[list[int]], spelt: bool = False) -> list[Answer]:
-        policy = self._options.probing
-        return ask_all(
-            self._address,
-            self._options.concurrency,
-            lambda client, ids: self._ask(client, ids, policy, by_id=not spelt, is_trial=True),
+        return self._ask_all(
+            lambda client, ids: self._by.ask(
+                client, ids, self._probing, spelt=spelt, is_trial=True
+            ),
             prompts,
         )
+
+    def _ask_all(
+        self, work: Callable[[Client, Item], Awaitable[Result]], items: Sequence[Item]
+    ) -> list[Result]:
+        return ask_all(self._address, self._options.concurrency, work, items)
 
     async def _answers_otherwise(self, client: Client) -> bool:
         """Whether the server scores a simple sentence: then it was the text that it failed on."""
         try:
-            await self._ask(client, self._sentence(), self._options.probing)
-        except (ScoringError, AnswerError, RefusedError):
+            await self._by.ask(client, self._sentence(), self._probing)
+        except (ScoringError, AnswerError, RefusedError, TextError):
             return False
         return True
 
     def _sentence(self) -> list[int]:
         return [int(i) for i in self.tokenizer(SENTENCES[0])["input_ids"]]
-
-    async def _ask(
-        self,
-        client: Client,
-        ids: list[int],
-        policy: RetryPolicy,
-        by_id: bool = True,
-        is_trial: bool = False,
-    ) -> Answer:
-        by_id = by_id and self._takes_ids_flags
-        path = f"{self._address.path}/completions"
-        most = BYTES_PER_ANSWER + BYTES_PER_TOKEN * len(ids)
-
-        async def answers_plain() -> bool:
-            plain = {"model": self._options.model, "prompt": "The", "max_tokens": 1}
-            return await client.answers(path, plain, min(policy.attempt_s, PLAIN_S))
-
-        try:
-            reply = await client.ask(
-                path,
-                policy,
-                most,
-                self._payload(ids, by_id),
-                answers_others=answers_plain if is_trial else None,
-            )
-        except RefusedError as error:
-            if by_id and any(flag in error.message for flag in BY_ID):
-                self._takes_ids_flags = False  # a server that wants nothing beyond OpenAI's own
-                return await self._ask(client, ids, policy, False, is_trial)
-            raise
-        return read_answer(reply.value, ids)
-
-    def _payload(self, ids: list[int], by_id: bool) -> dict[str, Any]:
-        payload = {
-            "model": self._options.model,
-            "prompt": ids,
-            "max_tokens": 1,
-            "temperature": 0,
-            "echo": True,
-            "logprobs": 1,
-        }
-        return payload | BY_ID if by_id else payload
 
     def _fits(self, text: TokenText) -> bool:
         return self.context_tokens is None or len(text.ids) <= self.context_tokens

@@ -118,6 +118,7 @@ class Client:
         payload: Any = None,
         *,
         answers_others: Callable[[], Awaitable[bool]] | None = None,
+        read: Callable[[bytes], Any] = json.loads,
     ) -> Reply:
         """POST the payload as JSON, or GET where there is none; attempts with growing pauses, within the policy's time.
 
@@ -126,6 +127,7 @@ class Client:
             max_bytes: longer answers are not read.
             answers_others: whether the server answers an easier request. Asked when it fails twice with the same words
                 (500): if it does, it will fail on this one for ever, and is not asked again.
+            read: makes a value of a good answer's bytes; a ValueError says that they cannot be read.
         Raises:
             RefusedError: the server will not.
             GaveUpError: it cannot be reached in time.
@@ -139,7 +141,8 @@ class Client:
             left_s = policy.total_s - (time.monotonic() - started)
             timeout_s = max(SHORTEST_ATTEMPT_S, min(policy.attempt_s, left_s))
             try:
-                return self._read(await self._exchange(path, body, timeout_s, max_bytes), max_bytes)
+                raw = await self._exchange(path, body, timeout_s, max_bytes)
+                return self._read(raw, max_bytes, read)
             except RetryableError as error:
                 failures.append(str(error))
                 is_doubtful = error.status == 500 and failures[-2:] == [str(error)] * 2
@@ -191,7 +194,7 @@ class Client:
         times = "once" if n == 1 else f"{n} times"
         return f"The server at {self.origin} {error} (asked {times} in {spent_s:.1f} s)."
 
-    def _read(self, raw: RawReply, max_bytes: int) -> Reply:
+    def _read(self, raw: RawReply, max_bytes: int, read: Callable[[bytes], Any]) -> Reply:
         if raw.status != 200:
             raise errors.of_status(self._without_key(raw), self.origin, has_key=bool(self._key))
         if len(raw.body) > max_bytes:
@@ -199,7 +202,7 @@ class Client:
                 f"The server at {self.origin} sent more than the {max_bytes:,} bytes that an answer could need."
             )
         try:
-            return Reply(json.loads(raw.body), raw.headers)
+            return Reply(read(raw.body), raw.headers)
         except (ValueError, RecursionError) as error:
             raise errors.of_content(self._without_key(raw), self.origin) from error
 

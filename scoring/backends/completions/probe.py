@@ -11,12 +11,21 @@ gives it away. With g the token that it generates after x as the most probable o
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from scoring.backends.completions.answers import Answer, AnswerError, all_logprobs
+from scoring.backends.completions.checks import (
+    NEEDED,
+    SENTENCES,
+    SINGLE,
+    check_beginnings,
+    check_repeats,
+    check_texts_differ,
+    remarks,
+    same_nats,
+)
 from scoring.backends.completions.tokens import Spelling
 from scoring.domain.backend import LogProbs
 
@@ -24,28 +33,9 @@ Ids = list[int]
 # Scores all of these; the second argument says whether tokens are wanted spelt out rather than by id.
 Ask = Callable[[Sequence[Ids], bool], list[Answer]]
 
-SENTENCES = (
-    "Light falls on the retina, and the cells there turn it into signals.",
-    "A short walk before breakfast can lift the mood for many hours.",
-    "The committee met on Tuesday, though nobody remembered who had called it.",
-    "Water boils at a lower temperature on a high mountain, so that cooking takes longer.",
-    "He put the old violin back into its case and closed the window.",
-)
-# Two numbers are the same within this share of the spread of all. In bfloat16 the last bit of a logit of 16 to 32 is
-# worth 0.125 nat, and the spread 2 to 3; in a random float32 model the spread is 0.1 and the noise nothing.
-SAME_SHARE = 0.05
-SAME_NATS = 1e-4
-LARGEST_MEAN_NOISE_NATS = 0.05
-NOISE_TO_REMARK_NATS = 1e-6
 FEWEST_PROMPTS = 3
 # More ids may be spelt alike where a token is less than a character; they are tried if there is no better prompt
 FEW_CANDIDATES, MOST_CANDIDATES = 4, 300
-# One number may be so many times further off than the median of all
-SINGLE = 5
-NEEDED = (
-    "entry i of token_logprobs must be the log-probability of token i given the tokens before it, and of no other "
-    "(these are off by one, or not log-probabilities)"
-)
 
 
 @dataclass(frozen=True)
@@ -84,9 +74,9 @@ def probe(ask: Ask, tokenizer: Any, longest: Ids | None = None) -> list[str]:
     other_end = [*repeated[:n_same], *reversed(repeated[n_same:])]
     *answers, once, again, varied = ask([*prompts, repeated, repeated, other_end], False)
     values = [all_logprobs(answer)[:-1] for answer in answers]
-    _check_texts_differ(values)
-    noise = _check_repeats(once, again)
-    _check_beginnings(once, varied, n_same)
+    check_texts_differ(values)
+    noise = check_repeats(once, again)
+    check_beginnings(once, varied, n_same)
     spelling = Spelling(tokenizer)
     sample = spelling.sample() or prompts[0]
     spelt = ask([*prompts, sample], True)
@@ -96,59 +86,8 @@ def probe(ask: Ask, tokenizer: Any, longest: Ids | None = None) -> list[str]:
         Start(prompt, answer, spelling.candidates(answer), _others(n, prompts, answer))
         for n, (prompt, answer) in enumerate(zip(prompts, answers, strict=True))
     ]
-    spread = float(np.std(np.concatenate([row[1:] for row in values])))
-    same_nats = max(SAME_NATS, SAME_SHARE * spread, 3 * float(noise.mean()))
-    _check_alignment(ask, starts, same_nats)
-    return _remarks(noise)
-
-
-def _check_texts_differ(values: Sequence[LogProbs]) -> None:
-    for one, other in combinations(values, 2):
-        n = min(len(one), len(other))
-        if np.array_equal(one[1:n], other[1:n]):
-            raise AnswerError(
-                "gave two different texts the same log-probabilities; it must compute them from the tokens that it is sent"
-            )
-
-
-def _apart(one: Answer, other: Answer, tokens: int) -> LogProbs:
-    """How far apart, in nats, two answers are in their first tokens; only where both are numbers."""
-    # Whether each is a number at all is a question about this text, and asked when it is scored
-    pair = np.array([one.logprobs[1:tokens], other.logprobs[1:tokens]], np.float64)  # None -> NaN
-    pair = pair[:, np.isfinite(pair).all(axis=0)]
-    return np.abs(pair[0] - pair[1]) if pair.size else np.zeros(1)
-
-
-def _check_beginnings(one: Answer, varied: Answer, tokens: int) -> None:
-    """A text's beginning has the same numbers whatever follows; a server that caches beginnings may get them wrong."""
-    apart = _apart(one, varied, tokens - 1)  # numbers that are off by one are found elsewhere
-    if apart.mean() > LARGEST_MEAN_NOISE_NATS:
-        raise AnswerError(
-            f"gave the first {tokens} tokens of a text other log-probabilities (by {apart.mean():.2g} nat a token) when "
-            "it ended in another way; it must compute a token's from the tokens before it alone (prefix caching may be to "
-            "blame: switch it off)"
-        )
-
-
-def _check_repeats(once: Answer, again: Answer) -> LogProbs:
-    """How far apart, in nats, the numbers of one text are that was sent twice."""
-    noise = _apart(once, again, len(once.logprobs) - 1)
-    if noise.mean() > LARGEST_MEAN_NOISE_NATS:
-        raise AnswerError(
-            f"gave one text, sent twice, log-probabilities that differ by {noise.mean():.2g} nat a token; it must give the "
-            "same text the same numbers"
-        )
-    return noise
-
-
-def _remarks(noise: LogProbs) -> list[str]:
-    if noise.max() <= NOISE_TO_REMARK_NATS:
-        return []
-    remark = (
-        f"The server repeats its numbers only nearly: one text, sent twice, differed by up to {noise.max():.2g} nat in a "
-        f"token ({noise.mean():.2g} on average). Scores of this run can differ as much from those of another."
-    )
-    return [remark]
+    _check_alignment(ask, starts, same_nats(values, noise))
+    return remarks(noise)
 
 
 def _others(n: int, prompts: Sequence[Ids], answer: Answer) -> Ids:
@@ -156,8 +95,8 @@ def _others(n: int, prompts: Sequence[Ids], answer: Answer) -> Ids:
     return [prompts[(n + step) % len(prompts)][step] for step in (1, 2)]
 
 
-def _check_alignment(ask: Ask, starts: Sequence[Start], same_nats: float) -> None:
-    """Have the continued prompts scored, and compare; `same_nats` apart, in the median, counts as the same."""
+def _check_alignment(ask: Ask, starts: Sequence[Start], limit_nats: float) -> None:
+    """Have the continued prompts scored, and compare; `limit_nats` apart, in the median, counts as the same."""
     usable = _usable(starts)
     if not usable:
         raise AnswerError(
@@ -167,9 +106,9 @@ def _check_alignment(ask: Ask, starts: Sequence[Start], same_nats: float) -> Non
     answers = ask([[*s.prompt, i] for s in usable for i in (*s.candidates, *s.others)], False)
     rows = (all_logprobs(answer)[:-1] for answer in answers)
     continued = [_continued(start, rows) for start in usable]
-    _check_earlier_tokens(continued, same_nats)
-    _check_other_tokens(continued, same_nats)
-    _check_greedy_token(continued, same_nats)
+    _check_earlier_tokens(continued, limit_nats)
+    _check_other_tokens(continued, limit_nats)
+    _check_greedy_token(continued, limit_nats)
 
 
 def _usable(starts: Sequence[Start]) -> list[Start]:
@@ -188,34 +127,34 @@ def _continued(start: Start, rows: Iterator[LogProbs]) -> _Continued:
     return _Continued(generated, min(greedy, key=lambda row: abs(row[-1] - generated)), others)
 
 
-def _check_earlier_tokens(continued: Sequence[_Continued], same_nats: float) -> None:
+def _check_earlier_tokens(continued: Sequence[_Continued], limit_nats: float) -> None:
     pairs = [(c.greedy, other) for c in continued for other in c.others]
     all_earlier = np.concatenate([np.abs(g[1:-1] - h[1:-1]) for g, h in pairs])
     last_earlier = [abs(g[-2] - h[-2]) for g, h in pairs]
     moved = max(np.median(all_earlier), np.median(last_earlier))
-    if moved > same_nats:
+    if moved > limit_nats:
         raise AnswerError(
             f"gave the same tokens other log-probabilities (by {moved:.2g} nat) when another token came after them; "
             f"{NEEDED}"
         )
 
 
-def _check_other_tokens(continued: Sequence[_Continued], same_nats: float) -> None:
+def _check_other_tokens(continued: Sequence[_Continued], limit_nats: float) -> None:
     ahead = [c.greedy[-1] - other[-1] for c in continued for other in c.others]
-    if np.median(np.abs(ahead)) <= same_nats:
+    if np.median(np.abs(ahead)) <= limit_nats:
         raise AnswerError(
             f"gave the last token of a prompt the same log-probability whichever token it was; {NEEDED}"
         )
-    if min(ahead) < -SINGLE * same_nats:
+    if min(ahead) < -SINGLE * limit_nats:
         raise AnswerError(
             "generated a token at temperature 0 and found another more probable in its place "
             f"(by {-min(ahead):.2g} nat); {NEEDED}"
         )
 
 
-def _check_greedy_token(continued: Sequence[_Continued], same_nats: float) -> None:
+def _check_greedy_token(continued: Sequence[_Continued], limit_nats: float) -> None:
     gaps = [abs(c.generated - c.greedy[-1]) for c in continued]
-    if np.median(gaps) > same_nats or max(gaps) > SINGLE * same_nats:
+    if np.median(gaps) > limit_nats or max(gaps) > SINGLE * limit_nats:
         worst = continued[int(np.argmax(gaps))]
         raise AnswerError(
             f"gave a token that it generated the log-probability {worst.generated:.4g}, and the same token, appended to the "

@@ -39,14 +39,11 @@ class Spelling:
         Raises:
             AnswerError: they are other tokens: the server's model has another tokenizer.
         """
-        compared, wrong = 0, []
+        compared = 0
+        wrong: list[tuple[int, str]] = []
         for answer, prompt in zip(answers, prompts, strict=True):
-            for token_id, token in zip(prompt, answer.tokens, strict=False):
-                if not token or UNREADABLE in token or token.startswith(ID_MARK):
-                    continue  # says nothing, or nothing but our own id
-                compared += 1
-                if not self._is_spelt(token_id, token):
-                    wrong.append((token_id, token))
+            compared += sum(map(_says_something, answer.tokens[: len(prompt)]))
+            wrong += self.misspelt(prompt, answer.tokens)
         if len(wrong) > LARGEST_SHARE_MISSPELT * compared:
             token_id, token = wrong[0]
             ours = self._tokenizer.decode([token_id])
@@ -54,6 +51,14 @@ class Spelling:
                 f"has another tokenizer: it reads token {token_id} as {token[:40]!r}, the tokenizer given as {ours!r} "
                 f"({len(wrong)} of {compared} tokens differ); give the tokenizer of the model that is served"
             )
+
+    def misspelt(self, ids: Sequence[int], tokens: Sequence[str]) -> list[tuple[int, str]]:
+        """The ids, and the tokens in their places, that are not spelt alike."""
+        return [
+            (token_id, token)
+            for token_id, token in zip(ids, tokens, strict=False)
+            if _says_something(token) and not self._is_spelt(token_id, token)
+        ]
 
     def _is_spelt(self, token_id: int, token: str) -> bool:
         raw = self._tokenizer.convert_ids_to_tokens(token_id)
@@ -69,3 +74,8 @@ class Spelling:
                 by_text[text].append(i)
             self._by_text = dict(by_text)
         return self._by_text
+
+
+def _says_something(token: str) -> bool:
+    """Not nothing, half a character, or our own id."""
+    return bool(token) and UNREADABLE not in token and not token.startswith(ID_MARK)

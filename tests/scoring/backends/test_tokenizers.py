@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scoring.backends.completions.probe import SENTENCES
+from scoring.backends.completions.checks import SENTENCES
 from scoring.backends.tokenizers import load_tokenizer, tokenizer_hash
 from scoring.domain.backend import ScoringError
 from tests.scoring.backends.completions.models import make_tokenizer

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scoring.backends.completions.probe import SENTENCES
+from scoring.backends.completions.checks import SENTENCES
 from scoring.backends.tokenizers import load_tokenizer
 from tests.scoring.backends.completions.models import make_tokenizer, tiny_markov
 from tests.scoring.backends.completions.stub import CompletionsStub

@@ -17,17 +17,30 @@ Lm = Callable[[list[int]], Rows]
 Numbers = list[float | None]
 
 
-def make_tokenizer(folder: Path, texts: list[str], vocabulary: int = 400) -> Path:
-    """Train a byte-level BPE tokenizer on these texts and leave it in `folder`, as a model's folder has it."""
+END = "<|endoftext|>"
+
+
+def make_tokenizer(
+    folder: Path, texts: list[str], vocabulary: int = 400, *, starts: bool = False
+) -> Path:
+    """Train a byte-level BPE tokenizer on these texts and leave it in `folder`, as a model's folder has it.
+
+    `starts`: it puts its special token before a text.
+    """
     from tokenizers import ByteLevelBPETokenizer
+    from tokenizers.processors import TemplateProcessing
     from transformers import PreTrainedTokenizerFast
 
     bpe = ByteLevelBPETokenizer()
     bpe.train_from_iterator(
-        texts, vocabulary, min_frequency=1, special_tokens=["<|endoftext|>"], show_progress=False
+        texts, vocabulary, min_frequency=1, special_tokens=[END], show_progress=False
     )
-    fast = PreTrainedTokenizerFast(tokenizer_object=bpe._tokenizer, eos_token="<|endoftext|>")
-    fast.save_pretrained(folder)
+    if starts:
+        bpe._tokenizer.post_processor = TemplateProcessing(
+            single=f"{END} $A", special_tokens=[(END, 0)]
+        )
+    names = {"bos_token": END, "eos_token": END} if starts else {"eos_token": END}
+    PreTrainedTokenizerFast(tokenizer_object=bpe._tokenizer, **names).save_pretrained(folder)
     return folder
 
 

@@ -12,11 +12,38 @@ from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.scoring.backends.completions import llama_cpp_form
 from tests.scoring.backends.completions.models import NUMBER_FAULTS, Lm, echoed
 
 MODEL = "tiny"
 # What goes over the wire instead of an answer
 PAGE = b"<!doctype html><html><body><h1>502 Bad Gateway</h1></body></html>"
+
+
+# What becomes of a right answer of llama.cpp's kind; the numbers are those of the prompt's tokens but the first
+LLAMA_CPP_FAULTS: Mapping[str, Callable[[dict[str, Any], dict[str, Any]], Any]] = {
+    "says no usage": lambda _, value: value.pop("usage", None),
+    "forces nothing": lambda request, value: _spell(value, "?") if "stream" in request else None,
+    "numbers late": lambda request, value: "stream" in request or _put_late(value),
+    "generated numbers of another scale": lambda request, value: (
+        _logprobs(value)["token_logprobs"].__setitem__(0, -1.0) if "stream" in request else None
+    ),
+    "other tokens": lambda request, value: "stream" in request or _spell(value, "x"),
+}
+
+
+def _logprobs(value: dict[str, Any]) -> dict[str, Any]:
+    logprobs: dict[str, Any] = value["choices"][0]["logprobs"]
+    return logprobs
+
+
+def _spell(value: dict[str, Any], token: str) -> None:
+    _logprobs(value)["tokens"] = [token] * len(_logprobs(value)["tokens"])
+
+
+def _put_late(value: dict[str, Any]) -> None:
+    numbers = _logprobs(value)["token_logprobs"]
+    numbers[2:] = numbers[1:-1]
 
 
 class CompletionsStub:
@@ -30,6 +57,8 @@ class CompletionsStub:
         self.lm, self.tokenizer, self.max_model_len = lm, tokenizer, max_model_len
         self.fault, self.fault_times = "", 10**9
         self.fault_lengths: Callable[[int], bool] = lambda n: True
+        self.form = "vLLM"  # or "llama.cpp", with the start token that it puts before a text
+        self.start: int | None = None
         self.redirect_to = "http://192.0.2.1/v1/completions"
         self.names_itself = True  # of its model and version
         self.delay_s = 0.0
@@ -109,6 +138,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.answer(request, stub.current_fault(len(request["prompt"])))
 
     def answer(self, request: dict[str, Any], fault: str) -> None:
+        if self.stub.form == "llama.cpp":
+            self.answer_as_llama_cpp(request, fault)
+            return
         whole = getattr(self, "fault_" + fault.replace(" ", "_"), None)
         if whole:
             whole(request)
@@ -118,6 +150,17 @@ class _Handler(BaseHTTPRequestHandler):
             self.fault_too_long(request)
         else:
             self.send_json(self.completion(request, request["prompt"], fault))
+
+    def answer_as_llama_cpp(self, request: dict[str, Any], fault: str) -> None:
+        stub = self.stub
+        status, value = llama_cpp_form.answer(stub.lm, stub.tokenizer, stub.start, request)
+        if fault and status == 200:
+            LLAMA_CPP_FAULTS[fault](request, value)
+        if request.get("stream"):
+            event = f"data: {json.dumps(value)}\r\n\r\ndata: [DONE]\r\n\r\n"
+            self.send_bytes(event.encode(), status, "text/event-stream")
+        else:
+            self.send_json(value, status)
 
     def completion(self, request: dict[str, Any], ids: list[int], fault: str) -> dict[str, Any]:
         numbers, generated = echoed(self.stub.lm, ids)
@@ -189,6 +232,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def fault_no_logprobs(self, _: Any) -> None:
         self.send_json({"choices": [{"index": 0, "text": "Hello", "logprobs": None}]})
+
+    def fault_llama_server(self, _: Any) -> None:
+        content = [{"id": 230, "token": "x", "bytes": [120], "logprob": -2.1, "top_logprobs": []}]
+        self.send_json({"choices": [{"index": 0, "text": "x", "logprobs": {"content": content}}]})
 
     def fault_adds_a_token(self, request: Any) -> None:
         self.send_json(self.completion(request, [0, *request["prompt"]], ""))

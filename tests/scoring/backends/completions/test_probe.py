@@ -111,6 +111,7 @@ def test_a_server_that_is_off_is_shown_what_gave_it_away(
         ("nan", "got NaN for a log-probability at token 4 of"),
         ("minus infinity", "got the probability 0 (a log-probability of -9999)"),
         ("strings", "put something else than numbers into token_logprobs"),
+        ("llama server", "ignored echo=true: it returned log-probabilities of what it generated"),
         ("no logprobs", "answered without log-probabilities"),
         ("adds a token", "it must score every token that it is sent and no other"),
         ("cuts long prompts", "log-probabilities for 9 tokens where 20"),

@@ -1,0 +1,175 @@
+"""Prompts as strings, for servers that take no token ids: llama-cpp-python's, in front of llama.cpp.
+
+Such a server makes tokens of a string itself, puts the model's start token (BOS) before them, and with `echo` gives the
+numbers of all tokens but the start and the one after it. That one's is asked for alone: with the empty string as the
+prompt, so that only the start token stands there, and `logit_bias` forcing the token, as the one generated. (Streamed,
+since the server then gives its number, and with an empty prompt does not otherwise.) Which tokens the server made, and
+how many, is compared with ours for each text.
+
+Without a start token such a server puts each number one token early, and cannot be used.
+"""
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from scoring.backends.completions.answers import (
+    Answer,
+    AnswerError,
+    echoed_numbers,
+    only_choice,
+)
+from scoring.backends.completions.client import Client
+from scoring.backends.completions.endpoint import Endpoint
+from scoring.backends.completions.errors import RefusedError
+from scoring.backends.completions.options import RetryPolicy
+from scoring.backends.completions.tokens import Spelling
+from scoring.domain.backend import TextError
+
+# OpenAI's largest: more than any logit of a model is behind another that matters
+FORCE = 100
+
+
+class ByStrings:
+    """Asks with strings of which our tokenizer makes the ids that are meant."""
+
+    described = "text; the number of its first token from the empty text and logit_bias"
+
+    def __init__(self, endpoint: Endpoint, tokenizer: Any) -> None:
+        self._endpoint, self._tokenizer = endpoint, tokenizer
+        self._spelling = Spelling(tokenizer)
+        self._first: dict[int, float] = {}  # after the start token alone
+
+    def has_start(self) -> bool:
+        """Whether our tokenizer puts one start token before a text."""
+        return self._ids("") == [self._tokenizer.bos_token_id]
+
+    def text_of(self, ids: Sequence[int]) -> str:
+        """The string that stands for these ids.
+
+        Raises:
+            TextError: there is none.
+        """
+        text: str = self._tokenizer.decode(list(ids[1:]), clean_up_tokenization_spaces=False)
+        if self._ids(text) != list(ids):
+            raise TextError(
+                "does not come back from its tokens as it was, and this server takes no token ids"
+            )
+        return text
+
+    def is_text(self, ids: Sequence[int]) -> bool:
+        try:
+            self.text_of(ids)
+        except TextError:
+            return False
+        return True
+
+    async def try_echo(self, client: Client, text: str, policy: RetryPolicy) -> None:
+        """Ask for the numbers of a text, whatever they are.
+
+        Raises:
+            RefusedError: the server will not.
+        """
+        payload = {"prompt": text, "echo": True}
+        await self._endpoint.ask(client, policy, len(text), payload, is_trial=True)
+
+    async def ask(
+        self,
+        client: Client,
+        ids: list[int],
+        policy: RetryPolicy,
+        *,
+        spelt: bool = True,  # it always is
+        is_trial: bool = False,
+    ) -> Answer:
+        """The n + 1 numbers of n ids; that of the generated token is left unknown.
+
+        Raises:
+            TextError: the server makes other tokens of this text.
+            AnswerError, RefusedError, ScoringError.
+        """
+        payload = {"prompt": self.text_of(ids), "echo": True}
+        value = await self._endpoint.ask(client, policy, len(ids), payload, is_trial=is_trial)
+        if tokens_read(value) != len(ids):
+            raise TextError(
+                f"becomes {tokens_read(value)} tokens at the server and {len(ids)} by the tokenizer given, start included"
+            )
+        numbers, tokens = echoed_numbers(value, len(ids) - 1)
+        if misspelt := self._spelling.misspelt(ids[1:], tokens):
+            token_id, token = misspelt[0]
+            raise TextError(
+                f"becomes other tokens at the server: {token[:40]!r} where the tokenizer given has "
+                f"{self._tokenizer.decode([token_id])!r}"
+            )
+        if ids[1] not in self._first:
+            self._first[ids[1]] = await self.forced(client, ids[:1], ids[1], policy)
+        return Answer(
+            (None, self._first[ids[1]], *numbers[1:], None), ("", *tokens, ""), None, None
+        )
+
+    async def forced(self, client: Client, ids: list[int], then: int, policy: RetryPolicy) -> float:
+        """The log-probability that the server gives a token as the one that it generates after these."""
+        payload = {
+            "prompt": self.text_of(ids) if len(ids) > 1 else "",
+            "stream": True,
+            "logit_bias": {str(then): FORCE},
+        }
+        value = await self._endpoint.ask(
+            client, policy, len(ids), payload, is_trial=True, read=first_event
+        )
+        numbers, tokens = echoed_numbers(value, 1)
+        if self._spelling.misspelt([then], tokens):
+            raise AnswerError(
+                f"generated {tokens[0][:40]!r} where logit_bias forced token {then}, which the tokenizer given spells "
+                f"{self._tokenizer.decode([then])!r}"
+            )
+        return math.nan if numbers[0] is None else numbers[0]
+
+    async def check_start(self, client: Client, policy: RetryPolicy) -> None:
+        """The empty string has to be the start token alone, as before every text.
+
+        Raises:
+            AnswerError: it is not.
+        """
+        try:
+            value = await self._endpoint.ask(client, policy, 1, {"prompt": ""}, is_trial=True)
+        except RefusedError as error:  # there is nothing for it to begin with
+            raise AnswerError(
+                f"refuses the empty text ({error.status}), as it must where it puts no start token (BOS) before a text; "
+                "without one, its numbers stand one token early"
+            ) from error
+        if tokens_read(value) != 1:
+            raise AnswerError(
+                f"reads the empty text as {tokens_read(value)} tokens; it must put the model's start token (BOS) before a "
+                "text, and nothing else"
+            )
+
+    def _ids(self, text: str) -> list[int]:
+        return [int(i) for i in self._tokenizer(text)["input_ids"]]
+
+
+def tokens_read(value: Any) -> int:
+    """How many tokens the server made of the prompt.
+
+    Raises:
+        AnswerError: it does not say.
+    """
+    only_choice(value)
+    usage = value.get("usage")
+    n = usage.get("prompt_tokens") if isinstance(usage, dict) else None
+    if not isinstance(n, int):
+        raise AnswerError(
+            "takes no token ids, and does not say in usage.prompt_tokens how many tokens it makes of a text"
+        )
+    return n
+
+
+def first_event(body: bytes) -> Any:
+    """The first value of an answer that is sent as events.
+
+    >>> first_event(b': comment\\r\\ndata: {"a": 1}\\r\\n\\r\\ndata: [DONE]')
+    {'a': 1}
+    """
+    lines = (line for line in body.splitlines() if line.startswith(b"data:"))
+    return json.loads(next(lines, b"data:").removeprefix(b"data:"))

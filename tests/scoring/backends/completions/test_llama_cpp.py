@@ -1,0 +1,144 @@
+"""llama-cpp-python's own server with a tiny Llama of random weights: right behind a start token, refused without one.
+
+Its Python is the one of `make llama-cpp`, or the one that LLAMA_CPP_PYTHON names.
+"""
+
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import numpy as np
+import pytest
+
+from scoring.backends.completions.backend import CompletionsBackend
+from scoring.backends.completions.checks import SENTENCES
+from scoring.backends.tokenizers import load_tokenizer
+from scoring.domain.backend import ScoringError, TokenText
+from tests.conftest import ROOT
+from tests.scoring.backends.completions import write_gguf
+from tests.scoring.backends.completions.models import make_tokenizer
+from tests.scoring.backends.completions.test_backend import in_float64
+
+pytestmark = pytest.mark.sweep
+
+MODEL = "tiny"
+STARTING_S = 120
+TEXTS = (
+    "Water boils when the old violin falls.",
+    "Nobody remembered the signals — and “cells” turn at 42 °C!",
+    " ".join(SENTENCES),
+)
+
+
+@pytest.fixture(scope="module")
+def python() -> Path:
+    """One that has llama-cpp-python, its server and gguf."""
+    path = Path(os.environ.get("LLAMA_CPP_PYTHON") or ROOT / "var/llama-cpp/bin/python")
+    tried = [str(path), "-c", "import gguf, llama_cpp.server.app; print(llama_cpp.__version__)"]
+    if not path.exists() or subprocess.run(tried).returncode:
+        pytest.skip(f"llama-cpp-python is not at {path}: `make llama-cpp` builds it")
+    return path
+
+
+@pytest.fixture(scope="module")
+def starting(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_tokenizer(tmp_path_factory.mktemp("start"), list(SENTENCES), starts=True)
+
+
+@pytest.fixture(scope="module")
+def model(starting: Path) -> Any:
+    """Two layers, 32 wide, float32; weights large enough that what is read matters."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    torch.manual_seed(0)
+    return LlamaForCausalLM(
+        LlamaConfig(
+            vocab_size=len(load_tokenizer(str(starting))),
+            hidden_size=32,
+            intermediate_size=64,
+            num_hidden_layers=2,
+            num_attention_heads=write_gguf.N_HEADS,
+            max_position_embeddings=write_gguf.WINDOW,
+            initializer_range=0.3,
+        )
+    ).eval()
+
+
+@contextmanager
+def serving(python: Path, model: Any, tokenizer: Path, folder: Path, start: str) -> Iterator[str]:
+    """The server's address."""
+    arrays = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
+    np.savez(folder / "weights.npz", **arrays)
+    gguf = folder / f"{start}.gguf"
+    written = [folder / "weights.npz", tokenizer / "tokenizer.json", gguf, start]
+    subprocess.run([python, write_gguf.__file__, *written], check=True)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    # The cache in float32: the default, float16, moves the third digit
+    exact = ("--logits_all", "true", "--type_k", "0", "--type_v", "0")
+    size = ("--n_ctx", str(write_gguf.WINDOW), "--n_threads", "1", "--model_alias", MODEL)
+    command = [python, "-m", "llama_cpp.server", "--model", gguf, *exact, *size, "--port", port]
+    with (folder / "server.log").open("wb") as log:
+        server = subprocess.Popen(list(map(str, command)), stdout=log, stderr=log)
+    try:
+        url = f"http://127.0.0.1:{port}"
+        _wait_for(f"{url}/v1/models", server, folder / "server.log")
+        yield url
+    finally:
+        server.kill()
+        server.wait()
+
+
+def _wait_for(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
+    until = time.monotonic() + STARTING_S
+    while time.monotonic() < until and server.poll() is None:
+        try:
+            with urlopen(url):
+                return
+        except URLError:
+            time.sleep(0.2)
+    raise AssertionError(log.read_text())
+
+
+def test_behind_a_start_token_its_numbers_are_those_of_the_model_in_float64(
+    python: Path, model: Any, starting: Path, tmp_path: Path
+) -> None:
+    with serving(python, model, starting, tmp_path, "add_bos") as url:
+        args = {"base_url": url, "model": MODEL, "tokenizer": str(starting)}
+        backend = CompletionsBackend(args)
+        ids = [np.array(backend.tokenizer(text)["input_ids"]) for text in TEXTS]
+        texts = [TokenText(text[:20], i) for text, i in zip(TEXTS, ids, strict=True)]
+        backend.prepare([texts])
+        assert backend.remarks == []
+        (results,) = backend.score([texts])
+    worst = 0.0
+    for text, result in zip(texts, results, strict=True):
+        assert isinstance(result, np.ndarray)
+        right = in_float64(model, text.ids)
+        np.testing.assert_allclose(result, right, rtol=0, atol=5e-5)
+        worst = max(worst, abs(float(np.expm1(np.mean(result[1:] - right[1:])))))
+    print(f"Largest relative difference of a perplexity from float64: {worst:.2g}")
+    assert worst < 1e-6
+
+
+@pytest.mark.parametrize("start", ["add_none", "add_bos"])
+def test_without_a_start_token_it_is_refused(
+    python: Path, model: Any, starting: Path, tmp_path: Path, start: str
+) -> None:
+    other = make_tokenizer(tmp_path / "other", list(SENTENCES))
+    with serving(python, model, starting, tmp_path, start) as url:
+        args = {"base_url": url, "model": MODEL}
+        with pytest.raises(ScoringError, match="only behind a start token"):
+            CompletionsBackend(args | {"tokenizer": str(other)}).prepare([])
+        if start == "add_none":
+            with pytest.raises(ScoringError, match="its numbers stand one token early"):
+                CompletionsBackend(args | {"tokenizer": str(starting)}).prepare([])
