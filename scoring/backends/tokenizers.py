@@ -16,15 +16,45 @@ HUB_TIMEOUT_S = 10
 HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?", re.ASCII)
 
 
-def load_tokenizer(path_or_name: str, revision: str | None = None) -> Any:
+def load_tokenizer(
+    path_or_name: str, revision: str | None = None, *, add_bos_token: bool | None = None
+) -> Any:
     """The fast tokenizer in this folder or, where there is no such folder, of this name on the Hub.
 
     Args:
         path_or_name: a folder with tokenizer.json (or what it can be made from), or `owner/name`.
         revision: branch, tag or commit on the Hub; of no meaning for a folder.
+        add_bos_token: whether texts begin with its start token; None: as it does of its own accord.
     Raises:
-        ScoringError: there is none, it cannot be read, or it cannot say where in a text its tokens are.
+        ScoringError: there is none, it cannot be read, it cannot say where in a text its tokens are, or it has no start
+            token to add.
     """
+    tokenizer = _found(path_or_name, revision)
+    if add_bos_token is not None:
+        set_start_token(tokenizer, add_bos_token)
+    return tokenizer
+
+
+def set_start_token(tokenizer: Any, wanted: bool) -> None:
+    """Let a fast tokenizer begin every text with its start token, or add nothing at all; its hash then is another.
+
+    Raises:
+        ScoringError: it has no start token.
+    """
+    from tokenizers import processors
+
+    if not wanted:
+        tokenizer.backend_tokenizer.post_processor = None
+        return
+    if tokenizer.bos_token is None:
+        raise ScoringError("add_bos_token=True: the tokenizer has no start token.")
+    start = str(tokenizer.bos_token)
+    tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
+        single=[start, "$A"], special_tokens=[(start, tokenizer.bos_token_id)]
+    )
+
+
+def _found(path_or_name: str, revision: str | None) -> Any:
     if not path_or_name.strip():
         raise ScoringError(
             "No tokenizer was named: give its folder, or its name on the Hugging Face Hub."

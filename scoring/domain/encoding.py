@@ -1,9 +1,9 @@
 """From a prompt and a text to token ids, and which of them are the text's. Knows no model.
 
-Prompt and text are one string, tokenised together and split by character offsets afterwards. What a tokenizer adds of
-its own accord stays, so that `paper` is exactly `tokenizer(string)["input_ids"]`; in all other kinds a start token that
-the template spells is not given twice, and what follows the text's last token (an end token) is cut off. A start token
-that neither the tokenizer adds nor the template spells is not invented.
+Prompt and text are one string, tokenised together and split by character offsets afterwards. What a tokenizer adds in
+front of its own accord stays, so that `paper` is exactly `tokenizer(string)["input_ids"]`; in all other kinds a start
+token that the template spells is not given twice. What it adds behind, an end token, is no part of what was read and is
+cut off. A start token that neither the tokenizer adds nor the template spells is not invented.
 """
 
 from collections.abc import Sequence
@@ -67,9 +67,10 @@ def encode(tokenizer: Any, prompt: Prompt, marked: MarkedText) -> Encoded:
     in_text[first:last] |= ~added[first:last]
     _refuse_control_tokens(tokenizer, ids[in_text], spans[in_text] + start, string)
     spans[added] = 0
-    used = np.arange(len(ids))
-    if prompt.kind != "paper":
-        used = used[_doubled_start(ids, added) : last + 1]
+    if prompt.kind == "paper":
+        used = np.arange(np.flatnonzero(~added)[-1] + 1)
+    else:
+        used = np.arange(_doubled_start(ids, added), last + 1)
     return Encoded(
         ids=ids[used],
         pieces=tuple(tokenizer.convert_ids_to_tokens(ids[used].tolist())),

@@ -65,6 +65,22 @@ def llama_like(prepend: str = "first") -> PreTrainedTokenizerFast:
     )
 
 
+def ending() -> PreTrainedTokenizerFast:
+    """Bytes, no start token, and `</s>` added behind."""
+    made = byte_level(eos_token="</s>")
+    made.backend_tokenizer.post_processor = _template("$A </s>", made.backend_tokenizer, "</s>")
+    return made
+
+
+def ending_llama() -> PreTrainedTokenizerFast:
+    """`<s>` in front and `</s>` behind, as a Llama's tokenizer with `add_eos_token`."""
+    made = llama_like()
+    made.backend_tokenizer.post_processor = _template(
+        "<s> $A </s>", made.backend_tokenizer, "<s>", "</s>"
+    )
+    return made
+
+
 def unigram() -> PreTrainedTokenizerFast:
     """Word marks and compatibility forms, `<s>` in front and `</s>` behind."""
     made = Tokenizer(models.Unigram())

@@ -9,6 +9,10 @@ import pytest
 from scoring.backends.completions.checks import SENTENCES
 from scoring.backends.tokenizers import load_tokenizer, tokenizer_hash
 from scoring.domain.backend import ScoringError
+from scoring.domain.conditions import MarkedText
+from scoring.domain.encoding import encode
+from scoring.domain.prompts import Prompt
+from tests.scoring import tokenizers_made
 from tests.scoring.backends.completions.models import make_tokenizer
 
 
@@ -106,6 +110,55 @@ def test_a_tokenizer_that_brings_code_is_refused_and_its_code_not_run(tmp_path: 
     )
     assert "code that comes with a model is never run here" in refusal(str(tmp_path))
     assert not mark.exists()
+
+
+class TestTheStartToken:
+    """`add_bos_token`: added once, or not at all, whatever the tokenizer does of its own accord."""
+
+    @pytest.fixture(
+        params=[
+            "byte_level",
+            "trimming_byte_level",
+            "llama_like",
+            "ending",
+            "ending_llama",
+            "unigram",
+        ]
+    )
+    def saved(self, request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+        made = getattr(tokenizers_made, request.param)()
+        made.bos_token = made.bos_token or made.convert_ids_to_tokens(0)
+        made.save_pretrained(tmp_path)
+        return tmp_path
+
+    @pytest.mark.parametrize("kind", ["none", "paper", "clean"])
+    def test_is_added_once_or_not_at_all_and_the_text_is_read_alike(
+        self, saved: Path, kind: str
+    ) -> None:
+        text = MarkedText("Rats slept — β rose by 12%.", ())
+        kinds = {wish: load_tokenizer(str(saved), add_bos_token=wish) for wish in (True, False)}
+        read = {wish: encode(made, Prompt.of(kind), text) for wish, made in kinds.items()}
+        start = kinds[True].bos_token_id
+        assert read[True].ids.tolist() == [start, *read[False].ids.tolist()]
+        assert read[True].ids.tolist().count(start) == 1
+        assert not read[True].in_text[0]
+        assert read[True].in_text[1:].tolist() == read[False].in_text.tolist()
+        as_it_is = encode(load_tokenizer(str(saved)), Prompt.of(kind), text)
+        assert as_it_is.ids.tolist() in [found.ids.tolist() for found in read.values()]
+
+    def test_moves_the_hash(self, saved: Path) -> None:
+        hashes = [
+            tokenizer_hash(load_tokenizer(str(saved), add_bos_token=w)) for w in (True, False)
+        ]
+        assert len(set(hashes)) == 2
+
+    def test_is_not_invented(self, folder: Path) -> None:
+        with pytest.raises(ScoringError, match="the tokenizer has no start token"):
+            load_tokenizer(str(folder), add_bos_token=True)
+
+    def test_is_the_published_gpt_2s_own(self, shared_dir: Path) -> None:
+        made = load_tokenizer(str(shared_dir / "tokenizers/gpt2"), add_bos_token=True)
+        assert made("Rats")["input_ids"][0] == 50256
 
 
 class TestTheHash:
