@@ -3,3 +3,9 @@ from django.apps import AppConfig
 
 class AnalysisConfig(AppConfig):
     name = "analysis"
+
+    def ready(self) -> None:
+        """A run's samples are written with what is found here about its preferences."""
+        from scoring.lm_eval import ADDED_TO_SAMPLES
+
+        ADDED_TO_SAMPLES.append("analysis.report.services.sample_flips.sample_flips")

@@ -1,8 +1,7 @@
 """Runs in the files that lm-evaluation-harness 0.4 writes: results_*.json for a model, samples_*.jsonl for each task.
 
 A run is a task; the metrics are those of the task folder that export_lm_eval_task writes. What the harness would know
-and a run does not know (whether a text was the model's own first choice, the tokenizer's special tokens) is null; what
-decides a run's numbers stands whole under `config.identity`.
+and a run does not know is null; what decides a run's numbers stands whole under `config.identity`.
 """
 
 import json
@@ -17,12 +16,13 @@ from lib import disk
 from lib.files import write_file
 from scoring.domain.backend import ScoringError
 from scoring.lm_eval.samples import HIGHER_IS_BETTER, TARGET, samples_of, task_hash
+from scoring.lm_eval.surroundings import environment, git_hash, tokenizer_fields
 from scoring.models import ScoringRun
 
 VERSION = 1.0
-# What the harness says about itself and the tokenizer
+# What the harness says of itself, and of what a run may not have
 UNKNOWN = (
-    *("git_hash", "pretty_env_info", "lm_eval_version", "upper_git_hash", "eot_token_id"),
+    *("lm_eval_version", "upper_git_hash", "eot_token_id"),
     *("tokenizer_pad_token", "tokenizer_eos_token", "tokenizer_bos_token"),
     *("system_instruction", "system_instruction_sha", "fewshot_as_multiturn"),
     *("chat_template", "chat_template_sha"),
@@ -101,13 +101,16 @@ def _results(
         "config": _model_config(first),
         "date": (first.started_at or first.created_at).timestamp(),
         "transformers_version": first.identity.get("libraries", {}).get("transformers"),
-        "max_length": first.identity.get("context_tokens"),
+        "git_hash": git_hash(),
+        "pretty_env_info": environment(),
+        "max_length": first.identity.get("max_length") or first.identity.get("context_tokens"),
         "task_hashes": {task: task_hash(rows) for task, rows in samples.items()},
         "model_source": _model_word(first),
         "model_name": name,
         "model_name_sanitized": _sanitized(name),
         "total_evaluation_time_seconds": str(sum(run.scoring_seconds for run in tasks.values())),
         **dict.fromkeys(UNKNOWN),
+        **tokenizer_fields(list(tasks.values())),
     }
 
 

@@ -4,9 +4,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from django.utils.module_loading import import_string
+
 from experiment.models.items import text_hash
 from scoring.domain.backend import ScoringError
 from scoring.domain.prompts import Prompt
+from scoring.lm_eval import ADDED_TO_SAMPLES
+from scoring.lm_eval.greedy import greedy_texts
 from scoring.models import ItemScore, ScoringRun
 from scoring.services.summary import item_scores
 from scoring.services.texts import RunText, texts_of
@@ -23,17 +27,37 @@ def samples_of(run: ScoringRun) -> Iterator[dict[str, Any]]:
     """
     texts = {text.place: text for text in texts_of(run).texts}
     prompt = Prompt(run.prompt, run.prompt_text)
+    added = [fields for path in ADDED_TO_SAMPLES if (fields := _added(path, run)) is not None]
+    greedy = greedy_texts(run)
     for n, score in enumerate(item_scores(run)):
         text = texts.get((score.item_id, score.unit))
         if text is None:
             raise ScoringError(
                 f"Run {run.pk} was not written: the study's texts are no longer those it scored."
             )
-        yield _sample(n, run, score, text, prompt)
+        first_choice = greedy.get((score.item.key, score.item.version, score.unit), {})
+        sample = _sample(n, run, score, text, prompt, first_choice)
+        for fields in added:
+            sample |= fields.get((score.item_id, score.unit), {})
+        yield sample
+
+
+def _added(path: str, run: ScoringRun) -> Mapping[tuple[int, int], Mapping[str, Any]] | None:
+    """What an app above knows of the run; None on a machine that lacks the packages for it."""
+    try:
+        found: Mapping[tuple[int, int], Mapping[str, Any]] = import_string(path)(run)
+    except ImportError:
+        return None
+    return found
 
 
 def _sample(
-    n: int, run: ScoringRun, score: ItemScore, text: RunText, prompt: Prompt
+    n: int,
+    run: ScoringRun,
+    score: ItemScore,
+    text: RunText,
+    prompt: Prompt,
+    greedy: Mapping[str, bool | None],
 ) -> dict[str, Any]:
     doc = {
         "item": score.item.key,
@@ -49,8 +73,11 @@ def _sample(
     read = [prompt.fill(t.text) if prompt.counts_itself else t.text.strip() for t in text.texts]
     which = "all" if run.mode == "paper" else "text"
     sums = [getattr(score, f"nll_{which}_{version}_nats") for version in text.versions]
-    # As strings, and with what a run does not know: whether the text was the model's first choice
-    answers = [["None" if nll is None else str(-nll), "None"] for nll in sums]
+    # As strings: the sum, and whether the text was the model's first choice
+    answers = [
+        ["None" if nll is None else str(-nll), str(greedy.get(version))]
+        for nll, version in zip(sums, text.versions, strict=True)
+    ]
     decision = score.decision
     return {
         "doc_id": n,

@@ -1,4 +1,4 @@
-"""A study's items as a task folder that lm-evaluation-harness runs as it is."""
+"""A study's items, under a condition, as a task folder that lm-evaluation-harness runs as it is."""
 
 import json
 import shutil
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiment.models import Item
 from scoring.domain.prompts import Prompt
+from scoring.services.texts import RunText
 
 # The prompts that the harness can be asked to score as we do: something has to stand before the text
 PROMPTS = ("paper", "clean")
@@ -17,10 +17,10 @@ HELPER = Path(__file__).parent / "files" / "utils.py"
 YAML = """\
 # Made by export_lm_eval_task; for lm-evaluation-harness 0.4:
 #   lm_eval --model hf --model_args pretrained=MODEL --tasks {task} --include_path THIS_FOLDER
-# Each item is an abstract in two versions. Right is the model to which the original is less surprising:
-#   acc       share of items whose original has the lower perplexity, exp of the mean negative log-likelihood over
+# Each document is {shown} in two versions. Right is the model to which the original is less surprising:
+#   acc       share of documents whose original has the lower perplexity, exp of the mean negative log-likelihood over
 #             {counted}; a tie is wrong. This is the study's accuracy.
-#   near_tie  share of items whose mean log-likelihoods differ by less than 0.001 nat
+#   near_tie  share of documents whose mean log-likelihoods differ by less than 0.001 nat
 #   ppl_*     mean perplexity of the versions
 task: {task}
 custom_dataset: !function utils.dataset
@@ -48,6 +48,11 @@ metric_list:
 metadata:
   version: 1.0
 """
+SHOWN = {
+    "full": "an abstract",
+    "isolated": "a sentence of an abstract",
+    "swapped": "an abstract whose results are those of other abstracts,",
+}
 COUNTED_TOKENS = {
     "paper": "every token but the first, the prompt's included",
     "clean": "the abstract's tokens",
@@ -61,31 +66,41 @@ class TaskFolder:
     folder: str
     task: str
     prompt: str
+    condition: str
     items: int
+    documents: int
 
 
-def write_task(items: Sequence[Item], folder: Path, task: str, prompt: str) -> TaskFolder:
-    """Write the task's description, its items and the functions it needs; files of these names are replaced."""
+def write_task(
+    texts: Sequence[RunText], folder: Path, task: str, prompt: str, condition: str = "full"
+) -> TaskFolder:
+    """Write the task's description, its texts and the functions it needs; files of these names are replaced."""
     folder.mkdir(parents=True, exist_ok=True)
     before = Prompt.of(prompt).before.rstrip()
-    rows = [_row(item, before, COUNTED[prompt]) for item in items]
+    rows = [_row(text, before, COUNTED[prompt], condition) for text in texts]
     lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
     (folder / "test.jsonl").write_text("".join(lines), encoding="utf-8", newline="\n")
-    description = YAML.format(task=task, counted=COUNTED_TOKENS[prompt])
+    description = YAML.format(task=task, counted=COUNTED_TOKENS[prompt], shown=SHOWN[condition])
     (folder / f"{task}.yaml").write_text(description, encoding="utf-8", newline="\n")
     shutil.copyfile(HELPER, folder / HELPER.name)
-    return TaskFolder(str(folder), task, prompt, len(rows))
+    n_items = len({row["item"] for row in rows})
+    return TaskFolder(str(folder), task, prompt, condition, n_items, len(rows))
 
 
-def _row(item: Item, before: str, counted: str) -> dict[str, object]:
+def _row(text: RunText, before: str, counted: str, condition: str) -> dict[str, object]:
+    item = text.item
+    assert item is not None
+    original, altered = (version.text.strip() for version in text.texts)
     return {
         "item": item.key,
         "version": item.version,
+        "condition": condition,
+        "unit": text.unit,
         "source": item.source,
         "doi": item.doi,
         "subfield": item.subfield,
         "prompt": before,
         "counted": counted,
-        "original": item.original.strip(),
-        "altered": item.altered.strip(),
+        "original": original,
+        "altered": altered,
     }

@@ -103,6 +103,14 @@ def _study_texts(
     if not items:
         created = f"{Item.Source(source).label} " if source else ""
         raise ScoringError(f"Study {study.slug} has no {created}test case to score.")
+    return item_texts(list(items.values()), condition, seed, limit)
+
+
+def item_texts(
+    sorted_items: Sequence[Item], condition: str, seed: int | None, limit: int | None = None
+) -> RunTexts:
+    """The texts of items under a condition: of the first so many, in their order."""
+    items = {item.key: item for item in sorted_items}
     chosen = dict(list(items.items())[:limit])
     # Swaps draw from the whole subfield: the first n of a limited run read as they do in a whole one
     drawn_from = {i.subfield for i in chosen.values()} if condition == "swapped" else set()

@@ -8,7 +8,10 @@ from django.core.management.base import CommandError, CommandParser
 from experiment.management.studies import find_study
 from experiment.models import Item, Study
 from lib.commands import ReportingCommand, add_json_argument
+from scoring.domain.conditions import CONDITIONS
 from scoring.lm_eval import task
+from scoring.services.create_run import DEFAULT_SEED
+from scoring.services.texts import item_texts
 
 
 class Command(ReportingCommand):
@@ -20,20 +23,30 @@ class Command(ReportingCommand):
             "--study", metavar="SLUG", help="not needed where there is only one study"
         )
         parser.add_argument("--source", choices=Item.Source.values, help="default: both")
+        parser.add_argument("--condition", choices=CONDITIONS, default="full")
+        parser.add_argument(
+            "--seed", type=int, default=DEFAULT_SEED, help=f"of the swaps (default: {DEFAULT_SEED})"
+        )
         parser.add_argument("--prompt", choices=task.PROMPTS, default="paper")
-        parser.add_argument("--task", default="brainbench", help="its name; default: brainbench")
+        parser.add_argument(
+            "--task",
+            help="its name; default: brainbench, brainbench_isolated or brainbench_swapped",
+        )
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        name, folder = options["task"], options["folder"]
+        folder, condition = options["folder"], options["condition"]
+        name = options["task"] or "brainbench" + ("" if condition == "full" else f"_{condition}")
         if not re.fullmatch(r"[\w-]+", name):
             raise CommandError("A task's name is made of letters, digits, _ and -.")
         items = self._items(self._study(options["study"]), options["source"])
         try:
-            written = task.write_task(items, folder, name, options["prompt"])
+            found = item_texts(items, condition, options["seed"])
+            written = task.write_task(found.texts, folder, name, options["prompt"], condition)
         except OSError as error:
             raise CommandError(f"{folder} was not written: {error.strerror or error}.") from error
         lines = (
+            *(f"{text.name} {text.reason}: left out." for text in found.unscorable),
             f"{written.items} test cases written to {folder} as task {name}. To score a model on them:",
             f"lm_eval --model hf --model_args pretrained=MODEL --tasks {name} --include_path {folder}",
         )

@@ -1,6 +1,7 @@
 """Runs lm-evaluation-harness on exported tasks, in a process of its own: from its command line, then from Python.
 
-Usage: python run_lm_eval.py FOLDER; it holds the models gpt2/ and llama/ and the tasks paper/ and clean/.
+Usage: python run_lm_eval.py FOLDER; it holds the models gpt2/ and llama/ and the tasks paper/, clean/, isolated/ and
+swapped/.
 """
 
 import json
@@ -31,7 +32,8 @@ def from_command_line(folder):
 
 def from_python(folder):
     lm = HFLM(pretrained=str(folder / "llama"), dtype="float32", device="cpu")
-    tasks = [str(folder / "paper"), str(folder / "clean")]
+    names = ("paper", "clean", "isolated", "swapped")
+    tasks = [str(folder / name) for name in names]
     manager = TaskManager(include_path=tasks, include_defaults=False)
 
     def evaluate(task, **changes):
@@ -40,7 +42,8 @@ def from_python(folder):
         )
         return done["samples"][task]
 
-    samples = {"paper": evaluate("brainbench"), "clean": evaluate("clean")}
+    samples = {"paper": evaluate("brainbench")}
+    samples |= {name: evaluate(name) for name in names[1:]}
     try:
         evaluate("clean", system_instruction="You are a pirate.")
     except ValueError as error:

@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -8,41 +9,31 @@ from typing import Any
 
 import pytest
 import torch
-from django.core.management import CommandError, call_command
 from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 
 from experiment.models import Item
-from experiment.services.study_setup import create_study, pin_items
 from scoring.domain.backend import ScoringError
-from scoring.domain.perplexity import NEAR_TIE_NATS, decide
+from scoring.domain.perplexity import decide
 from scoring.domain.prompts import PAPER_SENTENCE
 from scoring.lm_eval.results import write_results
 from scoring.lm_eval.samples import HIGHER_IS_BETTER
-from scoring.lm_eval.task import HELPER, YAML, write_task
-from scoring.models import ItemScore, LanguageModel, ScoringRun
-from tests.factories import make_item
+from scoring.lm_eval.task import write_task
+from scoring.models import ItemScore, LanguageModel
+from scoring.services.create_run import create_run
+from scoring.services.execute import execute
+from scoring.services.open_model import ensure_language_model
+from scoring.services.texts import item_texts
 from tests.scoring import tokenizers_made
 from tests.scoring.lm_eval import run_lm_eval
+from tests.scoring.lm_eval.conftest import MARKUPS, make_run
 
-# Versions of different lengths: where sums and means disagree
-MARKUPS = (
-    "Rats [[slept, fasted for two whole days]] after training.",
-    "The [[blood oxygen level dependent response | response]] of neurons rose by [[12 | 5]]%.",
-    "[[5-HT, β-endorphin]] neurons fired “late”.",
-    "In mice, [[no | a very large and unexpected]] change was seen.\nIt lasted.",
-    "Place cells [[fired again, were silent]] during sleep.",
-    "The task was [[hard, learned within three of the five sessions]].",
+# Folder, name, prompt and condition
+TASKS = (
+    ("paper", "brainbench", "paper", "full"),
+    ("clean", "clean", "clean", "full"),
+    ("isolated", "isolated", "paper", "isolated"),
+    ("swapped", "swapped", "clean", "swapped"),
 )
-
-
-@pytest.fixture
-def study(db):
-    made = create_study("memory", "brainbench", contact="lab@example.org")
-    items = [
-        make_item(f"item-{n}", markup=markup, doi=f"10.1/{n}") for n, markup in enumerate(MARKUPS)
-    ]
-    pin_items(made, items)
-    return made
 
 
 @dataclass
@@ -92,8 +83,9 @@ def evaluated(shared_dir, tmp_path_factory):
     items = [Item(key=f"item-{n}", markup=markup) for n, markup in enumerate(MARKUPS)]
     for item in items:
         item.derive_texts()
-    write_task(items, folder / "paper", "brainbench", "paper")
-    write_task(items, folder / "clean", "clean", "clean")
+    for name, task, prompt, condition in TASKS:
+        texts = item_texts(items, condition, seed=5).texts
+        write_task(texts, folder / name, task, prompt, condition)
     environment = os.environ | {
         "HF_HUB_OFFLINE": "1",
         "OMP_NUM_THREADS": "1",
@@ -132,38 +124,74 @@ def nll_nats(model, tokenizer, text, counted):
     return float(per_token[first - 1 :].sum()), len(ids) - first
 
 
-def expected(evaluated, name, counted):
-    """By item: the decision by means, the perplexities, and the decision by sums."""
+def expected(evaluated, name, counted, samples):
+    """By item and sentence: the decision by means, the perplexities, and the decision by sums."""
     model, tokenizer = evaluated.models[name]
     rows = {}
-    for sample in evaluated.samples:
+    for sample in samples:
         doc = sample["doc"]
         scored = [nll_nats(model, tokenizer, doc[v], counted) for v in ("original", "altered")]
         ppls = [torch.tensor(nll / n).exp().item() for nll, n in scored]
-        rows[doc["item"]] = (decide(*ppls).is_correct, ppls, scored[0][0] < scored[1][0])
+        rows[place(sample)] = (decide(*ppls).is_correct, ppls, scored[0][0] < scored[1][0])
     return rows
 
 
+def place(sample):
+    return (sample["doc"]["item"], sample["doc"]["unit"])
+
+
 def decisions(samples):
-    return {sample["doc"]["item"]: sample["acc"] == 1.0 for sample in samples}
+    return {place(sample): sample["acc"] == 1.0 for sample in samples}
 
 
 @pytest.mark.parametrize(
     ("name", "prompt", "counted"),
-    [("gpt2", "paper", "all"), ("llama", "paper", "all"), ("llama", "clean", "text")],
+    [
+        ("gpt2", "paper", "all"),
+        ("llama", "paper", "all"),
+        ("llama", "clean", "text"),
+        ("llama", "isolated", "all"),
+        ("llama", "swapped", "text"),
+    ],
 )
 def test_the_harness_decides_by_mean_surprise_as_an_independent_count_does(
     evaluated, name, prompt, counted
 ):
     samples = evaluated.samples if name == "gpt2" else evaluated.python[prompt]
-    rows = expected(evaluated, name, counted)
+    rows = expected(evaluated, name, counted, samples)
     assert decisions(samples) == {item: right for item, (right, _, _) in rows.items()}
     for sample in samples:
-        _, ppls, _ = rows[sample["doc"]["item"]]
+        _, ppls, _ = rows[place(sample)]
         assert [sample["ppl_original"], sample["ppl_altered"]] == pytest.approx(ppls, rel=1e-4)
     # Sums would decide otherwise, and so would always choosing one version
     assert {right for right, _, _ in rows.values()} == {True, False}
-    assert any(right != by_sum for right, _, by_sum in rows.values())
+    if prompt != "swapped":
+        assert any(right != by_sum for right, _, by_sum in rows.values())
+
+
+@pytest.mark.parametrize("condition", ["isolated", "swapped"])
+def test_the_harness_comes_to_what_the_command_comes_to(study, evaluated, tmp_path, condition):
+    names = {"isolated": "paper", "swapped": "clean"}
+    run = execute(
+        create_run(
+            study=study,
+            language_model=ensure_language_model("org/llama"),
+            backend="transformers",
+            model_args={"pretrained": str(evaluated.folder / "llama")},
+            condition=condition,
+            prompt=names[condition],
+            seed=5,
+        )
+    )
+    assert run.status == "finished", run.error
+    ours = {(s.item.key, s.unit): (s.ppl_original, s.ppl_altered) for s in run.item_scores.all()}
+    theirs = {
+        place(sample): (sample["ppl_original"], sample["ppl_altered"])
+        for sample in evaluated.python[condition]
+    }
+    assert ours.keys() == theirs.keys()
+    for where, ppls in ours.items():
+        assert theirs[where] == pytest.approx(ppls, rel=1e-4)
 
 
 def test_the_harness_command_reports_the_share_of_right_decisions(evaluated):
@@ -176,68 +204,6 @@ def test_the_harness_command_reports_the_share_of_right_decisions(evaluated):
 
 def test_a_task_that_is_not_read_as_it_is_stops_the_harness(evaluated):
     assert "read as it is" in evaluated.python["refused"]
-
-
-def test_the_command_writes_a_task_folder_with_the_studys_items(study, tmp_path, capsys):
-    machine = make_item("machine-1", source="machine", generator="GPT-4")
-    pin_items(study, [machine, make_item("practice", kind="practice")])
-    call_command("export_lm_eval_task", tmp_path / "task", study="memory", json=True)
-    printed = json.loads(capsys.readouterr().out)
-    assert printed == {
-        "folder": str(tmp_path / "task"),
-        "task": "brainbench",
-        "prompt": "paper",
-        "items": len(MARKUPS) + 1,
-    }
-    names = sorted(path.name for path in (tmp_path / "task").iterdir())
-    assert names == ["brainbench.yaml", "test.jsonl", "utils.py"]
-    call_command("export_lm_eval_task", tmp_path / "task", source="human", prompt="clean")
-    lines = (tmp_path / "task" / "test.jsonl").read_text(encoding="utf-8").splitlines()
-    rows = [json.loads(line) for line in lines]
-    assert [row["item"] for row in rows] == [f"item-{n}" for n in range(len(MARKUPS))]
-    assert rows[2]["altered"] == "β-endorphin neurons fired “late”."
-    assert {(row["counted"], row["prompt"]) for row in rows} == {("text", PAPER_SENTENCE)}
-    assert "--tasks brainbench --include_path" in capsys.readouterr().out
-
-
-def test_what_the_harness_runs_has_the_same_rule_for_near_ties():
-    # It runs outside this project, and so has its own copy
-    assert f"\nNEAR_TIE_NATS = {NEAR_TIE_NATS}\n" in HELPER.read_text(encoding="utf-8")
-    assert f"less than {NEAR_TIE_NATS} nat" in YAML
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"study": "nowhere"}, "no study “nowhere”"),
-        ({"source": "machine"}, "no such test case"),
-        ({"task": "a/b"}, "A task's name"),
-        ({"folder": "taken/file"}, "was not written"),
-    ],
-)
-def test_what_cannot_be_exported_is_said_in_a_sentence(study, tmp_path, arguments, message):
-    (tmp_path / "taken").write_text("")
-    folder = tmp_path / arguments.pop("folder", "task")
-    with pytest.raises(CommandError, match=message):
-        call_command("export_lm_eval_task", folder, **arguments)
-    assert not (tmp_path / "task").exists()
-
-
-def test_of_several_studies_one_has_to_be_named(study, tmp_path):
-    create_study("other", "brainbench", contact="lab@example.org")
-    with pytest.raises(CommandError, match="several studies"):
-        call_command("export_lm_eval_task", tmp_path)
-
-
-def make_run(study, **fields):
-    model, _ = LanguageModel.objects.get_or_create(name="org/tiny", display_name="Tiny")
-    values = {
-        "language_model": model,
-        "backend": "transformers",
-        "status": "finished",
-        "total": len(MARKUPS),
-    }
-    return ScoringRun.objects.create(study=study, **(values | fields))
 
 
 def make_scores(run, ppls):
@@ -310,6 +276,8 @@ def test_written_results_say_what_the_run_says(study, tmp_path):
     assert results["n-samples"]["memory_full"] == {"original": len(MARKUPS), "effective": 3}
     assert results["config"]["model"] == "hf"
     assert results["config"]["identity"] == identity
+    assert results["pretty_env_info"].startswith("PyTorch version")
+    assert results["git_hash"] is None or re.fullmatch(r"[0-9a-z.-]+", results["git_hash"])
     assert (results["model_name"], results["transformers_version"]) == ("org/tiny", "5.0")
     first = samples["memory_full"][0]
     assert first["resps"] == [[["-30.0", "None"]], [["-40.0", "None"]]]

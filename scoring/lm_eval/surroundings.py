@@ -1,0 +1,71 @@
+"""What lm-evaluation-harness says in its results of the code, the machine and the tokenizer."""
+
+import subprocess
+from collections.abc import Sequence
+from typing import Any
+
+from django.conf import settings
+
+from experiment.models.items import text_hash
+from scoring.backends.tokenizers import load_tokenizer, tokenizer_hash
+from scoring.demo_lm import MODEL_FOLDER
+from scoring.domain.backend import ScoringError
+from scoring.models import ScoringRun
+
+TOKENS = ("pad", "eos", "bos")
+
+
+def git_hash() -> str | None:
+    """Of this project's own code, as `git describe --always --dirty` says it; None outside a repository."""
+    command = ["git", "describe", "--always", "--dirty"]
+    try:
+        described = subprocess.run(
+            command, cwd=settings.BASE_DIR, capture_output=True, text=True, timeout=30
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return described.stdout.strip() or None
+
+
+def environment() -> str:
+    """Versions and hardware of the machine that writes the file, as torch lists them."""
+    try:
+        from torch.utils.collect_env import get_pretty_env_info
+    except ImportError:
+        return "N/A (torch not installed)"
+    return str(get_pretty_env_info())  # type: ignore[no-untyped-call]
+
+
+def tokenizer_fields(runs: Sequence[ScoringRun]) -> dict[str, Any]:
+    """Of the tokenizer of one model's runs, if it still is the one that they were scored with; else nothing."""
+    tokenizer = _tokenizer(runs[0])
+    if tokenizer is None:
+        return {}
+    fields: dict[str, Any] = {
+        f"tokenizer_{name}_token": [
+            getattr(tokenizer, f"{name}_token"),
+            str(getattr(tokenizer, f"{name}_token_id")),
+        ]
+        for name in TOKENS
+    }
+    fields["eot_token_id"] = tokenizer.eos_token_id
+    template = getattr(tokenizer, "chat_template", None)
+    if template and any(run.prompt == ScoringRun.Prompt.CHAT for run in runs):
+        fields |= {"chat_template": str(template), "chat_template_sha": text_hash(str(template))}
+    return fields
+
+
+def _tokenizer(run: ScoringRun) -> Any:
+    args = run.model_args
+    source = args.get("tokenizer") or args.get("pretrained")
+    if run.backend == ScoringRun.Backend.EMBEDDED:
+        source = str(MODEL_FOLDER)
+    if not source:
+        return None
+    try:
+        tokenizer = load_tokenizer(source, args.get("revision"))
+    except ScoringError:
+        return None
+    same = tokenizer_hash(tokenizer) == run.identity.get("tokenizer_sha256")
+    # add_bos_token is a wish of the run's and in the hash, but in no field here
+    return tokenizer if same or "add_bos_token" in args else None
