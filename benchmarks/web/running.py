@@ -94,15 +94,16 @@ def run_parts(
                     if options.with_otree:
                         otree = others.enter_context(_otree(url, folder, environments))
                         ways |= _ways_otree(otree, postmaster_pid(url))
-                    _journeys(options, ways, results, partial(_analyze, url, options), ended)
-            way = ways["script"]
+                    analyze = partial(refresh_statistics, url, ("site", "otree")[: len(ways) // 2])
+                    _journeys(options, ways, results, analyze, ended)
+            way, analyze = ways["script"], partial(refresh_statistics, url, ("site",))
             if "load" in options.parts:
                 crowd = Crowd(
                     options.participants, think_s=options.think_s, spread_s=options.think_s
                 )
-                results.load = _after_warming(way, crowd, ended)
+                results.load = _after_warming(way, crowd, ended, analyze)
             if "starts" in options.parts:
-                results.starts = _after_warming(way, Crowd(options.starts), ended)
+                results.starts = _after_warming(way, Crowd(options.starts), ended, analyze)
     if "sqlite" in options.parts:
         _sqlite(options, folder, results, ended)
     return results
@@ -124,10 +125,6 @@ def _ways_otree(otree: OTree, postmaster: int) -> dict[str, Way]:
         "otree": Way(walk_otree, otree.serving.port, roots, otree.entries),
         "otree_sockets": Way(sockets, otree.serving.port, roots, otree.entries),
     }
-
-
-def _analyze(url: str, options: Options) -> None:
-    refresh_statistics(url, ("site", "otree") if options.with_otree else ("site",))
 
 
 def _journeys(
@@ -157,8 +154,11 @@ def _journeys(
         results.ratios[name] = [a.cpu_ms_per_journey / b.cpu_ms_per_journey for a, b in pairs]
 
 
-def _after_warming(way: Way, crowd: Crowd, ended: Callable[[], None]) -> Measured:
+def _after_warming(
+    way: Way, crowd: Crowd, ended: Callable[[], None], warmed: Callable[[], None] = lambda: None
+) -> Measured:
     way.go(Crowd(_warm_up(crowd.n), AT_ONCE), ended)
+    warmed()
     return way.go(crowd, ended)
 
 

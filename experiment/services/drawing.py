@@ -7,6 +7,7 @@ taken, as it would be under a lock on all of them.
 """
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -14,7 +15,16 @@ from functools import lru_cache, partial, wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from django.db import transaction
-from django.db.models import Count, F, FilteredRelation, Q, QuerySet, Sum, Value
+from django.db.models import (
+    Aggregate,
+    F,
+    FilteredRelation,
+    Q,
+    QuerySet,
+    Sum,
+    TextField,
+    Value,
+)
 
 from experiment.domain import assignment
 from experiment.domain.draw_record import DrawRecord
@@ -175,6 +185,17 @@ def read(study: Study, kind: str, stratum: str, now: datetime) -> Counters:
     return counters
 
 
+class Joined(Aggregate):
+    """Numbers of a group as text, separated by commas: a row for each would be what a draw costs most."""
+
+    function = "STRING_AGG"
+    template = "%(function)s(CAST(%(expressions)s AS TEXT), ',')"
+    output_field = TextField()
+
+    def as_sqlite(self, *args: Any, **kwargs: Any) -> Any:
+        return self.as_sql(*args, function="GROUP_CONCAT", **kwargs)
+
+
 def _query(study: int, kind: str, since: datetime, stratum: str) -> QuerySet[Any, Any]:
     """In one query, so that nobody is seen to have finished and still to hold an item, or neither."""
     counts = FilteredRelation("counts", condition=Q(counts__study=study, counts__kind=kind))
@@ -184,15 +205,14 @@ def _query(study: int, kind: str, since: datetime, stratum: str) -> QuerySet[Any
     pool = items.annotate(own=counts).order_by().values_list(Value("pool"), *numbers, *texts)
     live = Participant.objects.filter(study=study, kind=kind).under_way()
     holders = live.filter(last_seen_at__gte=since, trials__isnull=False).order_by()
-    held = ("trials__item", "page_reached", Count("pk"), Value(0))
+    pages = holders.values("trials__item").annotate(pages=Joined("page_reached"))
+    zero, none = Value(0), Value("")
     settled = PeopleCount.objects.filter(
         study=study, kind=kind, fate__in=(Fate.LEFT, Fate.FINISHED)
     )
-    ended = (Value(0), "page", Sum("n"), Value(0))
-    none = (Value(""), Value(""), Value(""))
     return pool.union(
-        holders.values_list(Value("held"), *held, *none),
-        settled.order_by().values_list("fate", *ended, *none),
+        pages.values_list(Value("held"), "trials__item", zero, zero, zero, "pages", none, none),
+        settled.order_by().values_list("fate", zero, "page", Sum("n"), zero, none, none, none),
         all=True,
     )
 
@@ -212,11 +232,12 @@ def _read(study: Study, kind: str, stratum: str, now: datetime) -> Counters:
     rows = _of_catch(*given) if stratum == "catch" else _of_source(*given, stratum)
     found = Counters([], [], {}, 0)
     n_finished = 0
-    for what, a, b, c, d, doi, key, sha256 in rows:
+    for what, a, b, c, d, text, key, sha256 in rows:
         if what == "pool":
-            found.pool.append(PoolItem(a, work_name(doi, key), sha256, b, c or 0, d or 0))
+            found.pool.append(PoolItem(a, work_name(text, key), sha256, b, c or 0, d or 0))
         elif what == "held":
-            found.held.append((a, b, c))
+            holders = Counter(text.split(","))
+            found.held.extend((a, int(page), n) for page, n in holders.items())
         elif what == Fate.LEFT:
             found.left_at[b] = c
         else:
