@@ -8,12 +8,11 @@ from django.conf import settings
 
 from experiment.admin.forms import with_unix_newlines
 from experiment.models import Item
-from scoring.backends import ALIASES, parse_model_args
+from scoring.backends import ALIASES, opening, parse_model_args
 from scoring.backends.completions.address import check_allowed, parse_address
 from scoring.domain.backend import ScoringError
 from scoring.domain.prompts import PLACEHOLDER, Prompt, PromptError
 from scoring.models import ScoringRun
-from scoring.services import open_model
 from scoring.services.create_run import DEFAULT_SEED
 
 BACKENDS = (
@@ -30,7 +29,7 @@ def check_model_args(backend: str, args: Mapping[str, str]) -> None:
     Raises:
         ScoringError: one sentence on what is wrong.
     """
-    open_model.check_model_args(backend, args)
+    opening.check_model_args(backend, args)
     if backend == "completions":
         check_allowed(parse_address(args["base_url"]), settings.SCORING_HOSTS)
     if backend == "transformers" and "pretrained" not in args:

@@ -8,9 +8,10 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from scoring.backends import ALIASES, parse_model_args
+from scoring.backends.opening import check_model_args
 from scoring.domain.prompts import PLACEHOLDER
 from scoring.models import ScoringRun
-from scoring.services.open_model import check_model_args, default_name
+from scoring.services.open_model import default_name
 
 ALWAYS_TOLD = ("max_length", "overlong")
 WORDS = ("hf", "completions", "embedded")

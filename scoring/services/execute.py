@@ -10,6 +10,7 @@ from django.db.models import F
 from lib import disk
 from lib.jobs.leases import Lease, renew_connection
 from lib.jobs.running import run_job
+from scoring.backends.opening import open_backend
 from scoring.backends.reading import Reading
 from scoring.domain.backend import Backend, Group, ScoringError
 from scoring.domain.prompts import Prompt
@@ -17,7 +18,7 @@ from scoring.models import ItemScore, LanguageModel, ScoringRun, UnscoredText
 from scoring.services import token_store
 from scoring.services.create_run import fingerprint
 from scoring.services.identity import check_identity, stored_form
-from scoring.services.open_model import OneModel, open_backend
+from scoring.services.open_model import OneModel
 from scoring.services.rows import batch_rows, unscored_rows
 from scoring.services.texts import EncodedText, Unscorable, encode_all, texts_of
 

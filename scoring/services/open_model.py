@@ -3,18 +3,16 @@
 A row that stands stays as it is; a new one takes what is published about the model.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.utils.module_loading import import_string
 
-from scoring.backends import ALIASES, KINDS, check_args, placed
-from scoring.backends.completions.options import read_options
-from scoring.backends.reading import Reading, read_so, without_reading
+from scoring.backends import ALIASES
+from scoring.backends.opening import open_backend
 from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.domain.backend import Backend, ScoringError
 from scoring.domain.known_models import MODELS
@@ -23,41 +21,8 @@ from scoring.models import LanguageModel, TrainingCorpus
 
 # The argument that says which model is meant
 NAMED_BY = {"transformers": "pretrained", "completions": "model"}
-# By name, not imported: pages list the kinds and must not load torch
-OPENED_BY = {
-    "transformers": "scoring.backends.causal_lm.backend.TransformersBackend",
-    "completions": "scoring.backends.completions.backend.CompletionsBackend",
-    "embedded": "scoring.demo_lm.backend.EmbeddedBackend",
-}
 MAX_DISPLAY_NAME = 80
 HUB_CACHE = "models--"  # its folders: models--owner--name/snapshots/<commit>
-
-
-def open_backend(kind: str, args: Mapping[str, str]) -> Backend:
-    """Load the model, or reach the server, that the arguments name.
-
-    Raises:
-        ScoringError: it cannot be had; the message is for the person who asked.
-    """
-    kind = ALIASES.get(kind, kind)
-    if kind not in KINDS:
-        raise ScoringError(f"“{kind}” is no backend: choose one of {', '.join(KINDS)}.")
-    check_model_args(kind, args)
-    opener: Callable[[Mapping[str, str]], Backend] = import_string(OPENED_BY[kind])
-    return read_so(opener(placed(without_reading(args))), Reading.of(args))
-
-
-def check_model_args(kind: str, args: Mapping[str, str]) -> None:
-    """Refuse arguments that no model of this kind takes, as far as it can be said without opening one.
-
-    Raises:
-        ScoringError: one sentence on what is wrong.
-    """
-    Reading.of(args)
-    if kind == "completions":
-        read_options(without_reading(args))
-    else:
-        check_args(kind, args)
 
 
 class OneModel:

@@ -3,29 +3,15 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from scoring.domain.backend import GroupResult, LogProbs, ScoringError, TextError
-from scoring.domain.encoding import Encoded
+from scoring.domain.backend import GroupResult, ScoringError, TextError
 from scoring.domain.memorisation import zlib_bytes
-from scoring.domain.perplexity import NotFiniteError, NothingToScoreError, nll_nats, perplexity
 from scoring.domain.prompts import Prompt
+from scoring.domain.versions import TextScore, score_versions
 from scoring.models import CorpusScore, ItemScore, ScoringRun, UnscoredText
 from scoring.services.texts import EncodedText, Unscorable
 from scoring.services.token_store import TokenRecord
 
 NAME_LENGTH = UnscoredText._meta.get_field("name").max_length
-
-
-@dataclass(frozen=True)
-class TextScore:
-    """One text's sums over every token but the first (`all`) and over its own tokens (`text`)."""
-
-    nll_all_nats: float
-    nll_text_nats: float
-    tokens_all: int
-    tokens_text: int
-    ppl: float
 
 
 @dataclass
@@ -47,9 +33,11 @@ def batch_rows(
     rows = BatchRows()
     for text, result in zip(texts, results, strict=True):
         try:
-            scores = _scores(run, text, result)
-        except TextError as error:
             source = text.text
+            scores = score_versions(
+                source.name, source.versions, text.encoded, result, run.mode == "paper"
+            )
+        except TextError as error:
             unscorable = Unscorable(source.name, source.item, source.unit, str(error))
             rows.unscored.extend(unscored_rows(run, [unscorable]))
             continue
@@ -72,37 +60,6 @@ def unscored_rows(run: ScoringRun, unscorable: Iterable[Unscorable]) -> list[Uns
         )
         for text in unscorable
     ]
-
-
-def _scores(run: ScoringRun, text: EncodedText, result: GroupResult) -> list[TextScore]:
-    scores = []
-    for version, encoded, logprobs in zip(text.text.versions, text.encoded, result, strict=True):
-        if isinstance(logprobs, TextError):
-            raise TextError(text.text.reason(version, logprobs))
-        if len(logprobs) != len(encoded.ids):
-            raise ScoringError(
-                f"The backend answered {len(logprobs)} numbers for the {len(encoded.ids)} tokens of {text.text.name}."
-            )
-        try:
-            scores.append(_score(run.mode, encoded, logprobs))
-        except NotFiniteError as error:
-            value = f"the log-probability of token {error.token + 1} is {error.value}"
-            raise TextError(text.text.reason(version, value)) from error
-        except NothingToScoreError as error:
-            raise TextError(text.text.reason(version, "has no token to score")) from error
-    return scores
-
-
-def _score(mode: str, encoded: Encoded, logprobs: LogProbs) -> TextScore:
-    in_all = np.arange(len(encoded.ids)) > 0  # (T,) the first token has no predecessor
-    in_text = in_all & encoded.in_text  # (T,)
-    # Both from the same pass; a number that is none anywhere spoils them both
-    nll_all, nll_text = (float(nll_nats([logprobs], [mask])[0]) for mask in (in_all, in_text))
-    n_all, n_text = int(in_all.sum()), int(in_text.sum())
-    if n_text == 0:
-        raise NothingToScoreError(0)
-    ppl = perplexity([logprobs], [in_all if mode == "paper" else in_text])
-    return TextScore(nll_all, nll_text, n_all, n_text, float(ppl[0]))
 
 
 def _item_score(

@@ -10,13 +10,12 @@ from typing import Any
 from experiment.models import Item, Study
 from scoring.domain.backend import ScoringError, TextError, TokenText
 from scoring.domain.conditions import ConditionItem, MarkedText, text_pairs
-from scoring.domain.encoding import Encoded, cut, encode
+from scoring.domain.encoding import Encoded
 from scoring.domain.marked_texts import parsed
 from scoring.domain.prompts import Prompt
+from scoring.domain.versions import VERSIONS, encode_versions
 from scoring.models import ScoringRun
 from scoring.services.corpora import read_corpus
-
-VERSIONS = ("original", "altered")
 
 
 @dataclass(frozen=True)
@@ -37,10 +36,6 @@ class RunText:
     @property
     def versions(self) -> tuple[str, ...]:
         return VERSIONS if len(self.texts) == 2 else ("text",)
-
-    def reason(self, version: str, problem: object) -> str:
-        """Why this cannot be scored, when it lies in one of its versions."""
-        return f"the {version}: {problem}" if len(self.texts) > 1 else str(problem)
 
 
 @dataclass(frozen=True)
@@ -171,28 +166,10 @@ def encode_all(
     unscorable = []
     for index, text in enumerate(texts):
         try:
-            encoded = _encode(text, tokenizer, prompt)
-            if truncate and context_tokens is not None:
-                encoded = cut(encoded, context_tokens)
-            _check_length(text, encoded, context_tokens)
+            encoded = encode_versions(
+                tokenizer, prompt, text.versions, text.texts, context_tokens, truncate
+            )
             fitting[index] = EncodedText(index, text, encoded)
         except TextError as error:
             unscorable.append(Unscorable(text.name, text.item, text.unit, str(error)))
     return fitting, unscorable
-
-
-def _encode(text: RunText, tokenizer: Any, prompt: Prompt) -> tuple[Encoded, ...]:
-    every = []
-    for version, marked in zip(text.versions, text.texts, strict=True):
-        try:
-            every.append(encode(tokenizer, prompt, marked))
-        except TextError as error:
-            raise TextError(text.reason(version, error)) from error
-    return tuple(every)
-
-
-def _check_length(text: RunText, encoded: Sequence[Encoded], context_tokens: int | None) -> None:
-    for version, one in zip(text.versions, encoded, strict=True):
-        if context_tokens is not None and len(one.ids) > context_tokens:
-            why = f"needs {len(one.ids):,} tokens, and the model's window holds {context_tokens:,}"
-            raise TextError(text.reason(version, why))

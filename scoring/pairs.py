@@ -1,0 +1,244 @@
+"""Scores pairs of texts from Python, for notebooks: no database, no settings, the same numbers as the command.
+
+docs/scoring.md shows it at work.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing, nullcontext
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from experiment.domain.markup import Abstract, Alternation, MarkupError, Plain, Segment
+from scoring.backends import ALIASES, KINDS
+from scoring.backends.opening import open_backend
+from scoring.backends.reading import Reading
+from scoring.domain.backend import Backend, GroupResult, ScoringError, TextError, TokenText
+from scoring.domain.conditions import (
+    CONDITIONS,
+    ConditionError,
+    ConditionItem,
+    TextPair,
+    text_pairs,
+)
+from scoring.domain.encoding import Encoded
+from scoring.domain.marked_texts import parsed
+from scoring.domain.perplexity import Decision, decide
+from scoring.domain.prompts import KINDS as PROMPTS
+from scoring.domain.prompts import Prompt, PromptError
+from scoring.domain.versions import VERSIONS, TextScore, encode_versions, score_versions
+
+DEFAULT_SEED = 42  # of swaps, as the command has it
+# A text with [[original, altered]], or both versions of it
+Pair = str | tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredToken:
+    """A token: its log-probability in nats, None for the first, and its characters in the text (negative: the prompt's)."""
+
+    token: str
+    logprob: float | None
+    start: int
+    end: int
+    in_text: bool
+    in_alternation: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredText:
+    """One version: its perplexity, the sum and number of the tokens that it counts, and all tokens that the model read."""
+
+    ppl: float
+    nll_nats: float
+    n_tokens: int
+    tokens: tuple[ScoredToken, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredPair:
+    """Both versions of a text, by the pair's name; `unit` is the sentence's number from 0 in condition isolated."""
+
+    name: str
+    unit: int
+    original: ScoredText
+    altered: ScoredText
+    decision: Decision
+
+
+def score_pairs(
+    pairs: Sequence[Pair] | Mapping[str, Pair],
+    model: str | PathLike[str] | Backend,
+    prompt: str = "paper",
+    condition: str = "full",
+    *,
+    seed: int = DEFAULT_SEED,
+    batch_tokens: int | None = None,
+    **model_args: Any,
+) -> list[ScoredPair]:
+    """Which version of each text surprises a model less: PPL = exp(-(1/t) sum log p(x_i | x_<i)) of both.
+
+    Args:
+        pairs: texts with [[original, altered]], or (original, altered), which only condition `full` takes. A mapping
+            gives them names; others are called by their number, from 1.
+        model: a model's folder, or its name on the Hub; `embedded`; `completions`, with base_url, tokenizer and
+            model_name; or a backend that is open (scoring.backends.opening.open_backend), and stays so.
+        prompt: none, paper, clean, chat, or a text that says `<choice abstract>` once.
+        condition: full, isolated or swapped; for the last all texts are of one field, each of a work of its own.
+        seed: of the swaps.
+        batch_tokens: how many tokens are scored at once; None lets the backend choose.
+        model_args: as in `--model_args` of the command `score`: dtype, peft, device, max_length, overlong, ...
+    Returns:
+        A result for each pair, or for each sentence that holds an alternation, in the pairs' order.
+    Raises:
+        ScoringError: something is wrong with a text, an argument or the model; the first problem in one sentence.
+    """
+    asked = _prompt(prompt)
+    texts = _texts(pairs, condition, seed)
+    opened, args = _opened(model, model_args)
+    with opened as backend:
+        encoded = _encoded(texts, backend, asked, args)
+        scored = _scored(texts, encoded, backend, batch_tokens, args)
+    return [
+        _result(pair, both, result, asked)
+        for pair, both, result in zip(texts, encoded, scored, strict=True)
+    ]
+
+
+def _prompt(text: str) -> Prompt:
+    is_known = text in PROMPTS and text != "custom"
+    try:
+        return Prompt.of(text) if is_known else Prompt.of("custom", text)
+    except PromptError as error:
+        raise ScoringError(f"The prompt cannot be used: {error}.") from error
+
+
+def _texts(pairs: Sequence[Pair] | Mapping[str, Pair], condition: str, seed: int) -> list[TextPair]:
+    if not isinstance(pairs, Mapping):
+        width = len(str(len(pairs)))
+        pairs = {f"{n:0{width}}": pair for n, pair in enumerate(pairs, start=1)}
+    if condition != "full" and any(not isinstance(pair, str) for pair in pairs.values()):
+        raise ScoringError(
+            f"Condition {condition} needs texts that say where they differ, as [[original, altered]]."
+        )
+    items = [ConditionItem(name, "", name, _abstract(name, pair)) for name, pair in pairs.items()]
+    try:
+        texts, problems = text_pairs(condition, items, seed)
+    except ConditionError as error:
+        raise ScoringError(f"{error} (of {', '.join(CONDITIONS)}).") from error
+    if problems:
+        raise ScoringError(f"Pair {problems[0].item_key} {problems[0].reason}.")
+    if not texts:
+        raise ScoringError("There are no pairs to score.")
+    return texts
+
+
+def _abstract(name: str, pair: Pair) -> Abstract:
+    if isinstance(pair, str):
+        try:
+            return parsed(pair)
+        except MarkupError as error:
+            raise ScoringError(f"Pair {name}: {error}.") from error
+    original, altered = pair
+    if original == altered:
+        raise ScoringError(f"Pair {name}: the two versions are the same.")
+    shared = min(len(original), len(altered))
+    start = next((n for n in range(shared) if original[n] != altered[n]), shared)
+    left = shared - start
+    end = next((n for n in range(left) if original[-1 - n] != altered[-1 - n]), left)
+    segments: list[Segment] = [
+        Plain(original[:start]),
+        Alternation(original[start : len(original) - end], altered[start : len(altered) - end]),
+        Plain(original[len(original) - end :]),
+    ]
+    return Abstract(tuple(segments))
+
+
+def _opened(model: Any, model_args: Mapping[str, Any]) -> tuple[Any, dict[str, str]]:
+    """The backend as a context that closes it if it was opened here, and its arguments as texts."""
+    args = {name: str(value) for name, value in model_args.items() if value is not None}
+    if not isinstance(model, str | PathLike):
+        if args:
+            raise ScoringError("A model that is open already takes no arguments.")
+        return nullcontext(model), {"overlong": getattr(model, "overlong", "")}
+    kind = ALIASES.get(str(model), str(model))
+    if kind not in KINDS:
+        kind, args = "transformers", {"pretrained": str(model), **args}
+    if kind == "completions" and "model_name" in args:
+        args["model"] = args.pop("model_name")
+    return closing(open_backend(kind, args)), args
+
+
+def _encoded(
+    texts: Sequence[TextPair], backend: Backend, prompt: Prompt, args: Mapping[str, str]
+) -> list[tuple[Encoded, ...]]:
+    truncate, window = args.get("overlong") == "truncate", backend.context_tokens
+    encoded = []
+    for pair in texts:
+        versions = (pair.original, pair.altered)
+        try:
+            encoded.append(
+                encode_versions(backend.tokenizer, prompt, VERSIONS, versions, window, truncate)
+            )
+        except TextError as error:
+            raise ScoringError(f"{_name(pair)}, {error}.") from error
+    return encoded
+
+
+def _scored(
+    texts: Sequence[TextPair],
+    encoded: Sequence[tuple[Encoded, ...]],
+    backend: Backend,
+    batch_tokens: int | None,
+    args: Mapping[str, str],
+) -> list[GroupResult]:
+    groups = [
+        [TokenText(f"{_name(pair)}, {v}", e.ids) for v, e in zip(VERSIONS, both, strict=True)]
+        for pair, both in zip(texts, encoded, strict=True)
+    ]
+    backend.prepare(groups)
+    found: dict[int, GroupResult] = {}
+    at_once = batch_tokens or Reading.of(args).batch_tokens(groups)
+    for batch in backend.plan(groups, at_once):
+        found |= zip(batch, backend.score([groups[n] for n in batch]), strict=True)
+    return [found[n] for n in range(len(groups))]
+
+
+def _result(
+    pair: TextPair, both: Sequence[Encoded], result: GroupResult, prompt: Prompt
+) -> ScoredPair:
+    try:
+        scores = score_versions(_name(pair), VERSIONS, both, result, prompt.counts_itself)
+    except TextError as error:
+        raise ScoringError(f"{_name(pair)}, {error}.") from error
+    original, altered = (
+        _text(score, encoded, np.asarray(logprobs), prompt.counts_itself)
+        for score, encoded, logprobs in zip(scores, both, result, strict=True)
+    )
+    decision = decide(original.ppl, altered.ppl)
+    return ScoredPair(pair.item_key, pair.unit, original, altered, decision)
+
+
+def _text(score: TextScore, encoded: Encoded, logprobs: Any, counts_prompt: bool) -> ScoredText:
+    tokens = tuple(
+        ScoredToken(piece, None if n == 0 else float(logprob), start, end, in_text, differs)
+        for n, (piece, logprob, (start, end), in_text, differs) in enumerate(
+            zip(
+                encoded.pieces,
+                logprobs,
+                encoded.spans.tolist(),
+                encoded.in_text.tolist(),
+                encoded.in_alternation.tolist(),
+                strict=True,
+            )
+        )
+    )
+    nll = score.nll_all_nats if counts_prompt else score.nll_text_nats
+    n_tokens = score.tokens_all if counts_prompt else score.tokens_text
+    return ScoredText(score.ppl, nll, n_tokens, tokens)
+
+
+def _name(pair: TextPair) -> str:
+    return f"Pair {pair.item_key}"
