@@ -75,7 +75,8 @@ def model(starting: Path) -> Any:
 @contextmanager
 def serving(python: Path, model: Any, tokenizer: Path, folder: Path, start: str) -> Iterator[str]:
     """The server's address."""
-    arrays = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
+    # Compared in float64, it stays so
+    arrays = {name: tensor.float().numpy() for name, tensor in model.state_dict().items()}
     np.savez(folder / "weights.npz", **arrays)
     gguf = folder / f"{start}.gguf"
     written = [folder / "weights.npz", tokenizer / "tokenizer.json", gguf, start]
