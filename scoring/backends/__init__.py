@@ -6,7 +6,7 @@ from scoring.domain.backend import ScoringError
 
 # The command's names (lm-evaluation-harness's) -> ours
 ALIASES = {"hf": "transformers"}
-KINDS = ("transformers", "completions", "embedded")
+KINDS = ("transformers", "completions", "vllm", "embedded")
 
 # Arguments that say which model it is; the embedded one takes none of them
 WHICH_MODEL_ARGS = ("pretrained", "revision", "peft", "tokenizer", "quantization")

@@ -6,12 +6,14 @@ from importlib import import_module
 from scoring.backends import ALIASES, KINDS, check_args, placed
 from scoring.backends.completions.options import read_options
 from scoring.backends.reading import Reading, read_so, without_reading
+from scoring.backends.vllm.options import engine_args
 from scoring.domain.backend import Backend, ScoringError
 
 # By name, not imported: pages list the kinds and must not load torch
 OPENED_BY = {
     "transformers": ("scoring.backends.causal_lm.backend", "TransformersBackend"),
     "completions": ("scoring.backends.completions.backend", "CompletionsBackend"),
+    "vllm": ("scoring.backends.vllm.backend", "VllmBackend"),
     "embedded": ("scoring.demo_lm.backend", "EmbeddedBackend"),
 }
 
@@ -40,5 +42,7 @@ def check_model_args(kind: str, args: Mapping[str, str]) -> None:
     Reading.of(args)
     if kind == "completions":
         read_options(without_reading(args))
+    elif kind == "vllm":
+        engine_args(without_reading(args))
     else:
         check_args(kind, args)

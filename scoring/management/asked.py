@@ -14,7 +14,7 @@ from scoring.models import ScoringRun
 from scoring.services.open_model import default_name
 
 ALWAYS_TOLD = ("max_length", "overlong")
-WORDS = ("hf", "completions", "embedded")
+WORDS = ("hf", "completions", "vllm", "embedded")
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,7 @@ def add_model_arguments(
         action="append",
         metavar="NAME=VALUE,…",
         help="hf: pretrained, dtype, revision, peft, device, …; completions: base_url, model, tokenizer, …; "
+        "vllm: pretrained, tensor_parallel_size, …; "
         "once for each model",
     )
     parser.add_argument(

@@ -37,6 +37,7 @@ class ScoringRun(Job):
     class Backend(models.TextChoices):
         TRANSFORMERS = "transformers", "transformers"
         COMPLETIONS = "completions", "completions server"
+        VLLM = "vllm", "vLLM in the process"
         EMBEDDED = "embedded", "embedded demonstration model"
         IMPORTED = "imported", "imported"
 
@@ -112,7 +113,7 @@ class ScoringRun(Job):
             ),
             models.CheckConstraint(
                 condition=models.Q(
-                    backend__in=("transformers", "completions", "embedded", "imported")
+                    backend__in=("transformers", "completions", "vllm", "embedded", "imported")
                 ),
                 name="scoring_run_backend_known",
             ),

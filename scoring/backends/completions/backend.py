@@ -9,6 +9,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from scoring.backends.batches import in_order
 from scoring.backends.completions.address import check_allowed, parse_address
 from scoring.backends.completions.answers import Answer, AnswerError, text_logprobs
 from scoring.backends.completions.by_ids import ByIds
@@ -113,17 +114,7 @@ class CompletionsBackend:
 
     def plan(self, groups: Sequence[Group], batch_tokens: int | None) -> list[list[int]]:
         """Groups in their order, as many to a batch as have at most `batch_tokens` tokens together."""
-        most = batch_tokens or TOKENS_PER_REQUEST * self._options.concurrency
-        batches: list[list[int]] = []
-        filled = 0
-        for index, group in enumerate(groups):
-            tokens = sum(len(text.ids) for text in group)
-            if not batches or filled + tokens > most:
-                batches.append([])
-                filled = 0
-            batches[-1].append(index)
-            filled += tokens
-        return batches
+        return in_order(groups, batch_tokens or TOKENS_PER_REQUEST * self._options.concurrency)
 
     def score(self, groups: Sequence[Group]) -> list[GroupResult]:
         """All texts of the batch, several at a time."""

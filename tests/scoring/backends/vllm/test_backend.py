@@ -1,0 +1,170 @@
+"""The backend for vLLM in the process, in front of a stand-in of vLLM's documented shape."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scoring.backends.completions.checks import SENTENCES
+from scoring.backends.opening import check_model_args, open_backend
+from scoring.backends.tokenizers import load_tokenizer, tokenizer_hash
+from scoring.backends.vllm.backend import VllmBackend
+from scoring.domain.backend import ScoringError, TextError
+from scoring.models import ScoringRun
+from tests.factories import make_study
+from tests.scoring.backends.completions.models import (
+    make_tokenizer,
+    tiny_gpt2,
+    tiny_markov,
+    torch_lm,
+)
+from tests.scoring.backends.completions.test_backend import in_float64, some_texts
+from tests.scoring.backends.vllm import stand_in
+from tests.scoring.commands import score_json
+
+Install = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model's folder: weights in safetensors, and its tokenizer."""
+    folder = tmp_path_factory.mktemp("model")
+    make_tokenizer(folder, list(SENTENCES))
+    tiny_gpt2(len(load_tokenizer(str(folder)))).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    """Put a stand-in in vLLM's place."""
+    tokenizer = load_tokenizer(str(folder))
+
+    def install(lm: Any = None, fault: str = "") -> Any:
+        module = stand_in.module(lm or tiny_markov(len(tokenizer)), tokenizer, fault)
+        monkeypatch.setitem(sys.modules, "vllm", module)
+        return module
+
+    return install
+
+
+@pytest.mark.parametrize("spread", [0.02, 0.3])
+def test_numbers_are_those_of_the_model_in_float64(
+    install: Install, folder: Path, spread: float
+) -> None:
+    model = tiny_gpt2(len(load_tokenizer(str(folder))), spread=spread)
+    install(torch_lm(model))
+    texts = some_texts([1, 2, 40, 171])
+    backend = VllmBackend({"pretrained": str(folder)})
+    backend.prepare([texts])
+    assert backend.remarks == []
+    (results,) = backend.score([texts])
+    for text, result in zip(texts, results, strict=True):
+        assert isinstance(result, np.ndarray)
+        np.testing.assert_allclose(result, in_float64(model.float(), text.ids), rtol=0, atol=1e-5)
+        model.float()
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("numbers one place early", "entry i of token_logprobs must be the log-probability"),
+        ("numbers one place late", "entry i of token_logprobs must be the log-probability"),
+        ("numbers at their own place", "entry i of token_logprobs must be the log-probability"),
+        ("constant", "gave two different texts the same log-probabilities"),
+        ("random", "gave one text, sent twice, log-probabilities that differ by"),
+        ("logits", "which no probability has"),
+        ("echo ignored", "returned log-probabilities for 1 tokens where 20 of the prompt"),
+        ("no null first", "the first without a number"),
+        ("other ids", "scored other token ids than it was given"),
+    ],
+)
+def test_an_engine_whose_numbers_are_not_those_of_its_tokens_is_refused(
+    install: Install, folder: Path, fault: str, words: str
+) -> None:
+    install(fault=fault)
+    with pytest.raises(ScoringError) as raised:
+        VllmBackend({"pretrained": str(folder)}).prepare([])
+    assert str(raised.value).startswith("vLLM ")
+    assert words in str(raised.value)
+
+
+def test_an_engine_that_fails_ends_in_one_sentence(install: Install, folder: Path) -> None:
+    install(fault="out of memory")
+    with pytest.raises(ScoringError) as raised:
+        VllmBackend({"pretrained": str(folder)}).score([some_texts([5])])
+    assert str(raised.value) == ("vLLM stopped: CUDA out of memory. Tried to allocate 7.5 GiB.")
+
+
+def test_a_text_that_does_not_fit_is_named_and_not_asked_for(
+    install: Install, folder: Path
+) -> None:
+    module = install()
+    backend = VllmBackend({"pretrained": str(folder), "max_model_len": "100"})
+    (texts,) = [some_texts([100, 99, 0])]
+    ((long, right, empty),) = backend.score([texts])
+    assert str(long) == "has 100 tokens, and the model takes 99"
+    assert isinstance(right, np.ndarray)
+    assert isinstance(empty, TextError)
+    assert module.made[0].asked == [texts[1].ids.tolist()]
+
+
+def test_the_engine_is_made_with_what_was_asked_for_and_known_by_it(
+    install: Install, folder: Path
+) -> None:
+    module = install()
+    args = {"pretrained": str(folder), "dtype": "float32", "tensor_parallel_size": "2"}
+    backend = open_backend("vllm", args)
+    assert module.made[0].args == {
+        "model": str(folder),
+        "dtype": "float32",
+        "tensor_parallel_size": 2,
+        "enable_prefix_caching": False,
+        "load_format": "safetensors",
+        "trust_remote_code": False,
+        "seed": 0,
+    }
+    identity = backend.identity()
+    assert (identity["dtype"], identity["tensor_parallel_size"]) == ("float32", 2)
+    assert identity["libraries"]["vllm"] == "0.0.stand-in"
+    assert identity["tokenizer_sha256"] == tokenizer_hash(backend.tokenizer)
+    assert len(identity["weights_sha256"]) == 64
+    backend.close()
+    backend.close()
+
+
+@pytest.mark.django_db
+def test_the_command_scores_with_it(install: Install, folder: Path) -> None:
+    install(torch_lm(tiny_gpt2(len(load_tokenizer(str(folder))))))
+    make_study(human=3, machine=1)
+    args = ("--study", "memory", "--model_args", f"pretrained={folder}")
+    data = score_json("--model", "vllm", *args)
+    run = ScoringRun.objects.get()
+    assert (run.backend, run.status, data["n_items"]) == ("vllm", "finished", 4)
+    plain = score_json("--model", "hf", *args)
+    for one, other in zip(data["scores"], plain["scores"], strict=True):
+        assert one["ppl_original"] == pytest.approx(other["ppl_original"], rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        ({}, "needs pretrained="),
+        ({"pretrained": "x", "device": "cuda"}, "device is not known here: vLLM takes pretrained"),
+        ({"pretrained": "x", "tensor_parallel_size": "two"}, "=two: expected a whole number"),
+        ({"pretrained": "x", "gpu_memory_utilization": "most"}, "=most: expected a number"),
+        ({"pretrained": "x", "enforce_eager": "1"}, "enforce_eager=1: expected True or False"),
+    ],
+)
+def test_arguments_that_cannot_be_used_are_named(args: dict[str, str], words: str) -> None:
+    with pytest.raises(ScoringError) as raised:
+        check_model_args("vllm", args)
+    assert words in str(raised.value)
+
+
+def test_without_vllm_it_is_said_what_to_do(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "vllm", None)
+    with pytest.raises(ScoringError, match="vLLM is not installed here: install it in an env"):
+        open_backend("vllm", {"pretrained": str(folder)})
