@@ -26,11 +26,11 @@ class Meter:
 
     def median_ms(self, works: Iterable[Callable[[], object]]) -> float:
         """The median work's CPU time, the first ones' not counted; what is done between two works is not either."""
+        gc.collect()
         times = [self.ms(work) for work in works]
         return statistics.median(times[WARM_UP:] or times)
 
     def ms(self, work: Callable[[], object]) -> float:
-        gc.collect()
         gc.disable()
         try:
             before = self._ns()
