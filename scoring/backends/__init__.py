@@ -14,7 +14,7 @@ WHICH_MODEL_ARGS = ("pretrained", "revision", "peft", "tokenizer", "quantization
 EMBEDDED_ARGS = ("dtype", "device", "device_map", "attn", "strategy", "rung")
 TRANSFORMERS_ARGS = (*WHICH_MODEL_ARGS, *EMBEDDED_ARGS)
 # How any kind of model reads texts: see reading.py
-READING_ARGS = ("max_length", "overlong", "batch_size")
+READING_ARGS = ("max_length", "overlong", "batch_size", "add_bos_token")
 OVERLONG = ("refuse", "truncate", "rolling")
 # lm-evaluation-harness's word for a model over all GPUs
 PARALLELIZE = "parallelize"
@@ -70,10 +70,22 @@ def check_args(kind: str, args: Mapping[str, str]) -> None:
     if unknown:
         raise _wrong(f"{unknown[0]} is not known here: this kind of model takes {', '.join(known)}")
     for one, other in EXCLUDE:
-        if one in args and other in args and args[other] != "False":
+        if one in args and other in args and args[other].capitalize() != "False":
             raise _wrong(f"{one} and {other} exclude each other")
-    if args.get(PARALLELIZE, "True") not in ("True", "False"):
-        raise _wrong(f"{PARALLELIZE}={args[PARALLELIZE]}: choose True or False")
+    is_true(args, PARALLELIZE)
+
+
+def is_true(args: Mapping[str, str], name: str) -> bool | None:
+    """What an argument that is True or False says; None where it is not given.
+
+    Raises:
+        ScoringError: it is neither.
+    """
+    if name not in args:
+        return None
+    if args[name].capitalize() not in ("True", "False"):
+        raise _wrong(f"{name}={args[name]}: choose True or False")
+    return args[name].capitalize() == "True"
 
 
 def placed(args: Mapping[str, str]) -> dict[str, str]:
@@ -83,7 +95,7 @@ def placed(args: Mapping[str, str]) -> dict[str, str]:
     {'pretrained': 'large', 'device_map': 'auto'}
     """
     others = {name: value for name, value in args.items() if name != PARALLELIZE}
-    return others | ({"device_map": "auto"} if args.get(PARALLELIZE) == "True" else {})
+    return others | ({"device_map": "auto"} if is_true(args, PARALLELIZE) else {})
 
 
 def _wrong(what: str) -> ScoringError:

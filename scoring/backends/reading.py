@@ -1,7 +1,8 @@
-"""How any model reads texts: how long they may be, what becomes of longer ones, and how many are scored at once.
+"""How any model reads texts: how long they may be, what becomes of longer ones, how they begin, how many are scored at once.
 
-`max_length`, `overlong` and `batch_size` of `--model_args` mean the same for all kinds of models: here a model's own
-backend gets a wrapper where they ask for one. A backend that nobody asks this of stays as it is.
+`max_length`, `overlong`, `add_bos_token` and `batch_size` of `--model_args` mean the same for all kinds of models: here a
+model's own backend gets a wrapper, or its tokenizer another beginning, where they ask for one. A backend that nobody asks
+this of stays as it is.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from scoring.backends import OVERLONG, READING_ARGS
+from scoring.backends import OVERLONG, READING_ARGS, is_true
+from scoring.backends.tokenizers import set_start_token
 from scoring.domain.backend import (
     Backend,
     Group,
@@ -33,6 +35,7 @@ class Reading:
     max_length: int | None = None  # tokens
     overlong: str = ""
     batch_size: int | None = None  # texts
+    add_bos_token: bool | None = None
 
     @classmethod
     def of(cls, args: Mapping[str, str]) -> "Reading":
@@ -42,7 +45,7 @@ class Reading:
             ScoringError: one is not a number in its range, or not a choice.
 
         >>> Reading.of({"max_length": "512", "overlong": "rolling", "batch_size": "auto"})
-        Reading(max_length=512, overlong='rolling', batch_size=None)
+        Reading(max_length=512, overlong='rolling', batch_size=None, add_bos_token=None)
         """
         overlong = args.get("overlong", "")
         if overlong and overlong not in OVERLONG:
@@ -52,6 +55,7 @@ class Reading:
             _number("max_length", args["max_length"], LEAST) if "max_length" in args else None,
             "" if overlong == "refuse" else overlong,
             None if size.partition(":")[0] == "auto" else _number("batch_size", size, 1),
+            is_true(args, "add_bos_token"),
         )
 
     def batch_tokens(self, groups: Sequence[Group]) -> int | None:
@@ -73,6 +77,16 @@ def read_so(backend: Backend, reading: Reading) -> Backend:
     Raises:
         ScoringError: this model cannot; it is closed then.
     """
+    try:
+        if reading.add_bos_token is not None:
+            set_start_token(backend.tokenizer, reading.add_bos_token)
+        return _windowed(backend, reading)
+    except ScoringError:
+        backend.close()
+        raise
+
+
+def _windowed(backend: Backend, reading: Reading) -> Backend:
     if reading.max_length is None and not reading.overlong:
         return backend
     own = backend.context_tokens
@@ -83,7 +97,6 @@ def read_so(backend: Backend, reading: Reading) -> Backend:
     elif own is not None and window > own:
         problem = f"max_length={window}: the model's window holds {own:,} tokens"
     if window is None or problem:
-        backend.close()
         raise ScoringError(f"{problem}.", option="--model_args")
     return Windowed(backend, window, reading.overlong)
 

@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 
 from experiment.models.items import text_hash
+from scoring.backends import is_true
 from scoring.backends.tokenizers import load_tokenizer, tokenizer_hash
 from scoring.demo_lm import MODEL_FOLDER
 from scoring.domain.backend import ScoringError
@@ -63,9 +64,9 @@ def _tokenizer(run: ScoringRun) -> Any:
     if not source:
         return None
     try:
-        tokenizer = load_tokenizer(source, args.get("revision"))
+        starts = is_true(args, "add_bos_token")
+        tokenizer = load_tokenizer(source, args.get("revision"), add_bos_token=starts)
     except ScoringError:
         return None
     same = tokenizer_hash(tokenizer) == run.identity.get("tokenizer_sha256")
-    # add_bos_token is a wish of the run's and in the hash, but in no field here
-    return tokenizer if same or "add_bos_token" in args else None
+    return tokenizer if same else None

@@ -1,6 +1,8 @@
 """How long texts are read and how many at once: max_length, overlong and batch_size, by the command."""
 
+import json
 import math
+import shutil
 from pathlib import Path
 
 import pytest
@@ -164,6 +166,40 @@ def test_batch_size_is_an_option_too_and_is_said(study: Study, tiny: Path) -> No
     assert "batches of up to" not in score(*hf(tiny, "--batch_size", "auto"))[0]
 
 
+def test_a_start_token_is_read_first_where_it_is_asked_for(
+    study: Study, tiny: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(tiny, tmp_path / "with-start")
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer.add_special_tokens({"bos_token": tokenizer.convert_ids_to_tokens(0)})
+    tokenizer.save_pretrained(folder)
+    without, with_start, neither = (
+        score_json(*hf(folder, "--prompt", "none", "--output_path", tmp_path / str(n), **args))
+        for n, args in enumerate(({}, {"add_bos_token": "True"}, {"add_bos_token": "false"}))
+    )
+    assert neither["scores"] == without["scores"]
+    plain, row = Plain(folder), with_start["scores"][0]
+    text = study.items.get(key=row["item"]).original
+    nlls = plain.nlls([0, *tokenizer(text)["input_ids"]])
+    assert row["tokens_original"] == len(nlls) == without["scores"][0]["tokens_original"] + 1
+    assert row["nll_original"] == pytest.approx(math.fsum(nlls), rel=1e-5)
+    plain_run, run = ScoringRun.objects.order_by("pk")[:2]
+    assert run.identity["tokenizer_sha256"] != plain_run.identity["tokenizer_sha256"]
+    (results,) = (tmp_path / "1").glob("*/results_*.json")
+    assert json.loads(results.read_text())["tokenizer_bos_token"][1] == "0"
+
+
+def test_dtype_auto_is_what_the_checkpoint_says_and_is_named(
+    study: Study, tiny: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(tiny, tmp_path / "half")
+    GPT2LMHeadModel.from_pretrained(tiny).to(torch.bfloat16).save_pretrained(folder)
+    _, err, error = score(*hf(folder, dtype="auto"))
+    assert error is None
+    assert ScoringRun.objects.get().identity["dtype"] == "bfloat16"
+    assert "Scored in bfloat16" in err
+
+
 @pytest.mark.parametrize(
     ("args", "options", "part"),
     [
@@ -174,6 +210,8 @@ def test_batch_size_is_an_option_too_and_is_said(study: Study, tiny: Path) -> No
         ({"batch_size": "0"}, (), "batch_size=0: expected a whole number from 1"),
         ({"batch_size": "2"}, ("--batch_size", "3"), "differ"),
         ({"batch_size": "2"}, ("--batch_tokens", "300"), "both say"),
+        ({"add_bos_token": "maybe"}, (), "add_bos_token=maybe: choose True or False"),
+        ({"add_bos_token": "True"}, (), "the tokenizer has no start token"),
         ({"parallelize": "yes"}, (), "parallelize=yes: choose True or False"),
         ({"parallelize": "True", "device": "cpu"}, (), "exclude each other"),
         ({"strategy": "single", "rung": "single"}, (), "exclude each other"),
