@@ -7,13 +7,13 @@ this of stays as it is.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from scoring.backends import OVERLONG, READING_ARGS, is_true
-from scoring.backends.tokenizers import set_start_token
 from scoring.domain.backend import (
     Backend,
     Group,
@@ -79,7 +79,9 @@ def read_so(backend: Backend, reading: Reading) -> Backend:
     """
     try:
         if reading.add_bos_token is not None:
-            set_start_token(backend.tokenizer, reading.add_bos_token)
+            # By name: pages know this module and must not load transformers
+            tokenizers = import_module("scoring.backends.tokenizers")
+            tokenizers.set_start_token(backend.tokenizer, reading.add_bos_token)
         return _windowed(backend, reading)
     except ScoringError:
         backend.close()

@@ -18,6 +18,7 @@ from scoring.services.create_run import DEFAULT_SEED
 BACKENDS = (
     ("hf", "folder or Hub name (hf)"),
     ("completions", "completions server"),
+    ("vllm", "vLLM in the worker's process"),
     ("embedded", "demonstration model"),
 )
 MAX_NUMBER = 2**31 - 1  # what the database's whole numbers hold

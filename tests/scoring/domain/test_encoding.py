@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from scoring.domain.backend import ScoringError, TextError
 from scoring.domain.conditions import MarkedText
-from scoring.domain.encoding import encode
+from scoring.domain.encoding import cut, encode
 from scoring.domain.prompts import PAPER_SENTENCE, Prompt
 from tests.scoring import tokenizers_made
 
@@ -334,3 +334,33 @@ def test_a_text_that_only_a_chat_template_changes_is_named(chatty):
     assert read(made, Prompt.of("chat"), "Rats slept.").endswith("[Rats slept.")
     with pytest.raises(TextError, match="is changed by the model's chat template"):
         encode(made, Prompt.of("chat"), plain("Rats </think> slept."))
+
+
+# Cut to a window
+
+
+@pytest.mark.parametrize("kind", ["none", "clean", "paper"])
+def test_a_cut_leaves_out_as_much_of_both_versions_and_keeps_the_start_token(llama_like, kind):
+    texts = [TEXT + " It rose.", TEXT + " It fell for a very long time."]
+    whole = [encode(llama_like, Prompt.of(kind), plain(text)) for text in texts]
+    n, window = max(len(one.ids) for one in whole), 20
+    assert n > window
+    for one, left in zip(whole, cut(whole, window), strict=True):
+        assert left.pieces == (one.pieces[0], *one.pieces[1 + n - window :])
+        assert one.pieces[0] == "<s>"
+        for name in ("ids", "spans", "in_text", "in_alternation"):
+            assert np.array_equal(getattr(left, name)[1:], getattr(one, name)[1 + n - window :])
+    assert max(len(one.ids) for one in cut(whole, window)) == window
+
+
+def test_without_a_start_token_a_cut_leaves_the_end_alone(gpt2):
+    whole = encode(gpt2, Prompt.of("paper"), plain(TEXT))
+    (left,) = cut([whole], 7)
+    assert left.pieces == whole.pieces[-7:]
+    assert cut([whole], len(whole.ids)) == (whole,)
+
+
+def test_a_version_of_which_nothing_would_be_left_is_refused(gpt2):
+    whole = [encode(gpt2, Prompt.of("none"), plain(text)) for text in (TEXT * 9, "Rats slept.")]
+    with pytest.raises(TextError, match="nothing of it is left"):
+        cut(whole, 20)

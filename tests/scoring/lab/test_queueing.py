@@ -63,6 +63,9 @@ def test_what_failed_before_is_resumed(ruth: Client, study: Study) -> None:
             "trust_remote_code is not known here: this kind of model takes pretrained",
         ),
         ({"model": "embedded"}, "--model embedded takes no pretrained"),
+        ({"model_args": "pretrained=a,overlong=fold"}, "choose one of refuse, truncate, rolling"),
+        ({"model_args": "pretrained=a,batch_size=2", "batch_tokens": "9"}, "both say how much"),
+        ({"model": "vllm", "model_args": "dtype=auto"}, "needs pretrained"),
         ({"model": "completions", "model_args": "model=m"}, "needs base_url and tokenizer"),
         (
             {

@@ -56,6 +56,25 @@ def test_a_finished_run_shows_figures_pairs_and_what_was_scored(ruth: Client, st
     assert "Stop this run" not in page
 
 
+def test_a_run_says_how_its_texts_were_read(ruth: Client, study: Study) -> None:
+    args = {"pretrained": "lab/tiny", "max_length": "300", "overlong": "rolling"}
+    identity = {
+        "dtype": "bfloat16",
+        "context_tokens": 1024,
+        "max_length": 300,
+        "overlong": "rolling",
+    }
+    run = finish(ask(study, model_args=args), right=9, identity=identity)
+    page = shown(ruth, "scoring_run", run.pk)
+    assert "<code>pretrained=lab/tiny,max_length=300,overlong=rolling</code>" in page
+    assert re.search(r"Longest text read at once, tokens</dt><dd>300<", page)
+    assert re.search(r"Longer texts</dt><dd>rolling<", page)
+    plain = finish(ask(study), right=5, identity={"dtype": "float32"})
+    both = shown(ruth, "scoring")
+    assert "max_length=300 overlong=rolling" in both
+    assert "Longer texts" not in shown(ruth, "scoring_run", plain.pk)
+
+
 def test_pairs_can_be_narrowed_and_paged(ruth: Client, study: Study, monkeypatch: Any) -> None:
     monkeypatch.setattr("scoring.lab.run_page.PAIRS_PER_PAGE", 5)
     run = finish(ask(study), right=9, near=2)
@@ -158,6 +177,7 @@ def test_stopping_what_is_finished_changes_nothing(ruth: Client, study: Study) -
         {"condition": "swapped", "seed": 7, "source": "human", "limit": 3, "batch_tokens": 500},
         {"prompt": "custom", "custom_prompt": "It's so: <choice abstract>"},
         {"model_args": {"pretrained": "a b/c", "dtype": "bfloat16"}},
+        {"model_args": {"pretrained": "a/b", "overlong": "rolling", "batch_size": "4"}},
     ],
 )
 def test_the_command_that_is_shown_goes_on_with_this_very_run(
