@@ -47,7 +47,9 @@ def at_first_trial(study: Study) -> Participant:
 
 def answer(person: Participant, trial: Trial) -> None:
     answer = judging.Answer(trial.original_side, 70, 40, True, True, recognised=False, rt_ms=60_000)
-    judging.judge(person, trial.position, trial.token, uuid.uuid4(), answer, timezone.now())
+    judging.judge(
+        person, judging.Sent(trial.position, trial.token, uuid.uuid4(), answer, timezone.now())
+    )
 
 
 def consents(study: Study, repeats: int) -> Iterator[Work]:

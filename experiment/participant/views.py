@@ -1,8 +1,6 @@
 """The participant's pages. Views read the request and choose the page; services do the work."""
 
 import logging
-import uuid
-from datetime import datetime
 from typing import Any
 
 from django.core.exceptions import BadRequest
@@ -31,7 +29,6 @@ from experiment.services.recruitment import ending
 
 logger = logging.getLogger(__name__)
 Stage = Participant.Stage
-Sent = tuple[int, uuid.UUID, uuid.UUID, judging.Answer, datetime]
 
 
 @on_stage(Stage.DEMOGRAPHICS)
@@ -92,18 +89,19 @@ def trial(
     form = TrialForm(request.POST, ratings_required=study.ratings_required)
     if form.is_valid() and not form.needs_reminder:
         token, key = form.cleaned_data["trial_token"], form.cleaned_data["idempotency_key"]
-        return take(request, participant, (position, token, key, form.answer(), now))
+        sent = judging.Sent(position, token, key, form.answer(), now)
+        return take(request, participant, sent)
     if not enrollment.is_shown(participant, position):
         raise WrongPageError
     page = pages.trial_page(enrollment.show_trial(participant, position, now))
     return render_again(request, participant, page, form)
 
 
-def take(request: HttpRequest, participant: Participant, sent: Sent) -> HttpResponse:
+def take(request: HttpRequest, participant: Participant, sent: judging.Sent) -> HttpResponse:
     """Store the answer; for a page's own script, show what comes next with it."""
     if wants_json(request):
         try:
-            here, shown = judging.judge_and_show(participant, *sent)
+            here, shown = judging.judge_and_show(participant, sent)
         except FlowError:
             raise
         except Exception:
@@ -111,7 +109,7 @@ def take(request: HttpRequest, participant: Participant, sent: Sent) -> HttpResp
             logger.exception("An answer is taken without showing the next trial.")
         else:
             return go_on(request, here, shown)
-    judgment = judging.judge(participant, *sent)
+    judgment = judging.judge(participant, sent)
     return go_on(request, judgment.trial.participant)
 
 

@@ -54,90 +54,73 @@ class Answer:
     viewport_height: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """An answer as it arrived: for which trial, by position and token; `key` is the same when it is sent again."""
+
+    position: int
+    token: uuid.UUID
+    key: uuid.UUID
+    answer: Answer
+    received_at: datetime
+
+
 @transaction.atomic
-def judge(
-    participant: Participant,
-    position: int,
-    token: uuid.UUID,
-    key: uuid.UUID,
-    answer: Answer,
-    now: datetime,
-) -> Judgment:
+def judge(participant: Participant, sent: Sent) -> Judgment:
     """Store an answer exactly once; the same key again returns what is stored.
 
     The participant as they are now is the judgment's `trial.participant`.
     """
     locked = lock(participant)
-    return _judge(locked, trials_met(locked), position, token, key, answer, now)
+    return _judge(locked, trials_met(locked), sent)
 
 
-def judge_and_show(
-    participant: Participant,
-    position: int,
-    token: uuid.UUID,
-    key: uuid.UUID,
-    answer: Answer,
-    now: datetime,
-) -> tuple[Participant, Trial | None]:
+def judge_and_show(participant: Participant, sent: Sent) -> tuple[Participant, Trial | None]:
     """Store an answer as `judge` does, and show the trial that comes next, if one does; in one transaction.
 
     The answer is stored all the same where no item is left to be shown.
     """
-    sweep_if_due(participant.study, participant.kind, now)
-    return _judge_and_show(participant, position, token, key, answer, now)
+    sweep_if_due(participant.study, participant.kind, sent.received_at)
+    return _judge_and_show(participant, sent)
 
 
 @until_drawn
-def _judge_and_show(
-    participant: Participant,
-    position: int,
-    token: uuid.UUID,
-    key: uuid.UUID,
-    answer: Answer,
-    now: datetime,
-) -> tuple[Participant, Trial | None]:
+def _judge_and_show(participant: Participant, sent: Sent) -> tuple[Participant, Trial | None]:
     participant = lock(participant)
     met = trials_met(participant)
-    _judge(participant, met, position, token, key, answer, now)
+    _judge(participant, met, sent)
     if participant.stage != Stage.TRIAL:
         return participant, None
     try:
-        return participant, show(participant, met, participant.position, now)
+        return participant, show(participant, met, participant.position, sent.received_at)
     except NoItemLeftError:
         return participant, None
 
 
-def _judge(
-    participant: Participant,
-    met: Sequence[Trial],
-    position: int,
-    token: uuid.UUID,
-    key: uuid.UUID,
-    answer: Answer,
-    now: datetime,
-) -> Judgment:
-    trial = next((trial for trial in met if trial.token == token), None)
+def _judge(participant: Participant, met: Sequence[Trial], sent: Sent) -> Judgment:
+    trial = next((trial for trial in met if trial.token == sent.token), None)
     if trial is None and participant.stage != Stage.WITHDRAWN:
         raise ForeignTrialError
-    if trial is None or trial.position != position:
+    if trial is None or trial.position != sent.position:
         raise WrongPageError
     if hasattr(trial, "judgment"):
-        if trial.judgment.idempotency_key == key:
+        if trial.judgment.idempotency_key == sent.key:
             return trial.judgment
         raise AlreadyAnsweredError
-    require(participant, Stage.TRIAL, position)
+    require(participant, Stage.TRIAL, sent.position)
     judgment = Judgment(
         trial=trial,
-        idempotency_key=key,
-        correct=answer.side == trial.original_side,
-        received_at=now,
-        **asdict(answer),
+        idempotency_key=sent.key,
+        correct=sent.answer.side == trial.original_side,
+        received_at=sent.received_at,
+        **asdict(sent.answer),
     )
     insert(judgment)
-    if position < participant.n_trials:
-        advance(participant, Stage.TRIAL, now, position + 1)
+    now = sent.received_at
+    if sent.position < participant.n_trials:
+        advance(participant, Stage.TRIAL, now, sent.position + 1)
     else:
-        advance(participant, Stage.DEBRIEF, now, position)
+        advance(participant, Stage.DEBRIEF, now, sent.position)
         participant.debriefed_at = now
     update(participant, *FLOW_FIELDS, "debriefed_at")
     return judgment

@@ -103,7 +103,7 @@ class ServiceDriver:
             rt_final_choice_ms=round(0.8 * trial.rt_ms),
             rt_ms=trial.rt_ms,
         )
-        judging.judge(self.participant, shown.position, shown.token, key, answer, now)
+        judging.judge(self.participant, judging.Sent(shown.position, shown.token, key, answer, now))
 
     def finish(self, *, cheated: bool, now: datetime) -> None:
         judging.finish(self.participant, cheated=cheated, comments="", now=now)

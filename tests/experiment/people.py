@@ -81,7 +81,7 @@ def answer(person: Participant, *, until: int, side: str | None = None) -> Parti
             side or trial.original_side, 70, 9, True, True, recognised=False, rt_ms=60_000
         )
         now = timezone.now()
-        judging.judge(person, position, trial.token, uuid.uuid4(), choice, now)
+        judging.judge(person, judging.Sent(position, trial.token, uuid.uuid4(), choice, now))
     person.refresh_from_db()
     return person
 

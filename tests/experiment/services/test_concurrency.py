@@ -127,7 +127,9 @@ def test_of_64_different_answers_at_once_one_is_stored_and_the_others_are_told(
     def judge() -> uuid.UUID | None:
         key = uuid.uuid4()
         try:
-            judging.judge(person, 1, trial.token, key, judging.Answer("A"), timezone.now())
+            judging.judge(
+                person, judging.Sent(1, trial.token, key, judging.Answer("A"), timezone.now())
+            )
         except AlreadyAnsweredError:
             return None
         return key

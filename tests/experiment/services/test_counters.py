@@ -143,7 +143,7 @@ def test_a_finish_counts_what_other_readings_of_the_rules_would_leave_out(study:
     for position in range(1, person.n_trials + 1):
         now, trial = timezone.now(), enrollment.show_trial(person, position, timezone.now())
         hasty = judging.Answer("A", rt_ms=4_000, rt_choice_ms=3_000)
-        judging.judge(person, position, trial.token, uuid.uuid4(), hasty, now)
+        judging.judge(person, judging.Sent(position, trial.token, uuid.uuid4(), hasty, now))
     judging.finish(person, cheated=False, comments="", now=timezone.now())
     row = PeopleCount.objects.get(study=study, n=1)
     assert (row.untouched_neither, row.untouched_either) == (1, 1)

@@ -29,7 +29,7 @@ from experiment.services.flow import (
     NotOpenError,
     WrongPageError,
 )
-from experiment.services.judging import Answer, finish, judge
+from experiment.services.judging import Answer, Sent, finish, judge
 from experiment.services.study_setup import (
     StudyProblem,
     readiness_problems,
@@ -67,7 +67,9 @@ def answer(participant, position, *, now=NOW, right=True, **fields):
         "recognised": False,
         "rt_ms": 40_000,
     } | fields
-    judgment = judge(participant, position, trial.token, uuid.uuid4(), Answer(side, **values), now)
+    judgment = judge(
+        participant, Sent(position, trial.token, uuid.uuid4(), Answer(side, **values), now)
+    )
     participant.refresh_from_db()
     return judgment
 
@@ -182,7 +184,7 @@ def test_without_javascript_the_servers_time_decides_what_is_too_fast(study):
     show_trial(participant, 1, NOW)
     trial = participant.trials.get()
     side = Answer(trial.original_side, confidence=5, confidence_moved=True, recognised=False)
-    judge(participant, 1, trial.token, uuid.uuid4(), side, NOW + timedelta(seconds=3))
+    judge(participant, Sent(1, trial.token, uuid.uuid4(), side, NOW + timedelta(seconds=3)))
     participant.refresh_from_db()
     take(participant)
     assert Judgment.objects.get(trial=trial).excluded_by == "too_fast"
@@ -228,7 +230,7 @@ def test_pages_can_be_neither_skipped_nor_taken_twice(study):
     answer(participant, 1)
     trial = participant.trials.get()
     with pytest.raises(AlreadyAnsweredError):
-        judge(participant, 1, trial.token, uuid.uuid4(), Answer("A"), NOW)
+        judge(participant, Sent(1, trial.token, uuid.uuid4(), Answer("A"), NOW))
 
 
 def test_consent_keeps_the_version_that_was_read(study):
