@@ -33,9 +33,12 @@ class ReportingCommand(BaseCommand):
     def execute(self, *args: Any, **options: Any) -> str | None:
         try:
             return self._run_command(*args, **options)
-        except CommandError as error:
+        except (
+            CommandError,
+            DatabaseError,
+        ) as error:  # of the latter, manage.py makes the sentence
             if options.get("json") and not self.has_reported:
-                self.report(options, {"error": str(error)}, ())
+                self.report(options, {"error": str(error).strip()}, ())
             raise
 
     def _run_command(self, *args: Any, **options: Any) -> str | None:

@@ -62,7 +62,8 @@ class Spelling:
 
     def _is_spelt(self, token_id: int, token: str) -> bool:
         raw = self._tokenizer.convert_ids_to_tokens(token_id)
-        text = self._tokenizer.decode([token_id])
+        # Servers leave out the half of a character that ours marks as unreadable
+        text = self._tokenizer.decode([token_id]).replace(UNREADABLE, "")
         # Some tokenizers drop a space before a word that stands alone
         return bool(token == raw or token.strip() == text.strip())
 

@@ -3,6 +3,7 @@
 Its Python is the one of `make llama-cpp`, or the one that LLAMA_CPP_PYTHON names.
 """
 
+import json
 import os
 import socket
 import subprocess
@@ -47,9 +48,39 @@ def python() -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def starting(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_tokenizer(tmp_path_factory.mktemp("start"), list(SENTENCES), starts=True)
+def make_tokenizer_with_bytes(folder: Path) -> Path:
+    """As Llama 2's: a space before the text, spaces as ▁, and a token for each byte that has no other."""
+    from tokenizers import Tokenizer, decoders, models, normalizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    of_bytes = [f"<0x{byte:02X}>" for byte in range(256)]
+    made = Tokenizer(models.BPE(byte_fallback=True))
+    trainer = trainers.BpeTrainer(
+        vocab_size=520, special_tokens=["<s>", *of_bytes], min_frequency=1, show_progress=False
+    )
+    made.train_from_iterator([s.replace(" ", "▁") for s in SENTENCES], trainer)
+    written = json.loads(made.to_str())
+    written["added_tokens"] = written["added_tokens"][:1]  # bytes are no special tokens
+    made = Tokenizer.from_str(json.dumps(written))
+    steps = [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
+    made.normalizer = normalizers.Sequence(steps)
+    back = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
+    made.decoder = decoders.Sequence([*back, decoders.Strip(" ", 1, 0)])
+    made.post_processor = processors.TemplateProcessing(
+        single="<s> $A", special_tokens=[("<s>", 0)]
+    )
+    PreTrainedTokenizerFast(
+        tokenizer_object=made, bos_token="<s>", eos_token="<s>"
+    ).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module", params=["byte-level", "with bytes"])
+def starting(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("start")
+    if request.param == "with bytes":
+        return make_tokenizer_with_bytes(folder)
+    return make_tokenizer(folder, list(SENTENCES), starts=True)
 
 
 @pytest.fixture(scope="module")

@@ -42,6 +42,37 @@ def rotated_in_pairs(weight: Any) -> Any:
     return halves.swapaxes(1, 2).reshape(rows, width)
 
 
+def add_tokenizer(writer: Any, tokenizer: dict[str, Any]) -> None:
+    """Byte-level as GPT-2's and Llama 3's, or with a byte for what has no token, as Llama 2's."""
+    import gguf
+
+    kinds = gguf.TokenType
+    model = tokenizer["model"]
+    tokens = sorted(model["vocab"], key=model["vocab"].get)
+    special = {token["content"]: token["id"] for token in tokenizer["added_tokens"]}
+    of_bytes = bool(model["byte_fallback"])
+    writer.add_tokenizer_model("llama" if of_bytes else "gpt2")
+    writer.add_tokenizer_pre("default" if of_bytes else "gpt-2")
+    writer.add_token_list(tokens)
+    writer.add_token_types(
+        [
+            kinds.CONTROL
+            if token in special
+            else kinds.BYTE
+            if of_bytes and token.startswith("<0x")
+            else kinds.NORMAL
+            for token in tokens
+        ]
+    )
+    if of_bytes:  # the earlier a token was made of two others, the sooner it is again
+        writer.add_token_scores([-float(n) for n in range(len(tokens))])
+    merges = model["merges"]
+    writer.add_token_merges([m if isinstance(m, str) else " ".join(m) for m in merges])
+    start = tokenizer["post_processor"]["single"][0]["SpecialToken"]["id"]
+    writer.add_bos_token_id(special[start])
+    writer.add_eos_token_id(special[start])
+
+
 def write(weights: dict[str, Any], tokenizer: dict[str, Any], out: Path, add_bos: bool) -> None:
     import gguf
 
@@ -57,18 +88,7 @@ def write(weights: dict[str, Any], tokenizer: dict[str, Any], out: Path, add_bos
     writer.add_rope_dimension_count(width // N_HEADS)
     writer.add_rope_freq_base(10000.0)
     writer.add_layer_norm_rms_eps(1e-6)
-    model = tokenizer["model"]
-    tokens = sorted(model["vocab"], key=model["vocab"].get)
-    special = {token["content"] for token in tokenizer["added_tokens"]}
-    writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre("gpt-2")
-    writer.add_token_list(tokens)
-    kinds = gguf.TokenType
-    writer.add_token_types([kinds.CONTROL if t in special else kinds.NORMAL for t in tokens])
-    merges = model["merges"]
-    writer.add_token_merges([m if isinstance(m, str) else " ".join(m) for m in merges])
-    writer.add_bos_token_id(0)
-    writer.add_eos_token_id(0)
+    add_tokenizer(writer, tokenizer)
     writer.add_add_bos_token(add_bos)
     for name, weight in weights.items():
         is_rotated = "q_proj" in name or "k_proj" in name
