@@ -177,8 +177,7 @@ class CompletionsBackend:
             lambda pairs: self._ask_all(
                 lambda client, pair: by.forced(client, *pair, self._probing), pairs
             ),
-            by.is_text,
-            self.tokenizer,
+            by,
             longest,
         )
 
@@ -215,6 +214,8 @@ class CompletionsBackend:
         return True
 
     def _sentence(self) -> list[int]:
+        if isinstance(self._by, ByStrings):
+            return self._by.ids_of(SENTENCES[0])
         return [int(i) for i in self.tokenizer(SENTENCES[0])["input_ids"]]
 
     def _fits(self, text: TokenText) -> bool:

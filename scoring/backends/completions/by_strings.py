@@ -14,6 +14,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from scoring.backends.completions.answers import (
     Answer,
     AnswerError,
@@ -40,10 +42,17 @@ class ByStrings:
         self._endpoint, self._tokenizer = endpoint, tokenizer
         self._spelling = Spelling(tokenizer)
         self._first: dict[int, float] = {}  # after the start token alone
+        added = tokenizer("a", return_special_tokens_mask=True)["special_tokens_mask"]
+        self._n_after = int(np.argmin(added[::-1]))  # end tokens, which no text is scored with
 
     def has_start(self) -> bool:
         """Whether our tokenizer puts one start token before a text."""
-        return self._ids("") == [self._tokenizer.bos_token_id]
+        return self.ids_of("") == [self._tokenizer.bos_token_id]
+
+    def ids_of(self, text: str) -> list[int]:
+        """What our tokenizer makes of a text, without an end token."""
+        ids = [int(i) for i in self._tokenizer(text)["input_ids"]]
+        return ids[: len(ids) - self._n_after]
 
     def text_of(self, ids: Sequence[int]) -> str:
         """The string that stands for these ids.
@@ -52,7 +61,7 @@ class ByStrings:
             TextError: there is none.
         """
         text: str = self._tokenizer.decode(list(ids[1:]), clean_up_tokenization_spaces=False)
-        if self._ids(text) != list(ids):
+        if self.ids_of(text) != list(ids):
             raise TextError(
                 "does not come back from its tokens as it was, and this server takes no token ids"
             )
@@ -144,9 +153,6 @@ class ByStrings:
                 f"reads the empty text as {tokens_read(value)} tokens; it must put the model's start token (BOS) before a "
                 "text, and nothing else"
             )
-
-    def _ids(self, text: str) -> list[int]:
-        return [int(i) for i in self._tokenizer(text)["input_ids"]]
 
 
 def tokens_read(value: Any) -> int:

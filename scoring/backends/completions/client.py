@@ -125,8 +125,8 @@ class Client:
         Args:
             path: begins at the server's root.
             max_bytes: longer answers are not read.
-            answers_others: whether the server answers an easier request. Asked when it fails twice with the same words
-                (500): if it does, it will fail on this one for ever, and is not asked again.
+            answers_others: whether the server answers an easier request. Asked when it fails twice with the same words,
+                numbers aside (500): if it does, it will fail on this one for ever, and is not asked again.
             read: makes a value of a good answer's bytes; a ValueError says that they cannot be read.
         Raises:
             RefusedError: the server will not.
@@ -144,8 +144,8 @@ class Client:
                 raw = await self._exchange(path, body, timeout_s, max_bytes)
                 return self._read(raw, max_bytes, read)
             except RetryableError as error:
-                failures.append(str(error))
-                is_doubtful = error.status == 500 and failures[-2:] == [str(error)] * 2
+                failures.append(_without_numbers(error))
+                is_doubtful = error.status == 500 and failures[-2:] == failures[-1:] * 2
                 if is_doubtful and answers_others is not None and await answers_others():
                     raise errors.RefusedError(error.status, error.said) from error
                 raise
@@ -238,6 +238,11 @@ class Client:
             return raw
         headers = {name: value.replace(self._key, "…") for name, value in raw.headers.items()}
         return RawReply(raw.status, headers, raw.body.replace(self._key.encode(), "…".encode()))
+
+
+def _without_numbers(error: RetryableError) -> str:
+    """What an attempt failed with; times and numbers of requests differ though it is the same."""
+    return " ".join(w for w in str(error).split() if not any(map(str.isdigit, w)))
 
 
 def _pause_s(state: RetryCallState) -> float:

@@ -6,7 +6,7 @@ number compared with the echoed one; another token in its place must get another
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
@@ -28,25 +28,35 @@ Ids = list[int]
 Echo = Callable[[Sequence[Ids]], list[Answer]]
 # The log-probability of each token as the one generated after the ids
 Force = Callable[[Sequence[tuple[Ids, int]]], list[float]]
+
+
+class Strings(Protocol):
+    """As `ByStrings`."""
+
+    def ids_of(self, text: str) -> Ids: ...
+
+    def text_of(self, ids: Sequence[int]) -> str: ...
+
+    def is_text(self, ids: Sequence[int]) -> bool: ...
+
+
 CUTS = (0.3, 0.6, 0.9)  # of a sentence
 FEWEST_PLACES = 6
 
 
-def probe_strings(
-    echo: Echo, force: Force, is_text: Callable[[Ids], bool], tokenizer: Any, longest: Ids | None
-) -> list[str]:
+def probe_strings(echo: Echo, force: Force, strings: Strings, longest: Ids | None) -> list[str]:
     """Check the server; what comes back are remarks for the person who scores with it.
 
     Args:
-        is_text: whether a string stands for these ids.
+        strings: which ids a string becomes, and which string stands for ids.
         longest: the longest of the texts to come; asked for twice, and once with another end.
     Raises:
         AnswerError: the server cannot be used: what it did, and what it would have to do.
         ScoringError: from `echo` and `force`.
     """
-    prompts: list[Ids] = [[int(i) for i in tokenizer(s)["input_ids"]] for s in SENTENCES]
+    prompts: list[Ids] = [strings.ids_of(s) for s in SENTENCES]
     repeated = longest or prompts[0]
-    varied, n_same = _other_end(tokenizer, repeated)
+    varied, n_same = _other_end(strings, repeated)
     *answers, once, again, other = echo([*prompts, repeated, repeated, varied])
     values = [_numbers(answer) for answer in answers]
     check_texts_differ(values)
@@ -56,7 +66,7 @@ def probe_strings(
         (n, at)
         for n, prompt in enumerate(prompts)
         for at in sorted({int(len(prompt) * cut) for cut in CUTS})
-        if at > 1 and is_text(prompt[:at])
+        if at > 1 and strings.is_text(prompt[:at])
     ]
     if len(places) < FEWEST_PLACES:
         raise AnswerError(
@@ -97,12 +107,11 @@ def _numbers(answer: Answer) -> LogProbs:
         raise AnswerError(f"cannot score a simple sentence, which {error}") from error
 
 
-def _other_end(tokenizer: Any, ids: Ids) -> tuple[Ids, int]:
+def _other_end(strings: Strings, ids: Ids) -> tuple[Ids, int]:
     """A text that begins as these ids do and ends in another way, and how many tokens they share."""
-    text: str = tokenizer.decode(ids[1:], clean_up_tokenization_spaces=False)
-    words = text.split(" ")
+    words = strings.text_of(ids).split(" ")
     cut = " ".join(words[: max(1, 2 * len(words) // 3)])
-    other = [int(i) for i in tokenizer(f"{cut} {SENTENCES[1]}")["input_ids"]]
+    other = strings.ids_of(f"{cut} {SENTENCES[1]}")
     n = min(len(ids), len(other))
     differ = np.flatnonzero(np.array(ids[:n]) != np.array(other[:n]))
     return other, int(differ[0]) if differ.size else n

@@ -257,13 +257,16 @@ class _Handler(BaseHTTPRequestHandler):
 
     def fault_500_for_scoring(self, request: Any) -> None:
         if request.get("echo"):
-            self.send_json({"error": {"message": "Only no echo is supported"}}, 500)
+            message = f"Only no echo is supported (request {len(self.stub.requests)})"
+            self.send_json({"error": {"message": message}}, 500)
         else:
             self.send_json({"choices": [{"index": 0, "text": " end"}]})
 
     def fault_500_of_many_reasons(self, request: Any) -> None:
         if request.get("echo"):
-            message = f"worker {len(self.stub.requests)} is busy"
+            message = ("engine starts", "cache is full", "worker is busy")[
+                len(self.stub.requests) % 3
+            ]
             self.send_json({"error": {"message": message}}, 500)
         else:
             self.send_json({"choices": [{"index": 0, "text": " end"}]})

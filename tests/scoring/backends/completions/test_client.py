@@ -114,7 +114,7 @@ class TestARefusalThatStays:
         with pytest.raises(ScoringError) as raised:
             backend.prepare([])
         assert str(raised.value) == (
-            f"The server at {stub.url} refused to score: 500: Only no echo is supported "
+            f"The server at {stub.url} refused to score: 500: Only no echo is supported (request 2) "
             "(each time, though it answers plain completions)."
         )
         # With token ids, and with a string in their place

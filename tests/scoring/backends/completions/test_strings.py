@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tokenizers.processors import TemplateProcessing
 
 from scoring.backends.completions.backend import CompletionsBackend
 from scoring.backends.completions.checks import SENTENCES
 from scoring.backends.tokenizers import load_tokenizer
 from scoring.domain.backend import ScoringError, TextError, TokenText
-from tests.scoring.backends.completions.models import make_tokenizer, tiny_gpt2, torch_lm
+from tests.scoring.backends.completions.models import END, make_tokenizer, tiny_gpt2, torch_lm
 from tests.scoring.backends.completions.stub import MODEL, CompletionsStub
 from tests.scoring.backends.completions.test_backend import in_float64
 
@@ -67,6 +68,22 @@ def test_behind_a_start_token_numbers_are_those_of_the_model_in_float64(
     for text, result in zip(texts, results, strict=True):
         assert isinstance(result, np.ndarray)
         np.testing.assert_allclose(result, in_float64(model, text.ids), rtol=0, atol=1e-5)
+
+
+def test_an_end_token_that_the_tokenizer_adds_is_left_out(
+    server: CompletionsStub, starting: Path, tmp_path: Path
+) -> None:
+    ending = load_tokenizer(str(starting))
+    ending.backend_tokenizer.post_processor = TemplateProcessing(
+        single=f"{END} $A {END}", special_tokens=[(END, 0)]
+    )
+    ending.save_pretrained(tmp_path)
+    text = as_tokens(server.tokenizer, TEXTS[0])
+    backends = [open_backend(server, folder) for folder in (starting, tmp_path)]
+    for backend in backends:
+        backend.prepare([[text]])
+    one, other = (backend.score([[text]])[0][0] for backend in backends)
+    np.testing.assert_array_equal(one, other)
 
 
 def test_it_is_asked_in_the_form_that_it_takes(server: CompletionsStub, starting: Path) -> None:
