@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from django.conf import settings
 
 from experiment.models import Study
+from lib.jobs.workers import Worker
 from scoring.management.workers import environments, gpus
 from scoring.models import ScoringRun
 from tests.experiment.http_client import ROOT, database_url
@@ -24,6 +26,7 @@ from tests.scoring.tiny_models import save_gpt2
 pytestmark = pytest.mark.django_db(transaction=True)
 TIMEOUT_S = 300  # a busy machine; nothing waits for it to pass
 POLL_S = 0.02
+TRIES = 5
 
 
 @pytest.fixture
@@ -31,10 +34,15 @@ def study() -> Study:
     return make_study("memory", human=10, machine=6)
 
 
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("models")
+    return [save_gpt2(folder / name, seed=n) for n, name in enumerate(("one", "two"))]
+
+
 @pytest.fixture
-def command(tmp_path: Path) -> list[str]:
+def command(models: list[Path]) -> list[str]:
     """Two models under two conditions."""
-    models = [save_gpt2(tmp_path / name, seed=n) for n, name in enumerate(("one", "two"))]
     words = [word for path in models for word in ("--model_args", f"pretrained={path}")]
     return [
         *(sys.executable, "manage.py", "score", "--study", "memory", "--model", "hf", *words),
@@ -55,6 +63,20 @@ def environment(tmp_path: Path) -> dict[str, str]:
     }
 
 
+@pytest.fixture
+def alone(
+    study: Study, command: list[str], environment: dict[str, str], kept: list[Any]
+) -> list[dict[str, Any]]:
+    """What one process comes to; the same for all tests here."""
+    kept[:] = kept or results(command, environment)
+    return kept
+
+
+@pytest.fixture(scope="module")
+def kept() -> list[Any]:
+    return []
+
+
 def results(command: list[str], environment: dict[str, str]) -> list[dict[str, Any]]:
     done = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, timeout=TIMEOUT_S
@@ -64,9 +86,8 @@ def results(command: list[str], environment: dict[str, str]) -> list[dict[str, A
 
 
 def test_two_workers_come_to_what_one_process_comes_to(
-    study: Study, command: list[str], environment: dict[str, str]
+    alone: list[dict[str, Any]], command: list[str], environment: dict[str, str]
 ) -> None:
-    alone = results(command, environment)
     n_before = ScoringRun.objects.count()
     shared = results([*command, "--workers", "2"], environment)
     assert [one["scores"] for one in shared] == [one["scores"] for one in alone]
@@ -97,9 +118,8 @@ def test_a_model_that_fails_in_a_worker_says_why(
 
 
 def test_interrupted_workers_put_their_runs_back_and_resume_to_the_same(
-    study: Study, command: list[str], environment: dict[str, str]
+    alone: list[dict[str, Any]], command: list[str], environment: dict[str, str]
 ) -> None:
-    alone = results(command, environment)
     n_before = ScoringRun.objects.count()
     process = subprocess.Popen(
         [*command, "--workers", "2"],
@@ -118,6 +138,45 @@ def test_interrupted_workers_put_their_runs_back_and_resume_to_the_same(
     assert not ScoringRun.objects.filter(status="running").exists()
     resumed = results([*command, "--workers", "2", "--resume"], environment)
     assert [one["scores"] for one in resumed] == [one["scores"] for one in alone]
+
+
+def kill_one_at_work(parent: subprocess.Popen[bytes]) -> bool:
+    """Kill the first worker that is seen at a run; False if the command was over before."""
+    until = time.monotonic() + TIMEOUT_S
+    while parent.poll() is None:
+        assert time.monotonic() < until
+        at_work = Worker.read(
+            ScoringRun.objects.filter(status="running").values_list("worker", flat=True).first()
+            or ""
+        )
+        if at_work is not None:
+            with suppress(ProcessLookupError):
+                os.kill(at_work.pid, signal.SIGKILL)
+                return True
+        time.sleep(POLL_S)
+    return False
+
+
+def test_another_worker_takes_up_what_a_killed_one_had(
+    alone: list[dict[str, Any]], command: list[str], environment: dict[str, str]
+) -> None:
+    for _ in range(TRIES):
+        process = subprocess.Popen(
+            [*command, "--workers", "2"],
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        was_killed = kill_one_at_work(process)
+        out, err = process.communicate(timeout=TIMEOUT_S)
+        assert process.returncode == 0, err.decode()
+        assert [one["scores"] for one in json.loads(out)["results"]] == [
+            one["scores"] for one in alone
+        ]
+        if was_killed:
+            return
+    pytest.fail("no worker was seen at work")
 
 
 def test_each_worker_has_a_gpu_or_a_share_of_the_cores() -> None:
