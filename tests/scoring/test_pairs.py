@@ -155,6 +155,36 @@ def test_the_example_in_the_documentation_holds() -> None:
     assert failed == 0
 
 
+@pytest.mark.parametrize(
+    ("hosts", "said"),
+    [({}, "is not among the hosts"), ({"SCORING_HOSTS": "127.0.0.2"}, "127.0.0.2")],
+)
+def test_without_settings_a_server_is_on_this_machine_or_named(
+    tiny: Path, hosts: dict[str, str], said: str
+) -> None:
+    code = f"""
+from scoring import score_pairs
+from scoring.domain.backend import ScoringError
+server = {{"base_url": "http://127.0.0.2:9", "tokenizer": {str(tiny)!r}, "retry_seconds": 0}}
+try:
+    score_pairs(["Rats [[slept, ran]]."], "completions", model_name="m", **server)
+except ScoringError as error:
+    print(error)
+"""
+    found = outside_django(code, **hosts)
+    assert said in found
+    assert ("among the hosts" in found) == (not hosts)
+
+
+def outside_django(code: str, **environment: str) -> str:
+    """What a script prints that knows of no settings."""
+    known = {k: v for k, v in os.environ.items() if k != "DJANGO_SETTINGS_MODULE"}
+    known |= {"PYTHONPATH": str(ROOT), **environment}
+    done = subprocess.run([sys.executable, "-c", code], env=known, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def test_it_needs_neither_django_nor_settings_and_its_import_is_cheap() -> None:
     code = """
 import sys
@@ -166,7 +196,4 @@ from scoring import score_pairs
 assert result.original.ppl > 1
 assert "django" not in sys.modules
 """
-    environment = {k: v for k, v in os.environ.items() if k != "DJANGO_SETTINGS_MODULE"}
-    environment["PYTHONPATH"] = str(ROOT)
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True)
-    assert done.returncode == 0, done.stderr.decode()
+    outside_django(code)

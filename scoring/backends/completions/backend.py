@@ -5,6 +5,7 @@ and the log-probabilities of all its tokens come back. docs/serving.md says how 
 """
 
 import logging
+import os
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -25,6 +26,7 @@ from scoring.backends.completions.string_probe import probe_strings
 from scoring.backends.tokenizers import load_tokenizer, tokenizer_hash
 from scoring.domain.backend import Group, GroupResult, LogProbs, ScoringError, TextError, TokenText
 
+HERE = "localhost,127.0.0.1,[::1]"
 logger = logging.getLogger(__name__)
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -226,6 +228,8 @@ class CompletionsBackend:
 
 
 def _allowed_hosts() -> Sequence[str]:
-    from django.conf import settings  # here, so that the module can be imported without settings
+    from django.conf import ENVIRONMENT_VARIABLE, settings
 
+    if not settings.configured and ENVIRONMENT_VARIABLE not in os.environ:  # in a notebook
+        return [name for name in os.environ.get("SCORING_HOSTS", HERE).split(",") if name]
     return list(settings.SCORING_HOSTS)
