@@ -114,7 +114,8 @@ def _soft_capped(
 ) -> Tensor:
     scale = q.shape[-1] ** -0.5 if scaling is None else scaling
     weights = torch.tanh(q @ k.transpose(2, 3) * scale / softcap) * softcap + mask
-    return torch.softmax(weights, dim=-1, dtype=torch.float32).to(q.dtype) @ v
+    precise = torch.promote_types(q.dtype, torch.float32)
+    return torch.softmax(weights, dim=-1, dtype=precise).to(q.dtype) @ v
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -13,6 +14,7 @@ from scoring.backends.causal_lm.layout import Ids
 from scoring.backends.causal_lm.loading import load
 from scoring.backends.causal_lm.probe import Choice, all_finite, choose
 from scoring.backends.causal_lm.strategies import Single, Strategy
+from scoring.backends.causal_lm.verdicts import Verdicts, code_version
 from scoring.backends.causal_lm.window import context_tokens
 from scoring.backends.tokenizers import load_tokenizer, tokenizer_hash
 from scoring.domain.backend import Group, GroupResult, LogProbs, ScoringError, TextError
@@ -38,6 +40,7 @@ class TransformersBackend:
         self.context_tokens = context_tokens(self.model)
         self.choice: Choice | None = None
         self.warnings: list[str] | None = None  # not looked for yet
+        self.verdicts = Verdicts(self._about(), kept_in())
 
     @property
     def device(self) -> torch.device:
@@ -46,30 +49,48 @@ class TransformersBackend:
     def identity(self) -> dict[str, Any]:
         """What decides the numbers; `machine` says where they were made and may differ."""
         choice = self.choice
-        device = torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else "cpu"
         return {
             "backend": self.kind,
-            **self.provenance,
+            **self._described(),
             "tokenizer_sha256": tokenizer_hash(self.tokenizer),
-            "architecture": type(self.model).__name__,
             "n_parameters": sum(p.numel() for p in self.model.parameters()),
-            "attention": str(self.model.config._attn_implementation),
             # Two names as older runs store them: a run goes on where its identity is the same
             "rung": choice.strategy.name if choice else "",
             "rungs_refused": choice.refused if choice else {},
             "probed_on": choice.probed_on if choice else "",
             "head": choice.strategy.head.name if choice else "",
             "context_tokens": self.context_tokens,
-            "device": self.device.type,
             "batch_tokens_auto": BATCH_TOKENS.get(self.device.type, BATCH_TOKENS["cpu"]),
             # Absent where there are none, so that older runs without any go on
             **({"warnings": self.warnings} if self.warnings else {}),
-            "libraries": {name: version(name) for name in LIBRARIES},
-            "machine": {"device": device, "threads": torch.get_num_threads()},
+            "machine": {"device": self._device_name(), "threads": torch.get_num_threads()},
         }
 
+    def _described(self) -> dict[str, Any]:
+        return {
+            **self.provenance,
+            "architecture": type(self.model).__name__,
+            "attention": str(self.model.config._attn_implementation),
+            "device": self.device.type,
+            "libraries": {name: version(name) for name in LIBRARIES},
+        }
+
+    def _about(self) -> dict[str, Any]:
+        """What a verdict on strategies depends on: all of this but the model's name."""
+        placed = {name: self.args.get(name, "") for name in ("device_map", "quantization")}
+        about = {
+            **self._described(),
+            **placed,
+            "device_name": self._device_name(),
+            "code": code_version(),
+        }
+        return {name: value for name, value in about.items() if name not in ("model", "adapter")}
+
+    def _device_name(self) -> str:
+        return torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else "cpu"
+
     def prepare(self, groups: Sequence[Group]) -> None:
-        """Choose the strategy on the longest and the first of the groups that can be scored."""
+        """Choose the strategy on groups that can be scored, the longest among them; what is known is not tried again."""
         refused = [self._refuse(group) for group in groups]
         ids = [
             [text.ids for text in group]
@@ -82,7 +103,7 @@ class TransformersBackend:
         forced = self.args.get("strategy") or self.args.get("rung", "")
         try:
             with fused_gelu(self.model):
-                self.choice = choose(self.model, ids, forced)
+                self.choice = choose(self.model, ids, forced, self.verdicts)
                 if self.warnings is None:
                     self.warnings = self._warnings(self.choice.strategy)
         except (RuntimeError, MemoryError) as error:
@@ -158,6 +179,17 @@ class TransformersBackend:
         self.__dict__.pop("model", None)
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
+
+
+def kept_in() -> Path | None:
+    """Where verdicts are kept; nowhere in a program without the site's settings."""
+    from django.conf import settings  # here, so that the module can be imported without settings
+    from django.core.exceptions import ImproperlyConfigured
+
+    try:
+        return Path(settings.VAR_DIR) / "strategies"
+    except (ImproperlyConfigured, AttributeError):
+        return None
 
 
 def _checked(logprobs: LogProbs) -> LogProbs | TextError:

@@ -1,7 +1,7 @@
 """From hidden states to the log-probabilities of given tokens, without a table of (tokens, vocabulary).
 
-The vocabulary is run through in chunks with an online log-sum-exp: float32 logits in one reused buffer, sums in
-float64. What an architecture does to its logits after the head (scaling, soft-capping) is done to each chunk; a model
+The vocabulary is run through in chunks with an online log-sum-exp: float32 logits (float64 of a float64 model) in one
+reused buffer, sums in float64. What an architecture does to its logits after the head (scaling, soft-capping) is done to each chunk; a model
 whose own logits differ from that is scored by its own head, a few rows at a time.
 """
 
@@ -11,6 +11,8 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
+
+from scoring.backends.causal_lm.precision import make_precise, precisely
 
 VOCABULARY_CHUNK = 4096
 ROWS = 2048  # of the buffer: 2048 x 4096 float32 = 32 MiB
@@ -64,6 +66,7 @@ class Backbone:
             raise NotImplementedError("the model has no output embeddings of its own")
         parent, _, self._name = places[0].rpartition(".")
         self._parent = model.get_submodule(parent)
+        make_precise(model)
 
     def hidden(self, **inputs: object) -> Tensor:
         """(B, T, D) what the head is given, by the model's own forward."""
@@ -72,13 +75,13 @@ class Backbone:
         assert capture.hidden is not None
         return capture.hidden
 
-    def hidden_and_cache(self, **inputs: object) -> tuple[Tensor, Any]:
-        """The same, and the cache that the model returns."""
+    def hidden_and_cache(self, **inputs: object) -> tuple[Tensor, dict[str, Any]]:
+        """The same, and the cache that the model returns, by the name under which it takes one; empty if it has none."""
         capture = CaptureHidden(self.head)
         outputs = self._run_with(capture, use_cache=True, **inputs)
         assert capture.hidden is not None
-        cache = outputs.get("past_key_values")
-        return capture.hidden, cache if cache is not None else outputs.get("cache_params")
+        caches = {name: outputs.get(name) for name in ("past_key_values", "cache_params")}
+        return capture.hidden, {name: cache for name, cache in caches.items() if cache is not None}
 
     def own_logits(self, hidden: Tensor) -> Tensor:
         """(n, V) logits of hidden states (n, D) as the model's forward makes them, transformations included."""
@@ -90,7 +93,8 @@ class Backbone:
     def _run_with(self, head: nn.Module, **inputs: object) -> Any:
         setattr(self._parent, self._name, head)
         try:
-            return self.model(**inputs)
+            with precisely(self.model):
+                return self.model(**inputs)
         finally:
             setattr(self._parent, self._name, self.head)
 
@@ -145,7 +149,8 @@ class ChunkedHead:
         edges = torch.arange(0, v + VOCABULARY_CHUNK, VOCABULARY_CHUNK, device=targets.device)
         cuts = torch.searchsorted(targets[by_token], edges).tolist()
         target_logits = torch.empty(len(rows), dtype=torch.float64, device=hidden.device)
-        highest = torch.full((n,), float("-inf"), device=hidden.device)  # (n,)
+        precise = torch.float64 if self.weight.dtype is torch.float64 else torch.float32
+        highest = torch.full((n,), float("-inf"), dtype=precise, device=hidden.device)  # (n,)
         total = torch.zeros(
             n, dtype=torch.float64, device=hidden.device
         )  # (n,) of exp(logit - highest)
@@ -158,13 +163,13 @@ class ChunkedHead:
         return target_logits - (highest.double() + total.log())[rows]
 
     def _logits(self, hidden: Tensor, start: int, stop: int) -> Tensor:
-        """(n, stop - start) float32 logits, in a buffer that the next call overwrites."""
+        """(n, stop - start) logits, float32 at least, in a buffer that the next call overwrites."""
         weight = self.weight[start:stop]
         logits = self._buffer(len(hidden), stop - start, weight)
         torch.mm(hidden.to(weight.dtype), weight.T, out=logits)
         if self.bias is not None:
             logits.add_(self.bias[start:stop])
-        if logits.dtype != torch.float32:
+        if logits.dtype.itemsize < torch.float32.itemsize:
             logits = logits.float()
         return self.transform(logits)
 

@@ -2,11 +2,10 @@
 
 Sharing can be silently wrong (windows shorter than the text, ALiBi, state-space models, attention of an architecture's
 own ...). So each strategy, from the fastest down, must first give what one text at a time gives: on a tiny model of the
-same class and configuration (windows, layer kinds and position rule untouched, weights scaled up so that what is
-wrongly seen makes a difference), with texts as long as the longest real one; then on two real items under the real model.
+same class and layers, with texts at least as long as the longest real one; then on real items, the longest among them,
+under the real model. One that is asked for by name is tried out just so.
 """
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,24 +14,25 @@ import numpy as np
 import torch
 from transformers import PreTrainedConfig, PreTrainedModel
 
-from scoring.backends.causal_lm import layout
 from scoring.backends.causal_lm.head import Backbone, ChunkedHead, OwnHead
 from scoring.backends.causal_lm.layout import Ids
-from scoring.backends.causal_lm.loading import quiet
 from scoring.backends.causal_lm.strategies import STRATEGIES, Groups, Head, Single, Strategy
+from scoring.backends.causal_lm.tiny import VOCABULARY, tiny_model
+from scoring.backends.causal_lm.trials import EVERY, Trial, random_groups, real_groups
+from scoring.backends.causal_lm.verdicts import Verdict, Verdicts
 from scoring.domain.backend import LogProbs, ScoringError
 
-PROBE_TOKENS = 8192  # masks of tokens by tokens stay under 300 MB
-TINY_VOCABULARY = 257
-TINY_LAYERS = 8  # enough for every pattern of layers in use to come round
-TINY_HEADS, TINY_HEAD_SIZE = 4, 16
-WEIGHT_SCALE = 5.0
-TINY_TOLERANCE_NATS = (
-    5e-4  # float32 rounding stays under 1e-4; a token wrongly seen costs 1e-2 and more
+PROBE_TOKENS = 8192  # masks of tokens by tokens stay under 600 MB
+STEP_TOKENS = (
+    1024  # a verdict holds for all texts up to a multiple of it: on the tiny model they cost little
 )
+# A token wrongly seen costs a tiny model 1e-3 nat and more; rounding in float64 less than 1e-8, in float32 less than 1e-4
+TINY_TOLERANCES_NATS = {torch.float64: 1e-6, torch.float32: 5e-4}
 # On the real model, per precision: of one token's log-probability, and of a text's mean
 TOLERANCES_NATS = {torch.float64: (1e-6, 1e-7), torch.float32: (5e-3, 1e-4)}
 LOW_PRECISION_NATS = (2.0, 0.05)
+TRIED_TOKENS = 16  # of a text, to see whether a model is causal and its head a plain one
+ON_BOTH, ON_REAL, ON_NOTHING = "tiny model and real items", "real items", "its configuration"
 
 
 @dataclass(frozen=True)
@@ -44,217 +44,189 @@ class Choice:
     probed_on: str
 
 
-def choose(model: PreTrainedModel, groups: Groups, forced: str = "") -> Choice:
+def choose(
+    model: PreTrainedModel, groups: Groups, forced: str = "", verdicts: Verdicts | None = None
+) -> Choice:
     """Find the fastest strategy that is right for this model on texts like these.
+
+    verdicts: what is known already, and where to write down what is found.
 
     Raises:
         ScoringError: the model is not causal, or the strategy `forced` is not right.
     """
-    backbone = Backbone(model)
-    head = _choose_head(backbone, groups[0][0])
-    check_causal(backbone, groups[0][0])
     names = [strategy.name for strategy in STRATEGIES]
     if forced and forced not in names:
         raise ScoringError(f"strategy={forced}: choose one of {', '.join(names)}.")
+    backbone = Backbone(model)
     longest = max(len(text) for group in groups for text in group)
-    reason = ""
-    if _depends_on_longest(model.config, longest):
-        reason = "positions depend on the longest text that runs along"
-    elif longest > PROBE_TOKENS:
-        reason = f"texts of more than {PROBE_TOKENS} tokens are too long to try it out on"
-    if reason and not forced:
-        refused = {kind.name: reason for kind in STRATEGIES if kind is not Single}
-        return Choice(Single(backbone, head), refused, "its configuration")
-    tiny = tiny_model(model)
-    refused = {}
+    reason = _why_one_by_one(model.config, longest)
+    question: dict[str, Any] = {
+        "forced": forced,
+        "one_by_one": reason,
+        "up_to_tokens": _up_to(model.config, longest),
+    }
+    known = verdicts.find(longest, **question) if verdicts else None
+    if known is not None and (choice := _recalled(backbone, known)) is not None:
+        return choice
+    head = _choose_head(backbone, groups[0][0])
+    choice = _try_out(backbone, head, groups, forced, reason, question["up_to_tokens"])
+    if verdicts:
+        name = choice.strategy.name
+        found = Verdict(name, choice.refused, choice.probed_on, head.name, longest)
+        verdicts.keep(found, **question)
+    return choice
+
+
+def _recalled(backbone: Backbone, known: Verdict) -> Choice | None:
+    """The choice that a verdict describes; None where it speaks of what is not there."""
+    heads: list[Head] = [OwnHead(backbone)]
+    if _is_plain(backbone):
+        heads.append(ChunkedHead(backbone.model, backbone.head))
     for kind in STRATEGIES:
-        if forced and kind.name != forced:
+        for head in heads:
+            if (kind.name, head.name) == (known.strategy, known.head):
+                return Choice(kind(backbone, head), known.refused, known.probed_on)
+    return None
+
+
+def _try_out(
+    backbone: Backbone, head: Head, groups: Groups, forced: str, one_by_one: str, up_to: int
+) -> Choice:
+    kinds = [kind for kind in STRATEGIES if forced in ("", kind.name)]
+    if one_by_one:
+        refused = {kind.name: one_by_one for kind in kinds if kind is not Single}
+        tiny, probed_on = None, ON_NOTHING
+    else:
+        refused = {}
+        tiny = None if forced == Single.name else _on_tiny(backbone.model, up_to)
+        probed_on = ON_BOTH if tiny else ON_REAL
+    real = real_groups(groups)
+    last = [(n, len(group) - 1) for n, group in enumerate(real)]
+    on_real = Trial(backbone, head, real, every=EVERY, checked=last)
+    for kind in kinds:
+        if kind.name in refused:
             continue
-        reason = "" if kind is Single else _why_not(kind, backbone, head, tiny, groups)
+        reason = "" if kind is Single else _why_not(kind, tiny, on_real)
         if not reason:
-            probed = "tiny model and real items" if tiny is not None else "real items"
-            return Choice(kind(backbone, head), refused, probed)
+            return Choice(kind(backbone, head), refused, probed_on)
         refused[kind.name] = reason
     raise ScoringError(f"strategy={forced} is not right for this model: {refused[forced]}.")
 
 
-def _why_not(
-    kind: type[Strategy],
-    backbone: Backbone,
-    head: Head,
-    tiny: PreTrainedModel | None,
-    groups: Groups,
-) -> str:
-    """Why a strategy cannot be used; empty if it can."""
-    if kind.shares and tiny is None:
-        return "no tiny model of this configuration could be made to try it on"
-    if tiny is not None:
-        small = Backbone(tiny)
-        texts = _probe_groups(groups)
-        gap = _largest_gap(kind(small, OwnHead(small)), Single(small, OwnHead(small)), texts)
-        if isinstance(gap, str):
-            return gap
-        if gap[0] > TINY_TOLERANCE_NATS:
-            return f"off by {gap[0]:.2g} nat on a tiny model of its kind"
-    real = [groups[0], groups[-1]] if len(groups) > 1 else [groups[0]]
-    gap = _largest_gap(kind(backbone, head), Single(backbone, OwnHead(backbone)), real)
-    if isinstance(gap, str):
-        return gap
-    of_token, of_mean = TOLERANCES_NATS.get(backbone.model.dtype, LOW_PRECISION_NATS)
-    if gap[0] > of_token or gap[1] > of_mean:
-        return f"off by {gap[0]:.2g} nat on real items"
-    return ""
-
-
-def _largest_gap(
-    strategy: Strategy, reference: Strategy, groups: Groups
-) -> tuple[float, float] | str:
-    """Largest difference of a token's log-probability and of a text's mean; or why the strategy does not run at all."""
+def _on_tiny(model: PreTrainedModel, up_to: int) -> Trial | None:
+    """What to try on a tiny model; None where none can be made."""
+    tiny = tiny_model(model)
+    if tiny is None:
+        return None
+    backbone = Backbone(tiny)
+    trial = Trial(
+        backbone,
+        OwnHead(backbone),
+        random_groups(up_to, VOCABULARY),
+        checked=[(0, 1), (1, 0), (1, 1)],
+    )
     try:
-        got = strategy.logprobs(groups)
+        return trial if all_finite(trial.alone) else None
     except (torch.OutOfMemoryError, MemoryError):
         raise
-    except Exception as error:  # noqa: BLE001 (an architecture may refuse in any way it likes)
-        return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no reason given'}"[
-            :200
-        ]
-    expected = reference.logprobs(groups)
-    gaps = [
-        np.abs(g[1:] - e[1:]) if np.isfinite(g[1:]).all() else np.array([np.inf])
-        for a, b in zip(got, expected, strict=True)
-        for g, e in zip(a, b, strict=True)
-    ]
-    means = [
-        abs(float(g[1:].mean() - e[1:].mean()))
-        for a, b in zip(got, expected, strict=True)
-        for g, e in zip(a, b, strict=True)
-    ]
-    return max(float(gap.max()) for gap in gaps if gap.size), max(means)
-
-
-def _probe_groups(groups: Groups) -> list[list[Ids]]:
-    """Two groups of random tokens in the shapes of the longest real group and of the first one."""
-    longest = max(groups, key=lambda group: max(len(text) for text in group))
-    root = layout.shared_length([text for group in groups for text in group])
-    rng = np.random.default_rng(0)
-
-    def like(group: Sequence[Ids], root_ids: Ids) -> list[Ids]:
-        shared = min(layout.shared_length(group), min(len(text) for text in group) - 1)
-        trunk = np.concatenate([root_ids, rng.integers(3, TINY_VOCABULARY, max(shared - root, 0))])
-        return [
-            np.concatenate(
-                [trunk, rng.integers(3, TINY_VOCABULARY, max(len(text) - len(trunk), 1))]
-            )
-            for text in group
-        ]
-
-    root_ids = rng.integers(3, TINY_VOCABULARY, max(1, min(root, 64)))
-    return [like(longest, root_ids), like(groups[0], root_ids)]
-
-
-def tiny_model(model: PreTrainedModel) -> PreTrainedModel | None:
-    """A float32 model of the same class whose configuration differs in sizes only; None if it cannot be made."""
-    try:
-        with torch.random.fork_rng(devices=[]), quiet():
-            torch.manual_seed(0)
-            tiny: PreTrainedModel = type(model)._from_config(  # type: ignore[no-untyped-call]
-                tiny_config(model.config),
-                dtype=torch.float32,
-                attn_implementation=model.config._attn_implementation,
-            )
-        for parameter in tiny.parameters():
-            if parameter.dim() > 1:
-                parameter.data.mul_(WEIGHT_SCALE)
-        tiny.eval()  # type: ignore[no-untyped-call]
-        with torch.inference_mode():
-            logits = tiny(input_ids=torch.arange(3, 11)[None], use_cache=False).logits
-        return tiny if bool(torch.isfinite(logits).all()) else None
     except Exception:  # noqa: BLE001 (any architecture may need more than we know of)
         return None
 
 
-def tiny_config(config: PreTrainedConfig) -> PreTrainedConfig:
-    """A copy with small sizes; what decides who sees whom stays as it is."""
-    tiny = copy.deepcopy(config)
-    size = TINY_HEADS * TINY_HEAD_SIZE
-    n_layers = min(int(config.num_hidden_layers), TINY_LAYERS)
-    heads = int(getattr(config, "num_attention_heads", 0) or 0)
-    sizes: dict[str, Any] = {
-        "vocab_size": TINY_VOCABULARY,
-        "hidden_size": size,
-        "num_hidden_layers": n_layers,
-        "num_attention_heads": TINY_HEADS,
-        "head_dim": TINY_HEAD_SIZE,
-        "rotary_dim": TINY_HEAD_SIZE // 2,
-        "intermediate_size": int(getattr(config, "expand", 2) * size),
-        "ffn_dim": 2 * size,
-        "n_inner": 2 * size,
-        "ffn_hidden_size": 2 * size,
-        "word_embed_proj_dim": size,
-        "time_step_rank": 4,
-        "state_size": 8,
-    }
-    for name in ("num_key_value_heads", "num_kv_heads"):
-        if (n := getattr(config, name, None)) is not None:
-            sizes[name] = TINY_HEADS if n == heads else 1 if n == 1 else TINY_HEADS // 2
-    stored = {name for name, value in config.to_dict().items() if value is not None}
-    for name, value in sizes.items():
-        if config.attribute_map.get(name, name) in stored:
-            setattr(tiny, name, value)
-    if "layer_types" in stored:
-        tiny.layer_types = list(config.layer_types)[:n_layers]
-    for name in {"pad_token_id", "bos_token_id", "eos_token_id"} & stored:
-        setattr(tiny, name, 0)
-    return tiny
+def _why_not(kind: type[Strategy], tiny: Trial | None, real: Trial) -> str:
+    """Why a strategy cannot be used; empty if it can."""
+    if kind.shares and tiny is None:
+        return "no tiny model of this configuration could be made to try it on"
+    if tiny is not None:
+        gap = tiny.gap(kind)
+        if gap.error:
+            return gap.error
+        if gap.of_token > TINY_TOLERANCES_NATS[tiny.backbone.model.dtype]:
+            return f"off by {gap.of_token:.2g} nat on a tiny model of its kind"
+    gap = real.gap(kind)
+    if gap.error:
+        return gap.error
+    of_token, of_mean = TOLERANCES_NATS.get(real.backbone.model.dtype, LOW_PRECISION_NATS)
+    if gap.of_token > of_token or gap.of_mean > of_mean:
+        return f"off by {gap.of_token:.2g} nat on real items"
+    return ""
 
 
-def _depends_on_longest(config: PreTrainedConfig, longest: int) -> bool:
-    """Do positions depend on the longest text of a batch, so that texts cannot share one? (dynamic and long RoPE)"""
-    rope = getattr(config, "rope_parameters", None) or {}
-    if rope.get("rope_type") not in ("dynamic", "longrope"):
-        return False
-    trained = rope.get("original_max_position_embeddings") or config.max_position_embeddings
-    return longest > int(trained)
+def _why_one_by_one(config: PreTrainedConfig, longest: int) -> str:
+    """Why texts cannot run together at all; empty where they may."""
+    if any(longest > trained for trained in _trained_lengths(config)):
+        return "positions depend on the longest text that runs along"
+    if longest > PROBE_TOKENS:
+        return f"texts of more than {PROBE_TOKENS} tokens are too long to try it out on"
+    return ""
+
+
+def _trained_lengths(config: PreTrainedConfig) -> list[int]:
+    """Lengths beyond which positions depend on the longest text of a batch (dynamic and long RoPE)."""
+    text = config.get_text_config()
+    rope = getattr(text, "rope_parameters", None) or {}
+    # One set for all layers, or one for each type of layer
+    sets = [rope, *(value for value in rope.values() if isinstance(value, dict))]
+    return [
+        int(one.get("original_max_position_embeddings") or text.max_position_embeddings)
+        for one in sets
+        if one.get("rope_type") in ("dynamic", "longrope")
+    ]
+
+
+def _up_to(config: PreTrainedConfig, longest: int) -> int:
+    """The length of the tiny model's texts: the next step, but no more than the model takes or was trained on."""
+    text = config.get_text_config()
+    names = ("max_position_embeddings", "max_seq_len")
+    limits = [getattr(text, name, None) for name in names] + _trained_lengths(config)
+    step = -(-longest // STEP_TOKENS) * STEP_TOKENS
+    return max(longest, min([step, *(n for n in limits if isinstance(n, int) and n > 0)]))
+
+
+def _is_plain(backbone: Backbone) -> bool:
+    return type(backbone.head) is torch.nn.Linear and not backbone.head.weight.is_meta
 
 
 def _choose_head(backbone: Backbone, text: Ids) -> Head:
-    """The chunked head if it gives what the model's own gives, else that one."""
+    """The chunked head if it gives what the model's own gives, else that one.
+
+    Raises:
+        ScoringError: the model's log-probabilities of a text's beginning depend on its end.
+    """
     own = OwnHead(backbone)
-    if type(backbone.head) is not torch.nn.Linear or backbone.head.weight.is_meta:
-        return own
-    chunked = ChunkedHead(backbone.model, backbone.head)
-    ids = torch.from_numpy(text[:32])[None].to(backbone.model.device)
+    begun = text[: max(TRIED_TOKENS // 2, 1)]
+    # The same beginning twice, and then something else
+    ids = torch.from_numpy(np.stack([np.append(begun, begun[::-1]), np.append(begun, begun)]))
     with torch.inference_mode():
-        hidden = backbone.hidden(input_ids=ids, use_cache=False)[0]  # (T, D)
-        rows = torch.arange(len(hidden) - 1)
-        targets = torch.from_numpy(text[1:32])
+        hidden = backbone.hidden(input_ids=ids.to(backbone.model.device), use_cache=False)
+        rows = torch.arange(len(begun) - 1)
+        rows = torch.cat([rows, ids.shape[1] + rows])
+        targets = ids[:, 1 : len(begun)].flatten()
+        both = hidden.flatten(0, 1)
+        expected = own.logprobs(both, rows, targets)
+        check_causal(backbone.model, *expected.view(2, -1).numpy())
+        if not _is_plain(backbone):
+            return own
+        chunked = ChunkedHead(backbone.model, backbone.head)
         try:
-            gap = (
-                chunked.logprobs(hidden, rows, targets) - own.logprobs(hidden, rows, targets)
-            ).abs()
+            gap = (chunked.logprobs(both, rows, targets) - expected).abs()
         except RuntimeError:
             return own
     of_token = TOLERANCES_NATS.get(backbone.model.dtype, LOW_PRECISION_NATS)[0]
     return chunked if not len(gap) or float(gap.max()) <= of_token else own
 
 
-def check_causal(backbone: Backbone, text: Ids) -> None:
+def check_causal(model: PreTrainedModel, whole: LogProbs, begun: LogProbs) -> None:
     """Refuse a model whose log-probabilities of a text's beginning depend on its end.
 
     Raises:
         ScoringError: it is not causal.
     """
-    single = Single(backbone, OwnHead(backbone))
-    whole, beginning = text[:24], text[:16]
-    if len(whole) <= len(beginning) or len(beginning) < 2:
-        return
-    one, other = single.logprobs([[whole]])[0][0], single.logprobs([[beginning]])[0][0]
-    gap = np.abs(one[1 : len(beginning)] - other[1:])
-    limit = 0.01 if backbone.model.dtype in TOLERANCES_NATS else 10 * LOW_PRECISION_NATS[1]
-    if np.isfinite(gap).all() and gap.max() > limit:
-        name = type(backbone.model).__name__
+    gap = np.abs(whole - begun)
+    limit = 0.01 if model.dtype in TOLERANCES_NATS else 10 * LOW_PRECISION_NATS[1]
+    if np.isfinite(gap).all() and gap.max(initial=0.0) > limit:
         raise ScoringError(
-            f"{name} looks at what comes after a word: it is no causal language model."
+            f"{type(model).__name__} looks at what comes after a word: it is no causal language model."
         )
 
 

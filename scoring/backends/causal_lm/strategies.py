@@ -6,7 +6,7 @@ All give, for each text of each group, (T,) float64 log-probabilities with NaN f
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -29,8 +29,9 @@ class Strategy(ABC):
     name: ClassVar[str]
     shares: ClassVar[bool]  # do texts share computation, so that one could spoil another?
 
-    def __init__(self, backbone: Backbone, head: Head) -> None:
-        self.backbone, self.head = backbone, head
+    def __init__(self, backbone: Backbone, head: Head, every: int = 1) -> None:
+        """every: of how many positions one is looked up; the others, and each text's first, are NaN."""
+        self.backbone, self.head, self.every = backbone, head, every
         self.device = backbone.model.device
 
     def logprobs(self, groups: Groups) -> list[list[LogProbs]]:
@@ -46,11 +47,25 @@ class Strategy(ABC):
 
     def _read(self, hidden: Tensor, rows: Rows, groups: Groups) -> list[list[LogProbs]]:
         """Log-probabilities of all texts from hidden states (N, D) and the rows that predict their tokens."""
-        flat = [torch.from_numpy(text[1:]) for group in groups for text in group]
-        at = torch.cat([r for group in rows for r in group])
-        values = self.head.logprobs(hidden, at, torch.cat(flat)).numpy()
-        parts = iter(np.split(values, np.cumsum([len(f) for f in flat])[:-1]))
-        return [[np.concatenate([[np.nan], next(parts)]) for _ in group] for group in groups]
+        texts = [text for group in groups for text in group]
+        # From the end: a text's last token has seen all that was to be seen
+        chosen = [np.arange(len(text) - 1, 0, -self.every)[::-1].copy() for text in texts]
+        at = [r[c - 1] for r, c in zip((r for group in rows for r in group), chosen, strict=True)]
+        targets = [torch.from_numpy(text[c]) for text, c in zip(texts, chosen, strict=True)]
+        looked_up = torch.cat(at)
+        if self.every > 1:
+            used, looked_up = torch.unique(looked_up, return_inverse=True)
+            hidden = hidden[used.to(hidden.device)]
+        values = self.head.logprobs(hidden, looked_up, torch.cat(targets)).numpy()
+        parts = iter(np.split(values, np.cumsum([len(c) for c in chosen])[:-1]))
+        places = iter(chosen)
+
+        def of_text(text: Ids) -> LogProbs:
+            logprobs = np.full(len(text), np.nan)
+            logprobs[next(places)] = next(parts)
+            return logprobs
+
+        return [[of_text(text) for text in group] for group in groups]
 
     def _ids(self, ids: Ids) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(ids)).to(self.device)
@@ -114,7 +129,7 @@ class Mask(_Tree):
 
 
 class PrefixCache(Strategy):
-    """Group by group: what its texts share once, with the model's own cache; then the rests as a padded batch."""
+    """Group by group: what its texts share once, with the model's own cache; then the rests, as a padded batch if they may."""
 
     name = "cache"
     shares = True
@@ -129,21 +144,46 @@ class PrefixCache(Strategy):
         shared = min(layout.shared_length(group), min(len(text) for text in group) - 1)
         if shared < 1:
             raise NotImplementedError("nothing is shared")
-        first, cache = self.backbone.hidden_and_cache(input_ids=self._ids(group[0][:shared])[None])
-        if cache is None:
+        begun = self._ids(group[0][:shared])[None]
+        first, cache = self.backbone.hidden_and_cache(input_ids=begun)
+        if not cache:
             raise NotImplementedError("the model returns no cache")
-        cache = deepcopy(cache)
-        cache.batch_repeat_interleave(len(group))
         rests = [text[shared:] for text in group]
-        ids, mask = _pad(rests)  # (B, R)
-        mask = np.concatenate([np.ones((len(group), shared), dtype=np.int64), mask], axis=1)
-        rest = self.backbone.hidden(
-            input_ids=self._ids(ids), attention_mask=self._ids(mask), past_key_values=cache
-        )  # (B, R, D)
-        hidden = torch.cat([first[0], rest.flatten(0, 1)])
-        own = [shared + n * ids.shape[1] + torch.arange(len(r) - 1) for n, r in enumerate(rests)]
+        cache = deepcopy(cache)
+        if _repeated(cache, len(group)):
+            parts = [self._rests(rests, shared, cache).flatten(0, 1)]
+        else:  # a recurrent state stands for one text
+            parts = [self._rests([rest], shared, deepcopy(cache))[0] for rest in rests]
+        hidden = torch.cat([first[0], *parts])
+        starts = np.cumsum([shared, *(len(part) for part in parts)])
+        if len(parts) < len(group):
+            starts = shared + np.arange(len(group)) * (len(parts[0]) // len(group))
+        own = [torch.arange(len(r) - 1) + int(at) for r, at in zip(rests, starts, strict=False)]
         rows = [torch.cat([torch.arange(shared), r]) for r in own]
         return self._read(hidden, [rows], [group])
+
+    def _rests(self, rests: Sequence[Ids], shared: int, cache: dict[str, Any]) -> Tensor:
+        """(B, R, D) hidden states of what comes after the cached beginning."""
+        ids, mask = _pad(rests)  # (B, R)
+        if mask.all() and len(rests) == 1:  # recurrent layers know no mask of what is behind them
+            return self.backbone.hidden(input_ids=self._ids(ids), **cache)
+        mask = np.concatenate([np.ones((len(rests), shared), dtype=np.int64), mask], axis=1)
+        return self.backbone.hidden(
+            input_ids=self._ids(ids), attention_mask=self._ids(mask), **cache
+        )
+
+
+def _repeated(cache: dict[str, Any], n: int) -> bool:
+    """Make each cache one of `n` texts, in place; whether that could be done."""
+    layers = [layer for one in cache.values() for layer in getattr(one, "layers", [one])]
+    if any(
+        hasattr(layer, "conv_states") or not hasattr(layer, "batch_repeat_interleave")
+        for layer in layers
+    ):
+        return False
+    for one in cache.values():
+        one.batch_repeat_interleave(n)
+    return True
 
 
 class Padded(Strategy):

@@ -41,6 +41,20 @@ _GPT = {
 # Texts of the tests have 20 to 70 tokens: these windows are shorter than most of them
 _WINDOW = {"sliding_window": 16}
 
+_FEW_EXPERTS = {"num_experts_per_tok": 2, "moe_intermediate_size": 32}
+_LATENT = {
+    **_FEW_EXPERTS,
+    "num_key_value_heads": 4,
+    "n_routed_experts": 16,
+    "topk_group": 1,
+    "first_k_dense_replace": 1,
+    "kv_lora_rank": 16,
+    "q_lora_rank": 16,
+    "qk_rope_head_dim": 8,
+    "qk_nope_head_dim": 8,
+    "v_head_dim": 16,
+}
+
 # name -> (configuration, the strategy that is right and fastest for it)
 ARCHITECTURES: dict[str, tuple[Callable[[], Any], str]] = {
     "gpt2": (lambda: hf.GPT2Config(**_GPT), "packed"),
@@ -95,7 +109,61 @@ ARCHITECTURES: dict[str, tuple[Callable[[], Any], str]] = {
         ),
         "padded",
     ),
+    "mamba2": (
+        lambda: hf.Mamba2Config(
+            hidden_size=64,
+            num_hidden_layers=2,
+            vocab_size=VOCABULARY,
+            state_size=8,
+            num_heads=8,
+            head_dim=16,
+            n_groups=2,
+        ),
+        "cache",
+    ),
+    "jamba": (
+        lambda: hf.JambaConfig(
+            **_GQA | {"num_hidden_layers": 8},
+            num_experts=4,
+            mamba_d_state=8,
+            mamba_dt_rank=4,
+            use_mamba_kernels=False,
+            pad_token_id=0,
+        ),
+        "padded",
+    ),
+    "qwen3_next": (
+        lambda: hf.Qwen3NextConfig(
+            **_GQA | {"num_hidden_layers": 4},
+            **_FEW_EXPERTS,
+            head_dim=16,
+            linear_num_key_heads=2,
+            linear_num_value_heads=4,
+            linear_key_head_dim=16,
+            linear_value_head_dim=16,
+            shared_expert_intermediate_size=32,
+            num_experts=4,
+        ),
+        "cache",
+    ),
+    "deepseek_v2": (lambda: hf.DeepseekV2Config(**_SIZES, **_LATENT, n_group=1), "packed"),
+    "deepseek_v3": (lambda: hf.DeepseekV3Config(**_SIZES, **_LATENT, n_group=4), "packed"),
 }
+
+
+def late_windows(kind: type[Any]) -> PreTrainedModel:
+    """Twelve layers of which only the last two look through a window, of 40 tokens; small weights hide it on real items."""
+    config = kind.config_class(
+        **_GQA | {"num_hidden_layers": 12},
+        use_sliding_window=True,
+        layer_types=["full_attention"] * 10 + ["sliding_attention"] * 2,
+        sliding_window=40,
+        **(_FEW_EXPERTS | {"num_experts": 4} if "Moe" in kind.__name__ else {}),
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model: PreTrainedModel = kind(config).eval()
+    return model
 
 
 def make_model(name: str, seed: int = 0) -> PreTrainedModel:
@@ -127,6 +195,8 @@ def make_groups(seed: int = 0, n: int = 4) -> list[list[np.ndarray]]:
 def expected_logprobs(model: PreTrainedModel, ids: np.ndarray) -> np.ndarray:
     """(T,) log-probabilities of one text alone: float64 throughout, full log-softmax. NaN first."""
     double = copy.deepcopy(model).double()
+    if double._can_set_experts_implementation():
+        double.set_experts_implementation("eager")  # the fused kernel knows no float64
     with torch.inference_mode():
         logits = double(input_ids=torch.from_numpy(ids)[None], use_cache=False).logits[0]
     table = torch.log_softmax(logits.double(), dim=-1)[:-1]

@@ -1,0 +1,176 @@
+"""The probe sees what is only in the last layers, tries what is forced by hand, and does not try again what it knows."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from transformers import Qwen2ForCausalLM, Qwen2MoeForCausalLM
+
+from scoring.backends.causal_lm import probe
+from scoring.backends.causal_lm.head import Backbone
+from scoring.backends.causal_lm.probe import choose
+from scoring.backends.causal_lm.tiny import tiny_model
+from scoring.backends.causal_lm.trials import Trial, random_groups, real_groups
+from scoring.backends.causal_lm.verdicts import Verdicts
+from scoring.domain.backend import ScoringError
+from tests.scoring.backends.causal_lm.architectures import (
+    expected_logprobs,
+    late_windows,
+    make_groups,
+    make_model,
+    perplexity_of,
+)
+
+
+def with_one_long_pair():
+    """Texts of which one pair alone, neither the first nor the last, is longer than the window of 40 tokens."""
+    groups = [[text[:30] for text in group] for group in make_groups()]
+    rng = np.random.default_rng(5)
+    long = np.append(groups[0][0][:20], rng.integers(3, 200, 60))
+    return [groups[0], [long, np.append(long[:50], rng.integers(3, 200, 30))], *groups[2:]]
+
+
+@pytest.mark.parametrize("kind", [Qwen2ForCausalLM, Qwen2MoeForCausalLM])
+def test_windows_that_only_the_last_layers_have_are_seen(kind):
+    model, groups = late_windows(kind), with_one_long_pair()
+    strategy = choose(model, groups).strategy
+    got = strategy.logprobs(groups[1:2])[0]
+    for logprobs, ids in zip(got, groups[1], strict=True):
+        expected = perplexity_of(expected_logprobs(model, ids))
+        assert perplexity_of(logprobs) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", [Qwen2ForCausalLM, Qwen2MoeForCausalLM])
+def test_a_mask_over_windows_of_the_last_layers_is_refused_though_it_is_asked_for(kind):
+    with pytest.raises(ScoringError, match=r"strategy=mask is not right for this model: off by"):
+        choose(late_windows(kind), with_one_long_pair(), "mask")
+
+
+def test_a_tiny_model_keeps_every_layer_and_its_kind():
+    tiny = tiny_model(late_windows(Qwen2MoeForCausalLM))
+    assert tiny.config.layer_types == ["full_attention"] * 10 + ["sliding_attention"] * 2
+    assert len(tiny.model.layers) == 12
+    assert sum(parameter.numel() for parameter in tiny.parameters()) < 2e6
+
+
+@pytest.mark.parametrize("rope", ["dynamic", "longrope"])
+@pytest.mark.parametrize("by_layer_type", [False, True])
+def test_positions_that_depend_on_the_longest_text_refuse_what_is_forced(rope, by_layer_type):
+    model = make_model("llama")
+    rule = {"rope_type": rope, "original_max_position_embeddings": 8, "rope_theta": 1e4}
+    model.config.rope_parameters = {"full_attention": rule} if by_layer_type else rule
+    with pytest.raises(ScoringError, match=r"packed is not right .* positions depend"):
+        choose(model, make_groups(), "packed")
+    assert choose(model, make_groups()).strategy.name == "single"
+
+
+def test_texts_too_long_to_try_out_refuse_what_is_forced(monkeypatch):
+    monkeypatch.setattr(probe, "PROBE_TOKENS", 10)
+    with pytest.raises(ScoringError, match=r"strategy=padded is not right .* too long"):
+        choose(make_model("llama"), make_groups(), "padded")
+
+
+def test_the_longest_text_is_tried_on_the_real_weights():
+    groups = make_groups(n=9)
+    longest = max((text for group in groups for text in group), key=len)
+    tried = real_groups(groups)
+    assert np.array_equal(tried[0][-1], longest)
+    assert sum(len(text) for text in tried[1]) < 120
+
+
+def test_a_wrong_strategy_is_off_by_thousands_of_times_what_rounding_is():
+    """In every layer but one, and that the last of forty: on the tiny model it is seen all the same."""
+    model = late_windows(Qwen2ForCausalLM)
+    model.config.num_hidden_layers = 40
+    model.config.layer_types = ["full_attention"] * 39 + ["sliding_attention"]
+    backbone = Backbone(tiny_model(model))
+    trial = Trial(backbone, probe.OwnHead(backbone), random_groups(128, 257))
+    wrong, right = trial.gap(probe.STRATEGIES[1]), trial.gap(probe.STRATEGIES[0])
+    assert right.of_token < 1e-12
+    assert wrong.of_token > 1e-3
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """How often a strategy was tried."""
+    calls = []
+    gap = Trial.gap
+    monkeypatch.setattr(Trial, "gap", lambda trial, kind: calls.append(kind) or gap(trial, kind))
+    return calls
+
+
+def test_a_verdict_is_kept_for_other_texts_and_later_runs(tmp_path, asked):
+    model, groups = make_model("mpt"), make_groups()
+    first = choose(model, groups, verdicts=Verdicts({"model": 1}, tmp_path))
+    tried = len(asked)
+    again = choose(model, make_groups(seed=0, n=2), verdicts=Verdicts({"model": 1}, tmp_path))
+    assert tried
+    assert len(asked) == tried
+    assert (again.strategy.name, again.refused, again.probed_on) == (
+        first.strategy.name,
+        first.refused,
+        first.probed_on,
+    )
+    assert again.strategy.head.name == first.strategy.head.name
+
+
+def test_longer_texts_other_models_and_forced_strategies_are_tried_again(tmp_path, asked):
+    model, groups = make_model("llama"), make_groups()
+    verdicts = Verdicts({"model": 1}, tmp_path)
+    short = [[text[:12] for text in group] for group in groups]
+    for texts, forced, about in (
+        (short, "", 1),
+        (groups, "", 1),
+        (groups, "padded", 1),
+        (groups, "", 2),
+    ):
+        asked.clear()
+        choose(model, texts, forced, Verdicts({"model": about}, tmp_path))
+        assert asked
+    asked.clear()
+    choose(model, short, verdicts=verdicts)
+    assert not asked
+
+
+@pytest.mark.parametrize(
+    "damage", ["", "{", "[]", '{"about": {}, "verdict": {}}', "foreign", "odd"]
+)
+def test_a_verdict_that_is_damaged_or_of_another_is_none(tmp_path, asked, damage):
+    model, groups = make_model("llama"), make_groups()
+    choose(model, groups, verdicts=Verdicts({"model": 1}, tmp_path))
+    (file,) = tmp_path.iterdir()
+    stored = json.loads(file.read_text())
+    if damage == "foreign":
+        stored["about"]["model"] = 2
+        damage = json.dumps(stored)
+    elif damage == "odd":
+        stored["verdict"] |= {"strategy": "guessing", "refused": {}}
+        damage = json.dumps(stored)
+    file.write_text(damage)
+    asked.clear()
+    assert (
+        choose(model, groups, verdicts=Verdicts({"model": 1}, tmp_path)).strategy.name == "packed"
+    )
+    assert asked
+
+
+def test_without_a_place_to_keep_it_a_verdict_is_remembered(tmp_path, asked):
+    (tmp_path / "file").touch()
+    for folder in (None, tmp_path / "file"):  # a folder that cannot be made
+        verdicts = Verdicts({}, folder)
+        choose(make_model("llama"), make_groups(), verdicts=verdicts)
+        asked.clear()
+        choose(make_model("llama"), make_groups(), verdicts=verdicts)
+        assert not asked
+
+
+def test_a_model_that_computes_in_float32_alone_is_tried_in_float32():
+    from transformers import XGLMConfig, XGLMForCausalLM
+
+    model = XGLMForCausalLM(
+        XGLMConfig(d_model=64, num_layers=2, attention_heads=4, ffn_dim=128, vocab_size=211)
+    )
+    tiny = tiny_model(model.eval())
+    assert tiny is None or tiny.dtype in (torch.float32, torch.float64)
+    assert choose(model, make_groups()).probed_on == "tiny model and real items"
