@@ -7,8 +7,8 @@ from typing import Any
 from scoring.domain.backend import ScoringError
 from scoring.models import ScoringRun
 
-# The part of an identity that says where the numbers were made, and may differ
-WHEREABOUTS = "machine"
+# Parts of an identity that say where the numbers were made, and why as they were; they decide none, and may differ
+EXPLANATIONS = frozenset({"machine", "rungs_refused", "probed_on"})
 
 
 def check_identity(run: ScoringRun, identity: Mapping[str, Any]) -> None:
@@ -21,7 +21,7 @@ def check_identity(run: ScoringRun, identity: Mapping[str, Any]) -> None:
     differences = [
         f"{name} was {before.get(name, 'not there')}, is {now.get(name, 'not there')}"
         for name in sorted({*before, *now})
-        if before.get(name) != now.get(name) and name.partition(".")[0] != WHEREABOUTS
+        if before.get(name) != now.get(name) and name.partition(".")[0] not in EXPLANATIONS
     ]
     if differences:
         raise ScoringError(

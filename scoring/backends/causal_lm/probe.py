@@ -20,6 +20,7 @@ from scoring.backends.causal_lm.strategies import STRATEGIES, Groups, Head, Sing
 from scoring.backends.causal_lm.tiny import VOCABULARY, tiny_model
 from scoring.backends.causal_lm.trials import EVERY, Trial, random_groups, real_groups
 from scoring.backends.causal_lm.verdicts import Verdict, Verdicts
+from scoring.backends.causal_lm.window import context_tokens
 from scoring.domain.backend import LogProbs, ScoringError
 
 PROBE_TOKENS = 8192  # masks of tokens by tokens stay under 600 MB
@@ -63,7 +64,7 @@ def choose(
     question: dict[str, Any] = {
         "forced": forced,
         "one_by_one": reason,
-        "up_to_tokens": _up_to(model.config, longest),
+        "up_to_tokens": _up_to(model, longest),
     }
     known = verdicts.find(longest, **question) if verdicts else None
     if known is not None and (choice := _recalled(backbone, known)) is not None:
@@ -174,13 +175,11 @@ def _trained_lengths(config: PreTrainedConfig) -> list[int]:
     ]
 
 
-def _up_to(config: PreTrainedConfig, longest: int) -> int:
+def _up_to(model: PreTrainedModel, longest: int) -> int:
     """The length of the tiny model's texts: the next step, but no more than the model takes or was trained on."""
-    text = config.get_text_config()
-    names = ("max_position_embeddings", "max_seq_len")
-    limits = [getattr(text, name, None) for name in names] + _trained_lengths(config)
     step = -(-longest // STEP_TOKENS) * STEP_TOKENS
-    return max(longest, min([step, *(n for n in limits if isinstance(n, int) and n > 0)]))
+    limits = [context_tokens(model) or step, *_trained_lengths(model.config)]
+    return max(longest, min([step, *limits]))
 
 
 def _is_plain(backbone: Backbone) -> bool:
