@@ -183,14 +183,17 @@ def _model_of(run: ScoringRun) -> tuple[str, dict[str, str]]:
 
 
 def _numbers(text: str) -> list[int]:
+    if not all(number.strip().isdecimal() for number in text.split(",")):
+        raise ArgumentTypeError(f"“{text}” are not numbers of runs, separated by commas")
     return [int(number) for number in text.split(",")]
 
 
 def _workers(text: str) -> int:
-    n = len(gpus()) if text == PER_GPU else int(text)
-    if n < 1:
-        raise ArgumentTypeError("no GPU is seen here" if text == PER_GPU else "1 or more")
-    return n
+    if text == PER_GPU and not gpus():
+        raise ArgumentTypeError("no GPU is seen here")
+    if text != PER_GPU and not (text.isdecimal() and int(text) > 0):
+        raise ArgumentTypeError(f"“{text}” is neither a whole number from 1 nor {PER_GPU}")
+    return len(gpus()) if text == PER_GPU else int(text)
 
 
 def _conditions(text: str) -> list[str]:

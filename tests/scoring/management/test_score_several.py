@@ -12,6 +12,7 @@ from scoring.models import ScoringRun
 from scoring.services import open_model
 from tests.factories import make_study
 from tests.scoring.commands import hf, score, score_json
+from tests.scoring.made_runs import ask
 from tests.scoring.tiny_models import save_gpt2
 
 pytestmark = pytest.mark.django_db
@@ -156,3 +157,41 @@ def test_an_empty_file_of_models_is_named(study: Study, tmp_path: Path) -> None:
     file.write_text("\n# none yet\n")
     _, _, error = score("--model", "hf", "--models", file, *STUDY)
     assert "names no model" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("--workers", "gpus"), "no GPU is seen here"),
+        (("--workers", "0"), "neither a whole number from 1 nor gpus"),
+        (("--workers", "many"), "neither a whole number from 1 nor gpus"),
+        (("--queue", "--runs", "1,x"), "not numbers of runs"),
+        (("--queue", "--workers", "2"), "--queue is one worker"),
+    ],
+)
+def test_workers_that_cannot_be_had_are_said_in_a_sentence(
+    study: Study,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    part: str,
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    _, _, error = score(*hf(folder / "one", *words))
+    assert part in str(error)
+    assert not ScoringRun.objects.exists()
+
+
+def test_a_queues_worker_goes_on_with_the_model_that_it_has(study: Study, folder: Path) -> None:
+    one, two = ({"pretrained": str(folder / name)} for name in ("one", "two"))
+    runs = [
+        ask(study, model_args=args, condition=condition)
+        for condition in ("full", "isolated")
+        for args in (one, two)
+    ]
+    other = ask(study, model_args=one, limit=1)
+    assert score("--queue", "--runs", ",".join(str(run.pk) for run in runs))[2] is None
+    in_order = ScoringRun.objects.filter(status="finished").order_by("finished_at")
+    assert [run.pk for run in in_order] == [runs[n].pk for n in (0, 2, 1, 3)]
+    other.refresh_from_db()
+    assert other.status == "waiting"  # it was not asked for
