@@ -36,7 +36,7 @@ help:
 	@echo 'make check   lint, and the tests of rules, estimators and services (3 minutes)'
 	@echo 'make test    every check and every test (20 minutes)'
 	@echo 'make lint    the checks alone'
-	@echo 'make sweep   slow: balance over more seeds, scoring killed at random, Bayesian teams, coverage of intervals'
+	@echo 'make sweep   slow: balance over more seeds, scoring killed at random, families of models, Bayesian teams, coverage of intervals'
 	@echo 'make venv    .venv alone; then .venv/bin/python manage.py help'
 	@echo 'make bench   slow: speed, exactness and memory of scoring, on random weights; cost of the report and the pages'
 	@echo 'make clean   remove .venv and caches; the database in var/ stays'
@@ -96,7 +96,7 @@ test: browser lint
 	$(BIN)/pytest --numprocesses 2
 	$(BIN)/python scripts/with_postgres.py $(BIN)/pytest --numprocesses 2 -m "not browser" $(DATABASE)
 
-# Slow: balance over more seeds, scoring killed at random, calibration of Bayesian teams in full and beside Markov chains,
+# Slow: balance over more seeds, scoring killed at random, families of random models, calibration of Bayesian teams in full and beside Markov chains,
 # teams of guessers, and how often intervals hold the truth; -rP prints what they measured
 sweep: $(STAMP)
 	SWEEP=1 $(BIN)/pytest -m sweep -rP
