@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from scoring.backends.causal_lm.precision import make_precise, precisely
+from scoring.domain.backend import ScoringError
 
 VOCABULARY_CHUNK = 4096
 ROWS = 2048  # of the buffer: 2048 x 4096 float32 = 32 MiB
@@ -63,16 +64,26 @@ class Backbone:
         self.head = model.get_output_embeddings()  # type: ignore[no-untyped-call]
         places = [name for name, module in model.named_modules() if module is self.head]
         if self.head is None or not places:
-            raise NotImplementedError("the model has no output embeddings of its own")
+            raise ScoringError(
+                f"{type(model).__name__} has no output layer of its own: it cannot be scored here."
+            )
         parent, _, self._name = places[0].rpartition(".")
         self._parent = model.get_submodule(parent)
         make_precise(model)
 
     def hidden(self, **inputs: object) -> Tensor:
-        """(B, T, D) what the head is given, by the model's own forward."""
+        """(B, T, D) what the head is given, by the model's own forward.
+
+        Raises:
+            ScoringError: it is given something else.
+        """
         capture = CaptureHidden(self.head)
         self._run_with(capture, **inputs)
         assert capture.hidden is not None
+        if capture.hidden.dim() != 3:  # ProphetNet's predicts the next token and those after it
+            raise ScoringError(
+                f"{type(self.model).__name__} predicts more than the next token at each place: it cannot be scored here."
+            )
         return capture.hidden
 
     def hidden_and_cache(self, **inputs: object) -> tuple[Tensor, dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 import copy
 
+import numpy as np
 import pytest
 import torch
 import transformers as hf
@@ -9,7 +10,7 @@ import transformers as hf
 from scoring.backends.causal_lm.backend import TransformersBackend
 from scoring.backends.causal_lm.loading import load, quiet
 from scoring.backends.causal_lm.window import context_tokens
-from scoring.domain.backend import ScoringError
+from scoring.domain.backend import ScoringError, TokenText
 from tests.scoring.tiny_models import save_random
 
 OLD = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": 400}
@@ -124,3 +125,20 @@ class TestTheWindow:
         assert backend.tokenizer.model_max_length > 1e29
         assert backend.context_tokens is None
         assert backend.identity()["context_tokens"] is None
+
+
+def test_a_decoder_of_two_streams_ends_in_one_sentence(tmp_path):
+    """Its head is given the next token's states and those of the token after it."""
+    config = hf.ProphetNetConfig(
+        **DECODER,
+        hidden_size=32,
+        num_decoder_layers=2,
+        num_decoder_attention_heads=2,
+        decoder_ffn_dim=64,
+        add_cross_attention=False,
+    )
+    backend = TransformersBackend(
+        {"pretrained": str(save_random(tmp_path, config)), "device": "cpu"}
+    )
+    with pytest.raises(ScoringError, match="predicts more than the next token at each place"):
+        backend.prepare([[TokenText("text", np.arange(3, 40))]])
