@@ -2,6 +2,7 @@
 
 import subprocess
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from django.conf import settings
@@ -16,6 +17,7 @@ from scoring.models import ScoringRun
 TOKENS = ("pad", "eos", "bos")
 
 
+@cache
 def git_hash() -> str | None:
     """Of this project's own code, as `git describe --always --dirty` says it; None outside a repository."""
     command = ["git", "describe", "--always", "--dirty"]
@@ -28,13 +30,17 @@ def git_hash() -> str | None:
     return described.stdout.strip() or None
 
 
+@cache
 def environment() -> str:
     """Versions and hardware of the machine that writes the file, as torch lists them."""
     try:
         from torch.utils.collect_env import get_pretty_env_info
     except ImportError:
         return "N/A (torch not installed)"
-    return str(get_pretty_env_info())  # type: ignore[no-untyped-call]
+    try:
+        return str(get_pretty_env_info())  # type: ignore[no-untyped-call]
+    except Exception as error:  # noqa: BLE001 (it asks a dozen programs; no results are lost over one of them)
+        return str(error)
 
 
 def tokenizer_fields(runs: Sequence[ScoringRun]) -> dict[str, Any]:
