@@ -2,18 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import nn
 from transformers import PreTrainedModel
 
-from benchmarks.scoring import measuring, methods
+from benchmarks.scoring import gpu, measuring, methods
 from benchmarks.scoring.methods import Groups
 from benchmarks.scoring.results import Comparison, Flops, Growth, PeakMemory
-from scoring.backends.causal_lm import layout
 from scoring.backends.causal_lm.activations import fused_gelu
 from scoring.backends.causal_lm.head import OwnHead
 from scoring.backends.causal_lm.probe import choose
@@ -46,8 +44,10 @@ def run(
 ) -> Comparison:
     """Compare the methods on the first items, and measure growth on all."""
     groups = all_groups[: options.limit]
-    with fused_gelu(model):
+    probe = measuring.Clock(model.device)
+    with probe.running(), fused_gelu(model):
         choice = choose(model, [list(group) for group in groups])
+    tick()
     strategy = choice.strategy
     clocks, sums = _time_in_turn(model, tokenizer, groups, strategy, options, tick)
     ours = clocks["ours"]
@@ -59,7 +59,9 @@ def run(
     exact = _against_float64(model, strategy, groups, options)
     tick()
     flops = _flops(model, groups, strategy, options, ours)
-    linear = growth(model, strategy, all_groups, options, tick)
+    per_token = {name: clock.cpu_s / options.rounds / total for name, clock in others.items()}
+    linear = growth(model, strategy, all_groups, options, probe.cpu_s, per_token, tick)
+    large = gpu.measure(groups, options.batch_tokens, tick)
     if options.with_memory:
         tick()
     return Comparison(
@@ -72,6 +74,12 @@ def run(
         cpu_s={name: clock.cpu_s for name, clock in clocks.items()},
         wall_s={name: clock.wall_s for name, clock in clocks.items()},
         cpu_ratio={name: clock.cpu_s / ours.cpu_s for name, clock in others.items()},
+        cpu_ratio_with_probe={
+            name: clock.cpu_s / (ours.cpu_s + options.rounds * probe.cpu_s)
+            for name, clock in others.items()
+        },
+        probe_cpu_s=probe.cpu_s,
+        probe_items=probe.cpu_s / (ours.cpu_s / options.rounds / len(groups)),
         cpu_ratio_rounds={
             name: [a / b for a, b in zip(clock.rounds, ours.rounds, strict=True)]
             for name, clock in others.items()
@@ -85,6 +93,7 @@ def run(
         flops=flops,
         linear=linear,
         peak_mb=_memory(*memory(), options.batch_tokens) if options.with_memory else None,
+        gpu=large,
     )
 
 
@@ -121,12 +130,9 @@ def _time_in_turn(
 
 
 def _tokens(groups: Groups, strategy: Strategy, batch_tokens: int) -> tuple[int, int]:
-    """(tokens that go through the model, tokens of all texts)."""
+    """Tokens that run through the model, and tokens of all texts."""
     total = sum(len(text) for group in groups for text in group)
-    if not strategy.shares:
-        return total, total
-    packs = strategy.plan(groups, batch_tokens)
-    return sum(layout.lay_out([groups[n] for n in pack]).n_tokens for pack in packs), total
+    return gpu.n_run(groups, strategy, batch_tokens), total
 
 
 def _perplexities(groups: Groups, sums: list[list[float]]) -> npt.NDArray[np.float64]:
@@ -161,13 +167,8 @@ def _flops(
     clock: measuring.Clock,
 ) -> Flops:
     wall, cpu = measuring.matrix_product_flops(model.device, model.dtype)
-    weights = sum(
-        cast(torch.Tensor, module.weight).numel()
-        for module in model.modules()
-        if isinstance(module, nn.Linear) or type(module).__name__ == "Conv1D"
-    )  # the head included, the embedding's look-up not
     distinct, _ = _tokens(groups, strategy, options.batch_tokens)
-    flop = 2.0 * weights * distinct * options.rounds
+    flop = 2.0 * gpu.n_weights(model) * distinct * options.rounds
     return Flops(
         achieved_per_wall_s=flop / clock.wall_s,
         matrix_product_per_wall_s=wall,
@@ -181,9 +182,11 @@ def growth(
     strategy: Strategy,
     groups: Groups,
     options: Options,
+    probe_cpu_s: float,
+    per_token: dict[str, float],
     tick: Callable[[], None],
 ) -> list[Growth]:
-    """What so many items cost, for each number of them that there are."""
+    """What so many items cost, for each number of them that there are; the others at their CPU seconds per token."""
     rows = []
     for n in options.linear:
         if n > len(groups):
@@ -192,9 +195,12 @@ def growth(
         clock = measuring.Clock(model.device)
         with clock.running():
             methods.ours(model, strategy, options.batch_tokens)(groups[:n])
-        distinct, _ = _tokens(groups[:n], strategy, options.batch_tokens)
+        distinct, total = _tokens(groups[:n], strategy, options.batch_tokens)
         ms = 1000 * clock.cpu_s / distinct
-        rows.append(Growth(n, distinct, clock.cpu_s, clock.wall_s, ms))
+        ratios = {
+            name: cpu_s * total / (clock.cpu_s + probe_cpu_s) for name, cpu_s in per_token.items()
+        }
+        rows.append(Growth(n, distinct, clock.cpu_s, clock.wall_s, ms, ratios))
     return rows
 
 

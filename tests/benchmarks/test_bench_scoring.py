@@ -3,12 +3,13 @@
 import json
 import mmap
 
+import numpy as np
 import pytest
 import torch
 from django.core.management import CommandError, call_command
 from transformers import GPT2Config
 
-from benchmarks.scoring import measuring, models
+from benchmarks.scoring import gpu, measuring, models
 
 
 @pytest.fixture
@@ -32,6 +33,14 @@ def test_all_three_methods_agree_on_the_demo_items(capsys, config, shared_dir):
     assert result["max_rel_error_float64"] < 1e-6
     assert result["decisions_changed"] == 0
     assert result["items"] == 2
+    assert set(result["cpu_ratio_with_probe"]) == {"published", "lm_eval"}
+    for name, ratio in result["cpu_ratio_with_probe"].items():
+        cost = result["cpu_s"]["ours"] + result["probe_cpu_s"]
+        assert ratio * cost == pytest.approx(result["cpu_ratio"][name] * result["cpu_s"]["ours"])
+    assert result["probe_items"] * result["cpu_s"]["ours"] / 2 == pytest.approx(
+        result["probe_cpu_s"]
+    )
+    assert set(result["linear"][0]["cpu_ratio_with_probe"]) == {"published", "lm_eval"}
     assert [row["items"] for row in result["linear"]] == [1, 2]
     assert result["distinct_tokens"] < result["tokens"]
     assert result["cpu_s"]["ours"] > 0
@@ -43,6 +52,20 @@ def test_people_are_shown_a_line_for_each_method(capsys, config, shared_dir):
     lines = bench(capsys, *options).splitlines()
     assert {line.split()[0] for line in lines if line} >= {"ours", "published"}
     assert any("decisions changed: 0" in line for line in lines)
+
+
+def test_a_large_model_is_measured_where_there_is_a_device_for_it(config):
+    rng = np.random.default_rng(0)
+    texts = [[rng.integers(3, 99, 20) for _ in "AB"] for _ in range(3)]
+    row = gpu.of_shape(str(config), "bfloat16", torch.device("cpu"), texts, 100)
+    assert (row.dtype, row.strategy) == ("bfloat16", "packed")
+    assert row.items_per_s > 0
+    assert 0 < row.share < 1
+
+
+def test_without_a_gpu_the_large_models_are_not_measured(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert gpu.measure([], 100, lambda: None) is None
 
 
 def test_published_items_are_read(shared_dir):

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.core.management.base import CommandError, CommandParser
 
@@ -20,6 +20,17 @@ if TYPE_CHECKING:
     from benchmarks.scoring.methods import Groups
 
 MEMORY_ITEMS = 8
+
+
+class Extent(NamedTuple):
+    """How much is measured unless options say otherwise."""
+
+    limit: int
+    lm_eval_batches: str
+    linear: str
+
+
+QUICK, FULL = Extent(20, "1", ""), Extent(40, "1,8", "50,100,200")
 KNOWN = ("config", "tokenizer", "dtype", "device")
 
 
@@ -50,17 +61,26 @@ class Command(ReportingCommand):
         parser.add_argument(
             "--items", type=Path, metavar="DIR", help="published data; without it the demo's items"
         )
-        parser.add_argument("--limit", type=int, default=40, help="items to time (default 40)")
+        parser.add_argument(
+            "--full",
+            action="store_true",
+            help="40 items, two batch sizes of the harness, and growth to 200 items: half an hour of a processor",
+        )
+        parser.add_argument(
+            "--limit", type=int, help=f"items to time (default {QUICK.limit}, in full {FULL.limit})"
+        )
         parser.add_argument("--rounds", type=int, default=1, help="times over (default 1)")
         parser.add_argument(
             "--batch_tokens", type=int, default=0, help="of ours; 0 for its default"
         )
         parser.add_argument(
             "--lm_eval_batches",
-            default="1,8",
-            help="batch sizes to try; the best counts; empty to leave it out",
+            help=f"batch sizes to try; the best counts; empty to leave it out (default {QUICK.lm_eval_batches}, "
+            f"in full {FULL.lm_eval_batches})",
         )
-        parser.add_argument("--linear", default="50,100,200", help="numbers of items for growth")
+        parser.add_argument(
+            "--linear", help=f"numbers of items for growth (default none, in full {FULL.linear})"
+        )
         parser.add_argument("--no_memory", action="store_true")
         add_json_argument(parser)
 
@@ -76,7 +96,7 @@ class Command(ReportingCommand):
     def _run(self, options: Mapping[str, Any]) -> tuple[Settings, Comparison]:
         import torch
 
-        from benchmarks.scoring import models, running
+        from benchmarks.scoring import gpu, models, running
         from scoring.backends.causal_lm.backend import BATCH_TOKENS
         from scoring.backends.tokenizers import load_tokenizer
 
@@ -96,17 +116,20 @@ class Command(ReportingCommand):
         )
         tokenizer = load_tokenizer(model_args.get("tokenizer") or str(MODEL_FOLDER))
         groups = models.encode_pairs(tokenizer, models.read_pairs(options["items"]))
+        asked = {name: options[name] for name in Extent._fields if options[name] is not None}
+        extent = (FULL if options["full"] else QUICK)._replace(**asked)
         chosen = running.Options(
-            options["limit"],
+            extent.limit,
             settings.batch_tokens,
             options["rounds"],
-            _numbers(options["lm_eval_batches"]),
-            _numbers(options["linear"]),
+            _numbers(extent.lm_eval_batches),
+            _numbers(extent.linear),
             not options["no_memory"],
         )
+        on_gpu = len(gpu.SHAPES) if torch.cuda.is_available() else 0
         n_chunks = -(-min(len(groups), chosen.limit) // running.CHUNK)
         n_turns = (2 + len(chosen.lm_eval_batches)) * n_chunks
-        total = n_turns * chosen.rounds + len(chosen.linear) + 2
+        total = 1 + n_turns * chosen.rounds + len(chosen.linear) + 2 + on_gpu
         turns = count(1)
         with progress("Measuring", total) as show:
 
@@ -158,13 +181,31 @@ def _lines(settings: Settings, result: Comparison) -> Iterator[str]:
         f"{100 * flops.share:.0f}% of a large matrix product's {flops.matrix_product_per_wall_s / 1e9:.0f} "
         f"(by CPU time {100 * flops.share_cpu:.0f}%)"
     )
+    yield (
+        f"finding the strategy out: {result.probe_cpu_s:.1f} CPU s, as much as {result.probe_items:.1f} items; "
+        f"with it, CPU ratio to ours: {_ratios(result.cpu_ratio_with_probe)}"
+    )
     for row in result.linear:
-        yield f"  {row.items:>4} items: {row.cpu_s:8.1f} CPU s, {row.cpu_ms_per_token:.2f} ms a token"
+        yield (
+            f"  {row.items:>4} items: {row.cpu_s:8.1f} CPU s, {row.cpu_ms_per_token:.2f} ms a token; "
+            f"with the strategy found out, CPU ratio to ours: {_ratios(row.cpu_ratio_with_probe)}"
+        )
     if result.peak_mb is not None:
         peak = result.peak_mb
         yield (
             f"peak memory above the weights, vocabulary 128k: {_mb(peak.ours)} ours, {_mb(peak.published)} (a)"
         )
+    if result.gpu is None:
+        yield "1B and 7B models on a GPU: not measured (there is none here)"
+    for large in result.gpu or ():
+        yield (
+            f"{large.config}, {large.dtype}, GPU: {large.items_per_s:.1f} items/s, "
+            f"{100 * large.share:.0f}% of a large matrix product's speed; vLLM: not measured"
+        )
+
+
+def _ratios(ratios: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {ratio:.2f}" for name, ratio in ratios.items())
 
 
 def _mb(value: float | None) -> str:
