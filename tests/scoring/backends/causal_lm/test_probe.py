@@ -1,6 +1,7 @@
 """The probe sees what is only in the last layers, tries what is forced by hand, and does not try again what it knows."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ from scoring.backends.causal_lm.probe import choose
 from scoring.backends.causal_lm.tiny import tiny_model
 from scoring.backends.causal_lm.trials import Trial, random_groups, real_groups
 from scoring.backends.causal_lm.verdicts import Verdicts
-from scoring.domain.backend import ScoringError
+from scoring.domain.backend import ScoringError, TokenText
+from scoring.services.open_model import open_backend
 from tests.scoring.backends.causal_lm.architectures import (
     expected_logprobs,
     late_windows,
@@ -21,6 +23,7 @@ from tests.scoring.backends.causal_lm.architectures import (
     make_model,
     perplexity_of,
 )
+from tests.scoring.backends.causal_lm.saved_models import save_model
 
 
 def with_one_long_pair():
@@ -174,3 +177,27 @@ def test_a_model_that_computes_in_float32_alone_is_tried_in_float32():
     tiny = tiny_model(model.eval())
     assert tiny is None or tiny.dtype in (torch.float32, torch.float64)
     assert choose(model, make_groups()).probed_on == "tiny model and real items"
+
+
+def test_a_later_run_of_the_same_weights_finds_its_strategy_known(
+    tmp_path, shared_dir, settings, asked
+):
+    settings.VAR_DIR = tmp_path / "var"
+    tokenizer = shared_dir / "tokenizers" / "gpt2"
+    folders = [save_model(tmp_path / f"{seed}", tokenizer, "llama", seed) for seed in (0, 1)]
+
+    def prepared(folder, **args):
+        backend = open_backend("hf", {"pretrained": str(folder), **args})
+        backend.prepare([[TokenText("item 1", ids) for ids in group] for group in make_groups()])
+        return backend.identity()
+
+    first = prepared(folders[0])
+    assert asked
+    asked.clear()
+    assert prepared(folders[0]) == first
+    assert prepared(shutil.copytree(folders[0], tmp_path / "copy"))["rung"] == first["rung"]
+    assert not asked
+    for other in ({"folder": folders[1]}, {"folder": folders[0], "dtype": "bfloat16"}):
+        asked.clear()
+        prepared(**other)
+        assert asked
