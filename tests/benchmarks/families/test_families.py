@@ -55,6 +55,19 @@ def test_the_page_in_docs_lists_every_family_and_no_other():
     assert listed - {("model type", "configuration")} == {(f.model_type, f.trait) for f in FAMILIES}
 
 
+def test_the_page_in_docs_names_no_wrong_one():
+    text = PAGE.read_text("utf-8")
+    assert page.SCORED in text
+    assert page.REFUSED in text
+    assert page.WRONG not in text
+    errors = [
+        float(row.split(" | ")[4])
+        for row in text.split(page.SCORED)[1].split("\n\n")[0].splitlines()
+    ]
+    assert len(errors) == sum(not f.is_refused for f in FAMILIES)
+    assert max(errors) <= page.TOLERANCE
+
+
 def test_a_page_puts_each_family_where_it_belongs(groups):
     fine = measuring.Measured(FAMILIES[0], 1.0, "GPT2LMHeadModel", "packed", "float64", 1e-8)
     off = replace(fine, family=FAMILIES[1], worst_error=1e-3)
