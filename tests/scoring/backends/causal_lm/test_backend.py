@@ -297,7 +297,9 @@ def test_model_args_are_read_as_lm_evaluation_harness_writes_them():
 
 
 def test_an_unknown_backend_is_refused():
-    with pytest.raises(ScoringError, match="choose one of transformers, completions, embedded"):
+    with pytest.raises(
+        ScoringError, match="choose one of transformers, completions, vllm, embedded"
+    ):
         open_backend("magic", {})
 
 
