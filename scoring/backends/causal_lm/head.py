@@ -113,7 +113,9 @@ class Backbone:
 def logit_transform(model: PreTrainedModel) -> Transform:
     """What the architectures we know do to their logits after the head, in place."""
     config = model.config.get_text_config()
-    cap = getattr(config, "final_logit_softcapping", None)
+    cap = getattr(config, "final_logit_softcapping", None) or getattr(
+        config, "logits_soft_cap", None
+    )
     multiply = getattr(config, "logit_scale", None)
     divide = getattr(config, "logits_scaling", None)
 

@@ -32,6 +32,8 @@ TINY_TOLERANCES_NATS = {torch.float64: 1e-6, torch.float32: 5e-4}
 # On the real model, per precision: of one token's log-probability, and of a text's mean
 TOLERANCES_NATS = {torch.float64: (1e-6, 1e-7), torch.float32: (5e-3, 1e-4)}
 LOW_PRECISION_NATS = (2.0, 0.05)
+# Between the head's weights in chunks and the model's own logits: of hidden states, and of what is so many times larger
+HEAD_TOLERANCES_NATS = {1: 5e-4, 4: 5e-3}
 TRIED_TOKENS = 16  # of a text, to see whether a model is causal and its head a plain one
 ON_BOTH, ON_REAL, ON_NOTHING = "tiny model and real items", "real items", "its configuration"
 
@@ -193,6 +195,7 @@ def _choose_head(backbone: Backbone, text: Ids) -> Head:
         ScoringError: the model's log-probabilities of a text's beginning depend on its end.
     """
     own = OwnHead(backbone)
+    is_precise = backbone.model.dtype in TOLERANCES_NATS
     begun = text[: max(TRIED_TOKENS // 2, 1)]
     # The same beginning twice, and then something else
     ids = torch.from_numpy(np.stack([np.append(begun, begun[::-1]), np.append(begun, begun)]))
@@ -207,12 +210,16 @@ def _choose_head(backbone: Backbone, text: Ids) -> Head:
         if not _is_plain(backbone):
             return own
         chunked = ChunkedHead(backbone.model, backbone.head)
-        try:
-            gap = (chunked.logprobs(both, rows, targets) - expected).abs()
-        except RuntimeError:
-            return own
-    of_token = TOLERANCES_NATS.get(backbone.model.dtype, LOW_PRECISION_NATS)[0]
-    return chunked if not len(gap) or float(gap.max()) <= of_token else own
+        # Larger logits too: a cap on them changes small ones by less than rounding does
+        for scale, limit in HEAD_TOLERANCES_NATS.items():
+            expected = own.logprobs(scale * both, rows, targets)
+            try:
+                gap = (chunked.logprobs(scale * both, rows, targets) - expected).abs()
+            except RuntimeError:
+                return own
+            if len(gap) and float(gap.max()) > (limit if is_precise else LOW_PRECISION_NATS[0]):
+                return own
+    return chunked
 
 
 def check_causal(model: PreTrainedModel, whole: LogProbs, begun: LogProbs) -> None:

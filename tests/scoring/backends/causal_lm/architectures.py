@@ -121,6 +121,16 @@ ARCHITECTURES: dict[str, tuple[Callable[[], Any], str]] = {
         ),
         "cache",
     ),
+    "recurrent_gemma": (
+        lambda: hf.RecurrentGemmaConfig(
+            **_SIZES | {"num_hidden_layers": 3},
+            num_key_value_heads=1,
+            lru_width=64,
+            attention_window_size=16,
+            pad_token_id=0,
+        ),
+        "padded",
+    ),
     "jamba": (
         lambda: hf.JambaConfig(
             **_GQA | {"num_hidden_layers": 8},

@@ -8,8 +8,9 @@ import pytest
 import torch
 from transformers import Qwen2ForCausalLM, Qwen2MoeForCausalLM
 
+from scoring.backends.causal_lm import head as heads
 from scoring.backends.causal_lm import probe
-from scoring.backends.causal_lm.head import Backbone
+from scoring.backends.causal_lm.head import Backbone, OwnHead
 from scoring.backends.causal_lm.probe import choose
 from scoring.backends.causal_lm.tiny import tiny_model
 from scoring.backends.causal_lm.trials import Trial, random_groups, real_groups
@@ -88,10 +89,22 @@ def test_a_wrong_strategy_is_off_by_thousands_of_times_what_rounding_is():
     model.config.num_hidden_layers = 40
     model.config.layer_types = ["full_attention"] * 39 + ["sliding_attention"]
     backbone = Backbone(tiny_model(model))
-    trial = Trial(backbone, probe.OwnHead(backbone), random_groups(128, 257))
+    trial = Trial(backbone, OwnHead(backbone), random_groups(128, 257))
     wrong, right = trial.gap(probe.STRATEGIES[1]), trial.gap(probe.STRATEGIES[0])
     assert right.of_token < 1e-12
     assert wrong.of_token > 1e-3
+
+
+@pytest.mark.parametrize("name", ["gemma2", "recurrent_gemma"])
+def test_a_cap_on_logits_that_nobody_told_of_leaves_the_models_own_head(monkeypatch, name):
+    """Small logits hardly feel it: it is looked for on larger ones."""
+    model = make_model(name)
+    for parameter in model.parameters():
+        if parameter.dim() > 1:
+            parameter.data.div_(2)
+    assert choose(model, make_groups()).strategy.head.name != OwnHead.name
+    monkeypatch.setattr(heads, "logit_transform", lambda _: lambda logits: logits)
+    assert choose(model, make_groups()).strategy.head.name == OwnHead.name
 
 
 @pytest.fixture
