@@ -154,6 +154,7 @@ class ScoringCommand(ReportingCommand):
             for draft in evaluation.drafts:
                 draft.language_model = model
                 evaluation.runs.append(self._run_for(draft, options))
+            self._check_scored(evaluation)
         runs = [run for evaluation in evaluations for run in evaluation.runs]
         numbers, total = [run.pk for run in runs if run.is_open], sum(run.total for run in runs)
         done = sum(run.done for run in runs if not run.is_open)
@@ -175,6 +176,19 @@ class ScoringCommand(ReportingCommand):
             self.stderr.write(said)
         if len(evaluations) == 1 and evaluations[0].error:
             raise ScoringError(evaluations[0].error)
+
+    def _check_scored(self, evaluation: Evaluation) -> None:
+        """What is finished was scored with this model: its name says little, and a folder's content changes."""
+        finished = [run for run in evaluation.runs if run.status == Status.FINISHED]
+        if not finished:
+            return
+        models = OneModel()
+        try:
+            backend = models.open(evaluation.model.kind, evaluation.model.args)
+            for run in finished:
+                check_same_model(run, backend)
+        finally:
+            models.close()
 
     def _check_finished(self, run: ScoringRun) -> None:
         if run.status == Status.FAILED:

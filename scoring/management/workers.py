@@ -62,7 +62,7 @@ def work_off(runs: Sequence[int], n: int, on_progress: Callable[[int], None]) ->
         What the workers said on standard error.
     """
     said = ""
-    for _ in range(MAX_ATTEMPTS):
+    for _ in range(MAX_ATTEMPTS if runs else 0):
         with _workers(runs, n) as (processes, log):
             while any(process.poll() is None for process in processes):
                 time.sleep(POLL_S)

@@ -8,7 +8,7 @@ from scoring.domain.backend import ScoringError
 from scoring.models import ScoringRun
 
 # Parts of an identity that say where the numbers were made, and why as they were; they decide none, and may differ
-EXPLANATIONS = frozenset({"machine", "rungs_refused", "probed_on"})
+EXPLANATIONS = frozenset({"machine", "rungs_refused", "probed_on", "warnings"})
 
 
 def check_identity(run: ScoringRun, identity: Mapping[str, Any]) -> None:

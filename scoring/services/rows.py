@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from scoring.backends.reading import Reading
 from scoring.domain.backend import GroupResult, ScoringError, TextError
+from scoring.domain.encoding import Encoded
 from scoring.domain.memorisation import zlib_bytes
 from scoring.domain.prompts import Prompt
 from scoring.domain.versions import TextScore, score_versions
@@ -80,8 +82,8 @@ def _item_score(
         tokens_all_altered=altered.tokens_all,
         tokens_text_original=original.tokens_text,
         tokens_text_altered=altered.tokens_text,
-        zlib_original_bytes=_zlib_bytes(run, a.text),
-        zlib_altered_bytes=_zlib_bytes(run, b.text),
+        zlib_original_bytes=_zlib_bytes(run, a.text, text.encoded[0]),
+        zlib_altered_bytes=_zlib_bytes(run, b.text, text.encoded[1]),
     )
 
 
@@ -94,15 +96,18 @@ def _corpus_score(run: ScoringRun, text: EncodedText, score: TextScore) -> Corpu
         ppl=score.ppl,
         nll_nats=score.nll_all_nats if by_paper else score.nll_text_nats,
         tokens=score.tokens_all if by_paper else score.tokens_text,
-        zlib_bytes=_zlib_bytes(run, text.text.texts[0].text),
+        zlib_bytes=_zlib_bytes(run, text.text.texts[0].text, text.encoded[0]),
     )
 
 
-def _zlib_bytes(run: ScoringRun, text: str) -> int:
-    """Of what the perplexity counts: as published, that is the prompt too in mode `paper`."""
-    if run.mode != "paper":
-        return zlib_bytes(text)
-    return zlib_bytes(Prompt(run.prompt, run.prompt_text).fill(text))
+def _zlib_bytes(run: ScoringRun, text: str, encoded: Encoded) -> int:
+    """Of what the perplexity counts: as published, that is the prompt too in mode `paper`; of a text that was cut, what is left."""
+    by_paper = run.mode == "paper"
+    read, at = Prompt(run.prompt, run.prompt_text).place(text) if by_paper else (text, 0)
+    begin = 0
+    if Reading.of(run.model_args).overlong == "truncate":
+        begin = next((at + int(start) for start, stop in encoded.spans if stop > start), 0)
+    return zlib_bytes(read[max(begin, 0) :])
 
 
 def _records(text: EncodedText, result: GroupResult) -> Iterable[TokenRecord]:

@@ -1,7 +1,7 @@
 """Scores with a causal language model loaded here, through transformers."""
 
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,6 +20,8 @@ from scoring.backends.tokenizers import load_tokenizer, tokenizer_hash
 from scoring.domain.backend import Group, GroupResult, LogProbs, ScoringError, TextError
 
 LIBRARIES = ("torch", "transformers", "tokenizers", "safetensors", "peft", "accelerate", "numpy")
+# transformers computes with them by itself where they are installed
+KERNELS = ("causal-conv1d", "flash-attn", "flash-linear-attention", "kernels", "mamba-ssm")
 # Distinct tokens of a batch: enough for matrix products at full speed, few enough for caches and memory
 BATCH_TOKENS = {"cpu": 2048, "cuda": 16384}
 
@@ -82,6 +84,7 @@ class TransformersBackend:
             **self._described(),
             **placed,
             "device_name": self._device_name(),
+            "kernels": {name: found for name in KERNELS if (found := _installed(name))},
             "code": code_version(),
         }
         return {name: value for name, value in about.items() if name not in ("model", "adapter")}
@@ -179,6 +182,13 @@ class TransformersBackend:
         self.__dict__.pop("model", None)
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
+
+
+def _installed(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
 
 
 def kept_in() -> Path | None:

@@ -116,7 +116,7 @@ def logit_transform(model: PreTrainedModel) -> Transform:
     cap = getattr(config, "final_logit_softcapping", None) or getattr(
         config, "logits_soft_cap", None
     )
-    multiply = getattr(config, "logit_scale", None)
+    multiply = getattr(config, "logit_scale", None) or getattr(config, "lm_head_multiplier", None)
     divide = getattr(config, "logits_scaling", None)
 
     def transform(logits: Tensor) -> Tensor:
@@ -155,6 +155,13 @@ class ChunkedHead:
                 part = hidden[start : start + ROWS]
                 out[chosen] = self._of_rows(part, rows[chosen] - start, targets[chosen])
         return out.cpu()
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """(n, V) of hidden states (n, D), few enough for a table."""
+        hidden, v = hidden.to(self.weight.device), len(self.weight)
+        starts = range(0, v, VOCABULARY_CHUNK)
+        chunks = (self._logits(hidden, n, min(n + VOCABULARY_CHUNK, v)).clone() for n in starts)
+        return torch.cat(list(chunks), dim=1)
 
     def _of_rows(self, hidden: Tensor, rows: Tensor, targets: Tensor) -> Tensor:
         n, v = len(hidden), len(self.weight)

@@ -32,8 +32,13 @@ TINY_TOLERANCES_NATS = {torch.float64: 1e-6, torch.float32: 5e-4}
 # On the real model, per precision: of one token's log-probability, and of a text's mean
 TOLERANCES_NATS = {torch.float64: (1e-6, 1e-7), torch.float32: (5e-3, 1e-4)}
 LOW_PRECISION_NATS = (2.0, 0.05)
-# Between the head's weights in chunks and the model's own logits: of hidden states, and of what is so many times larger
-HEAD_TOLERANCES_NATS = {1: 5e-4, 4: 5e-3}
+# Between the model's own logits and those of the head's weights in chunks, over the largest of them: a log-probability of
+# half precision says too little, since what it rounds off hides a factor or a cap
+LOGITS_TOLERANCES = {torch.float64: 1e-12, torch.float32: 1e-5}
+LOW_PRECISION_LOGITS = 2**-5
+LARGE_LOGIT = (
+    100.0  # a cap on logits is looked for here: it changes small ones by less than rounding does
+)
 TRIED_TOKENS = 16  # of a text, to see whether a model is causal and its head a plain one
 ON_BOTH, ON_REAL, ON_NOTHING = "tiny model and real items", "real items", "its configuration"
 
@@ -195,7 +200,6 @@ def _choose_head(backbone: Backbone, text: Ids) -> Head:
         ScoringError: the model's log-probabilities of a text's beginning depend on its end.
     """
     own = OwnHead(backbone)
-    is_precise = backbone.model.dtype in TOLERANCES_NATS
     begun = text[: max(TRIED_TOKENS // 2, 1)]
     # The same beginning twice, and then something else
     ids = torch.from_numpy(np.stack([np.append(begun, begun[::-1]), np.append(begun, begun)]))
@@ -210,16 +214,22 @@ def _choose_head(backbone: Backbone, text: Ids) -> Head:
         if not _is_plain(backbone):
             return own
         chunked = ChunkedHead(backbone.model, backbone.head)
-        # Larger logits too: a cap on them changes small ones by less than rounding does
-        for scale, limit in HEAD_TOLERANCES_NATS.items():
-            expected = own.logprobs(scale * both, rows, targets)
-            try:
-                gap = (chunked.logprobs(scale * both, rows, targets) - expected).abs()
-            except RuntimeError:
-                return own
-            if len(gap) and float(gap.max()) > (limit if is_precise else LOW_PRECISION_NATS[0]):
-                return own
-    return chunked
+        return chunked if _same_logits(backbone, chunked, both[rows]) else own
+
+
+def _same_logits(backbone: Backbone, chunked: ChunkedHead, hidden: torch.Tensor) -> bool:
+    """Whether the head's weights in chunks give the model's own logits for hidden states (n, D), as they are and large."""
+    limit = LOGITS_TOLERANCES.get(backbone.model.dtype, LOW_PRECISION_LOGITS)
+    largest = backbone.own_logits(hidden).abs().max().item()
+    for scale in {1.0, max(1.0, LARGE_LOGIT / largest) if largest > 0 else 1.0}:
+        expected = backbone.own_logits(scale * hidden)
+        try:
+            gap = (chunked.logits(scale * hidden).to(expected.device) - expected).abs().max()
+        except RuntimeError:
+            return False
+        if not gap <= limit * expected.abs().max():  # nor where one is no number
+            return False
+    return True
 
 
 def check_causal(model: PreTrainedModel, whole: LogProbs, begun: LogProbs) -> None:

@@ -142,8 +142,8 @@ class PrefixCache(Strategy):
 
     def _of_group(self, group: Sequence[Ids]) -> list[list[LogProbs]]:
         shared = min(layout.shared_length(group), min(len(text) for text in group) - 1)
-        if shared < 1:
-            raise NotImplementedError("nothing is shared")
+        if shared < 1:  # two versions that differ in their first token
+            return Single(self.backbone, self.head, self.every).logprobs([group])
         begun = self._ids(group[0][:shared])[None]
         first, cache = self.backbone.hidden_and_cache(input_ids=begun)
         if not cache:

@@ -10,7 +10,9 @@ import torch
 from transformers import AutoTokenizer, GPT2LMHeadModel
 
 from experiment.models import Item, Study
-from scoring.models import ScoringRun
+from scoring.domain.memorisation import zlib_bytes
+from scoring.domain.prompts import Prompt
+from scoring.models import ItemScore, ScoringRun
 from scoring.services import token_store
 from scoring.services.execute import execute
 from tests.factories import make_item, make_study
@@ -102,6 +104,11 @@ def test_a_truncated_text_is_read_from_the_same_place_in_both_versions(
     first = token_store.read_tokens(run, long.key).to_pylist()[0]
     assert (first["position"], first["logprob"]) == (0, None)
     assert first["start"] > 0  # in characters of the text, as ever
+    # What zlib makes smaller is what the perplexity counts
+    kept = ItemScore.objects.get(item=long)
+    assert kept.zlib_original_bytes == zlib_bytes(long.original[first["start"] :])
+    whole = Prompt(run.prompt, run.prompt_text).fill(long.original)
+    assert kept.zlib_original_bytes < zlib_bytes(whole)
 
 
 @pytest.mark.parametrize("overlong", ["rolling", "truncate"])

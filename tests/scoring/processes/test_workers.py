@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from scoring.management.workers import environments, gpus
 from scoring.models import ScoringRun
 from tests.experiment.http_client import ROOT, database_url
 from tests.factories import make_study
+from tests.scoring.commands import hf, score
 from tests.scoring.processes.test_crash import heed_interrupts
 from tests.scoring.tiny_models import save_gpt2
 
@@ -98,6 +100,22 @@ def test_two_workers_come_to_what_one_process_comes_to(
     again = results([*command, "--workers", "2", "--resume"], environment)
     assert [one["scores"] for one in again] == [one["scores"] for one in alone]
     assert ScoringRun.objects.count() == n_before + 4
+
+
+def test_finished_runs_of_a_model_that_changed_are_not_taken_for_its_own(
+    study: Study, tmp_path: Path
+) -> None:
+    folder = save_gpt2(tmp_path / "model", seed=1)
+    settings = (*hf(folder), "--workers", "1", "--resume")
+    first, _, error = score(*hf(folder))
+    assert error is None
+    again, _, error = score(*settings)  # nothing is left to do for any process
+    assert (again, error) == (first, None)
+    shutil.rmtree(folder)
+    save_gpt2(folder, seed=2)
+    out, _, error = score(*settings)
+    assert "was begun with something else: weights_sha256" in str(error)
+    assert out == ""
 
 
 def test_a_model_that_fails_in_a_worker_says_why(

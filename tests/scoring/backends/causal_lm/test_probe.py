@@ -6,7 +6,12 @@ import shutil
 import numpy as np
 import pytest
 import torch
-from transformers import Qwen2ForCausalLM, Qwen2MoeForCausalLM
+from transformers import (
+    FalconH1Config,
+    FalconH1ForCausalLM,
+    Qwen2ForCausalLM,
+    Qwen2MoeForCausalLM,
+)
 
 from scoring.backends.causal_lm import head as heads
 from scoring.backends.causal_lm import probe
@@ -25,6 +30,24 @@ from tests.scoring.backends.causal_lm.architectures import (
     perplexity_of,
 )
 from tests.scoring.backends.causal_lm.saved_models import save_model
+
+FALCON_H1 = {
+    "vocab_size": 300,
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 8,
+    "mamba_d_ssm": 64,
+    "mamba_n_heads": 4,
+    "mamba_d_head": 16,
+    "mamba_n_groups": 1,
+    "mamba_d_state": 8,
+    "mamba_chunk_size": 16,
+    "lm_head_multiplier": 0.5,
+    "pad_token_id": 0,
+}
 
 
 def with_one_long_pair():
@@ -95,10 +118,15 @@ def test_a_wrong_strategy_is_off_by_thousands_of_times_what_rounding_is():
     assert wrong.of_token > 1e-3
 
 
-@pytest.mark.parametrize("name", ["gemma2", "recurrent_gemma"])
-def test_a_cap_on_logits_that_nobody_told_of_leaves_the_models_own_head(monkeypatch, name):
-    """Small logits hardly feel it: it is looked for on larger ones."""
-    model = make_model(name)
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("name", ["gemma2", "recurrent_gemma", "falcon_h1"])
+def test_what_becomes_of_logits_unknown_to_us_leaves_the_models_own_head(monkeypatch, name, dtype):
+    """Small logits hardly feel a cap, and half precision hides a factor: both are looked for on large logits."""
+    model = (
+        FalconH1ForCausalLM(FalconH1Config(**FALCON_H1)).eval()
+        if name == "falcon_h1"
+        else make_model(name)
+    ).to(dtype)
     for parameter in model.parameters():
         if parameter.dim() > 1:
             parameter.data.div_(2)
@@ -214,3 +242,22 @@ def test_a_later_run_of_the_same_weights_finds_its_strategy_known(
         asked.clear()
         prepared(**other)
         assert asked
+
+
+@pytest.mark.parametrize(
+    "part", ["weights_sha256", "dtype", "attention", "libraries", "kernels", "code"]
+)
+def test_a_verdict_is_of_this_model_on_these_libraries(tmp_path, shared_dir, settings, part):
+    settings.VAR_DIR = tmp_path / "var"
+    tokenizer = shared_dir / "tokenizers" / "gpt2"
+    backend = open_backend(
+        "hf", {"pretrained": str(save_model(tmp_path / "m", tokenizer, "llama", 0))}
+    )
+    backend.prepare([[TokenText("item 1", ids) for ids in group] for group in make_groups()])
+    about = backend.verdicts.about
+    [stored] = (tmp_path / "var" / "strategies").iterdir()
+    assert part in json.loads(stored.read_text())["about"]
+    question = {k: v for k, v in json.loads(stored.read_text())["about"].items() if k not in about}
+    folder = stored.parent
+    assert Verdicts(about, folder).find(10, **question)
+    assert Verdicts({**about, part: "another"}, folder).find(10, **question) is None

@@ -112,6 +112,18 @@ def test_a_text_that_is_the_beginning_of_its_partner_and_two_equal_texts_are_sco
     assert np.array_equal(got[2][0][1:], got[2][1][1:])
 
 
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_versions_that_differ_from_their_first_token_are_scored(strategy):
+    """The probe may not have seen such a pair: it looks at the longest text and the shortest."""
+    model, groups = make_model("llama"), make_groups()
+    other = (groups[1][1] + 1) % 200
+    groups[1] = [groups[1][0], other]
+    assert groups[1][0][0] != other[0]
+    backbone = Backbone(model)
+    got = strategy(backbone, OwnHead(backbone)).logprobs(groups)
+    assert largest_error(got, expected_of(model, groups)) < TOLERANCE
+
+
 def test_the_same_batch_gives_the_same_bits():
     model, groups = make_model("gpt2"), make_groups()
     strategy = choose(model, groups).strategy
