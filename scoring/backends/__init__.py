@@ -100,3 +100,13 @@ def placed(args: Mapping[str, str]) -> dict[str, str]:
 
 def _wrong(what: str) -> ScoringError:
     return ScoringError(f"{what}.", option="--model_args")
+
+
+def settings_of(args: Mapping[str, str]) -> str:
+    """How a model is loaded and read, where that was asked for; not which it is.
+
+    >>> settings_of({"pretrained": "models/tiny", "max_length": "512", "overlong": "rolling"})
+    'max_length=512, overlong=rolling'
+    """
+    which = {*WHICH_MODEL_ARGS, "base_url", "model"}
+    return ", ".join(f"{name}={value}" for name, value in args.items() if name not in which)

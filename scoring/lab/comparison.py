@@ -8,13 +8,12 @@ from typing import Any
 from django.utils.translation import gettext
 
 from experiment.models import Item
+from scoring.backends import settings_of
 from scoring.lab.scale import Dot, Scale, dot, scale_for
 from scoring.models import LanguageModel, ScoringRun
 from scoring.services.summary import Counted
 
 SOURCES = ("", *Item.Source.values)
-# Arguments that say which model it is, as its name does
-NAMING = ("pretrained", "base_url", "model")
 
 
 def source_label(source: str) -> str:
@@ -62,8 +61,7 @@ class RunRow:
 
     @property
     def model_args(self) -> str:
-        args = {k: v for k, v in self.run.model_args.items() if k not in NAMING}
-        return " ".join(f"{name}={value}" for name, value in sorted(args.items()))
+        return settings_of(self.run.model_args)
 
     @property
     def kind(self) -> dict[str, Any]:

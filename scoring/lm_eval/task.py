@@ -16,7 +16,7 @@ HELPER = Path(__file__).parent / "files" / "utils.py"
 
 YAML = """\
 # Made by export_lm_eval_task; for lm-evaluation-harness 0.4:
-#   lm_eval --model hf --model_args pretrained=MODEL --tasks {task} --include_path THIS_FOLDER
+#   lm_eval --model hf --model_args pretrained=MODEL,dtype=float32 --tasks {task} --include_path THIS_FOLDER
 # Each document is {shown} in two versions. Right is the model to which the original is less surprising:
 #   acc       share of documents whose original has the lower perplexity, exp of the mean negative log-likelihood over
 #             {counted}; a tie is wrong. This is the study's accuracy.
@@ -24,6 +24,8 @@ YAML = """\
 #   ppl_*     mean perplexity of the versions
 task: {task}
 custom_dataset: !function utils.dataset
+dataset_kwargs:
+  documents: {task}.jsonl
 test_split: test
 output_type: multiple_choice
 num_fewshot: 0
@@ -79,7 +81,7 @@ def write_task(
     before = Prompt.of(prompt).before.rstrip()
     rows = [_row(text, before, COUNTED[prompt], condition) for text in texts]
     lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
-    (folder / "test.jsonl").write_text("".join(lines), encoding="utf-8", newline="\n")
+    (folder / f"{task}.jsonl").write_text("".join(lines), encoding="utf-8", newline="\n")
     description = YAML.format(task=task, counted=COUNTED_TOKENS[prompt], shown=SHOWN[condition])
     (folder / f"{task}.yaml").write_text(description, encoding="utf-8", newline="\n")
     shutil.copyfile(HELPER, folder / HELPER.name)

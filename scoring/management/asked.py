@@ -60,13 +60,14 @@ def add_model_arguments(
         metavar="NAME",
         help="what the model is called; default: as its arguments name it",
     )
-    parser.add_argument(
+    prompt = parser.add_mutually_exclusive_group()
+    prompt.add_argument(
         "--prompt",
         default=default_prompt,
         help=f"of none, paper, clean, chat, separated by commas; or a text with {PLACEHOLDER} "
         f"(default: {default_prompt})",
     )
-    parser.add_argument("--prompt_file", type=Path, help=f"a file with such a text, {PLACEHOLDER}")
+    prompt.add_argument("--prompt_file", type=Path, help=f"a file with such a text, {PLACEHOLDER}")
     parser.add_argument(
         "--batch_tokens",
         type=batch_tokens,

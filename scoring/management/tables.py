@@ -99,7 +99,7 @@ def _run_row(row: RunRow) -> dict[str, str]:
     return {
         "run": str(row.run),
         "study": row.study or f"({row.corpus})",
-        "model": row.model,
+        "model": f"{row.model} ({row.settings})" if row.settings else row.model,
         "condition": f"{row.condition}{seed}",
         "source": row.source or "all",
         "limit": "-" if row.limit is None else str(row.limit),

@@ -11,6 +11,7 @@ import numpy as np
 from django.db.models import Count, F, Q, QuerySet
 
 from experiment.models import Item, Study
+from scoring.backends import settings_of
 from scoring.domain.perplexity import NEAR_TIE_NATS, Accuracy
 from scoring.models import ItemScore, ScoringRun, UnscoredText
 
@@ -167,6 +168,7 @@ class RunRow:
     study: str
     corpus: str
     model: str
+    settings: str  # how it was loaded and read, where that was asked for
     backend: str
     condition: str
     prompt: str
@@ -197,6 +199,7 @@ def run_rows(study: Study | None = None) -> list[RunRow]:
             study=run.study.slug if run.study else "",
             corpus=run.corpus,
             model=run.language_model.name,
+            settings=settings_of(run.model_args),
             backend=run.backend,
             condition=run.condition,
             prompt=run.prompt,

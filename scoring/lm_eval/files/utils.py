@@ -12,15 +12,15 @@ from pathlib import Path
 import datasets
 from lm_eval.api.model import LM, CachingLM
 
-DATA = Path(__file__).parent / "test.jsonl"
+FOLDER = Path(__file__).parent
 VERSIONS = ("original", "altered")
 NEAR_TIE_NATS = 0.001
 AS_IT_IS = "this task is read as it is: without chat template, system instruction, examples or cached requests"
 
 
-def dataset(**_):
-    """The items, from the file beside this one, wherever the folder is."""
-    lines = DATA.read_text(encoding="utf-8").split("\n")
+def dataset(documents, **_):
+    """The items, from the task's file beside this one, wherever the folder is."""
+    lines = (FOLDER / documents).read_text(encoding="utf-8").split("\n")
     return {"test": datasets.Dataset.from_list([json.loads(line) for line in lines if line])}
 
 

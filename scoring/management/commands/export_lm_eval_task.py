@@ -48,7 +48,7 @@ class Command(ReportingCommand):
         lines = (
             *(f"{text.name} {text.reason}: left out." for text in found.unscorable),
             f"{written.items} test cases written to {folder} as task {name}. To score a model on them:",
-            f"lm_eval --model hf --model_args pretrained=MODEL --tasks {name} --include_path {folder}",
+            f"lm_eval --model hf --model_args pretrained=MODEL,dtype=float32 --tasks {name} --include_path {folder}",
         )
         self.report(options, asdict(written), lines)
 

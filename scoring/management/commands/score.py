@@ -65,6 +65,7 @@ class Command(ScoringCommand):
         parser.add_argument("--watch", action="store_true", help="with --queue: and wait for more")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        _refuse_contradictions(options)
         if options["action"] == "ls":
             self._list(options)
         elif options["action"] == "rm":
@@ -122,9 +123,15 @@ class Command(ScoringCommand):
             )
             why = f"{', '.join(at_work)} is being worked on" if at_work and not missing else why
             raise CommandError(f"No run was removed: {why}.")
+        if published := [run for run in found.values() if run.backend == run.Backend.IMPORTED]:
+            raise CommandError(
+                f"No run was removed: {published[0].pk} was not scored here but published, and imported "
+                f"({published[0].language_model})."
+            )
+        names = ", ".join(f"{pk} ({run.language_model})" for pk, run in sorted(found.items()))
         for run in found.values():
             delete_run(run)
-        self.report(options, {"removed": sorted(found)}, [f"Removed: {len(found)} run(s)."])
+        self.report(options, {"removed": sorted(found)}, [f"Removed: {names}."])
 
     def _score_queue(self, options: Mapping[str, Any]) -> None:
         if options["watch"] and options["json"]:
@@ -176,6 +183,23 @@ def _next_runs(watch: bool, only: Sequence[int] | None, models: OneModel) -> Ite
             time.sleep(WATCH_SECONDS)
         else:
             return
+
+
+def _refuse_contradictions(options: Mapping[str, Any]) -> None:
+    """What would be ignored is not taken.
+
+    Raises:
+        CommandError: two options do not go together.
+    """
+    if options["queue"] and not options["workers"]:
+        asked = [n for n in ("study", "model", "limit", "resume", "output_path") if options[n]]
+        if asked:
+            raise CommandError(f"--queue scores the runs that wait, as they are: no --{asked[0]}.")
+    if not options["queue"] and (options["watch"] or options["runs"]):
+        name = "--watch" if options["watch"] else "--runs"
+        raise CommandError(f"{name} goes with --queue.")
+    if options["numbers"] and options["action"] != "rm":
+        raise CommandError("Numbers of runs go with `score rm`.")
 
 
 def _model_of(run: ScoringRun) -> tuple[str, dict[str, str]]:

@@ -71,7 +71,7 @@ def test_a_run_says_how_its_texts_were_read(ruth: Client, study: Study) -> None:
     assert re.search(r"Longer texts</dt><dd>rolling<", page)
     plain = finish(ask(study), right=5, identity={"dtype": "float32"})
     both = shown(ruth, "scoring")
-    assert "max_length=300 overlong=rolling" in both
+    assert "max_length=300, overlong=rolling" in both
     assert "Longer texts" not in shown(ruth, "scoring_run", plain.pk)
 
 

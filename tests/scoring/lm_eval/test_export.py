@@ -28,9 +28,9 @@ def test_the_command_writes_a_task_folder_with_the_studys_items(study, tmp_path,
         "documents": len(MARKUPS) + 1,
     }
     names = sorted(path.name for path in (tmp_path / "task").iterdir())
-    assert names == ["brainbench.yaml", "test.jsonl", "utils.py"]
+    assert names == ["brainbench.jsonl", "brainbench.yaml", "utils.py"]
     call_command("export_lm_eval_task", tmp_path / "task", source="human", prompt="clean")
-    lines = (tmp_path / "task" / "test.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (tmp_path / "task" / "brainbench.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
     assert [row["item"] for row in rows] == [f"item-{n}" for n in range(len(MARKUPS))]
     assert rows[2]["altered"] == "β-endorphin neurons fired “late”."
@@ -47,7 +47,7 @@ def test_a_task_of_a_condition_has_the_texts_of_a_run_of_it(study, tmp_path, cap
     said = capsys.readouterr().out
     assert f"--tasks brainbench_{condition} " in said
     assert ("alone needs 1 result of another work" in said) == (condition == "swapped")
-    lines = (folder / "test.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (folder / f"brainbench_{condition}.jsonl").read_text(encoding="utf-8").splitlines()
     rows = {(row["item"], row["unit"]): row for row in map(json.loads, lines)}
     texts = texts_of(make_run(study, condition=condition, seed=3)).texts
     assert list(rows) == [(text.item.key, text.unit) for text in texts]

@@ -245,7 +245,14 @@ def test_written_results_have_the_shape_of_the_harnesss_own(study, evaluated, tm
     missing = theirs["configs"]["brainbench"].keys() - results["configs"]["memory_full"].keys()
     # How the harness came by the texts, which a run did not
     assert missing <= {
-        *("custom_dataset", "doc_to_text", "doc_to_choice", "process_results", "unsafe_code"),
+        *(
+            "custom_dataset",
+            "dataset_kwargs",
+            "doc_to_text",
+            "doc_to_choice",
+            "process_results",
+            "unsafe_code",
+        ),
         *("fewshot_delimiter", "fewshot_config"),
     }
     (ours, *_), (sample, *_) = samples["memory_full"], evaluated.samples
