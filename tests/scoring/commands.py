@@ -27,3 +27,15 @@ def score_json(*arguments: object) -> dict[str, Any]:
     out, _, error = score(*arguments, "--json")
     assert error is None, error
     return json.loads(out)
+
+
+def sentence_of(*arguments: object) -> str:
+    """The error of the command, which is all that it says."""
+    out, _, error = score(*arguments)
+    assert error is not None, "the command should have failed"
+    assert error.returncode != 0
+    assert len(str(error).splitlines()) == 1
+    assert out == ""
+    printed, _, _ = score(*arguments, "--json")
+    assert list(json.loads(printed)) == ["error"]
+    return str(error)
