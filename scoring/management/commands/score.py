@@ -134,10 +134,6 @@ class Command(ScoringCommand):
         self.report(options, {"removed": sorted(found)}, [f"Removed: {names}."])
 
     def _score_queue(self, options: Mapping[str, Any]) -> None:
-        if options["watch"] and options["json"]:
-            raise CommandError("--watch never ends and so has no --json.")
-        if options["workers"]:
-            raise CommandError("--queue is one worker: start it as often as there shall be some.")
         models, done = OneModel(), []
         try:
             for run in _next_runs(options["watch"], options["runs"], models):
@@ -191,11 +187,15 @@ def _refuse_contradictions(options: Mapping[str, Any]) -> None:
     Raises:
         CommandError: two options do not go together.
     """
-    if options["queue"] and not options["workers"]:
+    if options["queue"]:
+        if options["watch"] and options["json"]:
+            raise CommandError("--watch never ends and so has no --json.")
+        if options["workers"]:
+            raise CommandError("--queue is one worker: start it as often as there shall be some.")
         asked = [n for n in ("study", "model", "limit", "resume", "output_path") if options[n]]
         if asked:
             raise CommandError(f"--queue scores the runs that wait, as they are: no --{asked[0]}.")
-    if not options["queue"] and (options["watch"] or options["runs"]):
+    elif options["watch"] or options["runs"]:
         name = "--watch" if options["watch"] else "--runs"
         raise CommandError(f"{name} goes with --queue.")
     if options["numbers"] and options["action"] != "rm":
