@@ -34,7 +34,7 @@ help:
 	@echo 'make demo    install what is needed, load the demo study, serve it on port $(PORT)'
 	@echo 'make serve   the same without the demo study'
 	@echo 'make check   lint, and the tests of rules, estimators and services (3 minutes)'
-	@echo 'make test    every check and every test (20 minutes)'
+	@echo 'make test    every check and every test (half an hour)'
 	@echo 'make lint    the checks alone'
 	@echo 'make sweep   slow: balance over more seeds, scoring killed at random, families of models, Bayesian teams, coverage of intervals'
 	@echo 'make venv    .venv alone; then .venv/bin/python manage.py help'
@@ -50,6 +50,7 @@ $(STAMP): requirements.txt $(wildcard requirements/*.txt) scripts/make_venv.py
 
 migrate: $(STAMP)
 	@$(RUN) migrate --verbosity 0
+	@$(RUN) reapply_withdrawals --verbosity 0
 
 # Hashed copies of the static files; made again only when a source or a package changed
 $(VAR_DIR)/static/staticfiles.json: $(STAMP) $(STATIC_SOURCES)
@@ -64,10 +65,10 @@ demo: port migrate $(VAR_DIR)/static/staticfiles.json
 	@echo 'A small language model takes the same test (a demonstration, trained on a few pages):'
 	@$(RUN) score --model embedded --study demo --conditions full,isolated,swapped --resume
 	@$(RUN) create_admin --if-none
-	@exec $(BIN)/gunicorn --config config/gunicorn.py config.wsgi
+	@exec $(BIN)/python scripts/serve.py
 
 serve: port migrate $(VAR_DIR)/static/staticfiles.json
-	@exec $(BIN)/gunicorn --config config/gunicorn.py config.wsgi
+	@exec $(BIN)/python scripts/serve.py
 
 # Types take as long as all else: one core each
 lint: $(STAMP)

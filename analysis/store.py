@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from analysis.models import Computation
 from lib.csv import cell
-from lib.storage import delete_folder
+from lib.storage import delete_folder, folder_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -167,6 +167,16 @@ def delete(computation: Computation) -> None:
     storage().delete(f"{computation.folder}/index.json")
     delete_folder(storage(), computation.folder)
     computation.delete()
+
+
+def delete_unowned(study_id: int) -> None:
+    """Remove the results of a study that belong to no computation any more."""
+    owned = {computation.folder for computation in Computation.objects.filter(study=study_id)}
+    for kind in Computation.Kind.values:
+        folder = f"{kind}/{study_id}"
+        for key in folder_names(storage(), folder):
+            if f"{folder}/{key}" not in owned:
+                delete_folder(storage(), f"{folder}/{key}")
 
 
 def table_text(table: "pd.DataFrame", participants: str) -> str:

@@ -191,7 +191,7 @@ def file_secret(path: Path) -> str:
         raise _unusable("VAR_DIR", path.parent, error) from error
     if len(secret) < 50:
         raise EnvError(
-            "SECRET_KEY", "", f"at least 50 characters in {path}: delete it for a new one"
+            path.name.upper(), "", f"at least 50 characters in {path}: delete it for a new one"
         )
     return secret
 

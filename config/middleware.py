@@ -3,14 +3,15 @@
 import codecs
 from collections.abc import Callable, Iterator
 
-from django.core.exceptions import BadRequest
+from django.conf import settings
+from django.core.exceptions import BadRequest, RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 
 FORM = "application/x-www-form-urlencoded"
 
 
 class RejectMalformedRequests:
-    """Middleware: 400 for a foreign charset, a form that was cut off on its way, and NUL characters."""
+    """Middleware: 400 for a foreign charset, a form that was cut off on its way, a body that is too large, and NUL characters."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -19,6 +20,8 @@ class RejectMalformedRequests:
         if not is_utf8(request):
             request.encoding = "utf-8"  # the page that says so reads the request too
             raise BadRequest("the charset is not UTF-8")
+        if is_too_large(request):
+            raise RequestDataTooBig("more than any page takes")
         if is_cut_off(request):
             raise BadRequest("the form is shorter than announced")
         # PostgreSQL's texts hold no NUL, whatever column they are compared with
@@ -34,6 +37,12 @@ def is_utf8(request: HttpRequest) -> bool:
         return codecs.lookup(charset).name == "utf-8"
     except (LookupError, ValueError):
         return False
+
+
+def is_too_large(request: HttpRequest) -> bool:
+    """Whether more is announced than the largest file of any form; before the first byte of it is kept."""
+    announced = request.META.get("CONTENT_LENGTH", "")
+    return announced.isdecimal() and int(announced) > settings.UPLOAD_MAX_SIZE
 
 
 def is_cut_off(request: HttpRequest) -> bool:

@@ -18,6 +18,8 @@ VAR_DIR = env.folder("VAR_DIR", BASE_DIR / "var")
 # The site
 DEBUG = env.flag("DEBUG", False)
 SECRET_KEY = env.text("SECRET_KEY", "") or file_secret(VAR_DIR / "secret_key")
+# Participants' own codes are kept under it (docs/decisions/0019-withdrawal-codes.md): it outlives the key above
+WITHDRAWAL_KEY = env.text("WITHDRAWAL_KEY", "") or file_secret(VAR_DIR / "withdrawal_key")
 ALLOWED_HOSTS = env.names("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 BASE_URL = env.url("BASE_URL", "http://127.0.0.1:8000")  # in links that commands print
 ROOT_URLCONF = "config.urls"
@@ -25,7 +27,7 @@ WSGI_APPLICATION = "config.wsgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    "experiment.apps.AdministrationConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -33,8 +35,13 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django.forms",  # its widgets' templates, beside ours
     "csp",
+    "drf_spectacular",
     "django_countries",
+    "django_otp",
+    "django_otp.plugins.otp_totp",
+    "django_otp.plugins.otp_static",
     "lib",
+    "lib.jobs",
     "experiment.apps.ExperimentConfig",
     "scoring.apps.ScoringConfig",
     "analysis.apps.AnalysisConfig",
@@ -50,6 +57,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django_otp.middleware.OTPMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -100,6 +108,12 @@ _APPS = ("experiment", "scoring", "analysis")
 JOB_APPS = env.names("JOB_APPS", list(_APPS), choices=_APPS)
 CELERY_APP = "config.celery.app"  # imported when a message is sent
 CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", "redis://127.0.0.1:6379/0")
+# Functions that a worker calls once a day
+DAILY_CHORES = ["experiment.services.chores.forget_overdue_ids"]
+
+# Folders of this server that pages may name: models to score, data to import
+MODELS_DIR = env.folder("MODELS_DIR", VAR_DIR / "models")
+IMPORTS_DIR = env.folder("IMPORTS_DIR", VAR_DIR / "imports")
 
 # Scoring
 SCORING_HOSTS = env.names(
@@ -107,15 +121,22 @@ SCORING_HOSTS = env.names(
 )  # completions servers
 
 # People
-AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in (
-        "UserAttributeSimilarityValidator",
-        "MinimumLengthValidator",
-        "CommonPasswordValidator",
-        "NumericPasswordValidator",
-    )
+_VALIDATION = "django.contrib.auth.password_validation"
+AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
+    {"NAME": f"{_VALIDATION}.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": f"{_VALIDATION}.UserAttributeSimilarityValidator"},
+    {"NAME": f"{_VALIDATION}.CommonPasswordValidator"},
+    {"NAME": f"{_VALIDATION}.NumericPasswordValidator"},
 ]
+# The first makes new ones; who has one of the second gets one of the first when they sign in
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+# Whoever signs in must have set up codes of an app, as a second step
+REQUIRE_TOTP = env.flag("REQUIRE_TOTP", False)
+OTP_TOTP_ISSUER = "BrainBench Live"
+OTP_ADMIN_HIDE_SENSITIVE_DATA = True  # keys and codes are their owner's
 LOGIN_URL = "lab:sign_in"
 LOGIN_REDIRECT_URL = "lab:studies"
 LOGOUT_REDIRECT_URL = "lab:sign_in"
@@ -144,7 +165,36 @@ SECURE_REFERRER_POLICY = "same-origin"
 DATA_UPLOAD_MAX_MEMORY_SIZE = (
     1024 * 1024
 )  # bytes; the longest answer is a comment of 5,000 characters
+UPLOAD_MAX_SIZE = (
+    32 * 1024 * 1024
+)  # bytes of a request with its files; a study's file may have 16 MB
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 5000  # the admin sends a field per pinned test case
+
+# Where participants may be sent at the end, these and all hosts below them
+RECRUITMENT_HOSTS = env.names(
+    "RECRUITMENT_HOSTS", ["prolific.com", "prolific.co", "sona-systems.com", "mturk.com"]
+)
+
+# Programs ask with access tokens, and with nothing else: no cookie, no page to browse
+API_REQUESTS_PER_MINUTE = env.integer("API_REQUESTS_PER_MINUTE", 600, minimum=1)  # of one token
+API_ANONYMOUS_PER_MINUTE = env.integer("API_ANONYMOUS_PER_MINUTE", 60, minimum=1)  # of an address
+REST_FRAMEWORK: dict[str, Any] = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [],  # lib/api/views.py says what views are
+    "DEFAULT_SCHEMA_CLASS": "lib.api.schema.Schema",
+    "EXCEPTION_HANDLER": "lib.api.problems.handle",
+    "URL_FORMAT_OVERRIDE": None,
+    # How many proxies add to X-Forwarded-For; with 0 it is not believed, whoever sends it
+    "NUM_PROXIES": env.integer("NUM_PROXIES", 0, minimum=0),
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "BrainBench Live",
+    "DESCRIPTION": "Studies, test cases, trials, models' scores and results; docs/api.md.",
+    "VERSION": "1",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "COMPONENT_SPLIT_REQUEST": True,
+    "SERVE_INCLUDE_SCHEMA": False,
+    "POSTPROCESSING_HOOKS": [],  # choices where they are used: several fields are called kind
+}
 
 # HTTPS=1 once the site is behind TLS: everything is redirected there, and browsers remember it
 HTTPS = env.flag("HTTPS", False)
@@ -175,6 +225,7 @@ STORAGES = {
     # Files that every machine of the site must see
     "token_records": env.storage("FILES_URL", VAR_DIR, "scoring"),
     "results": env.storage("FILES_URL", VAR_DIR, "results"),
+    "withdrawals": env.storage("FILES_URL", VAR_DIR, "withdrawals"),
 }
 
 # Words and times

@@ -9,8 +9,17 @@ from config.health import healthz
 # Pages about people, models and results, each with its app; templates name all of them `lab:...`.
 LAB = [
     path("", include("experiment.lab.urls")),
+    path("", include("experiment.preview.urls")),
     path("", include("scoring.lab.urls")),
     path("", include("analysis.lab.urls")),
+]
+
+# The same three, for programs
+API = [
+    path("", include("experiment.api.urls")),
+    path("", include("scoring.api.urls")),
+    path("", include("analysis.api.urls")),
+    path("", include("lib.api.urls")),
 ]
 
 urlpatterns = [
@@ -18,6 +27,7 @@ urlpatterns = [
     path("healthz", healthz),
     path("s/", include("experiment.participant.urls")),
     path("lab/", include((LAB, "lab"))),
+    path("api/v1/", include((API, "api"))),
     path("admin/", admin.site.urls),
 ]
 

@@ -1,11 +1,13 @@
 """System checks: a configuration that would fail later is named at the start."""
 
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core.checks import CheckMessage, register
+from django.core.checks import CheckMessage, Tags, register
 from django.core.checks import Warning as CheckWarning
+from django.db import DatabaseError
 
 
 @register("site")
@@ -37,5 +39,30 @@ def https_is_consistent(**_: Any) -> list[CheckMessage]:
     return [
         CheckWarning(
             "HTTPS=1, but BASE_URL is not an https:// address.", hint=hint, id="experiment.W002"
+        )
+    ]
+
+
+@register(Tags.database)
+def codes_open(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
+    """With another key than theirs, no participant's own code works any more."""
+    from experiment.models import Participant
+
+    sealed = Participant.objects.exclude(sealed_code="").order_by("pk")
+    try:
+        # The oldest: whoever came since has a code of the present key
+        oldest = (
+            list(sealed.only("public_id", "code_digest", "sealed_code")[:5]) if databases else []
+        )
+    except DatabaseError:
+        return []  # not migrated yet
+    if not oldest or any(person.withdrawal_code for person in oldest):
+        return []
+    hint = "Put VAR_DIR/withdrawal_key back from its backup, or set WITHDRAWAL_KEY to what it was."
+    return [
+        CheckWarning(
+            "WITHDRAWAL_KEY is not the key of the participants' own codes in the database.",
+            hint=hint,
+            id="experiment.W003",
         )
     ]

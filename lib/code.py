@@ -1,6 +1,8 @@
 """A name for code: what is stored under it is made again once the code changes."""
 
 import hashlib
+import subprocess
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -20,3 +22,22 @@ def code_digest(*folders: str) -> str:
         if path.suffix in SUFFIXES:
             digest.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+@cache
+def code_version() -> str:
+    """The project's version and, where it runs from a repository, the commit, "+" where files differ from it.
+
+    >>> code_version().split()[0]
+    '0.1.0'
+    """
+    about = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    version = str(about["project"]["version"])
+    if not (ROOT / ".git").exists():
+        return version
+    asked = ["git", "-C", str(ROOT), "describe", "--always", "--abbrev=12", "--dirty=+"]
+    try:
+        found = subprocess.run([*asked, "--exclude=*"], capture_output=True, text=True, timeout=10)
+    except OSError:  # no git
+        return version
+    return f"{version} {found.stdout.strip()}".strip() if found.returncode == 0 else version

@@ -50,6 +50,14 @@ def file_names(storage: Storage, folder: str) -> list[str]:
         return []
 
 
+def folder_names(storage: Storage, folder: str) -> list[str]:
+    """Names of the folders in a folder, sorted; none where there is no such folder."""
+    try:
+        return sorted(storage.listdir(folder)[0])
+    except FileNotFoundError:
+        return []
+
+
 def delete_folder(storage: Storage, folder: str) -> None:
     """Remove a folder without folders in it, and its files; nothing happens where there is none."""
     for name in file_names(storage, folder):

@@ -1,13 +1,9 @@
 """The administration: language models and model sets to edit; runs and their scores to read."""
 
-from typing import Any
-
 from django.contrib import admin
-from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
 from experiment.admin.people import ReadOnlyAdmin
-from experiment.models import Item, Study
 from scoring.models import (
     CorpusScore,
     ItemScore,
@@ -62,40 +58,13 @@ class ModelSetAdmin(admin.ModelAdmin[ModelSet]):
     list_select_related = ("study",)
     inlines = (MemberInline,)
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[ModelSet]:
-        return (
-            super().get_queryset(request).filter(study__in=Study.objects.visible_to(request.user))
-        )
-
-    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        if db_field.name == "study":
-            kwargs["queryset"] = Study.objects.visible_to(request.user)
-        return super().formfield_for_foreignkey(db_field, request, **kwargs)
-
     @admin.display(description="models")
     def n_models(self, model_set: ModelSet) -> int:
         return model_set.members.count()
 
 
-class RunReadOnlyAdmin(ReadOnlyAdmin[Any]):
-    """What the researcher's own studies see, whoever asked for it; a corpus belongs to no study, so all see it."""
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        rows = admin.ModelAdmin.get_queryset(self, request)  # ReadOnlyAdmin's knows studies only
-        return rows.filter(self.seen(Study.objects.visible_to(request.user)))
-
-    def seen(self, studies: QuerySet[Study]) -> Q:
-        """The rows that members of these studies may read."""
-        shown = Item.objects.shown_by(studies.values("pk")).values("pk")
-        return Q(item__in=shown) | Q(item=None)
-
-
 @admin.register(ScoringRun)
-class ScoringRunAdmin(RunReadOnlyAdmin):
-    def seen(self, studies: QuerySet[Study]) -> Q:
-        runs = ScoringRun.objects.seen_in(studies.values("pk"))
-        return Q(pk__in=runs.values("pk")) | ~Q(corpus="")
-
+class ScoringRunAdmin(ReadOnlyAdmin[ScoringRun]):
     list_display = (
         "pk",
         "study",
@@ -132,7 +101,7 @@ class ScoringRunAdmin(RunReadOnlyAdmin):
 
 
 @admin.register(ItemScore)
-class ItemScoreAdmin(RunReadOnlyAdmin):
+class ItemScoreAdmin(ReadOnlyAdmin[ItemScore]):
     list_display = ("run", "item", "unit", "ppl_original", "ppl_altered")
     list_filter = ("run__condition", "run__language_model__family")
     list_select_related = ("run__language_model", "run__study", "item")
@@ -140,17 +109,14 @@ class ItemScoreAdmin(RunReadOnlyAdmin):
 
 
 @admin.register(UnscoredText)
-class UnscoredTextAdmin(RunReadOnlyAdmin):
+class UnscoredTextAdmin(ReadOnlyAdmin[UnscoredText]):
     list_display = ("run", "name", "reason")
     list_select_related = ("run__language_model", "run__study")
     search_fields = ("name", "=run__pk")
 
 
 @admin.register(CorpusScore)
-class CorpusScoreAdmin(RunReadOnlyAdmin):
-    def seen(self, studies: QuerySet[Study]) -> Q:
-        return Q()
-
+class CorpusScoreAdmin(ReadOnlyAdmin[CorpusScore]):
     list_display = ("run", "row", "text_id", "ppl", "zlib_bytes")
     list_filter = ("run__corpus",)
     list_select_related = ("run__language_model",)

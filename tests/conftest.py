@@ -61,6 +61,8 @@ def _nothing_kept() -> None:
         kept.forget()
     if duration := sys.modules.get("experiment.services.duration"):
         duration.forget()
+    if channels := sys.modules.get("experiment.services.channels"):
+        channels.forget()
     if drawing := sys.modules.get("experiment.services.drawing"):
         drawing.known_item.cache_clear()
     if study_language := sys.modules.get("experiment.services.study_language"):

@@ -15,9 +15,13 @@ def empty(*_: object) -> None:
     """Delete the rows of all tables that tests write to; keys go on counting."""
     tables = connection.introspection.django_table_names(only_existing=True, include_views=False)
     # Keys of other tables are looked at when all is deleted; TRUNCATE would make 200 files anew on PostgreSQL
+    from experiment.models.triggers import drop_triggers, install_triggers  # see `restore`
+
     with transaction.atomic(), connection.cursor() as cursor:
+        drop_triggers(connection.alias)  # some refuse to delete
         for table in sorted(set(tables) - KEPT):
             cursor.execute(f"DELETE FROM {connection.ops.quote_name(table)}")
+        install_triggers(connection.alias)
 
 
 def fill(write: Callable[[], object]) -> None:

@@ -1,13 +1,16 @@
 """Rows for tests, made directly: what a study and its participants look like once people took part."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.contrib.auth import get_user_model
+from django.db.models import F
 
-from experiment.models import Item, Judgment, Participant, Study, Trial
+from experiment.domain.withdrawal_code import new_code
+from experiment.models import Channel, Item, Judgment, Participant, RecruitmentRecord, Study, Trial
 from experiment.services.recount import recount
 from experiment.services.study_setup import create_study, pin_items
 
@@ -57,6 +60,16 @@ def make_study(
     return study
 
 
+def make_channel(study: Study, code: str = "plain", **fields: Any) -> Channel:
+    """Add or change one; on hosts that may not be allowed, too. A platform's goes by its name."""
+    platform = code if code in Channel.Platform.values else "plain"
+    start = {"label": code.title(), "platform": platform} | fields
+    channel, _ = study.channels.update_or_create(code=code, defaults=fields, create_defaults=start)
+    Study.objects.filter(pk=study.pk).update(channels_version=F("channels_version") + 1)
+    study.refresh_from_db(fields=["channels_version"])
+    return channel
+
+
 def make_user(name: str = "ruth", *studies: Study, **fields: Any) -> Any:
     """A researcher who belongs to these studies; the password is the name."""
     user = get_user_model().objects.create_user(name, password=name, **fields)
@@ -102,10 +115,33 @@ def make_participant(
         "last_seen_at": NOW + timedelta(minutes=30),
         "cheated": False if finished else None,
     }
-    participant = Participant.objects.create(study=study, kind=kind, **(values | fields))
+    participant = Participant(study=study, kind=kind, **(values | fields))
+    participant.give_code(new_code())
+    participant.save()
     _make_trials(participant, strata if finished else strata[: judged or 0], judgment or {})
     recount(study, kind)
     return participant
+
+
+@contextmanager
+def answers_open() -> Iterator[None]:
+    """A moment in which answers can be changed and deleted, which triggers refuse otherwise."""
+    stages = dict(Participant.objects.values_list("pk", "stage"))
+    Participant.objects.update(stage="withdrawn")
+    yield
+    for stage in set(stages.values()):
+        pks = [pk for pk, of in stages.items() if of == stage]
+        Participant.objects.filter(pk__in=pks).update(stage=stage)
+
+
+def recruited(
+    participant: Participant, external_id: str, source: str = "prolific", **fields: Any
+) -> RecruitmentRecord:
+    """Have it that the participant came with this id."""
+    Participant.objects.filter(pk=participant.pk).update(external_source=source)
+    participant.external_source = source
+    values = {"study": participant.study, "source": source, "external_id": external_id} | fields
+    return RecruitmentRecord.objects.update_or_create(participant=participant, defaults=values)[0]
 
 
 def _make_trials(participant: Participant, strata: Sequence[str], changes: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from config.settings import DATABASES, STORAGES, VAR_DIR
 STORAGES = {
     **STORAGES,
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    "withdrawals": {"BACKEND": "django.core.files.storage.InMemoryStorage"},
 }
 WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = True
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
@@ -22,3 +23,6 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
 
 # A test holds its transaction open; a heartbeat would wait for SQLite's lock until the test ends
 JOB_STALE_SECONDS = 600
+
+# Tests ask quickly one after the other
+API_REQUESTS_PER_MINUTE = API_ANONYMOUS_PER_MINUTE = 100_000

@@ -7,7 +7,7 @@ from config.env import parse_storage
 from scoring.models import ScoringRun
 from scoring.services import token_store
 
-PARTS = {"token_records": "scoring", "results": "results"}
+PARTS = {"token_records": "scoring", "results": "results", "withdrawals": "withdrawals"}
 
 
 def store_files_in(settings: Any, place: Path | str) -> None:

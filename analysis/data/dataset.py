@@ -117,7 +117,7 @@ class SourceData:
         """Reason and remedy where no model has scored anything."""
         return (
             "No language model has scored these test cases.",
-            f"Score at least one: manage.py score --study {self.study_slug} --model ...",
+            f"Score at least one: see the Models page of study {self.study_slug}.",
         )
 
     def model_name(self, model: int) -> dict[str, str]:

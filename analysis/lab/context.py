@@ -1,15 +1,47 @@
 """What the template of the results page is given."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.urls import reverse
+from django_stubs_ext import StrOrPromise
 
+from analysis.data.filters import PARTICIPANTS
 from analysis.lab.filter_form import Chosen
 from analysis.presentation import FigureView
 from analysis.services.compute import Waiting
 from analysis.store import StoredFigure, StoredResult
-from experiment.models import Study
-from experiment.services.participant_kinds import kind_note
+from experiment.models import Participant, Study
+from experiment.services.counts import kind_counts
+from experiment.services.participant_kinds import is_joined, kind_note, published_elsewhere
+
+Kind = Participant.Kind
+
+
+@dataclass(frozen=True, slots=True)
+class OtherKind:
+    """Participants that there are where there are none of the kind that is shown."""
+
+    label: StrOrPromise
+    n: int
+    href: str
+    is_pilot: bool
+
+
+def other_kinds(study: Study, kind: str) -> list[OtherKind]:
+    """Pilots are no result: they are watched."""
+    counts = kind_counts(study)
+    if kind in counts or (is_joined(study, kind) and published_elsewhere(study).exists()):
+        return []
+    results = f"{reverse('lab:results', args=[study.slug])}?participants="
+    watching = f"{reverse('lab:study', args=[study.slug])}?kind="
+    return [
+        OtherKind(
+            k.label, counts[k], f"{results if k in PARTICIPANTS else watching}{k}", k == Kind.PILOT
+        )
+        for k in Kind
+        if counts.get(k)
+    ]
 
 
 def results_context(study: Study, chosen: Chosen, state: StoredResult | Waiting) -> dict[str, Any]:
@@ -18,6 +50,7 @@ def results_context(study: Study, chosen: Chosen, state: StoredResult | Waiting)
         "part": "results",
         "chosen": chosen,
         "note": kind_note(study, chosen.kind),
+        "other_kinds": other_kinds(study, chosen.kind),
         "is_simulated": chosen.kind == "simulated",
         "address": reverse("lab:results", args=[study.slug]),
     }

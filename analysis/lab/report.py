@@ -14,7 +14,8 @@ from analysis.lab.filter_form import Chosen
 from analysis.services import compute
 from analysis.services.compute import Computer, Waiting
 from analysis.store import StoredResult
-from experiment.lab.access import for_researchers
+from experiment.domain.roles import Right
+from experiment.lab.access import for_study
 from experiment.models import Study
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @require_safe
-@for_researchers
+@for_study(Right.SEE_DATA)
 def results(request: HttpRequest, study: Study) -> HttpResponse:
     chosen = filter_form.read(study, request.GET)
     state = compute.state(study, chosen.options)
@@ -32,7 +33,7 @@ def results(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 @require_safe
-@for_researchers
+@for_study(Right.SEE_DATA)
 def results_live(request: HttpRequest, study: Study) -> HttpResponse:
     """A page without results asks here until they are computed, and is then led to them."""
     chosen = filter_form.read(study, request.GET)
@@ -44,7 +45,7 @@ def results_live(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 @require_POST
-@for_researchers
+@for_study(Right.WORK)
 def results_retry(request: HttpRequest, study: Study) -> HttpResponse:
     """A failed or stopped computation is tried again."""
     chosen = filter_form.read(study, request.GET)
@@ -53,7 +54,7 @@ def results_retry(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 @require_POST
-@for_researchers
+@for_study(Right.WORK)
 def results_stop(request: HttpRequest, study: Study) -> HttpResponse:
     """A computation that waits or runs is stopped."""
     chosen = filter_form.read(study, request.GET)
@@ -62,7 +63,7 @@ def results_stop(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 @require_safe
-@for_researchers
+@for_study(Right.SEE_DATA)
 def results_figure(request: HttpRequest, study: Study, name: str, kind: str) -> HttpResponse:
     if kind not in TYPES:
         raise Http404
@@ -74,7 +75,7 @@ def results_figure(request: HttpRequest, study: Study, name: str, kind: str) -> 
 
 
 @require_safe
-@for_researchers
+@for_study(Right.SEE_DATA)
 def results_table(request: HttpRequest, study: Study, name: str) -> HttpResponse:
     return file_response(
         lambda: _result(request, study).table_file(name),
@@ -84,7 +85,7 @@ def results_table(request: HttpRequest, study: Study, name: str) -> HttpResponse
 
 
 @require_safe
-@for_researchers
+@for_study(Right.SEE_DATA)
 def results_report(request: HttpRequest, study: Study) -> HttpResponse:
     def text() -> bytes:
         return (
@@ -96,7 +97,7 @@ def results_report(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 @require_safe
-@for_researchers
+@for_study(Right.SEE_DATA)
 def results_html(request: HttpRequest, study: Study) -> HttpResponse:
     """The whole page as one file, to be stored or sent."""
     from analysis.report.page.html import render_file

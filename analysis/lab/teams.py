@@ -15,12 +15,13 @@ from analysis.lab.teams_context import State, teams_context
 from analysis.services import compute
 from analysis.services.compute import Waiting
 from analysis.store import StoredResult
-from experiment.lab.access import for_researchers
+from experiment.domain.roles import Right
+from experiment.lab.access import for_study
 from experiment.models import Study
 
 
 @require_safe
-@for_researchers
+@for_study(Right.SEE_DATA)
 def teams(request: HttpRequest, study: Study) -> HttpResponse:
     chosen = team_form.read(study, request.GET)
     context = teams_context(study, chosen, _state(study, chosen))
@@ -28,7 +29,7 @@ def teams(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 @require_safe
-@for_researchers
+@for_study(Right.SEE_DATA)
 def teams_live(request: HttpRequest, study: Study) -> HttpResponse:
     """A page without a result asks here until it is computed, and is then led to it."""
     chosen = team_form.read(study, request.GET)
@@ -39,7 +40,7 @@ def teams_live(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 @require_POST
-@for_researchers
+@for_study(Right.WORK)
 def teams_retry(request: HttpRequest, study: Study) -> HttpResponse:
     """A failed or stopped computation is tried again."""
     chosen = team_form.read(study, request.GET)
@@ -48,7 +49,7 @@ def teams_retry(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 @require_POST
-@for_researchers
+@for_study(Right.WORK)
 def teams_stop(request: HttpRequest, study: Study) -> HttpResponse:
     """A computation that waits or runs is stopped."""
     chosen = team_form.read(study, request.GET)
@@ -57,7 +58,7 @@ def teams_stop(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 @require_safe
-@for_researchers
+@for_study(Right.SEE_DATA)
 def teams_figure(request: HttpRequest, study: Study, name: str, kind: str) -> HttpResponse:
     if kind not in TYPES:
         raise Http404
@@ -67,14 +68,14 @@ def teams_figure(request: HttpRequest, study: Study, name: str, kind: str) -> Ht
 
 
 @require_safe
-@for_researchers
+@for_study(Right.SEE_DATA)
 def teams_table(request: HttpRequest, study: Study, name: str) -> HttpResponse:
     """`predictions` has a row per held-out trial and team."""
     return _answer(request, study, lambda result: result.table_file(name), CSV, f"{name}.csv")
 
 
 @require_safe
-@for_researchers
+@for_study(Right.SEE_DATA)
 def teams_json(request: HttpRequest, study: Study) -> HttpResponse:
     def text(result: StoredResult) -> bytes:
         return (json.dumps(result.values, indent=1, allow_nan=False) + "\n").encode()

@@ -10,7 +10,8 @@ from django.views.decorators.http import require_safe
 from analysis.lab.files import TYPES, file_response
 from analysis.presentation import figure_text
 from experiment.domain import markup
-from experiment.lab.access import for_researchers
+from experiment.domain.roles import Right
+from experiment.lab.access import for_study
 from experiment.models import Study
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @require_safe
-@for_researchers
+@for_study(Right.SEE_DATA)
 def trace(request: HttpRequest, study: Study) -> HttpResponse:
     from analysis.report.services.trace import traceable_runs
 
@@ -30,7 +31,7 @@ def trace(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 @require_safe
-@for_researchers
+@for_study(Right.SEE_DATA)
 def trace_picture(request: HttpRequest, study: Study) -> HttpResponse:
     found = _read(request, study)
     if found is None:

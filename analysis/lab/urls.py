@@ -1,13 +1,15 @@
 """The lab's pages about results, in the namespace `lab` (config/urls.py)."""
 
-from django.urls import path
+from django.urls import include, path
 
-from analysis.lab import report, teams, trace
+from analysis.lab import compare, data_set, report, teams, trace
 
 _RESULTS = "studies/<slug:slug>/results/"
 _TEAMS = f"{_RESULTS}teams/"
 
 urlpatterns = [
+    path("studies/<slug:slug>/export/data-set/", data_set.data_set, name="export_data_set"),
+    path("studies/<slug:slug>/documents/", include("analysis.lab.documents.urls")),
     path(_RESULTS, report.results, name="results"),
     path(f"{_RESULTS}retry/", report.results_retry, name="results_retry"),
     path(f"{_RESULTS}stop/", report.results_stop, name="results_stop"),
@@ -18,6 +20,7 @@ urlpatterns = [
     path(f"{_RESULTS}tables/<slug:name>.csv", report.results_table, name="results_table"),
     path(f"{_RESULTS}report.json", report.results_report, name="results_report"),
     path(f"{_RESULTS}report.html", report.results_html, name="results_html"),
+    path(f"{_RESULTS}compare/", compare.compare, name="compare"),
     path(f"{_RESULTS}trace/", trace.trace, name="results_trace"),
     path(f"{_RESULTS}trace.svg", trace.trace_picture, name="results_trace_picture"),
     path(_TEAMS, teams.teams, name="results_teams"),

@@ -35,7 +35,7 @@ class Computation(Job):
         ]
 
     def __str__(self) -> str:
-        return f"{self.kind} of {self.study_id}, {self.key}"
+        return f"{self.kind}, {self.key[:8]}"
 
     @property
     def folder(self) -> str:

@@ -26,7 +26,7 @@ from analysis.store import StoredResult
 from analysis.teams.options import TeamOptions
 from experiment.models import ItemCount, Participant, Study
 from lib.code import code_digest
-from lib.jobs import background
+from lib.jobs import background, presence
 from lib.jobs.leases import Lease, reopen, request_cancel
 from lib.jobs.queue import enqueue
 from lib.jobs.running import run_job
@@ -55,12 +55,17 @@ class Computer(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """There is no result yet: who computes it, and how far that is; `problem` says why it does not go on."""
+    """There is no result yet: who computes it, and how far that is; `problem` says why it does not go on.
+
+    `is_taken` is false where workers are to compute it, and none lives.
+    """
 
     by: Computer
     problem: str = ""
     done: int = 0
     total: int = 0
+    is_asked: bool = False  # it waits for its turn, runs, or was stopped
+    is_taken: bool = True
 
 
 def key(study: Study, options: Options, version: str = "") -> str:
@@ -95,18 +100,20 @@ def state(study: Study, options: Options) -> StoredResult | Waiting:
     version = data_version(study)
     if found := find(study, options, version):
         return found
-    by = _computer(study, options)
+    is_taken = presence.is_taken(Computation)
+    by = _computer(study, options, is_taken)
     row = _rows(study, options).filter(key=key(study, options, version)).first()
     if row is None and by is not Computer.PAGE:
         if found := _just_computed(study, options):
             return found
         row = _open(study, options)
+    is_taken |= by is not Computer.WORKER
     if row is None:
-        return Waiting(by)
+        return Waiting(by, is_taken=is_taken)
     problem = ""
     if row.status in _CLOSED:
         problem = row.error or _("It was stopped.")
-    return Waiting(by, problem, row.done, row.total)
+    return Waiting(by, problem, row.done, row.total, is_asked=True, is_taken=is_taken)
 
 
 def ensure_computed(study: Study, options: Options) -> StoredResult | Waiting:
@@ -157,7 +164,11 @@ def keep(study: Study, options: Options, save: Callable[[Computation], None]) ->
 
 def run(computation: Computation) -> Computation:
     """Compute, as a worker does; the row says how it went."""
-    return run_job(computation, _work, expected=EXPECTED)
+    try:
+        return run_job(computation, _work, expected=EXPECTED)
+    except Computation.DoesNotExist:  # deleted, since a participant withdrew
+        store.delete_unowned(computation.study_id)
+        return computation
 
 
 def _work(computation: Computation, lease: Lease) -> None:
@@ -194,8 +205,8 @@ class _Steps:
         self.lease.write(done=self.done, total=self.total)
 
 
-def _computer(study: Study, options: Options) -> Computer:
-    if settings.JOB_EXECUTOR == "celery":
+def _computer(study: Study, options: Options, is_taken: bool) -> Computer:
+    if is_taken or settings.JOB_EXECUTOR == "celery":
         return Computer.WORKER
     report_options = options if isinstance(options, ReportOptions) else options.of_report()
     kind = participants_kind(study, report_options)

@@ -130,7 +130,6 @@ def _person_rows(study: Study, first: int, n: int) -> Iterator[dict[str, Any]]:
             **common,
             "id": first + k,
             "public_id": uuid.UUID(int=(first + k) << 64 | 1).hex,
-            "withdrawal_code": f"crowd-{first + k}",
             "seed": k,
             "demographics": json.dumps(answers),
         }

@@ -8,7 +8,15 @@ from typing import Any
 from django.db import transaction
 
 from experiment.domain.exclusion import Rules
-from experiment.models import ConsentVersion, Item, Judgment, Participant, Study, Trial
+from experiment.models import (
+    ConsentVersion,
+    Item,
+    Judgment,
+    Participant,
+    RecruitmentRecord,
+    Study,
+    Trial,
+)
 from experiment.services.recount import recount
 from experiment.services.study_versions import freeze, revise
 
@@ -56,6 +64,8 @@ def add_people(study: Study, n: int, announce: Callable[[int], None] = lambda _:
                 _person(study, consent, rng, k) for k in range(at, min(at + CHUNK, first + n))
             ]
             Participant.objects.bulk_create(people, batch_size=BATCH)
+            records = [_record(rng, person) for person in people]
+            RecruitmentRecord.objects.bulk_create(records, batch_size=BATCH)
             trials = [trial for person in people for trial in _trials(rng, person, pools)]
             Trial.objects.bulk_create(trials, batch_size=BATCH)
             judgments = [_judgment(rng, trial) for trial in trials]
@@ -99,9 +109,6 @@ def _person(study: Study, consent: ConsentVersion | None, rng: Random, k: int) -
             "experience_years": str(k % 30),
         },
         external_source="prolific",
-        external_id=f"{rng.getrandbits(96):024x}",
-        external_study_id="65f0a1b2c3d4e5f6a7b8c9d0",
-        external_session_id=f"{rng.getrandbits(96):024x}",
         consent_version=consent,
         consent_hash=consent.sha256 if consent else "",
         consented_at=begun,
@@ -114,6 +121,17 @@ def _person(study: Study, consent: ConsentVersion | None, rng: Random, k: int) -
         cheated=False,
         comments="" if k % 4 else "Interesting, but “hard”.\nThank you!",
         excluded_by="" if k % 10 else "missed_catch",
+    )
+
+
+def _record(rng: Random, person: Participant) -> RecruitmentRecord:
+    return RecruitmentRecord(
+        participant=person,
+        study=person.study,
+        source=person.external_source,
+        external_id=f"{rng.getrandbits(96):024x}",
+        external_study_id="65f0a1b2c3d4e5f6a7b8c9d0",
+        external_session_id=f"{rng.getrandbits(96):024x}",
     )
 
 

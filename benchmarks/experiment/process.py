@@ -1,7 +1,7 @@
 """Run by bench_export in a process of its own, so that its time and memory are the export's: fill, or export once.
 
     python -m benchmarks.experiment.process fill PEOPLE ITEMS
-    python -m benchmarks.experiment.process export SET [RULES_VERSION]
+    python -m benchmarks.experiment.process export SET FORMAT [RULES_VERSION]
 
 The database is DATABASE_URL's. The last line of standard output is a JSON object.
 """
@@ -34,21 +34,23 @@ def fill(people: int, items: int) -> dict[str, Any]:
     return {}
 
 
-def export(set_name: str, rules: int | None) -> dict[str, Any]:
+def export(set_name: str, format_name: str, rules: int | None) -> dict[str, Any]:
     """What one export costs; nothing is kept of it."""
     from django.db import connection
 
     from benchmarks.cost import Stopwatch, highest_mb
     from benchmarks.experiment import crowd
+    from experiment.domain.export_form import Form
+    from experiment.domain.trial_query import TrialQuery
     from experiment.models import Study
-    from experiment.services.export import export_to_file
+    from experiment.services.export.files import export_to_file
 
     study = Study.objects.get(slug=crowd.SLUG)
     before_s = _backend_s(connection)
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        path = Path(folder) / "trials.csv"
+        path = Path(folder) / "trials"
         watch = Stopwatch()
-        made = export_to_file(study, "real", set_name, path, rules)
+        made = export_to_file(study, TrialQuery(set_name, "real", rules), path, Form(format_name))
         spent = watch.lap()
         size = path.stat().st_size
     after_s = _backend_s(connection)
@@ -83,7 +85,7 @@ def main() -> None:
     if task == "fill":
         result = fill(int(words[0]), int(words[1]))
     else:
-        result = export(words[0], int(words[1]) if len(words) > 1 else None)
+        result = export(words[0], words[1], int(words[2]) if len(words) > 2 else None)
     sys.stdout.write(json.dumps(result) + "\n")
 
 

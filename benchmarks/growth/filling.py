@@ -12,23 +12,28 @@ from django.utils import timezone
 from benchmarks.experiment import crowd
 from experiment.domain.assignment import rng_key
 from experiment.domain.draw_record import DrawRecord
-from experiment.models import Item, Judgment, Participant, Study, Trial
+from experiment.models import Item, Judgment, Participant, RecruitmentRecord, Study, Trial
 from experiment.services.flow import FIRST_TRIAL_PAGE
 from experiment.services.recount import recount
 
 KIND = Participant.Kind.REAL.value
 FINISHED_PER_LEFT = 5  # one participant leaves for so many who finish
 COPIES_AT_ONCE = 20
-TABLES: tuple[type[models.Model], ...] = (Participant, Trial, Judgment)
+PARENTS: dict[type[models.Model], type[models.Model]] = {
+    RecruitmentRecord: Participant,
+    Trial: Participant,
+    Judgment: Trial,
+}
+TABLES: tuple[type[models.Model], ...] = (Participant, *PARENTS)
 # What is another in each copy, beside the keys
 NEW = {
     Participant: {
         "public_id": "{uuid}",
         "enrollment_key": "{uuid}",
-        "withdrawal_code": "'copy-' || ({table}.id + copy.n * {rows})",
-        "external_id": "{table}.external_id || copy.n",
+        "code_digest": "NULL",
         "seed": "{table}.seed + copy.n",
     },
+    RecruitmentRecord: {"external_id": "{table}.external_id || copy.n"},
     Trial: {"token": "{uuid}"},
     Judgment: {"idempotency_key": "{uuid}"},
 }
@@ -52,7 +57,9 @@ class Crowd:
     def grow(self, finished: int, announce: Callable[[int], None] = lambda _: None) -> None:
         """Bring them to that many, a multiple of the base; whoever else took part is removed, so that keys are free."""
         after = self._first[Participant] + self._rows[Participant] * self.copies
-        self.study.participants.filter(pk__gte=after).delete()
+        gone = self.study.participants.filter(pk__gte=after)
+        gone.update(stage=Participant.Stage.WITHDRAWN)  # else their answers stay
+        gone.delete()
         while self.finished < finished:
             until = min(self.copies + COPIES_AT_ONCE, finished // self.base)
             with transaction.atomic():
@@ -68,8 +75,7 @@ class Crowd:
         columns = [str(field.column) for field in model._meta.concrete_fields]
         values = {column: f"{table}.{column}" for column in columns}
         values["id"] = f"{table}.id + copy.n * {rows}"
-        if model is not Participant:
-            parent = Participant if model is Trial else Trial
+        if parent := PARENTS.get(model):
             values[f"{parent._meta.model_name}_id"] += f" + copy.n * {self._rows[parent]}"
         for column, expression in NEW[model].items():
             uuid = UUIDS[connection.vendor]
@@ -105,13 +111,15 @@ def _make_base(study: Study, base: int) -> None:
     for n, person in enumerate(people[:n_left]):
         _leave(person, after=n % crowd.TRIALS_EACH)
     today = timezone.now().date()
-    study.participants.update(external_ids_until=today + timedelta(days=study.external_id_days))
+    until = today + timedelta(days=study.external_id_days)
+    RecruitmentRecord.objects.filter(study=study).update(until=until)
     _pack_draws(study)
 
 
 def _leave(person: Participant, after: int) -> None:
     """They judged `after` trials, saw one more, and closed the page."""
     trials = person.trials.all()
+    Participant.objects.filter(pk=person.pk).update(stage=Participant.Stage.WITHDRAWN)
     Judgment.objects.filter(trial__in=trials.filter(position__gt=after)).delete()
     trials.filter(position__gt=after + 1).delete()
     person.stage, person.position = Participant.Stage.TRIAL, after + 1

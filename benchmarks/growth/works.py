@@ -76,6 +76,9 @@ def pages(study: Study, repeats: int) -> dict[str, Iterator[Work]]:
     addresses = {
         "study_page": reverse("lab:study", args=[study.slug]),
         "live": reverse("lab:study_live", args=[study.slug]),
+        "participants": reverse("lab:participants", args=[study.slug]),
+        "left": reverse("lab:participants", args=[study.slug]) + "?status=left",
+        "excluded": reverse("lab:participants", args=[study.slug]) + "?reason=missed_catch",
         "studies": reverse("lab:studies"),
         "results": reverse("lab:results", args=[study.slug]),
     }

@@ -1,5 +1,5 @@
 """Django's admin: items, studies, and who took part."""
 
-from experiment.admin import items, people, studies
+from experiment.admin import accounts, items, people, studies
 
-__all__ = ["items", "people", "studies"]
+__all__ = ["accounts", "items", "people", "studies"]

@@ -14,6 +14,7 @@ from experiment.models import Item, Study
 from experiment.models.studies import DEMOGRAPHIC_FIELDS, RULE_COLUMNS
 from experiment.services.study_setup import default_briefing, default_consent
 from experiment.services.study_versions import Change, ReasonRequiredError
+from lib.newlines import with_unix_newlines
 
 DEMOGRAPHIC_LABELS = {
     "gender": _("gender identity"),
@@ -22,11 +23,6 @@ DEMOGRAPHIC_LABELS = {
     "position": _("current position"),
     "experience_years": _("years of experience"),
 }
-
-
-def with_unix_newlines(text: str) -> str:
-    """Browsers send a text area's line breaks as CR LF: unchanged texts would look changed."""
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 class ItemForm(forms.ModelForm[Item]):

@@ -18,13 +18,14 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 from django_stubs_ext import StrOrPromise
 
-from experiment.admin.forms import ItemForm, with_unix_newlines
+from experiment.admin.forms import ItemForm
 from experiment.domain import markup
 from experiment.domain.item_checks import check_item
 from experiment.domain.presentation import by_side
 from experiment.models import Item
 from experiment.models.items import ItemQuerySet
 from experiment.services import curation
+from lib.newlines import with_unix_newlines
 
 Status = Item.Status
 # What the buttons and actions are called that move an item to a status.

@@ -1,10 +1,8 @@
-"""Researchers set up their studies: texts, test cases, rules and members."""
+"""Researchers set up their studies: texts, test cases and rules."""
 
 from typing import Any
 
 from django.contrib import admin, messages
-from django.contrib.auth.models import User
-from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
@@ -12,9 +10,14 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from experiment.admin.forms import StudyForm
+from experiment.lab.access import user_of
 from experiment.models import ConsentVersion, Study, StudyVersion
+from experiment.models.studies import RULE_COLUMNS
+from experiment.services import audit
 from experiment.services.study_setup import readiness_problems
 from experiment.services.study_versions import revise
+
+REVISED = {"consent_text", "pinned_items", "reason", *RULE_COLUMNS.values()}  # events of their own
 
 
 class ConsentInline(admin.TabularInline[ConsentVersion, Study]):
@@ -59,7 +62,6 @@ class StudyAdmin(admin.ModelAdmin[Study]):
     list_filter = ("recruitment", "is_demo")
     search_fields = ("slug", "title")
     view_on_site = False
-    autocomplete_fields = ("members",)
     inlines = (ConsentInline, VersionInline)
     fieldsets = (
         (None, {"fields": ("title", "slug", "lab_page", "preview", "recruitment", "contact")}),
@@ -114,24 +116,18 @@ class StudyAdmin(admin.ModelAdmin[Study]):
             {
                 "fields": (
                     "target_valid",
-                    "platform",
-                    "completion_url",
-                    "completion_code",
-                    "screen_out_url",
-                    ("returns", "external_id_days"),
+                    ("opens_at", "closes_at"),
+                    "external_id_days",
                 )
             },
         ),
         (
-            _("Sessions and members"),
-            {"fields": (("live_minutes", "resume_hours"), "members", "is_demo")},
+            _("Sessions"),
+            {"fields": (("live_minutes", "resume_hours"), "is_demo")},
         ),
     )
     # Recruitment is switched on the lab's page, which says first what is missing.
     always_readonly = ("lab_page", "preview", "recruitment")
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Study]:
-        return super().get_queryset(request).filter(pk__in=Study.objects.visible_to(request.user))
 
     def get_readonly_fields(
         self, request: HttpRequest, obj: Study | None = None
@@ -139,8 +135,6 @@ class StudyAdmin(admin.ModelAdmin[Study]):
         fields: tuple[str, ...] = self.always_readonly
         if obj is not None:
             fields += ("slug",)  # in the links that participants hold and in every export
-        if not request.user.is_superuser:
-            fields += ("members",)
         return fields
 
     @admin.display(description=_("recruitment"), ordering="recruitment")
@@ -173,6 +167,10 @@ class StudyAdmin(admin.ModelAdmin[Study]):
     def save_model(self, request: HttpRequest, obj: Study, form: Any, change: bool) -> None:
         if change:
             self._revise(request, obj, form)
+            if fields := [name for name in form.changed_data if name not in REVISED]:
+                audit.record(
+                    audit.Action.STUDY_CHANGED, by=user_of(request), study=obj, fields=fields
+                )
         super().save_model(request, obj, form, change)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
@@ -180,7 +178,13 @@ class StudyAdmin(admin.ModelAdmin[Study]):
         study, values = form.instance, form.cleaned_data
         if not change:
             study.members.add(request.user)
-            revise(study, consent=values["consent_text"], items=values["pinned_items"])
+            audit.record(audit.Action.STUDY_CREATED, by=user_of(request), study=study)
+            revise(
+                study,
+                consent=values["consent_text"],
+                items=values["pinned_items"],
+                by=user_of(request),
+            )
         if study.recruitment in (Study.Recruitment.OPEN, Study.Recruitment.PILOT):
             for problem in readiness_problems(study):
                 message = gettext("The study is recruiting, but: %(problem)s.")
@@ -188,14 +192,13 @@ class StudyAdmin(admin.ModelAdmin[Study]):
 
     def _revise(self, request: HttpRequest, study: Study, form: Any) -> None:
         values, before, rules = form.cleaned_data, study.consent, study.exclusion_rules
-        assert isinstance(request.user, User)
         made = revise(
             study,
             rules=rules,
             consent=values["consent_text"],
             items=values["pinned_items"],
             reason=values["reason"],
-            by=request.user,
+            by=user_of(request),
         )
         if made.version is not None:
             message = gettext("This is version %(number)d of the study's rules, consent and items.")

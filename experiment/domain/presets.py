@@ -185,14 +185,29 @@ def as_markdown() -> str:
     return "\n".join(_lines()) + "\n"
 
 
-def _lines() -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A setting in words, in the paper's study and in ours; `reason` is empty where both are the same."""
+
+    label: str
+    strict: str
+    ours: str
+    reason: str
+
+
+def comparison() -> Iterator[Compared]:
     reasons = {deviation.setting: deviation.reason for deviation in DEVIATIONS}
-    yield "| setting | `brainbench-strict` | `brainbench` | why it differs |"
-    yield "| --- | --- | --- | --- |"
     for f in fields(Preset):
         strict, ours = (_words(getattr(p, f.name)) for p in (BRAINBENCH_STRICT, BRAINBENCH))
-        same = "the same" if ours == strict else f"**{ours}**"
-        yield f"| {LABELS[f.name]} | {strict} | {same} | {reasons.get(f.name, '')} |"
+        yield Compared(LABELS[f.name], strict, ours, reasons.get(f.name, ""))
+
+
+def _lines() -> Iterator[str]:
+    yield "| setting | `brainbench-strict` | `brainbench` | why it differs |"
+    yield "| --- | --- | --- | --- |"
+    for row in comparison():
+        same = f"**{row.ours}**" if row.reason else "the same"
+        yield f"| {row.label} | {row.strict} | {same} | {row.reason} |"
     yield from ("", "| in both, and not in print | why |", "| --- | --- |")
     yield from (f"| {what} | {why} |" for what, why in ADDITIONS.items())
 

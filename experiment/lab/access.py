@@ -1,30 +1,115 @@
-"""Who may see the lab's pages: one rule for those about people, models and results."""
+"""Who may open which page of the lab. Every view of it goes through one of these four; tests find none that does not."""
 
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest
+from django.contrib.auth.models import User
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 
+from experiment.domain.roles import Right
 from experiment.models import Study
+from experiment.services.people.second_step import is_verified
+from experiment.services.rights import may_create_studies, rights_of
 
 View = Callable[..., HttpResponseBase]
 
+# What a view says in `access` that asks for no right in a study
+SIGNED_IN = "signed_in"
+CREATOR = "creator"
+SITE_ADMIN = "site_admin"
 
-def for_researchers(view: View) -> View:
-    """Signed-in people only; a study that is not theirs does not exist for them."""
+
+def user_of(request: HttpRequest) -> User:
+    """Who is signed in, behind any of the three."""
+    assert isinstance(request.user, User)
+    return request.user
+
+
+def _in_two_steps(view: View) -> View:
+    """Ask who has not signed in to do so, and where the site asks for a second step, for that too."""
 
     @never_cache
     @login_required
     @wraps(view)
     def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        if "slug" in kwargs:
-            visible = Study.objects.visible_to(request.user)
-            kwargs["study"] = get_object_or_404(visible, slug=kwargs.pop("slug"))
+        if settings.REQUIRE_TOTP and not is_verified(request.user):
+            back = request.get_full_path() if request.method == "GET" else "/lab/"
+            return redirect_to_login(back, reverse("lab:second_step"))
         return view(request, *args, **kwargs)
 
+    return wrapped
+
+
+def for_study(right: Right) -> Callable[[View], View]:
+    """A page of one study, named by `slug`; the view is given `study`, and `request.rights` for its templates.
+
+    A study that is not theirs does not exist for them; members without the right are refused.
+    """
+
+    def decorate(view: View) -> View:
+        @_in_two_steps
+        @wraps(view)
+        def wrapped(request: HttpRequest, slug: str, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            study = Study.objects.filter(slug=slug).first()
+            rights = frozenset[Right]() if study is None else rights_of(request.user, study)
+            if not rights:
+                raise Http404
+            if right not in rights:
+                raise PermissionDenied
+            request.rights = rights  # type: ignore[attr-defined]
+            return view(request, *args, study=study, **kwargs)
+
+        wrapped.access = right  # type: ignore[attr-defined]
+        return wrapped
+
+    return decorate
+
+
+def for_signed_in(view: View) -> View:
+    """A page for whoever is signed in, about no study or about all of theirs."""
+    wrapped = _in_two_steps(view)
+    wrapped.access = SIGNED_IN  # type: ignore[attr-defined]
+    return wrapped
+
+
+def for_first_step(view: View) -> View:
+    """The pages on which the second step is set up: for whoever has signed in so far."""
+    wrapped = never_cache(login_required(view))
+    wrapped.access = SIGNED_IN  # type: ignore[attr-defined]
+    return wrapped
+
+
+def for_creators(view: View) -> View:
+    """A page that makes a study."""
+
+    @_in_two_steps
+    @wraps(view)
+    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if not may_create_studies(request.user):
+            raise PermissionDenied
+        return view(request, *args, **kwargs)
+
+    wrapped.access = CREATOR  # type: ignore[attr-defined]
+    return wrapped
+
+
+def for_site_admins(view: View) -> View:
+    """A page about the whole site."""
+
+    @_in_two_steps
+    @wraps(view)
+    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if not request.user.is_superuser:
+            raise PermissionDenied
+        return view(request, *args, **kwargs)
+
+    wrapped.access = SITE_ADMIN  # type: ignore[attr-defined]
     return wrapped

@@ -2,6 +2,7 @@
 
 import django.core.validators
 import django.db.models.deletion
+import experiment.domain.withdrawal_code
 import experiment.models.participants
 import experiment.models.studies
 import uuid
@@ -125,7 +126,7 @@ class Migration(migrations.Migration):
                 ('last_seen_at', models.DateTimeField(null=True)),
                 ('cheated', models.BooleanField(null=True)),
                 ('comments', models.TextField(blank=True)),
-                ('withdrawal_code', models.CharField(default=experiment.models.participants.new_withdrawal_code, max_length=20, unique=True)),
+                ('withdrawal_code', models.CharField(default=experiment.domain.withdrawal_code.new_code, max_length=20, unique=True)),
                 ('excluded_by', models.CharField(blank=True, help_text='Reason codes, joined by spaces.', max_length=200)),
                 ('flags', models.CharField(blank=True, max_length=200)),
                 ('consent_version', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, to='experiment.consentversion')),

@@ -1,21 +1,34 @@
 """Entities of the experiment, with the rules that a database can hold."""
 
+from experiment.models.audit import AuditEvent
+from experiment.models.channels import Channel
 from experiment.models.counts import DataRevision, ItemCount, PeopleCount
+from experiment.models.dry_runs import DryRun
 from experiment.models.exports import TrialExport
 from experiment.models.items import Item, work_name
 from experiment.models.participants import Participant
+from experiment.models.people import Invitation, Membership
+from experiment.models.recruitment import RecruitmentRecord
 from experiment.models.studies import ConsentVersion, Study, StudyItem, StudyText
+from experiment.models.tokens import AccessToken
 from experiment.models.trials import Judgment, Trial
 from experiment.models.versions import StudyVersion
 
 __all__ = [
+    "AccessToken",
+    "AuditEvent",
+    "Channel",
     "ConsentVersion",
     "DataRevision",
+    "DryRun",
+    "Invitation",
     "Item",
     "ItemCount",
     "Judgment",
+    "Membership",
     "Participant",
     "PeopleCount",
+    "RecruitmentRecord",
     "Study",
     "StudyItem",
     "StudyText",

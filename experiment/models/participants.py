@@ -3,27 +3,17 @@ import uuid
 from datetime import datetime
 from typing import Self
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from experiment.domain import withdrawal_code
 from experiment.models.studies import ConsentVersion, Study
-
-# Without letters and digits that are mistaken for one another when copied by hand.
-CODE_ALPHABET = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
 
 
 def new_seed() -> int:
     return secrets.randbits(62)
-
-
-def new_withdrawal_code() -> str:
-    """Twelve characters (59 bits) in groups of four: hard to guess, easy to copy."""
-    code = "".join(secrets.choice(CODE_ALPHABET) for _ in range(12))
-    return "-".join(code[i : i + 4] for i in range(0, 12, 4))
-
-
-MAX_EXTERNAL_ID = 128
 
 
 class ParticipantQuerySet(models.QuerySet["Participant"]):
@@ -43,6 +33,9 @@ class ParticipantQuerySet(models.QuerySet["Participant"]):
 
     def finished(self) -> Self:
         return self.filter(stage=Participant.Stage.FINISHED)
+
+    def with_code(self, code: str) -> Self:
+        return self.filter(code_digest=withdrawal_code.digest(code, settings.WITHDRAWAL_KEY))
 
     def valid(self) -> Self:
         return self.finished().filter(excluded_by="")
@@ -80,8 +73,7 @@ class Participant(models.Model):
         editable=False,
         help_text=_("Makes copies of one consent form one participant; secret."),
     )
-    # participant_external begins with it
-    study = models.ForeignKey(Study, models.PROTECT, related_name="participants", db_index=False)
+    study = models.ForeignKey(Study, models.PROTECT, related_name="participants")
     kind = models.CharField(max_length=10, choices=Kind)
     stage = models.CharField(max_length=12, choices=Stage, default=Stage.DEMOGRAPHICS)
     position = models.PositiveSmallIntegerField(
@@ -94,12 +86,11 @@ class Participant(models.Model):
         default=list, help_text=_("[stratum, side of the original] per position.")
     )
     demographics = models.JSONField(default=dict)
-    external_source = models.CharField(max_length=20, blank=True)
-    external_id = models.CharField(max_length=MAX_EXTERNAL_ID, blank=True)
-    external_study_id = models.CharField(max_length=MAX_EXTERNAL_ID, blank=True)
-    external_session_id = models.CharField(max_length=MAX_EXTERNAL_ID, blank=True)
-    external_ids_until = models.DateField(
-        null=True, help_text=_("The day until which the ids above are kept, as consent said.")
+    external_source = models.CharField(
+        max_length=20, blank=True, help_text=_("Who sent them: says nothing of a person.")
+    )
+    published_id = models.CharField(
+        max_length=128, blank=True, help_text=_("An imported person's name in the published data.")
     )
     consent_version = models.ForeignKey(ConsentVersion, models.PROTECT, null=True)
     consent_hash = models.CharField(max_length=64, blank=True)
@@ -116,7 +107,12 @@ class Participant(models.Model):
     )
     cheated = models.BooleanField(null=True)
     comments = models.TextField(blank=True)
-    withdrawal_code = models.CharField(max_length=20, default=new_withdrawal_code, unique=True)
+    # docs/decisions/0019-withdrawal-codes.md
+    code_digest = models.CharField(max_length=64, null=True, unique=True, editable=False)
+    sealed_code = models.CharField(max_length=20, blank=True, editable=False)
+    is_anonymous = models.BooleanField(
+        default=False, help_text=_("Whether all that could lead to the person was taken away.")
+    )
     excluded_by = models.CharField(
         max_length=200, blank=True, help_text=_("Reason codes, joined by spaces.")
     )
@@ -159,10 +155,21 @@ class Participant(models.Model):
                     stage__in=("demographics", "practice", "start", "trial", "debrief"),
                 ),
             ),
-            models.Index(fields=("study", "external_id"), name="participant_external"),
+            # services/watching/people.py: a page of them, of those who left, and of those whom a rule leaves out
+            models.Index(fields=("study", "kind", "id"), name="participant_list"),
+            models.Index(
+                fields=("study", "kind", "id"),
+                name="participant_left",
+                condition=Q(left_at__isnull=False),
+            ),
+            models.Index(
+                fields=("study", "kind", "id"),
+                name="participant_excluded",
+                condition=~Q(excluded_by=""),
+            ),
             # services/participant_kinds.py, published_elsewhere
             models.Index(
-                fields=("external_id",), name="participant_published", condition=Q(kind="imported")
+                fields=("published_id",), name="participant_published", condition=Q(kind="imported")
             ),
             # services/overview.py, recent_comments
             models.Index(
@@ -176,16 +183,23 @@ class Participant(models.Model):
                 name="participant_valid",
                 condition=Q(stage="finished", excluded_by=""),
             ),
-            # services/recruitment.py, overdue
-            models.Index(
-                fields=("external_ids_until",),
-                name="participant_overdue",
-                condition=~Q(external_id="", external_study_id="", external_session_id=""),
-            ),
         )
 
     def __str__(self) -> str:
         return str(self.public_id)
+
+    def give_code(self, code: str) -> None:
+        """Have this as the participant's own code; it cannot be read without the site's key."""
+        key = settings.WITHDRAWAL_KEY
+        self.code_digest = withdrawal_code.digest(code, key)
+        self.sealed_code = withdrawal_code.seal(code, key, self.public_id.hex)
+
+    @property
+    def withdrawal_code(self) -> str:
+        """The participant's own code, for their pages alone; empty where none was given, or the key is another."""
+        key = settings.WITHDRAWAL_KEY
+        code = withdrawal_code.unseal(self.sealed_code, key, self.public_id.hex)
+        return code if withdrawal_code.digest(code, key) == self.code_digest else ""
 
     @property
     def has_ended(self) -> bool:

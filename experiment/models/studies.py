@@ -3,7 +3,7 @@ from typing import Any, Self
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
-from django.core.validators import MinValueValidator, RegexValidator
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
@@ -16,6 +16,7 @@ is_language_tag = RegexValidator(
     r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$", _("A language tag looks like en, de or pt-BR.")
 )
 
+MOST_WANTED = 1_000_000  # valid finishers of a study
 DEMOGRAPHIC_FIELDS = ("gender", "age", "country", "position", "experience_years")
 
 # Rule -> column of the study
@@ -37,7 +38,7 @@ def all_demographic_fields() -> list[str]:
 
 class StudyQuerySet(models.QuerySet["Study"]):
     def visible_to(self, user: User | AnonymousUser) -> Self:
-        """A researcher sees the studies they belong to; an administrator all."""
+        """Those that a user is a member of, in whatever role; an administrator sees all."""
         if isinstance(user, AnonymousUser):
             return self.none()
         return self if user.is_superuser else self.filter(members=user)
@@ -56,27 +57,25 @@ class Study(models.Model):
         BALANCED = "balanced", _("lowest expected exposure, drawn when shown")
         PAPER = "paper", _("plain counter at assignment, as in the paper")
 
-    class Platform(models.TextChoices):
-        NONE = "", _("none: participants have a plain link")
-        PROLIFIC = "prolific", _("Prolific")
-        SONA = "sona", _("SONA")
-        MTURK = "mturk", _("Mechanical Turk")
-
-    class Returns(models.TextChoices):
-        RESUME = "resume", _("go on where they were, if the link names the same session")
-        REFUSE = "refuse", _("go on with their own code alone")
-
     class Untouched(models.TextChoices):
         OFF = "off", _("exclude no one for it")
         NEITHER = "neither", _("exclude who never moved any of the two sliders")
         EITHER = "either", _("exclude who never moved one of the two sliders")
+
+    class WithdrawalPolicy(models.TextChoices):
+        DELETE = "delete", _("delete the answers")
+        ANONYMISE = "anonymise", _("keep the answers, without anything that leads to the person")
 
     class Clock(models.TextChoices):
         PAGE = "page", _("Continue")
         CHOICE = "choice", _("the first choice of a side")
 
     slug = models.SlugField(max_length=60, unique=True)
-    title = models.CharField(max_length=200)
+    title = models.CharField(
+        max_length=200,
+        unique=True,
+        error_messages={"unique": _("Another study of this site has this title.")},
+    )
     language = models.CharField(
         _("language of the pages"),
         max_length=35,
@@ -96,7 +95,9 @@ class Study(models.Model):
         blank=True,
         help_text=_("Shown with the results; empty for the built-in text."),
     )
-    members = models.ManyToManyField(settings.AUTH_USER_MODEL, blank=True, related_name="studies")
+    members = models.ManyToManyField(
+        settings.AUTH_USER_MODEL, through="Membership", related_name="studies"
+    )
     items = models.ManyToManyField(Item, through="StudyItem", related_name="studies")
     field = models.CharField(
         _("field of research"),
@@ -138,6 +139,7 @@ class Study(models.Model):
         _("target number of valid finishers"),
         null=True,
         blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(MOST_WANTED)],
         help_text=_("Nobody new is let in beyond it."),
     )
     exclude_missed_catch = models.BooleanField(default=True)
@@ -156,33 +158,17 @@ class Study(models.Model):
     hidden_flag_ms = models.PositiveIntegerField(
         _("flag trials hidden longer than (ms)"), default=60_000
     )
-    completion_url = models.CharField(
-        max_length=500,
-        blank=True,
-        validators=[RegexValidator(r"^https://", _("A completion address starts with https://."))],
-        help_text=_(
-            "Where finishers are sent; {external_id} is replaced by the participant's id there."
-        ),
+    opens_at = models.DateTimeField(
+        _("recruitment begins (UTC)"), null=True, blank=True, help_text=_("Empty: once it is open.")
     )
-    completion_code = models.CharField(max_length=60, blank=True)
-    screen_out_url = models.CharField(
-        max_length=500,
+    closes_at = models.DateTimeField(
+        _("recruitment ends (UTC)"),
+        null=True,
         blank=True,
-        validators=[RegexValidator(r"^https://", _("An address starts with https://."))],
+        help_text=_("Nobody new is let in from then on; who is under way may finish."),
     )
-    platform = models.CharField(
-        _("recruitment platform"),
-        max_length=10,
-        choices=Platform,
-        blank=True,
-        default=Platform.NONE,
-        help_text=_("Where one is named, completion and screen-out are for who comes from there."),
-    )
-    returns = models.CharField(
-        _("who comes back under a known id in another browser may"),
-        max_length=10,
-        choices=Returns,
-        default=Returns.RESUME,
+    channels_version = models.PositiveIntegerField(
+        default=0, editable=False, help_text=_("Raised by every change of a channel.")
     )
     external_id_days = models.PositiveSmallIntegerField(
         _("days that recruitment ids are kept"),
@@ -191,6 +177,19 @@ class Study(models.Model):
         help_text=_(
             "From consent; the consent page says the date. They are erased by forget_recruitment_ids."
         ),
+    )
+    withdrawal_policy = models.CharField(
+        _("when somebody withdraws"),
+        max_length=10,
+        choices=WithdrawalPolicy,
+        default=WithdrawalPolicy.DELETE,
+        help_text=_("Of who has not finished, answers are deleted in any case."),
+    )
+    retain_until = models.DateField(
+        _("personal data are kept until"),
+        null=True,
+        blank=True,
+        help_text=_("Past this day they can be deleted for all participants together."),
     )
     contact = models.CharField(
         max_length=300,
@@ -228,6 +227,13 @@ class Study(models.Model):
             models.CheckConstraint(
                 condition=models.Q(recruitment__in=("draft", "pilot", "open", "closed")),
                 name="study_recruitment_known",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(opens_at=None)
+                | models.Q(closes_at=None)
+                | models.Q(opens_at__lt=models.F("closes_at")),
+                name="study_recruitment_ends_later",
+                violation_error_message=_("Recruitment ends after it begins."),
             ),
             models.CheckConstraint(
                 condition=models.Q(exclude_untouched__in=("off", "neither", "either")),

@@ -1,4 +1,4 @@
-"""Database triggers: an item's text is frozen once it was accepted, and so are the versions of a study.
+"""Database triggers: what was accepted, decided or answered once never changes.
 
 Installed after every migration and not in one: a later migration that rebuilds the table on SQLite would
 drop them silently. Taken away before it: no column could be changed that a trigger names.
@@ -6,7 +6,7 @@ drop them silently. Taken away before it: no column could be changed that a trig
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from django.db import connections
 
@@ -22,7 +22,7 @@ def changes(*columns: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """Refuses an update of a row of the table where the condition holds.
+    """Refuses to update, or to delete, a row of the table where the condition holds.
 
     `since` is a table that came with the columns of the condition: a test may stop at an earlier migration.
     """
@@ -32,12 +32,13 @@ class Trigger:
     condition: str
     refusal: str
     since: str
+    event: Literal["UPDATE", "DELETE"] = "UPDATE"
 
     def on_sqlite(self) -> Iterable[str]:
         # SQLite spells IS DISTINCT FROM as IS NOT, in every version that Django supports.
         condition = self.condition.replace("IS DISTINCT FROM", "IS NOT")
         yield (
-            f"CREATE TRIGGER {self.name} BEFORE UPDATE ON {self.table} WHEN {condition} "
+            f"CREATE TRIGGER {self.name} BEFORE {self.event} ON {self.table} WHEN {condition} "
             f"BEGIN SELECT RAISE(ABORT, '{self.refusal}'); END"
         )
 
@@ -48,13 +49,46 @@ class Trigger:
                 IF {self.condition} THEN
                     RAISE EXCEPTION '{self.refusal}' USING ERRCODE = 'check_violation';
                 END IF;
-                RETURN NEW;
+                RETURN {"NEW" if self.event == "UPDATE" else "OLD"};
             END $$ LANGUAGE plpgsql"""
         yield (
-            f"CREATE TRIGGER {self.name} BEFORE UPDATE ON {self.table} "
+            f"CREATE TRIGGER {self.name} BEFORE {self.event} ON {self.table} "
             f"FOR EACH ROW EXECUTE FUNCTION {function}()"
         )
 
+
+# Whether the participant of a judgment has not withdrawn, and is no simulation
+_STANDS = (
+    "EXISTS (SELECT 1 FROM experiment_trial t JOIN experiment_participant p ON p.id = t.participant_id "
+    "WHERE t.id = OLD.trial_id AND p.stage <> 'withdrawn' AND p.kind <> 'simulated')"
+)
+# What a judgment says; rules decide the others anew
+_ANSWER = [
+    "trial_id",
+    "idempotency_key",
+    "side",
+    "correct",
+    "confidence",
+    "expertise",
+    "confidence_moved",
+    "expertise_moved",
+    "recognised",
+    "rt_choice_ms",
+    "rt_final_choice_ms",
+    "rt_ms",
+    "confidence_first_ms",
+    "confidence_last_ms",
+    "expertise_first_ms",
+    "expertise_last_ms",
+    "changes",
+    "aid_switches",
+    "blur_count",
+    "hidden_ms",
+    "reloads",
+    "viewport_width",
+    "viewport_height",
+    "received_at",
+]
 
 TRIGGERS = (
     Trigger(
@@ -95,6 +129,36 @@ TRIGGERS = (
         f"OLD.version > 0 AND NEW.version <= OLD.version AND {changes(*RULE_COLUMNS.values())}",
         "the rules of a study with real participants change in a new version only",
         since="experiment_studyversion",
+    ),
+    Trigger(
+        "judgment_is_frozen",
+        "experiment_judgment",
+        f"{changes(*_ANSWER)} AND {_STANDS}",
+        "an answer never changes",
+        since="experiment_recruitmentrecord",
+    ),
+    Trigger(
+        "judgment_stays",
+        "experiment_judgment",
+        _STANDS,
+        "an answer is deleted only when its participant withdraws",
+        since="experiment_recruitmentrecord",
+        event="DELETE",
+    ),
+    Trigger(
+        "audit_event_is_frozen",
+        "experiment_auditevent",
+        "1 = 1",
+        "the audit trail never changes",
+        since="experiment_auditevent",
+    ),
+    Trigger(
+        "audit_event_stays",
+        "experiment_auditevent",
+        "1 = 1",
+        "nothing leaves the audit trail",
+        since="experiment_auditevent",
+        event="DELETE",
     ),
 )
 

@@ -8,16 +8,18 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from experiment.models import Participant, Study
+from experiment.models import ConsentVersion, Participant, Study
 from experiment.participant import identity, pages
 from experiment.participant.forms import DemographicsForm
 from experiment.participant.guards import resume, shows_problems
 from experiment.participant.problems import UNPROCESSABLE, problem
-from experiment.participant.showing import go_on
+from experiment.participant.showing import go_on, is_preview
 from experiment.services import enrollment, returns
+from experiment.services.channels import channel_of
 from experiment.services.duration import study_duration
-from experiment.services.flow import KnownIdError
-from experiment.services.recruitment import ending
+from experiment.services.enrollment import ExternalIds
+from experiment.services.flow import KnownIdError, NotOpenError
+from experiment.services.recruitment import ending, sent_by
 
 
 @shows_problems
@@ -25,15 +27,19 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
     """Briefing and consent; a returner goes on where they were."""
     if request.method == "POST":
         return decide(request, study)
-    external, simulated = identity.read_parameters(request.GET)
+    external, simulated = identity.read_parameters(study, request.GET)
     seen = identity.read_entry(request, study)
-    is_new = seen is None or simulated or (external.id and external.who != seen.external.who)
+    is_new = seen is None or simulated or _is_another(external, seen.external)
     if seen is None or is_new:
         seen = identity.Entry(uuid.uuid4(), external, simulated)
     participant = identity.read_participant(request, study)
     response: HttpResponse
     if request.GET:
         response = redirect(study)
+        newcomer = identity.Entry(uuid.uuid4(), external)
+        if external.id and _begins_again(request, study, newcomer, participant):
+            identity.forget_participant(response, study)
+            is_new, seen = True, newcomer
     elif participant is not None and seen.may_be(participant):
         response = resume(request, study, participant)
     elif (returner := returns.find_by_link(study, seen.external)) is not None:
@@ -48,16 +54,44 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
     return response
 
 
+def _is_another(named: ExternalIds, seen: ExternalIds) -> bool:
+    """Whether a link names somebody else, or another channel, than the visit so far."""
+    is_other_person = bool(named.id) and named.who != seen.who
+    return is_other_person or (bool(named.channel) and named.channel != seen.channel)
+
+
+def _begins_again(
+    request: HttpRequest, study: Study, seen: identity.Entry, participant: Participant | None
+) -> bool:
+    """Whether who opens a channel's link after the end is let in once more; else they keep their completion."""
+    channel = channel_of(study, seen.external.channel)
+    may = channel is not None and channel.returns == channel.Returns.AGAIN
+    if not may or participant is None or not participant.has_ended:
+        return False
+    try:
+        _may_enter(request, study, seen)
+    except NotOpenError:
+        return False
+    return True
+
+
 def render_consent(
-    request: HttpRequest, study: Study, seen: identity.Entry | None, *, is_undecided: bool = False
+    request: HttpRequest,
+    study: Study,
+    seen: identity.Entry | None,
+    *,
+    is_undecided: bool = False,
+    consent: ConsentVersion | None = None,
 ) -> HttpResponse:
+    """`consent` is a text that is only looked at yet; otherwise the study's."""
     context: dict[str, Any] = {
         "study": study,
-        "consent": study.consent,
+        "consent": consent or study.consent,
+        "is_preview": is_preview(request),
         "seen": seen,
         "duration": study_duration(study),
         "ids_until": enrollment.ids_until(study, timezone.now()),
-        "site": Study.Platform(seen.external.source).label if seen else "",
+        "site": sent_by(study, seen.external.channel or seen.external.source) if seen else "",
         "return_days": 0 if study.resume_hours % 24 else study.resume_hours // 24,
         "questions": DemographicsForm(fields=study.demographic_fields, field=study.field),
     }
@@ -72,7 +106,9 @@ def _may_enter(request: HttpRequest, study: Study, seen: identity.Entry) -> str:
     if seen.simulated:
         return Participant.Kind.SIMULATED
     is_member = Study.objects.visible_to(request.user).filter(pk=study.pk).exists()
-    return enrollment.entry_kind(study, is_member=is_member)
+    return enrollment.entry_kind(
+        study, timezone.now(), is_member=is_member, channel=seen.external.channel
+    )
 
 
 def decide(request: HttpRequest, study: Study) -> HttpResponse:
@@ -107,5 +143,5 @@ def decline(request: HttpRequest, study: Study, seen: identity.Entry | None) -> 
         url = pages.url_of(participant)
         return problem(request, "already_taking_part", study=study, action_url=url)
     external = seen.external if seen else enrollment.NO_EXTERNAL_IDS
-    return_url = ending(study, external).screen_out_url
-    return render(request, "participant/declined.html", {"study": study, "return_url": return_url})
+    context = {"study": study, "ending": ending(study, external)}
+    return render(request, "participant/declined.html", context)

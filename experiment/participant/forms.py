@@ -1,5 +1,6 @@
 """What participants may send."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -146,10 +147,24 @@ class DemographicsForm(forms.Form):
             focus = {"autofocus": True, "data-focus": True}
             self.fields[self.focus_on].widget.attrs.update(focus)
 
+    @classmethod
+    def answered(cls, answers: Mapping[str, str], field: str) -> list[tuple[str, str]]:
+        """Each question that was answered, with the answer in words."""
+        form = cls(fields=list(answers), field=field)
+        return [
+            (str(question.label), _in_words(question, answers[name]))
+            for name, question in form.fields.items()
+        ]
+
     @property
     def focus_on(self) -> str:
         """The first question with an error; its message stands beside it."""
         return next((name for name in self.fields if name in self.errors), "")
+
+
+def _in_words(question: forms.Field, answer: str) -> str:
+    known = dict([DECLINE, *getattr(question, "choices", ())])
+    return str(known.get(answer, answer))
 
 
 def _measure(high: int) -> forms.IntegerField:

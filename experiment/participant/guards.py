@@ -14,7 +14,7 @@ from experiment.models import Participant, Study
 from experiment.participant import identity, pages
 from experiment.participant.problems import problem
 from experiment.services import enrollment
-from experiment.services.flow import FlowError, KnownIdError, NotOpenError
+from experiment.services.flow import FlowError, KnownIdError, NotOpenError, Refusal
 from experiment.services.recruitment import ending
 from experiment.services.study_language import speaking
 
@@ -42,13 +42,22 @@ def shows_problems(view: View) -> View:
 
 def refused(request: HttpRequest, study: Study, error: FlowError) -> HttpResponse:
     """What is shown of an action that the participant's state, or the study's, does not allow."""
-    url = study.get_absolute_url()
+    url, code = study.get_absolute_url(), ""
     is_newcomer = isinstance(error, NotOpenError | KnownIdError)
     if is_newcomer:
         entry = identity.read_entry(request, study)
         external = entry.external if entry else enrollment.NO_EXTERNAL_IDS
-        url = ending(study, external).screen_out_url
-    return problem(request, error.refusal, study=study, action_url=url, asks_code=is_newcomer)
+        ends, is_full = ending(study, external), error.refusal == Refusal.STUDY_FULL
+        url = ends.full_url if is_full else ends.screen_out_url
+        code = ends.full_code if is_full else ends.screen_out_code
+    return problem(
+        request,
+        error.refusal,
+        study=study,
+        action_url=url,
+        action_code=code,
+        asks_code=is_newcomer,
+    )
 
 
 def on_stage(*stages: str) -> Callable[[View], View]:

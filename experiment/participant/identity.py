@@ -2,7 +2,8 @@
 
 import re
 import uuid
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, field, replace
 from typing import Any, cast
 
 from django.conf import settings
@@ -11,11 +12,13 @@ from django.db.models import OuterRef, Subquery
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404
 
-from experiment.models import Participant, Study, StudyText
-from experiment.models.participants import MAX_EXTERNAL_ID, new_withdrawal_code
-from experiment.participant.problems import BadLinkError
+from experiment.domain.withdrawal_code import new_code
+from experiment.models import Participant, RecruitmentRecord, Study, StudyText
+from experiment.models.channels import PLAIN
+from experiment.models.recruitment import MAX_EXTERNAL_ID
+from experiment.participant.problems import BadLinkError, UnknownChannelError
+from experiment.services.channels import SOURCES, Parameter, channels, of_platform, parameters
 from experiment.services.enrollment import NO_EXTERNAL_IDS, ExternalIds
-from experiment.services.recruitment import SOURCES
 from lib.prepared import Prepared
 
 # Longer than any study's return window, so that a late returner is known for what they are.
@@ -35,7 +38,7 @@ class Entry:
     key: uuid.UUID
     external: ExternalIds = NO_EXTERNAL_IDS
     simulated: bool = False
-    code: str = field(default_factory=new_withdrawal_code)
+    code: str = field(default_factory=new_code)
 
     def may_be(self, participant: Participant) -> bool:
         """Whether this visit can be the participant's that the browser remembers.
@@ -45,16 +48,31 @@ class Entry:
         if participant.enrollment_key == self.key:
             return True
         claims_nothing = not self.external.id and not self.simulated
-        known_as = (participant.external_source, participant.external_id)
-        return claims_nothing or self.external.who == known_as
+        return claims_nothing or self.external.who == external_ids(participant).who
 
 
-def read_parameters(query: QueryDict) -> tuple[ExternalIds, bool]:
-    """The recruitment parameters of an entry link; BadLinkError where they cannot be ids."""
-    for source, parameters in SOURCES.items():
-        if query.get(parameters[0].name):
-            values = [_clean_id(p.name, query.get(p.name, "")) for p in parameters]
-            return ExternalIds(source, *values), False
+def read_parameters(study: Study, query: QueryDict) -> tuple[ExternalIds, bool]:
+    """The recruitment parameters of an entry link.
+
+    Raises:
+        BadLinkError: they cannot be ids, or the id that the named channel's links have is not there.
+        UnknownChannelError: the study has no such channel.
+    """
+    if code := query.get("channel"):
+        if (channel := channels(study).get(code)) is None:
+            raise UnknownChannelError
+        is_other = channel.platform == channel.Platform.OTHER
+        names = parameters(channel)
+        found = _read_ids(query, code if is_other else channel.platform, names)
+        if names and not found.id:
+            # Without it, anybody could come as often as they like
+            raise BadLinkError(names[0].name, MAX_EXTERNAL_ID)
+        # Links that name the plain channel are as those that name none
+        return replace(found, channel="" if code == PLAIN else code), False
+    for source, names in SOURCES.items():
+        if (found := _read_ids(query, source, names)).id:
+            by_default = of_platform(study, source)
+            return replace(found, channel=by_default.code if by_default else ""), False
     token = query.get(SIMULATED_PARAMETER, "")
     if not token:
         return NO_EXTERNAL_IDS, False
@@ -63,6 +81,11 @@ def read_parameters(query: QueryDict) -> tuple[ExternalIds, bool]:
     except signing.BadSignature as error:
         raise BadLinkError from error
     return NO_EXTERNAL_IDS, True
+
+
+def _read_ids(query: QueryDict, source: str, names: Sequence[Parameter]) -> ExternalIds:
+    values = [_clean_id(p.name, query.get(p.name, "") if p.name else "") for p in names]
+    return ExternalIds(source, *values) if values and values[0] else NO_EXTERNAL_IDS
 
 
 def simulated_token() -> str:
@@ -89,7 +112,7 @@ def write_entry(response: HttpResponse, study: Study, entry: Entry) -> None:
     external = entry.external
     values = {
         "key": entry.key.hex,
-        "external": [external.source, external.id, external.study_id, external.session_id],
+        "external": list(astuple(external)),
         "simulated": entry.simulated,
         "code": entry.code,
     }
@@ -115,7 +138,7 @@ def read_study(request: HttpRequest, slug: str) -> Study:
 _TEXTS = StudyText.objects.filter(study=OuterRef("study"))
 _named: Prepared[Any] = Prepared(
     lambda public_id, slug: (
-        Participant.objects.select_related("study")
+        Participant.objects.select_related("study", "recruitment")
         .annotate(newest_text=Subquery(_TEXTS.order_by("-pk").values("pk")[:1]))
         .filter(public_id=public_id, study__slug=slug)
     ),
@@ -140,17 +163,23 @@ def read_participant(request: HttpRequest, study: Study) -> Participant | None:
 
 
 def external_ids(participant: Participant) -> ExternalIds:
-    """The recruitment ids that the participant came with."""
-    return ExternalIds(
-        participant.external_source,
-        participant.external_id,
-        participant.external_study_id,
-        participant.external_session_id,
-    )
+    """The recruitment ids that the participant came with, as far as they are still kept."""
+    channel = participant.external_source
+    if not channel:
+        return NO_EXTERNAL_IDS
+    record: RecruitmentRecord | None = getattr(participant, "recruitment", None)
+    if record is None:
+        return ExternalIds(channel=channel)
+    ids = (record.external_id, record.external_study_id, record.external_session_id)
+    return ExternalIds(record.source, *ids, channel=channel)
 
 
 def write_participant(response: HttpResponse, study: Study, participant: Participant) -> None:
     _write(response, "participant", study, participant.public_id.hex, max_age=COOKIE_SECONDS)
+
+
+def forget_participant(response: HttpResponse, study: Study) -> None:
+    response.delete_cookie(_name("participant", study), path=study.get_absolute_url())
 
 
 def _name(name: str, study: Study) -> str:

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.core.exceptions import BadRequest
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.template import loader
 
 from experiment.models import Study
 from experiment.services.flow import Refusal
 from experiment.services.study_language import speaking
+from lib.api.problems import is_of_api
+from lib.api.problems import problem as api_problem
 
 UNPROCESSABLE = 422  # understood, but something is missing
 STATUSES = {
@@ -26,6 +28,7 @@ STATUSES = {
     Refusal.STUDY_ENDED: 403,
     Refusal.STUDY_NOT_STARTED: 403,
     "not_found": 404,
+    "unknown_channel": 404,
     "already_taking_part": 409,
     Refusal.ANOTHER_PAGE: 409,
     Refusal.ALREADY_ANSWERED: 409,
@@ -36,6 +39,12 @@ STATUSES = {
     "server_error": 500,
     "no_item_left": 503,
 }
+# For programs, whose requests fail before or beside the API's own views
+API_DETAILS = {
+    400: "The request is malformed.",
+    404: "There is nothing at this address.",
+    500: "Something failed on the site; its log says what.",
+}
 
 
 class BadLinkError(BadRequest):
@@ -44,6 +53,10 @@ class BadLinkError(BadRequest):
     def __init__(self, parameter: str = "", max_length: int = 0) -> None:
         self.parameter, self.max_length = parameter, max_length
         super().__init__(f"parameter {parameter}" if parameter else "simulated participant")
+
+
+class UnknownChannelError(Http404):
+    """An entry link that names a channel which the study does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +76,14 @@ def problem(
     *,
     study: Study | None = None,
     action_url: str = "",
+    action_code: str = "",
     asks_code: bool = False,
     **context: Any,
 ) -> HttpResponse:
     """The page, or for a script the JSON, of one of `STATUSES`."""
+    if is_of_api(request):
+        detail = API_DETAILS.get(STATUSES[name], "The request failed.")
+        return api_problem(STATUSES[name], str(name), detail)
     text = loader.render_to_string(
         "participant/problem.txt", {"problem": str(name), "study": study, **context}
     )
@@ -74,7 +91,13 @@ def problem(
     status = STATUSES[name]
     if wants_json(request):
         return JsonResponse({"title": found.title, "message": found.message}, status=status)
-    page = {"study": study, "problem": found, "action_url": action_url, "asks_code": asks_code}
+    page = {
+        "study": study,
+        "problem": found,
+        "action_url": action_url,
+        "action_code": action_code,
+        "asks_code": asks_code,
+    }
     html = loader.render_to_string("participant/problem.html", page, request)
     return HttpResponse(html, status=status, headers={"Cache-Control": "no-store"})
 
@@ -103,7 +126,8 @@ def permission_denied(request: HttpRequest, exception: Exception | None = None) 
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return problem_of_study(request, "not_found")
+    is_channel = isinstance(exception, UnknownChannelError)
+    return problem_of_study(request, "unknown_channel" if is_channel else "not_found")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

@@ -3,6 +3,7 @@
 import logging
 import uuid
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -97,7 +98,10 @@ def debrief(request: HttpRequest, participant: Participant) -> HttpResponse:
 
 def done(request: HttpRequest, participant: Participant) -> HttpResponse:
     ends = ending(participant.study, external_ids(participant))
-    return render_kept(request, participant, "done", ends, lambda: {"ending": ends})
+    # The address holds the participant's id: it is theirs alone, and not kept
+    own = {"completion_url": ends.completion_url} if ends.completion_url else {}
+    kept = replace(ends, completion_url="", screen_out_url="", full_url="")
+    return render_kept(request, participant, "done", (kept, *own), lambda: {"ending": kept}, own)
 
 
 VIEWS: dict[Stage, Callable[[HttpRequest, Participant], HttpResponse]] = {
@@ -137,6 +141,11 @@ def render_trial(
     return render_page(request, participant, "trial", context | notices | own, status)
 
 
+def is_preview(request: HttpRequest) -> bool:
+    """Whether somebody only looks at the page, who takes no part (experiment/preview)."""
+    return getattr(request, "is_preview", False)
+
+
 def render_page(
     request: HttpRequest,
     participant: Participant,
@@ -144,12 +153,9 @@ def render_page(
     context: dict[str, Any],
     status: int = 200,
 ) -> HttpResponse:
-    return HttpResponse(
-        loader.render_to_string(
-            f"participant/{name}.html", _shared(participant) | _own(request, participant) | context
-        ),
-        status=status,
-    )
+    shared = _shared(participant) | {"is_preview": is_preview(request)}
+    shown = shared | _own(request, participant) | context
+    return HttpResponse(loader.render_to_string(f"participant/{name}.html", shown), status=status)
 
 
 def render_kept(
@@ -161,6 +167,8 @@ def render_kept(
     own: Mapping[str, str] = MappingProxyType({}),
 ) -> HttpResponse:
     """A page with nothing filled in. `context` depends on the study, the page and `key` alone; `own` is what else is shown."""
+    if is_preview(request):  # of texts that are not saved yet: nothing to keep
+        return render_page(request, participant, name, context() | dict(own))
     here = (name, version_of(participant.study), pages.progress(participant), key)
 
     def render(marks: Mapping[str, str]) -> str:

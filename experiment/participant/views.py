@@ -25,7 +25,8 @@ from experiment.participant.problems import UNPROCESSABLE, problem, wants_json
 from experiment.participant.showing import go_on, render_page, render_trial, show
 from experiment.services import enrollment, judging, returns, withdrawal
 from experiment.services.flow import FlowError, WrongPageError, current_page
-from experiment.services.recruitment import ending
+from experiment.services.privacy.held import held_about
+from experiment.services.recruitment import ending, sent_by
 
 logger = logging.getLogger(__name__)
 Stage = Participant.Stage
@@ -135,10 +136,11 @@ def debrief(request: HttpRequest, study: Study, participant: Participant) -> Htt
     if form.is_valid():
         values = form.cleaned_data
         cheated, comments = values["cheated"], values["comments"]
+        external = external_ids(participant)
         participant = judging.finish(
             participant, cheated=cheated, comments=comments, now=timezone.now()
         )
-        url = ending(study, external_ids(participant)).completion_url
+        url = ending(study, external).completion_url
         if url and wants_json(request):
             return JsonResponse({"next": url})
         if url:
@@ -199,6 +201,7 @@ def ping(request: HttpRequest, slug: str) -> HttpResponse:
 
 @shows_problems
 def withdraw(request: HttpRequest, study: Study) -> HttpResponse:
+    """With their code participants see what is held about them; sent once more, with `confirm`, they withdraw."""
     if request.method != "POST":
         participant = identity.read_participant(request, study)
         withdrawn = participant is not None and participant.stage == Stage.WITHDRAWN
@@ -208,11 +211,26 @@ def withdraw(request: HttpRequest, study: Study) -> HttpResponse:
     code = request.POST.get("code", "")
     if len(code) > 100 or "\x00" in code:
         raise BadRequest("The code is not one that this site gives out.")
-    if withdrawal.withdraw(study, code, timezone.now()) is None:
+    if request.POST.get("confirm", "1") != "1":
+        raise BadRequest("The form was not sent by the page.")
+    is_confirmed = "confirm" in request.POST
+    found = withdrawal.withdraw(study, code, timezone.now()) if is_confirmed else None
+    participant = found or returns.find_by_code(study, code)
+    if participant is None:
         context = {
             "study": study,
             "code_value": code,
             "errors": {"code": _("This study has no such code. Please check it.")},
         }
         return render(request, "participant/withdraw.html", context, status=UNPROCESSABLE)
-    return render(request, "participant/withdraw.html", {"study": study, "withdrawn": True})
+    if is_confirmed or participant.stage == Stage.WITHDRAWN:
+        context = {"study": study, "withdrawn": True, "anonymous": participant.is_anonymous}
+        return render(request, "participant/withdraw.html", context)
+    context = {
+        "study": study,
+        "held": held_about(participant),
+        "about": DemographicsForm.answered(participant.demographics, study.field),
+        "site": sent_by(study, participant.external_source),
+        "code_value": code,
+    }
+    return render(request, "participant/held.html", context)

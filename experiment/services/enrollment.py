@@ -8,8 +8,10 @@ from datetime import date, datetime, timedelta
 from django.db import IntegrityError, transaction
 
 from experiment.domain import assignment
-from experiment.models import ConsentVersion, Item, Participant, Study, Trial
+from experiment.domain.withdrawal_code import new_code
+from experiment.models import ConsentVersion, Item, Participant, RecruitmentRecord, Study, Trial
 from experiment.services import drawing
+from experiment.services.channels import channel_of
 from experiment.services.counting import sweep_if_due
 from experiment.services.counts import n_valid
 from experiment.services.flow import (
@@ -32,12 +34,16 @@ Stage = Participant.Stage
 
 @dataclass(frozen=True, slots=True)
 class ExternalIds:
-    """Who the participant is at the place that recruited them; all empty for a plain link."""
+    """Who the participant is at the place that recruited them; all empty for a plain link.
+
+    source: whose ids these are, a platform's or one channel's.
+    """
 
     source: str = ""
     id: str = ""
     study_id: str = ""
     session_id: str = ""
+    channel: str = ""  # the short name of the channel whose link it was
 
     @property
     def who(self) -> tuple[str, str]:
@@ -63,13 +69,19 @@ OF_MET = (
 )
 
 
-def entry_kind(study: Study, *, is_member: bool) -> str:
+def entry_kind(study: Study, now: datetime, *, is_member: bool, channel: str = "") -> str:
     """The kind of participant that would enter now.
 
     Raises NotOpenError where the study takes no new participants.
     """
-    recruitment = Study.Recruitment(study.recruitment)
+    recruitment, way = Study.Recruitment(study.recruitment), channel_of(study, channel)
+    if way is not None and not way.is_open and not is_member:
+        raise NotOpenError(Refusal.STUDY_ENDED)
     if recruitment == Study.Recruitment.OPEN:
+        if study.opens_at is not None and now < study.opens_at:
+            raise NotOpenError(Refusal.STUDY_NOT_STARTED)
+        if study.closes_at is not None and now >= study.closes_at:
+            raise NotOpenError(Refusal.STUDY_ENDED)
         if study.target_valid is not None and is_full(study):
             raise NotOpenError(Refusal.STUDY_FULL)
         # A member who looks at the running study must not end up in its data.
@@ -86,9 +98,12 @@ def is_full(study: Study) -> bool:
 
 
 def is_known(study: Study, kind: str, external: ExternalIds) -> bool:
-    """Whether somebody of this kind came to the study under the same id: nobody takes part twice."""
-    people = Participant.objects.of(study, kind)
-    same = people.filter(external_source=external.source, external_id=external.id)
+    """Whether somebody of this kind came to the study under the same id, where the channel lets nobody in twice."""
+    channel = channel_of(study, external.channel)
+    if channel is not None and channel.returns == channel.Returns.AGAIN:
+        return False
+    records = RecruitmentRecord.objects.of(study, kind)
+    same = records.filter(source=external.source, external_id=external.id)
     return bool(external.id) and same.exists()
 
 
@@ -128,14 +143,16 @@ def enroll(
             of_kind = kind()
             if is_known(study, of_kind, external):
                 raise KnownIdError
-            participant = _newcomer(study, consent, external, now)
+            participant = _newcomer(study, consent, now)
             participant.enrollment_key, participant.kind = key, of_kind
             participant.policy = policy or study.policy
             participant.seed = participant.seed if seed is None else seed
-            participant.withdrawal_code = code or participant.withdrawal_code
+            participant.give_code(code or new_code())
             participant.plan = _plan(participant)
             _freeze_for(participant, now)
+            participant.external_source = external.channel or external.source
             insert(participant)
+            _keep_ids(participant, external, now)
             return participant
     except IntegrityError:
         # A copy of the form that came at the same moment was first
@@ -150,20 +167,28 @@ def _find(study: Study, key: uuid.UUID) -> Participant | None:
     return people.filter(study=study, enrollment_key=key).first()
 
 
-def _newcomer(
-    study: Study, consent: ConsentVersion, external: ExternalIds, now: datetime
-) -> Participant:
+def _keep_ids(participant: Participant, external: ExternalIds, now: datetime) -> None:
+    if not external.id:
+        return
+    record = RecruitmentRecord(
+        participant=participant,
+        study=participant.study,
+        source=external.source,
+        external_id=external.id,
+        external_study_id=external.study_id,
+        external_session_id=external.session_id,
+        until=ids_until(participant.study, now),
+    )
+    insert(record)
+
+
+def _newcomer(study: Study, consent: ConsentVersion, now: datetime) -> Participant:
     return Participant(
         study=study,
         consent_version=consent,
         consent_hash=consent.sha256,
         consented_at=now,
         last_seen_at=now,
-        external_source=external.source,
-        external_id=external.id,
-        external_study_id=external.study_id,
-        external_session_id=external.session_id,
-        external_ids_until=ids_until(study, now) if external.id else None,
         stage=Stage.DEMOGRAPHICS if study.demographic_fields else Stage.PRACTICE,
         page_reached=0 if study.demographic_fields else 1,
     )

@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef
 
 from experiment.domain import exclusion
 from experiment.domain.exclusion import Rules
-from experiment.models import Judgment, Participant, Study
+from experiment.models import Judgment, Participant, RecruitmentRecord, Study
 from experiment.models.participants import ParticipantQuerySet
 from experiment.services.counting import Difference, judged_by, settle
 from experiment.services.recount import recount_people
@@ -84,7 +84,7 @@ def apply_exclusions(participant: Participant) -> None:
     [study] = _study(participant.study_id)
     judgments = judged_by([participant])
     itself = Participant.objects.filter(pk=participant.pk)
-    sharing = bool(participant.external_id and _sharing_an_id(itself))
+    sharing = bool(participant.external_source and _sharing_an_id(itself))
     verdict = _verdict(participant, judgments, sharing, study.exclusion_rules)
     marked = _mark_all(participant, judgments, verdict)
     if marked.people:
@@ -94,10 +94,8 @@ def apply_exclusions(participant: Participant) -> None:
     if sharing:
         # The first participant was not flagged: the second came later.
         others = Participant.objects.of(study, participant.kind).finished()
-        same_id = others.filter(
-            external_source=participant.external_source, external_id=participant.external_id
-        )
-        same_id.update(flags=exclusion.DUPLICATE_EXTERNAL_ID.code)
+        same_id = RecruitmentRecord.objects.of_same(participant.recruitment)
+        others.filter(recruitment__in=same_id).update(flags=exclusion.DUPLICATE_EXTERNAL_ID.code)
 
 
 @transaction.atomic
@@ -216,14 +214,15 @@ def _verdict(
 
 def _sharing_an_id(people: ParticipantQuerySet) -> set[int]:
     """Those of them who came to their study under the same id as another of the same kind."""
-    namesakes = Participant.objects.filter(
+    namesakes = RecruitmentRecord.objects.filter(
         study=OuterRef("study"),
-        kind=OuterRef("kind"),
-        external_source=OuterRef("external_source"),
+        source=OuterRef("source"),
         external_id=OuterRef("external_id"),
+        participant__kind=OuterRef("participant__kind"),
     ).exclude(pk=OuterRef("pk"))
-    with_id = people.order_by().exclude(external_id="")
-    return set(with_id.filter(Exists(namesakes)).values_list("pk", flat=True))
+    own = RecruitmentRecord.objects.filter(participant__in=people.order_by().values("pk"))
+    shared = own.order_by().exclude(external_id="").filter(Exists(namesakes))
+    return set(shared.values_list("participant", flat=True))
 
 
 def _facts(judgment: Judgment) -> exclusion.TrialFacts:

@@ -66,16 +66,14 @@ def item_exposures(study: Study, kind: str, now: datetime) -> list[ItemExposure]
 
 def exposures(rows: Sequence[ItemExposure]) -> list[Exposures]:
     """Summary and histogram per stratum that has items."""
-    found = []
-    for stratum in STRATA:
-        counts = [row.valid for row in rows if row.stratum == stratum]
-        if counts:
-            mean, sd = statistics.fmean(counts), statistics.pstdev(counts)
-            columns = histogram(counts)
-            found.append(
-                Exposures(stratum, len(counts), mean, sd, min(counts), max(counts), columns)
-            )
-    return found
+    of_each = {s: [row.valid for row in rows if row.stratum == s] for s in STRATA}
+    return [summary(stratum, counts) for stratum, counts in of_each.items() if counts]
+
+
+def summary(stratum: str, counts: Sequence[int]) -> Exposures:
+    """Of one stratum, from the judgments of each of its items."""
+    mean, sd = statistics.fmean(counts), statistics.pstdev(counts)
+    return Exposures(stratum, len(counts), mean, sd, min(counts), max(counts), histogram(counts))
 
 
 def histogram(counts: Sequence[int]) -> tuple[Bar, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
@@ -15,7 +16,7 @@ from experiment.domain.assignment import Stratum
 from experiment.domain.presets import PRESETS
 from experiment.models import Item, Study
 from experiment.services.builtin_items import ensure_builtin_items
-from experiment.services.study_setup import create_study
+from experiment.services.study_setup import create_study, unused_title
 from experiment.services.study_versions import Revision, revise
 
 OTHER_TITLE = "Which result is real?"
@@ -47,6 +48,26 @@ class ItemChoice:
     def is_narrow(self) -> bool:
         """Whether anything is asked for besides the published set."""
         return any((self.source, self.field, self.subfields, self.keys))
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How many test cases of a choice are of each stratum, and of tests, of each subfield."""
+
+    strata: Mapping[str, int]
+    subfields: Mapping[str, int]
+
+    @classmethod
+    def of(cls, rows: Iterable[Item]) -> "Counted":
+        rows = list(rows)
+        order = ("human", "machine", "catch", "practice")
+        strata = Counter(
+            row.stratum if row.kind != Item.Kind.PRACTICE else row.kind for row in rows
+        )
+        tests = Counter(row.subfield for row in rows if row.kind == Item.Kind.TEST)
+        return cls(
+            {name: strata[name] for name in order if strata[name]}, dict(sorted(tests.items()))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +111,13 @@ def choose(choice: ItemChoice) -> list[Item]:
 
 @transaction.atomic
 def create_chosen_study(
-    slug: str, preset: str, choice: ItemChoice, *, contact: str = "", **given: Any
+    slug: str,
+    preset: str,
+    choice: ItemChoice,
+    *,
+    contact: str = "",
+    by: User | None = None,
+    **given: Any,
 ) -> Study:
     """Create a study from a preset, with these test cases and as many trials as they allow.
 
@@ -100,14 +127,17 @@ def create_chosen_study(
     counts = fitting_counts(settings.counts, items)
     fields: dict[str, Any] = {f"{stratum}_items": n for stratum, n in counts.items()}
     if choice.collection != settings.collection:
-        fields |= {"title": OTHER_TITLE, "field": choice.field or common_field(items)}
-    study = create_study(slug, preset, contact=contact, **(fields | given))
-    revise(study, items=items)
+        title = unused_title(OTHER_TITLE, slug)
+        fields |= {"title": title, "field": choice.field or common_field(items)}
+    study = create_study(slug, preset, contact=contact, by=by, **(fields | given))
+    revise(study, items=items, by=by)
     return study
 
 
 @transaction.atomic
-def choose_items(study: Study, choice: ItemChoice, reason: str = "") -> Revision:
+def choose_items(
+    study: Study, choice: ItemChoice, reason: str = "", by: User | None = None
+) -> Revision:
     """Let the study draw from these instead of what it has, and ask for no more trials than they allow.
 
     Raises:
@@ -117,7 +147,7 @@ def choose_items(study: Study, choice: ItemChoice, reason: str = "") -> Revision
     items = choose(choice)
     if not any(item.kind == Item.Kind.TEST for item in items):
         raise ValidationError(NONE_FITS)
-    revision = revise(study, items=items, reason=reason)
+    revision = revise(study, items=items, reason=reason, by=by)
     for stratum, n in fitting_counts(study.trial_counts, items).items():
         setattr(study, f"{stratum}_items", n)
     study.save(update_fields=["human_items", "machine_items", "catch_items"])
@@ -143,14 +173,12 @@ def common_field(items: Sequence[Item]) -> str:
 
 def taken(study: Study) -> Taken:
     rows = list(study.items.only("key", "kind", "source", "subfield", "collection"))
-    order = ("human", "machine", "catch", "practice")
-    strata = Counter(row.stratum if row.kind != Item.Kind.PRACTICE else row.kind for row in rows)
-    tests = Counter(row.subfield for row in rows if row.kind == Item.Kind.TEST)
+    counted = Counted.of(rows)
     others = Item.objects.filter(kind=Item.Kind.TEST, is_demo=False)
     published = others.filter(collection__in={row.collection for row in rows} - {""})
     return Taken(
-        {name: strata[name] for name in order if strata[name]},
-        dict(sorted(tests.items())),
+        counted.strata,
+        counted.subfields,
         len(_newest(others).keys() - {row.key for row in rows}),
         len(_waiting(published)),
     )

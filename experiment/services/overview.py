@@ -32,8 +32,13 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
+    """`excluded`: finishers whom a rule leaves out; who withdrew is none of them."""
+
     steps: tuple[Step, ...]
+    recruited: int
     live: int
+    finished: int
+    excluded: int
     withdrawn: int
     valid: int
 
@@ -64,8 +69,15 @@ def flow(study: Study, kind: str, now: datetime) -> Flow:
         *(step(code, n, label) for code, label, n in _losses(settled)),
         step("valid", valid),
     ]
-    withdrawn = _n(_of(settled, Fate.WITHDRAWN, Fate.WITHDRAWN_FINISHED))
-    return Flow(tuple(steps), under_way["live"], withdrawn, valid)
+    return Flow(
+        steps=tuple(steps),
+        recruited=total,
+        live=under_way["live"],
+        finished=_n(finished),
+        excluded=_n(_of(settled, Fate.FINISHED)) - valid,
+        withdrawn=_n(_of(settled, Fate.WITHDRAWN, Fate.WITHDRAWN_FINISHED)),
+        valid=valid,
+    )
 
 
 def _under_way(study: Study, kind: str, now: datetime) -> dict[str, int]:

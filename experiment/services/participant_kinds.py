@@ -21,6 +21,13 @@ def default_kind(study: Study) -> str:
     return (Kind.IMPORTED if is_published else Kind.REAL).value
 
 
+def watched_kind(study: Study) -> str:
+    """The kind to watch where none is asked for: the first, in this order, of which there are any."""
+    counts = kind_counts(study)
+    order = (Kind.REAL, Kind.PILOT, Kind.IMPORTED, Kind.SIMULATED)
+    return next((kind for kind in order if counts.get(kind)), Kind.REAL).value
+
+
 def people_of(study: Study, kind: str) -> ParticipantQuerySet:
     """The participants of this kind that a study's results are about.
 
@@ -51,9 +58,9 @@ def published_elsewhere(study: Study) -> ParticipantQuerySet:
     others = Participant.objects.filter(kind=Kind.IMPORTED).exclude(study=study)
     known_before = others.filter(
         external_source=OuterRef("external_source"),
-        external_id=OuterRef("external_id"),
+        published_id=OuterRef("published_id"),
         pk__lt=OuterRef("pk"),
-    ).exclude(external_id="")
+    ).exclude(published_id="")
     judged = Trial.objects.filter(
         participant=OuterRef("pk"), item__in=shown, judgment__isnull=False
     )

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Literal, cast
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.template import Engine
 from django.templatetags.i18n import BlockTranslateNode, TranslateNode
 
 from experiment.models import Study, StudyText
+from experiment.services import audit
 from experiment.services.study_language import builtin_layers
 from lib import po
 
@@ -111,13 +113,33 @@ class Loaded:
     problems: tuple[TextProblem, ...]
 
 
+def text_problem(message: po.Message) -> TextProblem | None:
+    """Why this cannot stand in the place of the built-in text, if so."""
+    return _problem(_known().get(message.key), message)
+
+
 @transaction.atomic
-def load_texts(study: Study, messages: Iterable[po.Message]) -> Loaded:
+def set_text(study: Study, message: po.Message, by: User | None = None) -> TextProblem | None:
+    """Make this one the study's own; without forms the built-in text is shown again."""
+    problem = text_problem(message)
+    if problem is None:
+        rows = study.texts.exclude(source=message.key).values_list("source", "forms")
+        others = [po.Message(source, tuple(forms)) for source, forms in rows]
+        load_texts(study, [*others, message], by)
+    return problem
+
+
+def _known() -> dict[str, po.Message]:
+    return {message.key: message for message in participant_texts()}
+
+
+@transaction.atomic
+def load_texts(study: Study, messages: Iterable[po.Message], by: User | None = None) -> Loaded:
     """Make these the study's own texts, in place of those it had; what is built in is not stored again.
 
     A text that lacks a placeholder, or has other tags than the English one, is left out and named.
     """
-    known = {message.key: message for message in participant_texts()}
+    known = _known()
     layers = builtin_layers(study.language)
     rows, problems = [], []
     for message in messages:
@@ -130,6 +152,7 @@ def load_texts(study: Study, messages: Iterable[po.Message]) -> Loaded:
             rows.append(StudyText(study=study, source=message.key, forms=list(message.forms)))
     study.texts.all().delete()
     StudyText.objects.bulk_create(rows)
+    audit.record(audit.Action.STUDY_CHANGED, by=by, study=study, changed=["participant texts"])
     return Loaded(len(rows), tuple(problems))
 
 

@@ -1,68 +1,55 @@
 """What recruitment sites are promised and given: the ends of a study, and how long their ids are kept."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
-from typing import NamedTuple
 from urllib.parse import quote
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
-from experiment.models import Participant, Study
-from experiment.models.participants import ParticipantQuerySet
+from experiment.models import Channel, RecruitmentRecord, Study
+from experiment.models.channels import PLAIN
+from experiment.models.recruitment import RecruitmentRecordQuerySet
+from experiment.services.channels import channel_of, channels, parameters
 from experiment.services.counting import raise_revision
 from experiment.services.enrollment import NO_EXTERNAL_IDS, ExternalIds
-from experiment.services.export_jobs import delete_exports
+from experiment.services.export.jobs import delete_exports
 
 ID_PLACE = "{external_id}"
 
 
-class Parameter(NamedTuple):
-    """A parameter of the entry link, and what the recruitment site calls the value that it puts there."""
-
-    name: str
-    placeholder: str
-
-
-# The ids of the participant, the study and the session there; SONA has the first alone
-SOURCES = {
-    "prolific": (
-        Parameter("PROLIFIC_PID", "{{%PROLIFIC_PID%}}"),
-        Parameter("STUDY_ID", "{{%STUDY_ID%}}"),
-        Parameter("SESSION_ID", "{{%SESSION_ID%}}"),
-    ),
-    "mturk": (
-        Parameter("workerId", "${workerId}"),
-        Parameter("hitId", "${hitId}"),
-        Parameter("assignmentId", "${assignmentId}"),
-    ),
-    "sona": (Parameter("id", "%SURVEY_CODE%"),),
-}
-SAMPLE_CODE = "ABCD-EFGH-JKLM"
-SAMPLE = ExternalIds("", "EXAMPLE-ID", "EXAMPLE-STUDY", "EXAMPLE-SESSION")
+SAMPLE_CODE = "ABCD-EFGH-JKMN"
+SAMPLE_ID = "EXAMPLE-ID"
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
     """An entry link to give out, and what who follows it meets at the end."""
 
-    source: str
+    code: str
+    label: str
+    is_open: bool
     url: str
     ending: "Ending"
 
 
 def links(study: Study, address: str) -> list[Link]:
-    """The link for the study's platform, with the platform's placeholders, and the plain one."""
-    found = [Link(Study.Platform.NONE.value, address, ending(study))]
-    if study.platform:
-        query = "&".join(f"{p.name}={p.placeholder}" for p in SOURCES[study.platform])
-        of_platform = ending(study, sample(study.platform))
-        found.insert(0, Link(study.platform, f"{address}?{query}", of_platform))
-    return found
+    """One for each channel, with the placeholders of its recruitment site; the plain one too where none is set up."""
+    known = channels(study)
+    found = [
+        Link(code, channel.label, channel.is_open, link(channel, address), sample_ending(channel))
+        for code, channel in known.items()
+    ]
+    plain = Link(PLAIN, _("Plain link"), True, address, Ending())
+    return found if PLAIN in known else [*found, plain]
 
 
-def sample(source: str) -> ExternalIds:
-    """Ids for a preview."""
-    return replace(SAMPLE, source=source) if source else NO_EXTERNAL_IDS
+def link(channel: Channel, address: str) -> str:
+    """The placeholders are the site's own syntax, and are not quoted."""
+    given = [f"{p.name}={p.placeholder}" for p in parameters(channel) if p.name]
+    if channel.code != PLAIN:
+        given.insert(0, f"channel={channel.code}")
+    return f"{address}?{'&'.join(given)}" if given else address
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +59,39 @@ class Ending:
     completion_url: str = ""
     completion_code: str = ""
     screen_out_url: str = ""
+    screen_out_code: str = ""
+    full_url: str = ""
+    full_code: str = ""
 
 
 def ending(study: Study, external: ExternalIds = NO_EXTERNAL_IDS) -> Ending:
-    """For who came with these ids. What was agreed with a platform is for its participants only."""
-    if study.platform and external.source != study.platform:
-        return Ending()
+    """For who came with these ids, by their channel."""
+    channel = channel_of(study, external.channel)
+    return Ending() if channel is None else _ending(channel, external.id)
+
+
+def sent_by(study: Study, code: str) -> str:
+    """What the channel of this short name, or the platform, is called; empty for a plain link."""
+    channel = channels(study).get(code)
+    return channel.label if channel else str(dict(Channel.Platform.choices).get(code, code))
+
+
+def sample_ending(channel: Channel) -> Ending:
+    """As who comes by it is shown, under an id that is made up."""
+    return _ending(channel, SAMPLE_ID if parameters(channel) else "")
+
+
+def _ending(channel: Channel, external_id: str) -> Ending:
+    full = (channel.full_url, channel.full_code)
+    screen_out = (channel.screen_out_url, channel.screen_out_code)
+    full_url, full_code = full if any(full) else screen_out
     return Ending(
-        _fill_in(study.completion_url, external.id),
-        study.completion_code,
-        _fill_in(study.screen_out_url, external.id),
+        _fill_in(channel.completion_url, external_id),
+        channel.completion_code,
+        _fill_in(channel.screen_out_url, external_id),
+        channel.screen_out_code,
+        _fill_in(full_url, external_id),
+        full_code,
     )
 
 
@@ -92,11 +102,9 @@ def _fill_in(url: str, external_id: str) -> str:
     return url.replace(ID_PLACE, quote(external_id, safe=""))
 
 
-def overdue(today: date) -> ParticipantQuerySet:
-    """Participants whose recruitment ids are still there after the day that consent named."""
-    return Participant.objects.filter(external_ids_until__lt=today).exclude(
-        external_id="", external_study_id="", external_session_id=""
-    )
+def overdue(today: date) -> RecruitmentRecordQuerySet:
+    """Recruitment ids that are still there after the day that consent named."""
+    return RecruitmentRecord.objects.filter(until__lt=today)
 
 
 @transaction.atomic
@@ -105,10 +113,10 @@ def forget_ids(today: date) -> int:
 
     The site's name stays, which says nothing of a person.
     """
-    people = overdue(today)
-    changed = set(people.order_by().values_list("study", "kind").distinct())
+    records = overdue(today)
+    changed = set(records.order_by().values_list("study", "participant__kind").distinct())
     studies = Study.objects.in_bulk({study for study, _ in changed})
-    n = people.update(external_id="", external_study_id="", external_session_id="")
+    n, _ = records.delete()
     for pk, kind in sorted(changed):
         raise_revision(studies[pk], kind)
     for study in studies.values():

@@ -1,17 +1,24 @@
 """Researchers set a study up, pin its items, word its consent and switch recruitment."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from datetime import datetime
+from itertools import chain, count
 from typing import Any, Literal
 
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.template.loader import render_to_string
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from experiment.domain.presets import PRESETS
-from experiment.models import ConsentVersion, Item, Study
+from experiment.models import Channel, ConsentVersion, Item, Study
 from experiment.models.studies import RULE_COLUMNS
+from experiment.services import audit
+from experiment.services.audit import Action
+from experiment.services.channels import ADDRESSES, channels, host_problem
 from experiment.services.recruitment import ID_PLACE
 from experiment.services.study_language import speaking_language
 from experiment.services.study_versions import revise
@@ -28,58 +35,92 @@ def default_consent(language: str = "en") -> str:
         return render_to_string("experiment/default_consent.txt").strip()
 
 
+def unused_title(title: str, slug: str) -> str:
+    """The title, or where another study has it, with the study's short name after it."""
+    tails = chain(("", f" ({slug})"), (f" ({slug} {n})" for n in count(2)))
+    titles = (title[: 200 - len(tail)] + tail for tail in tails)
+    return next(free for free in titles if not Study.objects.filter(title=free).exists())
+
+
 @transaction.atomic
-def create_study(slug: str, preset: str, *, contact: str = "", **changes: Any) -> Study:
-    """Create a study from a preset, with its consent text and no items yet."""
+def create_study(
+    slug: str, preset: str, *, contact: str = "", by: User | None = None, **changes: Any
+) -> Study:
+    """Create a study from a preset, with its consent text and no items yet; who makes it is its first researcher."""
     chosen = PRESETS[preset]
     rules = {RULE_COLUMNS[rule]: value for rule, value in asdict(chosen.rules).items()}
     fields = chosen.settings | rules | {"slug": slug, "contact": contact} | changes
+    if "title" not in changes:
+        fields["title"] = unused_title(chosen.title, slug)
     given_consent = fields.pop("consent", "")
     study = Study(**fields)
     study.briefing = study.briefing or default_briefing(study.language)
     consent = given_consent or default_consent(study.language)
     study.full_clean()
     study.save()
-    word_consent(study, consent)
+    audit.record(Action.STUDY_CREATED, by=by, study=study, preset=preset)
+    if by is not None:
+        study.members.add(by)
+    word_consent(study, consent, by=by)
     return study
 
 
-def word_consent(study: Study, text: str, reason: str = "") -> ConsentVersion | None:
+def word_consent(
+    study: Study, text: str, reason: str = "", by: User | None = None
+) -> ConsentVersion | None:
     """Make this the study's consent text; a text that stands already makes no new version."""
-    revise(study, consent=text, reason=reason)
+    revise(study, consent=text, reason=reason, by=by)
     return study.consent
 
 
 @transaction.atomic
-def pin_items(study: Study, items: Iterable[Item], reason: str = "") -> int:
+def pin_items(study: Study, items: Iterable[Item], reason: str = "", by: User | None = None) -> int:
     """Let the study draw from these accepted items too, in place of other versions of the same ones."""
     items = list(items)
     keys = {item.key for item in items}
     kept = list(study.items.exclude(key__in=keys))
     n_before = study.study_items.filter(item__in=items).count()
-    revise(study, items=[*kept, *items], reason=reason)
+    revise(study, items=[*kept, *items], reason=reason, by=by)
     return study.study_items.filter(item__in=items).count() - n_before
+
+
+ProblemCode = Literal[
+    "too_few_items",
+    "works_run_out",
+    "no_practice",
+    "no_consent",
+    "no_contact",
+    "no_completion",
+    "completion_without_id",
+    "no_screen_out",
+    "host_not_allowed",
+    "recruitment_over",
+    # Worth knowing (preflight.py)
+    "no_ethics",
+    "untranslated",
+    "trials_disagree",
+    "minutes_disagree",
+    "field_disagree",
+    "days_disagree",
+    "date_disagree",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class StudyProblem:
     """What keeps participants from completing a study, or the study from being opened; a template words it."""
 
-    code: Literal[
-        "too_few_items",
-        "works_run_out",
-        "no_practice",
-        "no_consent",
-        "no_contact",
-        "no_completion",
-        "completion_without_id",
-        "no_screen_out",
-    ]
+    code: ProblemCode
     stratum: str = ""
     needed: int = 0
     found: int = 0
     other_stratum: str = ""
-    platform: str = ""
+    channel: str = ""  # its short name
+    address: str = ""
+    # Of a text: which, a phrase of it, and what the settings say
+    text: str = ""
+    said: str = ""
+    is_so: str = ""
 
     def __str__(self) -> str:
         return render_to_string("experiment/study_problem.txt", {"problem": self}).strip()
@@ -90,22 +131,26 @@ def readiness_problems(study: Study) -> list[StudyProblem]:
     problems = completion_problems(study)
     if not study.contact.strip():
         problems.append(StudyProblem("no_contact"))
-    return problems + _platform_problems(study)
+    if study.closes_at is not None and study.closes_at <= timezone.now():
+        problems.append(StudyProblem("recruitment_over"))
+    open_ones = [channel for channel in channels(study).values() if channel.is_open]
+    return problems + [problem for channel in open_ones for problem in _channel_problems(channel)]
 
 
-def _platform_problems(study: Study) -> list[StudyProblem]:
-    """What the recruitment platform's participants would lack at the end."""
-    if not study.platform:
-        return []
-    name = str(Study.Platform(study.platform).label)
-    problems = []
-    if study.platform == Study.Platform.SONA and ID_PLACE not in study.completion_url:
-        problems.append(StudyProblem("completion_without_id", platform=name))
-    elif not (study.completion_url or study.completion_code):
-        problems.append(StudyProblem("no_completion", platform=name))
-    if not study.screen_out_url:
-        problems.append(StudyProblem("no_screen_out", platform=name))
-    return problems
+def _channel_problems(channel: Channel) -> Iterator[StudyProblem]:
+    """What those who come by it would lack at the end."""
+    code = channel.code
+    for address in (getattr(channel, name) for name in ADDRESSES):
+        if host_problem(address):
+            yield StudyProblem("host_not_allowed", channel=code, address=address)
+    if channel.platform == Channel.Platform.PLAIN:
+        return
+    if channel.platform == Channel.Platform.SONA and ID_PLACE not in channel.completion_url:
+        yield StudyProblem("completion_without_id", channel=code)
+    elif not (channel.completion_url or channel.completion_code):
+        yield StudyProblem("no_completion", channel=code)
+    if not (channel.screen_out_url or channel.screen_out_code):
+        yield StudyProblem("no_screen_out", channel=code)
 
 
 def completion_problems(study: Study) -> list[StudyProblem]:
@@ -118,10 +163,17 @@ def completion_problems(study: Study) -> list[StudyProblem]:
     return problems
 
 
-def _item_problems(study: Study) -> list[StudyProblem]:
+def works_by_stratum(study: Study) -> dict[str, set[str]]:
+    """The different works that each stratum can be drawn from; nobody meets one twice."""
     works: dict[str, set[str]] = {"human": set(), "machine": set(), "catch": set()}
-    for item in study.accepted_items.exclude(kind=Item.Kind.PRACTICE):
+    rows = study.accepted_items.exclude(kind=Item.Kind.PRACTICE)
+    for item in rows.only("key", "doi", "kind", "source"):
         works[item.stratum].add(item.work)
+    return works
+
+
+def _item_problems(study: Study) -> list[StudyProblem]:
+    works = works_by_stratum(study)
     counts: dict[str, int] = dict(study.trial_counts.items())
     problems = [
         StudyProblem("too_few_items", stratum, needed, len(works[stratum]))
@@ -140,7 +192,7 @@ def _item_problems(study: Study) -> list[StudyProblem]:
 
 
 @transaction.atomic
-def set_recruitment(study: Study, state: str) -> Study:
+def set_recruitment(study: Study, state: str, by: User | None = None, reason: str = "") -> Study:
     """Switch recruitment; a study that cannot be completed is not opened."""
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     if state in (Study.Recruitment.OPEN, Study.Recruitment.PILOT):
@@ -150,6 +202,33 @@ def set_recruitment(study: Study, state: str) -> Study:
             raise ValidationError(
                 [message % {"study": study.slug, "problem": problem} for problem in problems]
             )
-    study.recruitment = Study.Recruitment(state).value
-    study.save(update_fields=["recruitment"])
+    before, study.recruitment = study.recruitment, Study.Recruitment(state).value
+    if study.recruitment != before:
+        study.save(update_fields=["recruitment"])
+        change = {"before": before, "after": study.recruitment}
+        audit.record(Action.RECRUITMENT, by=by, study=study, reason=reason, **change)
+    return study
+
+
+@transaction.atomic
+def set_window(
+    study: Study,
+    *,
+    opens_at: datetime | None,
+    closes_at: datetime | None,
+    target_valid: int | None,
+    by: User | None = None,
+) -> Study:
+    """From when until when, and up to how many valid finishers, new participants are let in."""
+    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    study.opens_at, study.closes_at, study.target_valid = opens_at, closes_at, target_valid
+    study.save(update_fields=["opens_at", "closes_at", "target_valid"])
+    audit.record(
+        Action.RECRUITMENT,
+        by=by,
+        study=study,
+        opens_at=opens_at.isoformat() if opens_at else None,
+        closes_at=closes_at.isoformat() if closes_at else None,
+        target=target_valid,
+    )
     return study

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from functools import partial
 
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
@@ -14,6 +15,8 @@ from django.utils.translation import gettext as _
 from experiment.domain.exclusion import Rules
 from experiment.models import ConsentVersion, Item, Participant, Study, StudyItem, StudyVersion
 from experiment.models.studies import RULE_COLUMNS
+from experiment.services import audit
+from experiment.services.audit import Action
 from experiment.services.exclusions import Changed, reapply_exclusions
 
 
@@ -93,6 +96,7 @@ def revise(
         return Revision()
     if locked.version and not reason.strip():
         raise ReasonRequiredError
+    before = locked.exclusion_rules
     if change.consent is not None:
         _word_consent(locked, change.consent)
     if change.items is not None:
@@ -104,9 +108,24 @@ def revise(
     elif change.rules is not None:
         _set_rules(locked, change.rules)
     excluded = reapply_exclusions(locked) if change.rules is not None else None
+    _record(locked, change, before, reason.strip(), by)
     for name in ("version", *RULE_COLUMNS.values()):
         setattr(study, name, getattr(locked, name))
     return Revision(version, excluded)
+
+
+def _record(study: Study, change: Change, before: Rules, reason: str, by: User | None) -> None:
+    """An event for each of the three that changed. Version 0: the study was still free to change."""
+    tell = partial(audit.record, by=by, study=study, reason=reason, version=study.version)
+    old, new = asdict(before), asdict(study.exclusion_rules)
+    if change.rules is not None:
+        changed = {rule: f"{old[rule]} -> {new[rule]}" for rule in new if new[rule] != old[rule]}
+        tell(Action.RULES_CHANGED, rules=changed)
+    if change.consent is not None:
+        sha256 = study.consent.sha256 if study.consent else ""
+        tell(Action.CONSENT_CHANGED, consent_sha256=sha256)
+    if change.items is not None:
+        tell(Action.ITEMS_CHANGED, n_items=len(change.items))
 
 
 def rules_of(study: Study, kind: str, number: int) -> StudyVersion:

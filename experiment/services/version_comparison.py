@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from experiment.domain.exclusion import Rules
 from experiment.models import Judgment, Participant, Study, StudyVersion
 from experiment.services.exclusions import Marks, Verdicts, verdicts
 from experiment.services.study_versions import rules_of
@@ -89,7 +90,7 @@ def compare_versions(study: Study, kind: str, first: int, second: int) -> Compar
     rows = _rows(study, kind)
     items = [_items(version) for version in versions]
     return Comparison(
-        rules=_rule_changes(before, after),
+        rules=rule_changes(before, after),
         consent_changed=before.consent_id != after.consent_id,
         items_added=sorted(items[1] - items[0]),
         items_removed=sorted(items[0] - items[1]),
@@ -103,6 +104,31 @@ def compare_versions(study: Study, kind: str, first: int, second: int) -> Compar
             and (was := _codes(found[0].judgments, row.pk))
             != (now := _codes(found[1].judgments, row.pk))
         ],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RulesCompared:
+    """What other rules would do to the analysis; how many are left out, or in, for other reasons than now."""
+
+    before: Outcome
+    after: Outcome
+    participants: int
+    trials: int
+
+
+def compare_rules(study: Study, kind: str, rules: Rules) -> RulesCompared:
+    """Apply the study's rules and these to the participants that there are now; nothing is stored."""
+    before, after = (verdicts(study, kind, each) for each in (study.exclusion_rules, rules))
+    rows = _rows(study, kind)
+    return RulesCompared(
+        _outcome(study.version, rows, before),
+        _outcome(study.version + 1, rows, after),
+        len(_changed_participants(study, kind, before, after)),
+        sum(
+            row.is_test and _codes(before.judgments, row.pk) != _codes(after.judgments, row.pk)
+            for row in rows
+        ),
     )
 
 
@@ -148,7 +174,7 @@ def _codes(marks: Mapping[int, Marks], pk: int) -> str:
     return marks.get(pk, NOTHING).excluded_by
 
 
-def _rule_changes(before: StudyVersion, after: StudyVersion) -> list[RuleChange]:
+def rule_changes(before: StudyVersion, after: StudyVersion) -> list[RuleChange]:
     was, now = asdict(before.exclusion_rules), asdict(after.exclusion_rules)
     return [RuleChange(rule, was[rule], now[rule]) for rule in was if was[rule] != now[rule]]
 

@@ -1,45 +1,113 @@
-"""A participant takes back their data."""
+"""A participant takes back their data, by their own code or by asking a researcher."""
 
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
+from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Q
 
-from experiment.domain.exclusion import WITHDRAWN
-from experiment.models import Judgment, Participant, Study
-from experiment.services.counting import Difference, judged_by
-from experiment.services.export_jobs import delete_exports
+from experiment.models import Participant, RecruitmentRecord, Study
+from experiment.models.participants import ParticipantQuerySet
+from experiment.services import audit
+from experiment.services.privacy import tombstones
+from experiment.services.privacy.erasure import anonymise, erase, forget_copies
+from experiment.services.privacy.tombstones import Tombstone
+
+Stage = Participant.Stage
+CHUNK = 500
+RESTORED = "A restored backup had brought them back."
 
 
-def normalise_code(text: str) -> str:
-    """Codes as people type them: any case, with or without the dashes and spaces."""
-    plain = "".join(char for char in text.upper() if char.isalnum())
-    return "-".join(plain[i : i + 4] for i in range(0, len(plain), 4))
-
-
-@transaction.atomic
 def withdraw(study: Study, code: str, now: datetime) -> Participant | None:
-    """Erase the answers and personal details behind a withdrawal code; None if the study has no such code.
-
-    The participant's empty row stays, so that the flow of participants still adds up.
-    """
-    people = Participant.objects.select_for_update(no_key=True)
-    participant = people.filter(study=study, withdrawal_code=normalise_code(code)).first()
-    if participant is None or participant.stage == Participant.Stage.WITHDRAWN:
+    """Withdraw who has this code; None if the study has no such code."""
+    with transaction.atomic():
+        participant = _locked(study).with_code(code).first()
+        if participant is not None:
+            _withdraw(participant, study, now)
         return participant
-    counts = Difference()
-    if participant.has_ended or participant.left_at is not None:
-        counts.add(participant, judged_by([participant]), study.min_rt_ms, sign=-1)
-    counts.forget_trials(participant.trials.values_list("item", flat=True))
-    Judgment.objects.filter(trial__participant=participant).delete()
-    participant.trials.all().delete()
-    participant.demographics = {}
-    participant.external_id = participant.external_study_id = participant.external_session_id = ""
-    participant.external_source = participant.comments = participant.flags = ""
-    participant.cheated = None
-    participant.stage, participant.withdrawn_at = Participant.Stage.WITHDRAWN, now
-    participant.excluded_by, participant.left_at = WITHDRAWN.code, None
-    participant.save()
-    counts.add(participant, (), study.min_rt_ms)
-    counts.write(study, participant.kind)
-    delete_exports(study)
-    return participant
+
+
+def withdraw_on_request(
+    study: Study, people: Iterable[Participant], now: datetime, *, by: User, reason: str
+) -> None:
+    """Withdraw all of these, whom one person asked a researcher for."""
+    with transaction.atomic():
+        for person in _locked(study).filter(pk__in=[each.pk for each in people]).order_by("pk"):
+            _withdraw(person, study, now, by=by, reason=reason)
+
+
+def find_on_request(study: Study, name: str) -> list[Participant]:
+    """Every attempt of whoever came under this recruitment id or goes by this pseudonym, the oldest first.
+
+    An id can be one person's at one site and another's at another. Imported people are no participants of ours.
+    """
+    people = study.participants.exclude(kind=Participant.Kind.IMPORTED)
+    wanted = Q(recruitment__external_id=name)
+    with suppress(ValueError):
+        wanted |= Q(public_id=UUID(name))
+        record = RecruitmentRecord.objects.filter(study=study, participant__public_id=UUID(name))
+        for itself in record:
+            wanted |= Q(recruitment__in=RecruitmentRecord.objects.of_same(itself))
+    return list(people.filter(wanted).select_related("recruitment").order_by("pk"))
+
+
+@dataclass(frozen=True, slots=True)
+class Reapplied:
+    """How many ever withdrew, and how many of them had come back with a restored database."""
+
+    tombstones: int = 0
+    withdrawn: int = 0
+
+
+def reapply_withdrawals() -> Reapplied:
+    """Withdraw again whoever is there although they withdrew: after a backup was restored."""
+    times = {stone.participant: stone.withdrawn_at for stone in tombstones.read_all()}
+    pseudonyms, n = list(times), 0
+    for at in range(0, len(pseudonyms), CHUNK):
+        here = Participant.objects.filter(public_id__in=pseudonyms[at : at + CHUNK])
+        back = here.exclude(stage=Stage.WITHDRAWN).select_related("study")
+        for person in list(back):
+            withdrawn_at = times[person.public_id]
+            with transaction.atomic():
+                locked = _locked(person.study).get(pk=person.pk)
+                _withdraw(locked, person.study, withdrawn_at, reason=RESTORED)
+            n += 1
+    return Reapplied(len(times), n)
+
+
+def _locked(study: Study) -> ParticipantQuerySet:
+    return Participant.objects.select_for_update(no_key=True).filter(study=study)
+
+
+def _withdraw(
+    participant: Participant,
+    study: Study,
+    now: datetime,
+    *,
+    by: User | None = None,
+    reason: str = "",
+) -> None:
+    """As the study's policy says. Who has not finished leaves nothing that counts: their answers are deleted."""
+    if participant.stage == Stage.WITHDRAWN:
+        return
+    pseudonym = participant.public_id
+    keeps = study.withdrawal_policy == Study.WithdrawalPolicy.ANONYMISE
+    is_kept = keeps and participant.stage == Stage.FINISHED
+    if is_kept:
+        anonymise(participant, study)
+    else:
+        erase(participant, study, now)
+    forget_copies(study)
+    audit.record(
+        audit.Action.WITHDRAWN,
+        by=by,
+        study=study,
+        reason=reason,
+        done="anonymised" if is_kept else "deleted",
+        asked="a researcher" if by else "the participant",
+    )
+    tombstones.write(Tombstone(pseudonym, now))

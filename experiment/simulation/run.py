@@ -17,7 +17,6 @@ from experiment.domain.simulation import Arrival, Script, TrialScript, draw_arri
 from experiment.models import Participant, Study
 from experiment.services import enrollment, judging
 from experiment.services.exposure import Exposures, exposures, item_exposures
-from experiment.services.recount import recount
 
 # A commit per so many pages: SQLite waits for the disk at each.
 PAGES_PER_COMMIT = 100
@@ -207,15 +206,6 @@ def count_steps(study: Study, plan: Plan) -> int:
     rng = random.Random(f"simulation/{plan.seed}")
     scripts = draw_scripts(plan.finish, plan.dropout, plan.accuracy, study.n_trials, rng)
     return sum(len(s.page_ms) + 1 if s.leaves_on is None else s.leaves_on + 1 for s in scripts)
-
-
-def remove_simulated(study: Study) -> int:
-    """Delete the study's simulated participants and all they did."""
-    people = study.participants.filter(kind=Participant.Kind.SIMULATED)
-    n = people.count()
-    people.delete()
-    recount(study, Participant.Kind.SIMULATED)
-    return n
 
 
 @dataclass(frozen=True, slots=True)

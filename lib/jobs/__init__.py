@@ -6,8 +6,10 @@ A job is a row of a concrete subclass of `models.Job`. The row is the truth; a C
 - `leases`: `take` a job (one worker at a time), `waiting` and `stale` jobs, `request_cancel`, `reopen`.
 - `running.run_job`: take a job, keep its lease alive, do the work, store how it ended.
 - `queue.enqueue`: send a message once the row is committed, where workers listen (`JOB_EXECUTOR=celery`).
-- `background.start`: a process of its own, where none listen.
+- `worker`: what `manage.py work` does: it looks into the database for jobs, and has a process of its own do them.
 - `tasks`: the one Celery task; `requeue`: sends again what was lost or whose worker is gone.
+- `presence`: which workers live and what they take, of either sort; `background.start`: a process for one job, where none do.
+- `chores`: what a worker does once a day.
 
 A new kind of job is a subclass with `runner`, and a function at that path:
 

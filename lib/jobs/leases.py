@@ -11,9 +11,11 @@ from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db import Error as DatabaseAnyError
-from django.db import close_old_connections, connection, connections
+from django.db import close_old_connections, connection, connections, transaction
 from django.db.models import Case, F, Q, QuerySet, Value, When
+from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Coalesce, Now
+from django.utils.module_loading import import_string
 
 from lib.jobs.models import Job
 from lib.jobs.workers import Worker
@@ -81,17 +83,22 @@ class Lease:
     def release(self) -> None:
         """Let any worker go on with it; or none, if it was cancelled meanwhile."""
         cancelled = Q(cancel_requested=True)
-        self._mine().update(
-            status=Case(
-                When(cancelled, then=Value(Status.CANCELLED)), default=Value(Status.WAITING)
-            ),
-            finished_at=Case(When(cancelled, then=Now()), default=None),
-            **_UNHELD,
-        )
+        with transaction.atomic():
+            released = self._mine().update(
+                status=Case(
+                    When(cancelled, then=Value(Status.CANCELLED)), default=Value(Status.WAITING)
+                ),
+                finished_at=Case(When(cancelled, then=Now()), default=None),
+                **_UNHELD,
+            )
+            if released:
+                _undo(self.job)
 
     def end(self, status: str, error: str = "") -> None:
         """Finish, fail or cancel the job, unless another worker has it."""
-        self._mine().update(status=status, error=error, finished_at=Now(), **_UNHELD)
+        with transaction.atomic():
+            if self._mine().update(status=status, error=error, finished_at=Now(), **_UNHELD):
+                _undo(self.job)
 
     @contextmanager
     def heartbeats_running(self) -> Iterator[None]:
@@ -160,7 +167,7 @@ def take(job: Job) -> Lease | None:
 
 def call(job: Job) -> bool:
     """Whether to start a process for an open job, which then counts as on its way: one at a time for all of a kind."""
-    recently = Now() - timedelta(seconds=STARTING_SECONDS)
+    recently = _recently()
     fresh = Now() - timedelta(seconds=settings.JOB_STALE_SECONDS)
     busy = Q(status=Status.WAITING, heartbeat_at__gte=recently) | Q(
         status=Status.RUNNING, heartbeat_at__gte=fresh
@@ -170,6 +177,11 @@ def call(job: Job) -> bool:
     unattended = Q(status=Status.WAITING) | _abandoned_now(job)
     is_not_called = Q(heartbeat_at=None) | Q(heartbeat_at__lt=recently)
     return bool(_row(job).filter(unattended, is_not_called).update(heartbeat_at=Now()))
+
+
+def reserve(job: Job) -> None:
+    """Keep a waiting job for this process, which takes it at once: for a moment, workers leave it alone."""
+    _row(job).filter(status=Status.WAITING).update(heartbeat_at=Now())
 
 
 def waiting(jobs: QuerySet[J]) -> QuerySet[J]:
@@ -183,6 +195,14 @@ def stale(jobs: QuerySet[J]) -> QuerySet[J]:
     return running.filter(_abandoned(running.values_list("worker", flat=True))).order_by("pk")
 
 
+def due(jobs: QuerySet[J]) -> QuerySet[J]:
+    """Those that a worker may take now, the oldest first: none is at them, nor a process on its way to them."""
+    running = jobs.filter(status=Status.RUNNING)
+    abandoned = _abandoned(running.values_list("worker", flat=True))
+    waits = Q(status=Status.WAITING) & (Q(heartbeat_at=None) | Q(heartbeat_at__lt=_recently()))
+    return jobs.filter(waits | abandoned).order_by("pk")
+
+
 def fail_repeatedly_killed(jobs: QuerySet[J]) -> None:
     """End those that killed their worker too often as failed, each with a sentence that says so."""
     _fail(stale(jobs).filter(_KILLS))
@@ -192,18 +212,36 @@ def request_cancel(job: J) -> J:
     """Stop an open job: at once where no worker has it, else when its worker next asks. What it has stays."""
     unattended = Q(status=Status.WAITING) | _abandoned_now(job)
     # In one step: between two, a worker could release the job or take it
-    _row(job).filter(status__in=Job.OPEN_STATUSES).update(
-        cancel_requested=Case(When(unattended, then=False), default=True),
-        worker=Case(When(unattended, then=Value("")), default=F("worker")),
-        finished_at=Case(When(unattended, then=Now()), default=F("finished_at")),
-        status=Case(When(unattended, then=Value(Status.CANCELLED)), default=F("status")),
-    )
+    with transaction.atomic():
+        was_open = (
+            _row(job)
+            .filter(status__in=Job.OPEN_STATUSES)
+            .update(
+                cancel_requested=Case(When(unattended, then=False), default=True),
+                worker=Case(When(unattended, then=Value("")), default=F("worker")),
+                finished_at=Case(When(unattended, then=Now()), default=F("finished_at")),
+                status=Case(When(unattended, then=Value(Status.CANCELLED)), default=F("status")),
+            )
+        )
+        if was_open:
+            _undo(job)
     job.refresh_from_db()
     return job
 
 
+def _undo(job: Job) -> None:
+    """Have what a job leaves behind removed, if it has just been stopped or failed."""
+    over = (Status.CANCELLED, Status.FAILED)
+    if job.undo and _row(job).filter(status__in=over).exists():
+        import_string(job.undo)(job)
+
+
 def reopen(job: J) -> J:
-    """Let a failed or cancelled job wait again; what it has stays, and earlier attempts no longer count."""
+    """Let a failed or cancelled job wait again; what it has stays, and earlier attempts no longer count.
+
+    Raises:
+        IntegrityError: its kind allows one open job, and there is another.
+    """
     _row(job).filter(status__in=(Status.FAILED, Status.CANCELLED)).update(
         status=Status.WAITING, error="", finished_at=None, cancel_requested=False
     )
@@ -222,6 +260,10 @@ def renew_connection() -> None:
 
 # Cancelling comes first: whoever takes such a job next ends it as cancelled
 _KILLS = Q(attempts__gte=MAX_ATTEMPTS, cancel_requested=False)
+
+
+def _recently() -> CombinedExpression:
+    return Now() - timedelta(seconds=STARTING_SECONDS)
 
 
 def _row(job: Job) -> QuerySet[Job]:

@@ -17,6 +17,8 @@ class Job(models.Model):
 
     # Dotted path of the function that does the work of such a row: runner(job) -> None, through `running.run_job`
     runner: ClassVar[str]
+    # Of a function undo(job) -> None, called in the transaction in which such a row is stopped or fails; empty for none
+    undo: ClassVar[str] = ""
 
     created_at = models.DateTimeField(auto_now_add=True)
     status = models.CharField(max_length=10, choices=Status, default=Status.WAITING)
@@ -50,3 +52,26 @@ class Job(models.Model):
         return models.CheckConstraint(
             condition=models.Q(status__in=list(cls.Status.values)), name=name
         )
+
+
+class LivingWorker(models.Model):
+    """A worker that takes jobs, for as long as it beats: `presence` writes and reads it."""
+
+    name = models.CharField(max_length=200, unique=True)  # as `workers.Worker` writes it
+    kinds = models.JSONField(help_text="Labels of the kinds of jobs that it takes.")
+    started_at = models.DateTimeField(auto_now_add=True)
+    beat_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Chore(models.Model):
+    """When a worker last did, and next does, something that is done once a day: `chores`."""
+
+    name = models.CharField(max_length=200, unique=True)
+    next_at = models.DateTimeField()
+    done_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return self.name

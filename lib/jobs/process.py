@@ -1,17 +1,34 @@
-"""One job's work in a process of its own: `python -m lib.jobs.process KIND NUMBER`; KIND is the model's label."""
+"""Work in a process of its own, so that its memory, its faults and what it loads stay there.
+
+`python -m lib.jobs.process KIND NUMBER` does one job, KIND is the model's label. With a worker's process id instead, it does
+the day's chores and whatever is due, until nothing has come for a while or that worker is gone.
+"""
 
 import os
+import signal
 import sys
+from types import FrameType
 
 import django
 
 NICENESS = 10  # who takes part comes first
 
 
-def main(kind: str, pk: int) -> None:
-    """Do the work of the job's row, if it is still there."""
+def main(*arguments: str) -> None:
     os.nice(NICENESS)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _end)
     django.setup()
+    if len(arguments) == 2:
+        _do(*arguments)
+    else:
+        from lib.jobs.worker import work_off
+
+        work_off(int(arguments[0]))
+
+
+def _do(kind: str, pk: str) -> None:
+    """Do the work of the job's row, if it is still there."""
     from django.apps import apps
     from django.utils.module_loading import import_string
 
@@ -20,5 +37,12 @@ def main(kind: str, pk: int) -> None:
         import_string(job.runner)(job)
 
 
+def _end(number: int, _: FrameType | None) -> None:
+    """Leave the job to others, by way of the exception; a second signal does not disturb that."""
+    for known in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(known, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(*sys.argv[1:])

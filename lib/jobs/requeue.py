@@ -9,9 +9,10 @@ import threading
 from collections.abc import Callable
 
 from django.conf import settings
-from django.db import connections
+from django.db import Error, connections
 
-from lib.jobs import leases
+from lib.jobs import chores, leases
+from lib.jobs.presence import Presence
 from lib.jobs.queue import kinds
 
 logger = logging.getLogger(__name__)
@@ -20,7 +21,8 @@ Key = tuple[str, int]  # kind and number of a job
 
 
 class Requeuer:
-    """Sends messages for forgotten jobs, from time to time, in a thread of its own.
+    """Sends messages for forgotten jobs, from time to time, in a thread of its own; says meanwhile that its worker lives,
+    and does the day's chores.
 
     Args:
         send: sends a message about a job: its kind and number.
@@ -42,15 +44,27 @@ class Requeuer:
 
     def _run(self) -> None:
         every_s = min(MAX_SECONDS, settings.JOB_STALE_SECONDS)
+        presence = Presence()
         while True:
             try:
+                presence.beat()
                 self.requeue()
+                chores.do_due()
             except Exception as error:  # noqa: BLE001 (a database or a broker that is away comes back)
                 logger.warning("Could not look for forgotten jobs: %s", error)
             finally:
                 connections.close_all()
             if self.stopped.wait(every_s):
+                self._leave(presence)
                 return
+
+    def _leave(self, presence: Presence) -> None:
+        try:
+            presence.leave()
+        except Error as error:
+            logger.warning("Could not say that this worker ends: %s", error)
+        finally:
+            connections.close_all()
 
     def requeue(self) -> list[Key]:
         """Send for jobs whose worker is gone, once each; and where no message is on its way, for all open ones.

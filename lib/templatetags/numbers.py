@@ -102,3 +102,14 @@ def duration(seconds: float) -> str:
     if seconds < 90 * 60:
         return gettext("%(n).0f minutes") % {"n": seconds / 60}
     return gettext("%(n).1f hours") % {"n": seconds / 3600}
+
+
+@register.filter
+def clock(seconds: float) -> str:
+    """Minutes and seconds, for columns of times.
+
+    >>> clock(75.4), clock(3600), clock(59.6)
+    ('1:15', '60:00', '1:00')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02}"

@@ -1,22 +1,14 @@
-"""The commands that a page offers to its reader, ready to be copied."""
+"""The command that does the same as a page, ready to be copied."""
 
 import shlex
 
-from experiment.models import Study
 from scoring.backends import ALIASES
 from scoring.domain.backend import ScoringError
 from scoring.models import ScoringRun
 from scoring.services.open_model import default_name
 
 MANAGE = (".venv/bin/python", "manage.py")
-QUEUE = shlex.join((*MANAGE, "score", "--queue"))
 WORDS = {ours: word for word, ours in ALIASES.items()}
-
-
-def first_commands(study: Study) -> list[str]:
-    """What to begin with where nothing is scored yet."""
-    score = shlex.join((*MANAGE, "score", "--study", study.slug))
-    return [f"{score} --model embedded", f"{score} --model hf --model_args pretrained=FOLDER"]
 
 
 def resume_command(run: ScoringRun) -> str:

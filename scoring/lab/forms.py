@@ -1,17 +1,19 @@
 """The form that queues runs. What is typed is checked as far as it can be without loading a model."""
 
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import Any
 
 from django import forms
 from django.conf import settings
 
-from experiment.admin.forms import with_unix_newlines
 from experiment.models import Item
+from lib.newlines import with_unix_newlines
 from scoring.backends import ALIASES, opening, parse_model_args
 from scoring.backends.completions.address import check_allowed, parse_address
 from scoring.domain.backend import ScoringError
 from scoring.domain.prompts import PLACEHOLDER, Prompt, PromptError
+from scoring.lab.folders import with_folders
 from scoring.models import ScoringRun
 from scoring.services.create_run import DEFAULT_SEED
 
@@ -21,11 +23,20 @@ BACKENDS = (
     ("vllm", "vLLM in the worker's process"),
     ("embedded", "demonstration model"),
 )
+
+
+def offered_backends() -> list[tuple[str, str]]:
+    """The kinds of models that can be scored; of vLLM on the workers' own machines nothing is known here."""
+    has_vllm = settings.JOB_EXECUTOR == "celery" or find_spec("vllm") is not None
+    return [choice for choice in BACKENDS if has_vllm or choice[0] != "vllm"]
+
+
 MAX_NUMBER = 2**31 - 1  # what the database's whole numbers hold
 
 
-def check_model_args(backend: str, args: Mapping[str, str]) -> None:
-    """Refuse arguments that no model of this kind takes, and servers that are not on the site's list.
+def checked_model_args(backend: str, args: Mapping[str, str]) -> dict[str, str]:
+    """The arguments with whole paths of folders; refuses what no model of this kind takes, and what is not on the
+    site's lists of servers and folders.
 
     Raises:
         ScoringError: one sentence on what is wrong.
@@ -35,20 +46,23 @@ def check_model_args(backend: str, args: Mapping[str, str]) -> None:
         check_allowed(parse_address(args["base_url"]), settings.SCORING_HOSTS)
     if backend == "transformers" and "pretrained" not in args:
         raise ScoringError("Say which model is meant: pretrained=FOLDER, or its name on the Hub.")
+    return with_folders(args)
 
 
 class QueueForm(forms.Form):
     """What `manage.py score` takes on its command line."""
 
-    model = forms.ChoiceField(label="Kind of model", choices=BACKENDS)
+    model = forms.ChoiceField(label="Kind of model", choices=offered_backends)
     model_args = forms.CharField(
         label="Model arguments",
         required=False,
         max_length=2000,
         strip=True,
-        widget=forms.TextInput(attrs={"spellcheck": "false", "autocomplete": "off"}),
-        help_text="name=value, separated by commas. A folder: pretrained=FOLDER; a server: base_url, model and "
-        "tokenizer. Folders are those of the machine that scores.",
+        widget=forms.TextInput(
+            attrs={"spellcheck": "false", "autocomplete": "off", "list": "model-folders"}
+        ),
+        help_text="name=value, separated by commas. A folder of the site's models, or a name on the model hub: "
+        "pretrained=NAME; a server: base_url, model and tokenizer. The demonstration model takes none.",
     )
     conditions = forms.MultipleChoiceField(
         choices=ScoringRun.Condition.choices,
@@ -111,8 +125,8 @@ class QueueForm(forms.Form):
         cleaned["backend"] = ALIASES.get(kind, kind)
         if "model_args" in cleaned and kind:
             try:
-                cleaned["parsed_args"] = parse_model_args(cleaned["model_args"])
-                check_model_args(cleaned["backend"], cleaned["parsed_args"])
+                parsed = parse_model_args(cleaned["model_args"])
+                cleaned["parsed_args"] = checked_model_args(cleaned["backend"], parsed)
             except ScoringError as error:
                 self.add_error("model_args", str(error))
         self._check_prompt(cleaned)

@@ -4,14 +4,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.conf import settings
 from django.core.paginator import Paginator
 from django.db.models import Count, Q, QuerySet
 
 from experiment.models import Study
-from lib.jobs import leases
+from lib.jobs import leases, presence
 from scoring.domain.perplexity import CHANCE, Accuracy
-from scoring.lab.command_lines import QUEUE, first_commands
 from scoring.lab.comparison import (
     SOURCES,
     RunRow,
@@ -76,9 +74,7 @@ def models_context(
         "page_numbers": shown.paginator.page_range,
         "n_runs": sum(n_runs.values()),
         "open_runs": open_runs(study),
-        "first_commands": first_commands(study),
-        "queue_command": QUEUE,
-        "by_celery": settings.JOB_EXECUTOR == "celery",
+        "is_taken": presence.is_taken(ScoringRun),
         "updated_at": now,
     }
 

@@ -7,17 +7,16 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from django.conf import settings
 from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy
 
 from experiment.models import Study
 from lib.csv import cell
-from lib.jobs import leases
+from lib.jobs import leases, presence
 from scoring.domain.perplexity import CHANCE, NEAR_TIE_NATS
 from scoring.lab import identity
-from scoring.lab.command_lines import QUEUE, resume_command
+from scoring.lab.command_lines import resume_command
 from scoring.lab.comparison import progress_percent, source_label
 from scoring.lab.scale import dot, scale_for
 from scoring.models import ItemScore, ScoringRun
@@ -86,8 +85,7 @@ def _progress(run: ScoringRun, now: datetime) -> dict[str, Any]:
         "progress_percent": progress_percent(run),
         "silent_s": None if beat is None else max(0.0, (now - beat).total_seconds()),
         "left_s": _left_s(run),
-        "by_celery": settings.JOB_EXECUTOR == "celery",
-        "queue_command": QUEUE,
+        "is_taken": presence.is_taken(ScoringRun),
         "can_resume": run.status in (Status.FAILED, Status.CANCELLED),
         "resume_command": (resume_command(run) if run.study and not _is_imported(run) else ""),
     }

@@ -3,11 +3,16 @@
 from django.urls import path
 
 from scoring.lab import views
+from scoring.lab.imports import views as import_views
 
 _MODELS = "studies/<slug:slug>/models/"
 _RUN = f"{_MODELS}<int:pk>/"
 
 urlpatterns = [
+    path("imports/", import_views.imports, name="imports"),
+    path("imports/corpus/", import_views.corpus_start, name="corpus_start"),
+    path("imports/live/", import_views.imports_live, name="imports_live"),
+    path("imports/start/", import_views.imports_start, name="imports_start"),
     path(_MODELS, views.models, name="scoring"),
     path(f"{_MODELS}live/", views.models_live, name="scoring_live"),
     path(f"{_MODELS}queue/", views.queue, name="scoring_queue"),

@@ -9,10 +9,11 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from experiment.lab.access import for_researchers
+from experiment.domain.roles import Right
+from experiment.lab.access import for_study
 from experiment.models import Item, Study
-from lib.jobs import leases
 from scoring.domain.backend import ScoringError
+from scoring.lab.folders import model_folders
 from scoring.lab.forms import QueueForm
 from scoring.lab.models_page import models_context
 from scoring.lab.run_page import WHICH, run_context, scores_csv
@@ -36,7 +37,8 @@ def _models_context(request: HttpRequest, study: Study) -> dict[str, Any]:
     full = ScoringRun.Condition.FULL.value
     condition = _among(request, "condition", ScoringRun.Condition.values, full)
     source = _among(request, "source", ("", *Item.Source.values))
-    return models_context(study, condition, source, timezone.now(), request.GET.get("page", 1))
+    context = models_context(study, condition, source, timezone.now(), request.GET.get("page", 1))
+    return context | {"folders": model_folders()}
 
 
 def _run_of(study: Study, pk: int) -> ScoringRun:
@@ -53,7 +55,7 @@ def _own_run_of(study: Study, pk: int) -> ScoringRun:
 
 
 @require_safe
-@for_researchers
+@for_study(Right.SEE_DATA)
 def models(request: HttpRequest, study: Study) -> HttpResponse:
     return render(
         request, "scoring/models.html", _models_context(request, study) | {"form": QueueForm()}
@@ -61,14 +63,14 @@ def models(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 @require_safe
-@for_researchers
+@for_study(Right.SEE_DATA)
 def models_live(request: HttpRequest, study: Study) -> HttpResponse:
     """The parts of the models' page that change by themselves."""
     return render(request, "scoring/_models_live.html", _models_context(request, study))
 
 
 @require_POST
-@for_researchers
+@for_study(Right.WORK)
 def queue(request: HttpRequest, study: Study) -> HttpResponse:
     form = QueueForm(request.POST)
     if form.is_valid():
@@ -93,7 +95,7 @@ def _after_queueing(request: HttpRequest, study: Study, queued: run_queue.Queued
 
 
 @require_safe
-@for_researchers
+@for_study(Right.SEE_DATA)
 def run(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     which = _among(request, "show", WHICH)
     context = run_context(
@@ -103,7 +105,7 @@ def run(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
 
 
 @require_safe
-@for_researchers
+@for_study(Right.SEE_DATA)
 def run_live(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     """The parts of a run's page that change by themselves."""
     return render(
@@ -112,7 +114,7 @@ def run_live(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
 
 
 @require_safe
-@for_researchers
+@for_study(Right.SEE_DATA)
 def scores(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     run = _run_of(study, pk)
     name = f"{study.slug}-run-{run.pk}-{run.condition}.csv"
@@ -124,10 +126,10 @@ def scores(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
 
 
 @require_POST
-@for_researchers
+@for_study(Right.WORK)
 def cancel(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     run = _own_run_of(study, pk)
-    run = leases.request_cancel(run)
+    run = run_queue.stop(run, request.user)
     if run.status == ScoringRun.Status.CANCELLED:
         _say(request, messages.SUCCESS, "stopped", run=run)
     elif run.is_open:
@@ -138,9 +140,9 @@ def cancel(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
 
 
 @require_POST
-@for_researchers
+@for_study(Right.WORK)
 def resume(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
-    run = run_queue.resume(_own_run_of(study, pk))
+    run = run_queue.resume(_own_run_of(study, pk), request.user)
     if run.status == ScoringRun.Status.WAITING:
         _say(request, messages.SUCCESS, "queued", runs=[run.pk])
     return redirect(run)

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
+from django.db import transaction
 
 from lib.commands import ReportingCommand, add_json_argument, progress
+from lib.jobs import leases
 from scoring.domain.backend import ScoringError
 from scoring.management import workers
 from scoring.management.asked import (
@@ -203,11 +205,16 @@ class ScoringCommand(ReportingCommand):
         self._warn(run)
 
     def _run_for(self, draft: ScoringRun, options: Mapping[str, Any]) -> ScoringRun:
-        """The run to go on with, or the draft, stored."""
+        """The run to go on with, or the draft, stored; this command's own for a moment."""
         same = newest_same(draft)
         if same is not None and options["resume"]:
-            return reopen(same, draft.corpus_file or None)
-        draft.save()
+            with transaction.atomic():
+                same = reopen(same, draft.corpus_file or None)
+                leases.reserve(same)
+            return same
+        with transaction.atomic():
+            draft.save()
+            leases.reserve(draft)
         if same is not None and same.status != Status.FINISHED:
             self.stderr.write(
                 f"Run {same.pk} with the same settings stands at {same.done} of {same.total} "

@@ -71,6 +71,12 @@ def work_off(runs: Sequence[int], n: int, on_progress: Callable[[int], None]) ->
             log.seek(0)
             said += log.read().decode(errors="replace")
         of_command = ScoringRun.objects.filter(pk__in=runs)
+        # Another worker of the site may have taken one
+        while of_command.filter(status=ScoringRun.Status.RUNNING).exists():
+            if leases.stale(of_command).exists():
+                break
+            time.sleep(POLL_S)
+            on_progress(_done(runs))
         if not leases.waiting(of_command).exists() and not leases.stale(of_command).exists():
             break
     return said

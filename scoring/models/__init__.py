@@ -1,3 +1,4 @@
+from scoring.models.imports import PublishedImport
 from scoring.models.language_models import (
     LanguageModel,
     ModelSet,
@@ -13,6 +14,7 @@ __all__ = [
     "LanguageModel",
     "ModelSet",
     "ModelSetMember",
+    "PublishedImport",
     "ScoringRun",
     "TrainingCorpus",
     "UnscoredText",

@@ -4,14 +4,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
 
 from experiment.models import Study
-from lib.jobs.leases import reopen
+from experiment.services import audit
+from lib.jobs.leases import reopen, request_cancel
 from lib.jobs.queue import enqueue
 from scoring.models import LanguageModel, ScoringRun
 from scoring.services.create_run import draft_run, newest_same
 from scoring.services.open_model import default_name, language_model
+
+By = User | AnonymousUser | None
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,7 @@ def queue_runs(
     model_args: Mapping[str, str],
     conditions: Sequence[str],
     name: str = "",
+    user: By = None,
     **fields: Any,
 ) -> Queued:
     """Queue a run for each condition, all or none. One that failed or was stopped goes on instead of a new one.
@@ -45,6 +50,7 @@ def queue_runs(
             backend=backend,
             model_args=model_args,
             condition=condition,
+            user=user,
             **fields,
         )
         for condition in conditions
@@ -55,6 +61,8 @@ def queue_runs(
         for draft in drafts:
             draft.language_model = model
             _queue(draft, queued)
+        if queued.waiting:
+            _note(audit.Action.WORK_STARTED, study, queued.waiting, user)
     return queued
 
 
@@ -72,9 +80,23 @@ def _queue(draft: ScoringRun, queued: Queued) -> None:
     enqueue(run)
 
 
-def resume(run: ScoringRun) -> ScoringRun:
+def resume(run: ScoringRun, by: By = None) -> ScoringRun:
     """Let a failed or cancelled run wait again."""
     with transaction.atomic():
         run = reopen(run)
         enqueue(run)
+        _note(audit.Action.WORK_STARTED, run.study, [run], by)
     return run
+
+
+@transaction.atomic
+def stop(run: ScoringRun, by: By = None) -> ScoringRun:
+    """Stop an open run: at once while it waits, else when its worker next looks. Its scores stay."""
+    run = request_cancel(run)
+    _note(audit.Action.WORK_STOPPED, run.study, [run], by)
+    return run
+
+
+def _note(action: audit.Action, study: Study | None, runs: Sequence[ScoringRun], by: By) -> None:
+    numbers = [str(run.pk) for run in runs]
+    audit.record(action, by=by, study=study, work="scoring", runs=numbers)

@@ -82,11 +82,12 @@ function say(news) {
   document.getElementById("live-said").textContent = news;
 }
 
-// The text of a field, or of a paragraph without its line breaks.
+// The text of a field, lines of code as they are, or a paragraph without its line breaks.
 async function copy(button) {
   if ("said" in button.dataset) return; // the passing word is no label
   const source = document.getElementById(button.dataset.copy);
-  const text = source.value ?? source.textContent.trim().replace(/\s+/g, " ");
+  const lines = source.textContent.trim();
+  const text = source.value ?? (source.tagName === "PRE" ? lines : lines.replace(/\s+/g, " "));
   const label = [...button.childNodes];
   button.dataset.said = "";
   if (source.select) source.select();

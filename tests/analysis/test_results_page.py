@@ -40,13 +40,13 @@ def test_the_page_shows_every_chapter_in_order_with_sentences_figures_and_tables
     present = [c for c in CHAPTERS if None in c.missing_in(stub.source())]
     assert len(present) > 12
     titles = re.findall(r'<h2 id="[\w-]+-heading">([^<]+)</h2>', page)
-    assert titles == ["Contents", *(str(c.title) for c in present), "Downloads"]
+    assert titles == [*(str(c.title) for c in present), "Downloads"]
     assert "10 participants judged 80 trials and found the original in" in page
     assert page.count("<figure") == 2
     assert 'alt="Alt of accuracy"' in page
     for chapter in present:
-        assert f'<a href="#{chapter.id}">' in page
-        assert f'id="{chapter.id}"' in page
+        assert f'<details class="panel chapter" name="chapter" id="{chapter.id}">' in page
+    assert "<details open" not in page
 
 
 def test_the_page_about_people_leads_to_the_results_and_back(
@@ -124,6 +124,33 @@ def test_simulated_participants_are_marked_at_the_top_and_on_every_figure(
     assert "Simulated participants: no person took part." in page[: page.index("<figure")]
     assert page.count('<span class="tag tag-simulated">') == page.count("<figure") == 2
     assert "10 simulated participants judged" in page
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "address"),
+    [
+        ("simulated", "Results of the 1 simulated", "/results/?participants=simulated"),
+        ("pilot", "Watch the 1 pilot: pilots are no result.", "/?kind=pilot"),
+    ],
+)
+def test_where_there_are_no_real_people_a_link_leads_to_those_there_are(
+    ruth: Client, study: Study, computed: list[ReportOptions], kind: str, said: str, address: str
+) -> None:
+    make_participant(study, kind=kind)
+    assert f'<a href="/lab/studies/memory{address}">{said}</a>' in shown(ruth)
+    make_participant(study)
+    assert said not in shown(ruth)
+
+
+def test_report_teams_and_traces_are_tabs_of_the_results(
+    ruth: Client, computed: list[ReportOptions]
+) -> None:
+    tabs = {"results": "Report", "results_teams": "Teams", "results_trace": "Traces"}
+    for name, label in tabs.items():
+        page = ruth.get(url(name)).content.decode()
+        assert f'<a href="{url(name)}" aria-current="page">{label}</a>' in page
+        others = [f'<a href="{url(n)}">{other}</a>' for n, other in tabs.items() if n != name]
+        assert all(link in page for link in others)
 
 
 def test_both_sources_stand_below_one_another(ruth: Client, computed: list[ReportOptions]) -> None:
@@ -235,6 +262,8 @@ def test_the_report_as_one_file_needs_nothing_else(
     assert re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', page) == []
     assert "<script" not in page
     assert ".chapter" in page
+    assert 'name="chapter"' not in page  # all of it is open, and on paper too
+    assert '<nav class="contents"' in page
     assert "default-src 'none'" in page
 
 

@@ -8,9 +8,10 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from benchmarks.experiment import crowd
+from experiment.domain.trial_query import TrialQuery
 from experiment.models import Judgment, Participant, Study
-from experiment.services.export import row_counts, trial_blocks
-from experiment.services.trial_fields import HEADER
+from experiment.services.export.columns import HEADER
+from experiment.services.export.trials import count, trials
 
 
 @pytest.mark.django_db
@@ -21,8 +22,13 @@ def test_an_export_is_measured_in_a_database_of_its_own() -> None:
     found = json.loads(out.getvalue())
     assert found["rows_per_cpu_s"] == found[engine]["rows_per_cpu_s"] > 0
     assert found["peak_mb"] == found[engine]["peak_mb"] > 10
-    rows = [(one["set"], one["rules"], one["rows"]) for one in found[engine]["exports"]]
-    assert rows[::2] == [("all", "newest", 44), ("all", "other", 44)]
+    parts = ("set", "format", "rules", "rows")
+    rows = [tuple(one[part] for part in parts) for one in found[engine]["exports"]]
+    assert rows[::2] == [
+        ("all", "csv", "newest", 44),
+        ("all", "csv", "other", 44),
+        ("all", "parquet", "newest", 44),
+    ]
     assert not Study.objects.exists()
 
 
@@ -32,14 +38,14 @@ def test_every_column_of_the_crowd_has_values() -> None:
     crowd.add_people(study, 10)
     crowd.add_people(study, 2)
     assert Participant.objects.count() == 12
-    assert Judgment.objects.count() == row_counts(study, "real")["all"] == 12 * 11
-    (block,) = trial_blocks(study, "real", "all")
+    assert Judgment.objects.count() == count(study, TrialQuery("all", "real")) == 12 * 11
+    (block,) = trials(study, TrialQuery("all", "real"))
     empty = {
         name
-        for name, column in zip(HEADER, zip(*block, strict=True), strict=True)
-        if not any(column)
+        for name, column in zip(HEADER, block, strict=True)
+        if all(value is None for value in column)
     }
-    assert empty == {"ethics_number", "ethics_body", "ethics_contact", "flags"}
+    assert empty == {*["ethics_number", "ethics_body", "ethics_contact", "flags", "published_id"]}
 
 
 def test_a_study_of_no_rows_is_refused_in_a_sentence() -> None:

@@ -10,17 +10,17 @@ TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 RUN = (
     "tags => axe.run(document, {runOnly: {type: 'tag', values: tags}, resultTypes: ['violations']})"
 )
-# Scrolls sideways, sticks out of the window, or is cut off; what is hidden on purpose, or scrolls in a frame of its own, does not count.
+# Scrolls sideways, sticks out of the window, or is cut off; what is hidden on purpose, scaled down, or scrolls in a frame of its own, does not count.
 MISFITS = """() => {
   const found = [], root = document.documentElement;
   if (root.scrollWidth > root.clientWidth) found.push(`scrolls sideways: ${root.scrollWidth} > ${root.clientWidth}`);
   for (const node of document.body.querySelectorAll("*")) {
-    if (node.closest(".visually-hidden, .skip-link, .scroller, [hidden], details:not([open]) > :not(summary)")) continue;
+    if (node.closest(".visually-hidden, .skip-link, .scroller, [hidden], .preview-frame, details:not([open]) > :not(summary)")) continue;
     const box = node.getBoundingClientRect(), style = getComputedStyle(node);
     if (!box.width || !box.height) continue;
     const name = `${node.tagName}.${node.className}: ${node.textContent.trim().slice(0, 40)}`;
     if (box.right > root.clientWidth + 1 || box.left < -1) found.push(`sticks out: ${name}`);
-    const cut = style.overflowX !== "visible" && !["SELECT", "PROGRESS"].includes(node.tagName);
+    const cut = style.overflowX !== "visible" && !["SELECT", "PROGRESS", "INPUT"].includes(node.tagName);
     if (cut && node.scrollWidth > node.clientWidth + 1) found.push(`is cut off: ${name}`);
   }
   return found;

@@ -14,9 +14,11 @@ STARTS_WITHIN_S = 180  # a busy machine
 
 
 class SiteServer:
-    """A server that can be killed and started again at the same address."""
+    """A server that can be killed and started again at the same address; `with_worker`: as `make serve` starts it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, with_worker: bool = False, **more: str) -> None:
+        gunicorn = ["-m", "gunicorn", "--config", "config/gunicorn.py", "config.wsgi"]
+        self.command = [sys.executable, *(["scripts/serve.py"] if with_worker else gunicorn)]
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
@@ -33,7 +35,7 @@ class SiteServer:
             "BASE_URL": self.url,
             "WORKERS": "1",
         }
-        self.environment = {**os.environ, **settings}
+        self.environment = {**os.environ, **settings, **more}
 
     def manage(self, *arguments: str) -> bytes:
         """Run a command of the site; returns what it printed."""
@@ -44,10 +46,9 @@ class SiteServer:
         return done.stdout
 
     def start(self) -> None:
-        gunicorn = [sys.executable, "-m", "gunicorn", "--config", "config/gunicorn.py"]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [*gunicorn, "config.wsgi"],
+                self.command,
                 cwd=ROOT,
                 env=self.environment,
                 stdout=log,

@@ -11,7 +11,7 @@ from playwright.sync_api import BrowserContext, Page, Route, expect
 from experiment.models import Participant, Study
 from tests.browser.accessibility import axe_source, faults, violations
 from tests.browser.visitor import Answer, Visitor, other
-from tests.factories import make_participant, make_user
+from tests.factories import make_channel, make_participant, make_user
 
 Visit = Callable[..., Visitor]
 
@@ -154,9 +154,8 @@ def test_the_pages_without_script_in_their_later_states(
 
 
 def test_the_pages_at_the_end(visit: Visit, demo: Study, inspector: Inspector) -> None:
-    Study.objects.filter(pk=demo.pk).update(
-        human_items=2, machine_items=0, catch_items=0, completion_url="https://panel.example/done"
-    )
+    Study.objects.filter(pk=demo.pk).update(human_items=2, machine_items=0, catch_items=0)
+    make_channel(demo, completion_url="https://panel.example/done")
     demo.refresh_from_db()
     visitor = visit(demo).start()
     rightly = visitor.trial.original_side
@@ -172,11 +171,11 @@ def test_the_pages_at_the_end(visit: Visit, demo: Study, inspector: Inspector) -
     expect(visitor.page.locator("#comments-error")).to_be_visible()
     expect(visitor.page.locator("#comments")).to_be_focused()
     inspector.look(visitor)
-    Study.objects.filter(pk=demo.pk).update(completion_url="")
+    make_channel(demo, completion_url="")
     visitor.page.locator("#comments").fill("")
     visitor.finish()
     inspector.look(visitor, "Thank you for taking part")
-    Study.objects.filter(pk=demo.pk).update(completion_url="https://panel.example/done")
+    make_channel(demo, completion_url="https://panel.example/done")
     visitor.page.reload()
     expect(visitor.link("Complete your participation")).to_be_visible()
     inspector.look(visitor)
@@ -186,12 +185,14 @@ def test_the_pages_of_withdrawing(visit: Visit, demo: Study, inspector: Inspecto
     code = make_participant(demo).withdrawal_code
     visitor = visit(demo)
     visitor.page.goto(f"{visitor.home}withdraw/")
-    inspector.look(visitor, "Withdraw your answers")
+    inspector.look(visitor, "See or withdraw what is stored about you")
     visitor.page.get_by_label("Your own code").fill("ABCD")
-    visitor.button("Withdraw my answers").click()
+    visitor.button("Show what is stored").click()
     expect(visitor.page.locator("#code")).to_be_focused()
     inspector.look(visitor)
     visitor.page.get_by_label("Your own code").fill(code.lower())
+    visitor.button("Show what is stored").click()
+    inspector.look(visitor, "What is stored about you")
     visitor.button("Withdraw my answers").click()
     inspector.look(visitor, "Your answers are withdrawn")
     assert Participant.objects.get().stage == "withdrawn"
@@ -219,19 +220,17 @@ def test_the_pages_of_coming_back(visit: Visit, demo: Study, inspector: Inspecto
 def test_the_previews_of_a_links_ends(
     open_browser: Callable[..., BrowserContext], demo: Study
 ) -> None:
-    Study.objects.update(
-        platform="prolific", completion_code="C0DE", screen_out_url="https://a.example"
-    )
+    make_channel(demo, "prolific", completion_code="C0DE", screen_out_url="https://a.example")
     make_user("ruth", demo)
     page = open_browser().new_page()
-    page.goto("/lab/studies/demo/")
+    page.goto("/lab/studies/demo/recruitment/")
     page.get_by_label("Username").fill("ruth")
     page.get_by_label("Password").fill("ruth")
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("heading", name="Prolific")).to_be_visible()
     found = faults(page)
-    for end in ("completion", "screen-out"):
-        page.goto(f"/lab/studies/demo/links/prolific/{end}/")
+    for end in ("completion", "screen-out", "full"):
+        page.goto(f"/lab/studies/demo/recruitment/channels/prolific/{end}/")
         expect(page.get_by_text("Preview: what a participant sees.")).to_be_visible()
         found += faults(page)
     assert found == []
@@ -245,11 +244,12 @@ def test_the_pages_for_those_who_do_not_take_part(
     visitor.button("I do not agree").click()
     inspector.look(visitor, "Thank you for considering it")
     make_participant(demo)
+    make_channel(demo, screen_out_url="https://panel.example")
     for changes, heading in (
         ({"recruitment": "draft"}, "This study has not started"),
         ({"recruitment": "closed"}, "This study has ended"),
         (
-            {"recruitment": "open", "target_valid": 1, "screen_out_url": "https://panel.example"},
+            {"recruitment": "open", "target_valid": 1},
             "This study is complete",
         ),
     ):

@@ -11,6 +11,7 @@ from experiment.models import Participant, Study
 from experiment.services.duration import study_duration
 from tests.browser.drivers import NoScriptDriver
 from tests.browser.visitor import Visitor
+from tests.factories import make_channel, recruited
 
 Visit = Callable[..., Visitor]
 
@@ -130,11 +131,10 @@ def test_mistakes_about_oneself_are_named_and_the_rest_is_kept(visit: Visit, dem
 
 
 def test_at_the_end_the_finisher_is_sent_to_the_completion_page(visit: Visit, demo: Study) -> None:
-    Study.objects.filter(pk=demo.pk).update(
-        completion_url="https://panel.example/complete?cc=C0DE&id={external_id}"
-    )
+    make_channel(demo, completion_url="https://panel.example/complete?cc=C0DE&id={external_id}")
     visitor = visit(demo).start()
-    Participant.objects.update(stage="debrief", external_source="sona", external_id="a b&c")
+    Participant.objects.update(stage="debrief")
+    recruited(visitor.participant, "a b&c", "sona")
     visitor.page.route(
         "https://panel.example/**",
         lambda route: route.fulfill(body="<h1>Thanks, panel</h1>", content_type="text/html"),

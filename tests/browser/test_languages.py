@@ -9,6 +9,7 @@ from experiment.services.participant_texts import participant_texts
 from tests.browser import engines
 from tests.browser.accessibility import faults
 from tests.browser.visitor import Visitor
+from tests.factories import answers_open
 
 Visit = Callable[..., Visitor]
 ARABIC = {
@@ -30,7 +31,8 @@ def english_left(page: Page) -> list[str]:
 def forget(visitor: Visitor) -> None:
     """Be a newcomer again."""
     visitor.page.context.clear_cookies()
-    Participant.objects.all().delete()
+    with answers_open():
+        Participant.objects.all().delete()
 
 
 def test_a_german_study_is_german_on_every_page(visit: Visit, demo: Study) -> None:

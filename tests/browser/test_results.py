@@ -13,7 +13,7 @@ from experiment.models import Study
 from scoring.models import LanguageModel
 from tests.analysis import results_stub as stub
 from tests.browser.accessibility import faults
-from tests.factories import make_participant, make_study
+from tests.factories import answers_open, make_participant, make_study
 from tests.scoring.lab.rows import ask, finish
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -39,6 +39,20 @@ def stubbed(monkeypatch: Any) -> None:
     monkeypatch.setattr("analysis.report.services.save.draw_all", stub.figures)
 
 
+def open_chapter(page: Page, title: str) -> None:
+    page.get_by_role("heading", name=title, exact=True).click()
+
+
+def unfold(page: Page) -> None:
+    """All chapters at once, which a reader cannot have on the screen."""
+    page.evaluate(
+        """() => document.querySelectorAll("details.chapter").forEach(chapter => {
+            chapter.removeAttribute("name");
+            chapter.open = true;
+        })"""
+    )
+
+
 @pytest.fixture
 def study() -> Study:
     study = make_study()
@@ -55,6 +69,7 @@ def test_numbers_appear_by_themselves_and_can_be_filtered_and_saved(
 ) -> None:
     page = open_page(RESULTS)
     expect(page.get_by_role("heading", name="Humans against models")).to_be_visible()
+    open_chapter(page, "Humans against models")
     picture = page.get_by_alt_text("Alt of accuracy")
     assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 300
     with page.expect_download() as download:
@@ -78,9 +93,34 @@ def test_the_page_fits_and_is_accessible_at_any_width(open_page: Callable[..., P
     expect(page.get_by_role("alert")).to_contain_text("nobody")
     expect(page.get_by_role("heading", name="Humans against models")).to_be_visible()
     assert "\n".join(faults(page)) == ""
+    unfold(page)
+    assert "\n".join(faults(page)) == ""
     assert page.get_by_text("scroll sideways").filter(visible=True).count() == 0
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.get_by_text("scroll sideways").filter(visible=True).count() > 0
+
+
+@pytest.mark.usefixtures("stubbed")
+def test_chapters_open_one_at_a_time_and_by_their_address(open_page: Callable[..., Page]) -> None:
+    page = open_page(RESULTS)
+    expect(page.get_by_role("heading", name="Humans against models")).to_be_visible()
+    page.wait_for_load_state()  # the script is there
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    first, second = page.locator("#models"), page.locator("#calibration")
+    expect(page.locator("details.chapter[open]")).to_have_count(0)
+    open_chapter(page, "Humans against models")
+    expect(page).to_have_url(re.compile("#models$"))
+    expect(page.get_by_alt_text("Alt of accuracy")).to_be_visible()
+    open_chapter(page, "Calibration")
+    expect(second).to_have_attribute("open", "")
+    expect(first).not_to_have_attribute("open", "")
+    assert any("figures/human_accuracy.svg" in url for url in asked)
+    page.goto(f"{RESULTS}#models")
+    expect(first).to_have_attribute("open", "")
+    expect(second).not_to_have_attribute("open", "")
+    page.reload()
+    expect(page.get_by_alt_text("Alt of accuracy")).to_be_visible()
 
 
 @pytest.mark.usefixtures("stubbed")
@@ -96,6 +136,7 @@ def test_a_small_study_is_computed_drawn_and_told_for_real(
     LanguageModel.objects.update(family="Tiny")
     page = open_page(f"{RESULTS}?participants=simulated")
     expect(page.get_by_role("heading", name="Humans against models")).to_be_visible(timeout=60_000)
+    unfold(page)
     figures = page.locator("figure")
     assert figures.count() >= 5
     marked = figures.filter(has=page.get_by_text("simulated participants", exact=True))
@@ -124,6 +165,7 @@ def test_the_paragraph_about_participants_can_be_copied(
         "analysis.report.services.make.make_report", lambda s, o, p=None: stub.report(s, o, results)
     )
     page = open_page(RESULTS, permissions=["clipboard-read", "clipboard-write"])
+    open_chapter(page, "Participants")
     chapter = page.get_by_role("region", name="Participants", exact=True)
     expect(chapter).to_be_visible()
     button = chapter.get_by_role("button", name="Copy the paragraph")
@@ -138,7 +180,8 @@ def test_the_paragraph_about_participants_can_be_copied(
 
 
 def test_an_empty_study_says_what_it_takes(open_page: Callable[..., Page], study: Study) -> None:
-    study.participants.all().delete()
+    with answers_open():
+        study.participants.all().delete()
     study.scoring_runs.all().delete()
     page = open_page(RESULTS)
     expect(page.get_by_role("heading", name="No results yet")).to_be_visible(timeout=30_000)

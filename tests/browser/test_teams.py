@@ -13,7 +13,7 @@ from experiment.services.recount import recount
 from scoring.models import LanguageModel
 from tests.analysis.teams import made_teams
 from tests.browser.accessibility import faults
-from tests.factories import make_participant, make_study
+from tests.factories import answers_open, make_participant, make_study
 from tests.scoring.lab.rows import ask, finish
 from tests.storages import store_files_in
 
@@ -62,7 +62,7 @@ def test_members_are_ticked_combined_and_unticked_without_any_script(
     open_page: Callable[..., Page],
 ) -> None:
     page = open_page("/lab/studies/memory/results/", java_script_enabled=False)
-    page.get_by_role("link", name="Try a team").click()
+    page.get_by_role("link", name="Teams", exact=True).click()
     expect(
         page.get_by_role("heading", name="Do people and models decide better together?")
     ).to_be_visible()
@@ -135,7 +135,8 @@ def test_a_small_study_is_tried_for_real(open_page: Callable[..., Page]) -> None
 
 
 def test_an_empty_study_says_what_it_takes(open_page: Callable[..., Page], study: Study) -> None:
-    study.participants.all().delete()
+    with answers_open():
+        study.participants.all().delete()
     for kind in Participant.Kind:
         recount(study, kind)
     study.scoring_runs.all().delete()

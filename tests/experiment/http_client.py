@@ -72,6 +72,7 @@ class Server:
             "DATABASE_URL": database_url(),
             "DJANGO_SETTINGS_MODULE": "config.settings",
             "SECRET_KEY": settings.SECRET_KEY,  # it knows the people whom the test lets in itself
+            "WITHDRAWAL_KEY": settings.WITHDRAWAL_KEY,
             "VAR_DIR": str(folder),
             "PORT": str(port),
             "WORKERS": "2",

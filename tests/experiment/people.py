@@ -56,7 +56,7 @@ class AtPage:
 def enroll(study: Study, **fields: Any) -> Participant:
     """Somebody who has just agreed."""
     values = {
-        "kind": lambda: enrollment.entry_kind(study, is_member=False),
+        "kind": lambda: enrollment.entry_kind(study, timezone.now(), is_member=False),
         "consent_sha256": study.consent.sha256,
         "key": uuid.uuid4(),
         "now": timezone.now(),
@@ -111,7 +111,7 @@ def open_page(study: Study, page: str, **options: Any) -> AtPage:
         return AtPage(client, home, {"agree": "yes", "consent_sha256": study.consent.sha256})
     if page == "withdraw":
         person = finish(study)
-        fields = {"code": person.withdrawal_code}
+        fields = {"code": person.withdrawal_code, "confirm": "1"}
         return AtPage(client_of(person, **options), f"{home}withdraw/", fields, person)
     if page == "about-you":
         person = enroll(study)

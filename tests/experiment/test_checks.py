@@ -1,4 +1,7 @@
-from experiment.checks import base_url_is_served, https_is_consistent
+import pytest
+
+from experiment.checks import base_url_is_served, codes_open, https_is_consistent
+from tests.factories import make_participant, make_study
 
 
 def test_a_base_url_that_the_site_refuses_is_named(settings):
@@ -14,3 +17,16 @@ def test_plain_links_of_an_https_site_are_named(settings):
     assert [message.id for message in https_is_consistent()] == ["experiment.W002"]
     settings.BASE_URL = "https://lab.example.org"
     assert https_is_consistent() == []
+
+
+@pytest.mark.django_db
+def test_a_lost_key_of_participants_codes_is_named(settings):
+    study = make_study()
+    assert codes_open(databases=["default"]) == []
+    for _ in range(5):
+        make_participant(study)
+    assert codes_open(databases=["default"]) == []
+    settings.WITHDRAWAL_KEY = "made anew, since the file was lost"
+    make_participant(study)
+    assert [message.id for message in codes_open(databases=["default"])] == ["experiment.W003"]
+    assert codes_open(databases=None) == []

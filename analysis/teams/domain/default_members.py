@@ -16,7 +16,7 @@ PANEL_RULE = (
 
 NONE_COMPLETE = (
     "No language model of the study scored every judged test case.",
-    "Finish the runs (manage.py score --study {study} --model ... --resume), or choose the members: manage.py team.",
+    "Finish the runs (Models), or choose the members (Teams).",
 )
 ONE_MODEL = (
     "There are no trials of people, and one language model: a team takes two members.",

@@ -63,7 +63,12 @@ def _held(study: Study) -> Held:
         trial__participant__kind=Participant.Kind.IMPORTED,
         trial__participant__external_source=EXTERNAL_SOURCE,
     ).order_by()
-    columns = ("trial__participant__external_id", "trial__position", "trial__item", "source_record")
+    columns = (
+        "trial__participant__published_id",
+        "trial__position",
+        "trial__item",
+        "source_record",
+    )
     return {
         (pid, position): (item, record)
         for pid, position, item, record in judgments.values_list(*columns)
@@ -109,7 +114,7 @@ def _participant(person: PublishedParticipant, study: Study) -> Participant:
         plan=[[trial.source, ""] for trial in person.trials],
         demographics=dict(person.demographics),
         external_source=EXTERNAL_SOURCE,
-        external_id=str(person.pid),
+        published_id=str(person.pid),
     )
     participant.page_reached = page_number(participant)
     return participant

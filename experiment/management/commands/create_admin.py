@@ -5,10 +5,12 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.tokens import default_token_generator
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
+from django.db import transaction
 from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
+from experiment.services import audit
 from lib.commands import ReportingCommand, add_json_argument
 
 User = get_user_model()
@@ -59,7 +61,12 @@ class Command(ReportingCommand):
             user.full_clean(exclude=["password"])
         except ValidationError as error:
             raise CommandError(" ".join(error.messages)) from error
-        user.save()
+        with transaction.atomic():
+            is_new = user.pk is None
+            user.save()
+            if is_new:
+                change = {"is_superuser": "False -> True"}
+                audit.record(audit.Action.ROLE_CHANGED, member=name, changed=change)
         return user
 
 

@@ -5,19 +5,21 @@ from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
-from experiment.models import Item, Study
+from experiment.models import Channel, Item, Study
+from experiment.models.channels import PLAIN
 from experiment.services.builtin_items import ensure_items
+from experiment.services.channels import save_channel
 from experiment.services.item_choice import taken
 from experiment.services.study_setup import create_study, pin_items, set_recruitment
 from experiment.simulation.run import Plan, ServiceDriver, count_flow, simulate
 from lib.commands import ReportingCommand, add_json_argument
 
 SLUG = "demo"
-DEMO = {
+DEMO: dict[str, Any] = {
     "title": "BrainBench Live demo",
     "is_demo": True,
-    "completion_code": "DEMO-THANKS",
 }
+PLAIN_CHANNEL = {"code": PLAIN, "label": "Plain link", "completion_code": "DEMO-THANKS"}
 CONTACT = "the person who showed you this demonstration"
 
 
@@ -42,6 +44,8 @@ class Command(ReportingCommand):
             if study is None:
                 study = create_study(SLUG, "brainbench", contact=CONTACT, **DEMO)
                 pin_items(study, ensure_items(tuple(Item.Kind.values)))
+                save_channel(Channel(study=study, **PLAIN_CHANNEL))
+                study.refresh_from_db()
                 study = set_recruitment(study, Study.Recruitment.OPEN)
             else:
                 items = ensure_items(tuple(Item.Kind.values))

@@ -9,6 +9,7 @@ from django.core.management.base import CommandError, CommandParser
 from experiment.domain.simulation import ARRIVALS
 from experiment.management.studies import find_study
 from experiment.models import Study
+from experiment.services.dry_runs import is_under_way, remove_simulated
 from experiment.services.exposure import Exposures
 from experiment.services.study_setup import completion_problems
 from experiment.simulation.over_http import HttpDriver, PageError
@@ -19,7 +20,6 @@ from experiment.simulation.run import (
     ServiceDriver,
     count_flow,
     count_steps,
-    remove_simulated,
     simulate,
     simulated_exposures,
 )
@@ -59,6 +59,8 @@ class Command(ReportingCommand):
             raise CommandError(
                 f"Study {study.slug} cannot be taken: {'; '.join(map(str, problems))}."
             )
+        if is_under_way(study):
+            raise CommandError(f"A dry run of {study.slug} is under way.")
         plan = Plan(
             *(options[name] for name in ("finish", "dropout", "arrival", "accuracy", "seed"))
         )

@@ -113,7 +113,7 @@ def test_a_study_without_token_records_says_so(ruth: Client, study: Study) -> No
     published(study)
     page = ruth.get(f"{ADDRESS}/")
     assert page.status_code == 200
-    assert "manage.py score --study memory" in page.text
+    assert "/lab/studies/memory/models/" in page.text
     assert "<select" not in page.text
     assert ruth.get(f"{ADDRESS}.svg").status_code == 404
 

@@ -1,5 +1,6 @@
 """A result is computed once, stored whole, and computed by whoever may; a failed one says why and can be tried again."""
 
+from dataclasses import replace
 from datetime import timedelta
 from time import monotonic, sleep
 from typing import Any
@@ -142,7 +143,7 @@ def test_a_stopped_computation_says_so_and_waits_again_when_asked(
     assert Computation.objects.get().status == Computation.Status.CANCELLED
     assert ruth.post(url("results_retry")).status_code == 302
     assert Computation.objects.get().status == Computation.Status.WAITING
-    assert compute.state(study, HUMAN) == waiting
+    assert compute.state(study, HUMAN) == replace(waiting, is_asked=True)
 
 
 def test_failed_and_stopped_computations_go_with_the_oldest_results(

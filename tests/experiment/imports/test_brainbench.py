@@ -186,7 +186,7 @@ def test_participants_are_told_in_our_own_codes(study):
         ("imported", "finished", "brainbench", "")
     }
     assert all(p.consented_at is p.started_at is p.finished_at is None for p in people)
-    first = study.participants.get(external_id="9940143")
+    first = study.participants.get(published_id="9940143")
     assert first.demographics == {
         "gender": "male",
         "age": "40",
@@ -203,7 +203,7 @@ def test_participants_are_told_in_our_own_codes(study):
 
 
 def test_the_raw_row_is_kept(study):
-    judgment = Judgment.objects.get(trial__participant__external_id="9940143", trial__position=1)
+    judgment = Judgment.objects.get(trial__participant__published_id="9940143", trial__position=1)
     assert judgment.source_record["abstract_id"] == "34.0"
     assert judgment.trial.item.key == "brainbench-human-034"
     assert (judgment.rt_ms, judgment.confidence, judgment.expertise) == (101807, 15, 1)

@@ -61,7 +61,7 @@ def test_a_small_copy_is_imported(copy):
     assert report["items"] == {"human": 3, "machine": 1}
     assert (report["participants"], report["trials"]) == (2, 3)
     assert report["excluded_before_publication"] == {"participants": 1, "trials": 15}
-    assert Judgment.objects.get(trial__participant__external_id="8").trial.position == 2
+    assert Judgment.objects.get(trial__participant__published_id="8").trial.position == 2
     machine = Judgment.objects.get(trial__stratum="machine").trial.item
     assert (machine.doi, machine.generator, str(machine.publication_date)) == (
         "10.1000/b",

@@ -9,7 +9,7 @@ from django.core.management import CommandError
 from django.test import Client
 from django.urls import reverse
 
-from experiment.models import Study
+from experiment.models import AuditEvent, Study
 from tests.experiment.lab_client import run
 from tests.factories import make_study, make_user
 
@@ -26,8 +26,7 @@ def study() -> Study:
 STUDY_PAGES = (
     ("lab:study", ()),
     ("lab:study_live", ()),
-    ("lab:export", ("all",)),
-    ("lab:export", ("analysis",)),
+    ("lab:export_download", ()),
 )
 
 
@@ -114,6 +113,11 @@ def test_the_one_time_link_sets_a_password_and_works_once(client: Client) -> Non
     again = Client().get(path)
     assert "no longer works" in again.content.decode()
     assert Client().login(username="admin", password="a-long-Passphrase")
+    events = AuditEvent.objects.filter(action__in=("role_changed", "password_changed"))
+    assert list(events.values_list("action", "actor", "details")) == [
+        ("role_changed", "", {"member": "admin", "changed": {"is_superuser": "False -> True"}}),
+        ("password_changed", "admin", {"by_link": True}),
+    ]
 
 
 def test_a_weak_password_is_refused(client: Client) -> None:

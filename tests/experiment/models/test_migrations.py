@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from experiment.domain.assignment import rng_key
 from experiment.domain.exclusion import Rules
+from experiment.domain.withdrawal_code import new_code
 from experiment.models import ItemCount, Judgment, Participant, Study, Trial
 from experiment.services import drawing
 from experiment.services.recount import check
@@ -194,3 +195,111 @@ def test_kept_draws_are_packed_and_participants_counted(migrate: Migrate) -> Non
     assert Participant.objects.get(pk=gone.pk).left_at is not None
     assert ItemCount.objects.count() == len({*drawn, items[0].pk})
     assert check(Study.objects.all()) == []
+
+
+def test_recruitment_ids_move_to_their_own_table_and_back(migrate: Migrate) -> None:
+    old = migrate("0013_access_tokens")
+    study = old.get_model("experiment", "Study").objects.create(slug="s", title="S", briefing="B")
+    people = old.get_model("experiment", "Participant").objects
+    now = timezone.now()
+    until = now.date() + timedelta(days=90)
+    ids = {"external_study_id": "st", "external_session_id": "se", "external_ids_until": until}
+    cases = {
+        "known": {"external_source": "prolific", "external_id": "p1", **ids},
+        "plain": {},
+        "forgotten": {"external_source": "prolific", "external_ids_until": now.date()},
+        "published": {"kind": "imported", "external_source": "brainbench", "external_id": "17"},
+    }
+    for code, values in cases.items():
+        given = {"kind": "real", "consented_at": now, "withdrawal_code": code} | values
+        people.create(study=study, **given)
+
+    new = migrate("0014_recruitment_records")
+    people = new.get_model("experiment", "Participant").objects
+    record = new.get_model("experiment", "RecruitmentRecord").objects.get()
+    assert record.participant == people.get(withdrawal_code="known")
+    assert (record.study_id, record.source, record.external_id) == (study.pk, "prolific", "p1")
+    assert (record.external_study_id, record.external_session_id) == ("st", "se")
+    assert record.until == until
+    assert dict(people.values_list("withdrawal_code", "external_source")) == {
+        "known": "prolific",
+        "plain": "",
+        "forgotten": "prolific",
+        "published": "brainbench",
+    }
+    assert people.exclude(published_id="").get().published_id == "17"
+
+    old = migrate("0013_access_tokens")
+    people = old.get_model("experiment", "Participant").objects
+    names = ("external_id", "external_study_id", "external_session_id", "external_ids_until")
+    rows = {code: tuple(kept) for code, *kept in people.values_list("withdrawal_code", *names)}
+    assert rows["known"] == ("p1", "st", "se", until)
+    assert rows["published"][0] == "17"
+    assert rows["plain"] == ("", "", "", None)
+
+
+def test_titles_that_several_studies_had_get_the_short_name_after_them(migrate: Migrate) -> None:
+    old = migrate("0015_participant_lists").get_model("experiment", "Study").objects
+    long = "x" * 200
+    titles = {"a": "Same", "b": "Same", "c": "Same (b)", "d": "Same", "e": long, "f": long}
+    for slug, title in titles.items():
+        old.create(slug=slug, title=title, briefing="B")
+    new = migrate("0016_unique_titles").get_model("experiment", "Study").objects
+    assert dict(new.values_list("slug", "title")) == {
+        "a": "Same",
+        "b": "Same (b)",
+        "c": "Same (b) (c)",
+        "d": "Same (d)",
+        "e": long,
+        "f": "x" * 196 + " (f)",
+    }
+    with pytest.raises(DatabaseError), transaction.atomic():
+        new.create(slug="g", title="Same", briefing="B")
+
+
+def test_codes_in_clear_are_sealed_and_stay_the_same(migrate: Migrate) -> None:
+    old = migrate("0017_export_queries")
+    study = old.get_model("experiment", "Study").objects.create(slug="s", title="S", briefing="B")
+    people = old.get_model("experiment", "Participant").objects
+    codes = [new_code(), new_code()]
+    for code in codes:
+        people.create(study=study, kind="real", consented_at=timezone.now(), withdrawal_code=code)
+    people.create(study=study, kind="imported", withdrawal_code=new_code())
+
+    call_command("migrate", verbosity=0)
+    kept = Participant.objects.exclude(kind="imported")
+    assert [person.withdrawal_code for person in kept] == codes
+    assert [Participant.objects.with_code(code).get() for code in codes] == list(kept)
+    assert Participant.objects.get(kind="imported").code_digest is None
+
+    old = migrate("0017_export_queries")
+    rows = old.get_model("experiment", "Participant").objects.order_by("pk")
+    assert [row.withdrawal_code for row in rows][:2] == codes
+
+
+def test_a_platforms_ends_become_the_first_channel_and_go_back(migrate: Migrate) -> None:
+    studies = migrate("0021_withdrawal_policies").get_model("experiment", "Study").objects
+    ends = {
+        "completion_url": "https://a.example/{external_id}",
+        "screen_out_url": "https://a.example",
+    }
+    given: dict[str, dict[str, str]] = {
+        "panel": {"platform": "sona", "returns": "refuse", **ends},
+        "code": {"completion_code": "C1"},
+        "nothing": {},
+    }
+    for slug, values in given.items():
+        studies.create(slug=slug, title=slug, briefing="B", **values)
+
+    channels = migrate("0023_ends_of_channels_only").get_model("experiment", "Channel").objects
+    shown = ("study__slug", "code", "platform", "returns", "completion_url", "completion_code")
+    assert set(channels.values_list(*shown)) == {
+        ("panel", "sona", "sona", "refuse", ends["completion_url"], ""),
+        ("code", "plain", "plain", "resume", "", "C1"),
+    }
+
+    studies = migrate("0021_withdrawal_policies").get_model("experiment", "Study").objects
+    for slug, values in given.items():
+        row = studies.filter(slug=slug).values(*values) if values else []
+        assert all(own == values for own in row)
+    assert studies.get(slug="code").platform == ""

@@ -3,18 +3,18 @@
 import pytest
 from django.test import Client
 
-from experiment.models import Participant, Study
+from experiment.models import Participant, RecruitmentRecord, Study
 from experiment.services.study_setup import set_recruitment
-from tests.factories import make_study, make_user
+from tests.factories import make_channel, make_study, make_user
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def study():
-    return set_recruitment(
-        make_study(screen_out_url="https://recruit.example/out?id={external_id}"), "open"
-    )
+    study = set_recruitment(make_study(), "open")
+    make_channel(study, screen_out_url="https://recruit.example/out?id={external_id}")
+    return study
 
 
 def visit(client, study, query=""):
@@ -40,10 +40,9 @@ def test_recruitment_ids_are_kept_and_the_address_is_cleaned(client, study, quer
     page = visit(client, study, query)
     assert page.request["QUERY_STRING"] == ""
     decide(client, study)
-    found = Participant.objects.values_list(
-        "external_source", "external_id", "external_study_id", "external_session_id"
-    )
-    assert list(found) == [stored]
+    names = "source", "external_id", "external_study_id", "external_session_id"
+    assert list(RecruitmentRecord.objects.values_list(*names)) == [stored] * bool(stored[0])
+    assert Participant.objects.get().external_source == stored[0]
 
 
 def test_declining_stores_nothing_and_leads_back_with_the_persons_id(client, study):
@@ -57,7 +56,7 @@ def test_who_declined_by_mistake_can_still_agree_under_the_same_id(client, study
     visit(client, study, "?PROLIFIC_PID=p1")
     decide(client, study, "no")
     assert decide(client, study).status_code == 303
-    assert Participant.objects.get().external_id == "p1"
+    assert RecruitmentRecord.objects.get().external_id == "p1"
 
 
 def test_declining_after_agreeing_in_another_tab_says_that_one_takes_part(client, study):
@@ -77,7 +76,7 @@ def test_another_id_at_the_same_computer_is_somebody_else_from_their_consent_on(
     assert "About you" in visit(client, study, "?PROLIFIC_PID=one").content.decode()
     visit(client, study, "?PROLIFIC_PID=two")
     decide(client, study)
-    assert set(Participant.objects.values_list("external_id", flat=True)) == {"one", "two"}
+    assert set(RecruitmentRecord.objects.values_list("external_id", flat=True)) == {"one", "two"}
 
 
 def test_the_same_number_at_another_site_is_another_person(client, study):
@@ -110,7 +109,7 @@ def test_who_withdrew_is_told_so_on_coming_back(client, study):
     visit(client, study)
     decide(client, study)
     code = Participant.objects.get().withdrawal_code
-    client.post(study.get_absolute_url() + "withdraw/", {"code": code})
+    client.post(study.get_absolute_url() + "withdraw/", {"code": code, "confirm": "1"})
     assert "Your answers are withdrawn" in visit(client, study).content.decode()
 
 

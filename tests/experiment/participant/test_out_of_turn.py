@@ -6,9 +6,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from experiment.models import Judgment, Participant, Study, Trial
+from experiment.domain.trial_query import TrialQuery
+from experiment.models import Judgment, Participant, RecruitmentRecord, Study, Trial
 from experiment.services import enrollment, judging
-from experiment.services.export import row_counts
+from experiment.services.export.trials import count
 from experiment.services.study_setup import word_consent
 from tests.experiment.people import (
     ABOUT_ME,
@@ -23,7 +24,7 @@ from tests.experiment.people import (
     stored,
 )
 from tests.experiment.refusals import assert_page
-from tests.factories import make_study
+from tests.factories import make_channel, make_study, recruited
 
 pytestmark = pytest.mark.django_db
 
@@ -179,8 +180,9 @@ def test_a_withdrawal_erases_and_lowers_exposures_however_the_code_is_typed(
 ) -> None:
     stays, goes = finish(study), open_page(study, "withdraw")
     person = goes.person
-    Participant.objects.filter(pk=person.pk).update(comments="I said this", external_id="5f3a")
-    assert row_counts(study, "real")["all"] == 2 * study.n_trials
+    Participant.objects.filter(pk=person.pk).update(comments="I said this")
+    recruited(person, "5f3a")
+    assert count(study, TrialQuery("all", "real")) == 2 * study.n_trials
     code = person.withdrawal_code
     typed = {
         "lower": code.lower(),
@@ -188,9 +190,10 @@ def test_a_withdrawal_erases_and_lowers_exposures_however_the_code_is_typed(
         "spaced": f"  {code.replace('-', ' ')} ",
     }[spelling]
     assert_page(goes.send(code=typed), 200, "Your answers are withdrawn")
-    assert row_counts(study, "real")["all"] == study.n_trials
+    assert count(study, TrialQuery("all", "real")) == study.n_trials
     person.refresh_from_db()
-    assert (person.stage, person.comments, person.external_id) == ("withdrawn", "", "")
+    assert (person.stage, person.comments, person.external_source) == ("withdrawn", "", "")
+    assert not RecruitmentRecord.objects.exists()
     assert (person.demographics, person.cheated) == ({}, None)
     assert not Trial.objects.filter(participant=person).exists()
     assert Judgment.objects.filter(trial__participant=stays).count() == study.n_trials
@@ -246,8 +249,7 @@ def test_an_answer_that_was_being_written_all_the_while_is_taken_however_late(st
 
 
 def test_who_finished_can_fetch_the_end_again_long_after(study: Study) -> None:
-    study.completion_code = "THANKS-17"
-    study.save()
+    make_channel(study, completion_code="THANKS-17")
     person = finish(study)
     leave(person, hours=study.resume_hours * 9)
     page = client_of(person).get(study.get_absolute_url(), follow=True)
@@ -274,12 +276,14 @@ def test_who_is_under_way_may_finish_a_study_that_takes_nobody_new(
 
 
 def test_a_study_that_reached_its_target_is_full_for_new_people_only(study: Study) -> None:
-    study.target_valid, study.screen_out_url = 1, "https://recruit.example.org/full"
+    study.target_valid = 1
     study.save()
+    full_url = "https://recruit.example.org/full"
+    make_channel(study, screen_out_url="https://recruit.example.org/out", full_url=full_url)
     at, late = open_page(study, "trial"), open_page(study, "consent")
     finish(study)
     full = client_of().get(study.get_absolute_url())
-    assert_page(full, 403, "This study is complete", study.screen_out_url)
+    assert_page(full, 403, "This study is complete", full_url)
     assert_page(late.send(), 403, "This study is complete")
     assert at.send().status_code == 303
     judging.finish(

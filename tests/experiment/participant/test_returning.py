@@ -6,10 +6,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from experiment.models import Participant, Study
+from experiment.models import Participant, RecruitmentRecord, Study
 from experiment.services.recruitment import forget_ids
 from tests.experiment.people import answer, client_of, start
-from tests.factories import make_study
+from tests.factories import make_channel, make_study
 
 pytestmark = pytest.mark.django_db
 LINK = "?PROLIFIC_PID=5f3a&STUDY_ID=s1&SESSION_ID=e1"
@@ -76,7 +76,7 @@ def test_an_id_that_came_without_a_session_needs_the_code(study: Study) -> None:
 
 
 def test_a_study_can_refuse_links_and_take_codes_alone(study: Study) -> None:
-    Study.objects.update(returns="refuse")
+    make_channel(study, returns="refuse")
     agree(study, LINK)
     assert "You have been here before" in come(study, LINK)
 
@@ -106,13 +106,17 @@ def test_after_the_return_window_a_code_still_withdraws_and_no_longer_goes_on(st
     client = Client()
     page = client.post(study.get_absolute_url() + "return/", {"code": person.withdrawal_code})
     assert page.status_code == 403
-    client.post(study.get_absolute_url() + "withdraw/", {"code": person.withdrawal_code})
+    client.post(
+        study.get_absolute_url() + "withdraw/", {"code": person.withdrawal_code, "confirm": "1"}
+    )
     assert Participant.objects.get().stage == "withdrawn"
 
 
 def test_who_withdrew_may_begin_anew_since_nothing_is_known_of_them(study: Study) -> None:
     first = agree(study, LINK)
-    Client().post(study.get_absolute_url() + "withdraw/", {"code": first.withdrawal_code})
+    Client().post(
+        study.get_absolute_url() + "withdraw/", {"code": first.withdrawal_code, "confirm": "1"}
+    )
     assert "Informed consent" in come(study, LINK)
 
 
@@ -121,14 +125,33 @@ def test_ids_are_erased_after_the_day_that_consent_named_and_not_before(study: S
     study.refresh_from_db()
     person = agree(study, LINK)
     day = timezone.now().date() + timedelta(days=10)
-    assert person.external_ids_until == day
+    assert person.recruitment.until == day
     assert forget_ids(day) == 0
     assert forget_ids(day + timedelta(days=1)) == 1
     person.refresh_from_db()
-    assert (person.external_source, person.external_id, person.external_session_id) == (
-        "prolific",
-        "",
-        "",
-    )
+    assert person.external_source == "prolific"
+    assert not RecruitmentRecord.objects.exists()
     assert forget_ids(day + timedelta(days=1)) == 0
     assert "About you" in come(study, client=client_of(person))
+
+
+def test_the_own_code_shows_what_is_held_before_anything_is_withdrawn(study: Study) -> None:
+    person = agree(study, LINK)
+    Participant.objects.filter(pk=person.pk).update(
+        demographics={"gender": "other", "age": "prefer_not_to_say"}, comments="<b>Mine</b>"
+    )
+    address = study.get_absolute_url() + "withdraw/"
+    page = Client().post(address, {"code": person.withdrawal_code}).content.decode()
+    for said in (
+        "Another gender identity",
+        "Age in years: Prefer not",
+        "&lt;b&gt;Mine",
+        "5f3a",
+        "e1",
+    ):
+        assert said in page
+    person.refresh_from_db()
+    assert person.stage == "demographics"
+    page = Client().post(address, {"code": person.withdrawal_code, "confirm": "1"})
+    assert "Your answers are withdrawn" in page.content.decode()
+    assert not RecruitmentRecord.objects.exists()

@@ -11,6 +11,7 @@ from experiment.models import Judgment, Study
 from experiment.participant import kept
 from experiment.services import drawing
 from tests.experiment.people import PAGES, AtPage, open_page
+from tests.factories import make_channel
 
 pytestmark = pytest.mark.django_db
 # New at every load
@@ -87,7 +88,7 @@ def test_an_answer_is_acknowledged_where_the_next_page_cannot_be_shown(
 
 
 def test_who_came_from_a_recruitment_site_is_sent_back_there(study: Study) -> None:
-    Study.objects.update(completion_url="https://recruitment.example/done")
+    make_channel(study, completion_url="https://recruitment.example/done")
     at = open_page(study, "debrief")
     assert send_as_script(at).json() == {"next": "https://recruitment.example/done"}
 

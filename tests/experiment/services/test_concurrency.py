@@ -203,7 +203,7 @@ def test_50_copies_of_every_post_at_once_count_once(server: Server, open_study: 
 
         page = visitor.open("withdraw/")
         code = person.withdrawal_code
-        copies = send_copies(visitor.prepare(page, code=code), N_COPIES)
+        copies = send_copies(visitor.prepare(page, code=code, confirm="1"), N_COPIES)
         assert {response.status_code for response in copies} == {200}
         assert Participant.objects.get().stage == "withdrawn"
         assert not Judgment.objects.exists()

@@ -12,13 +12,13 @@ from django.utils import timezone
 from experiment.domain.exclusion import Rules
 from experiment.models import DataRevision, ItemCount, Participant, PeopleCount, Study, Trial
 from experiment.services import counting, counts, drawing, enrollment, judging
+from experiment.services.dry_runs import remove_simulated
 from experiment.services.recount import check, recount
 from experiment.services.recruitment import forget_ids
 from experiment.services.study_versions import revise
 from experiment.services.withdrawal import withdraw
-from experiment.simulation.run import remove_simulated
 from tests.experiment.people import answer, start
-from tests.factories import make_participant, make_study
+from tests.factories import make_participant, make_study, recruited
 
 pytestmark = pytest.mark.django_db
 LATER = timedelta(minutes=16)
@@ -153,7 +153,7 @@ def test_a_finish_counts_what_other_readings_of_the_rules_would_leave_out(study:
 
 def forget_recruitment_ids(person: Participant) -> None:
     today = timezone.localdate()
-    Participant.objects.filter(pk=person.pk).update(external_id="x", external_ids_until=today)
+    recruited(person, "x", until=today)
     assert forget_ids(today + timedelta(days=1)) == 1
 
 

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 from django.core.exceptions import ValidationError
+from django.utils import timezone
 
 from experiment.domain.assignment import NoItemLeftError
 from experiment.domain.exclusion import Rules
@@ -37,7 +38,7 @@ from experiment.services.study_setup import (
     word_consent,
 )
 from experiment.services.study_versions import revise
-from tests.factories import NOW, make_item, make_participant, make_study
+from tests.factories import NOW, answers_open, make_item, make_participant, make_study, recruited
 
 pytestmark = pytest.mark.django_db
 
@@ -100,7 +101,8 @@ def test_a_whole_session_ends_valid_and_counts_once_per_item(study):
 def test_the_draw_does_not_see_whether_answers_were_right(study):
     take(start(study))
     before = scores(study)
-    assert Judgment.objects.exclude(trial__stratum="catch").update(correct=False) == 9
+    with answers_open():
+        assert Judgment.objects.exclude(trial__stratum="catch").update(correct=False) == 9
     assert scores(study) == before
 
 
@@ -212,8 +214,7 @@ def test_the_same_external_id_twice_is_flagged_and_excludes_nobody(study):
     with pytest.raises(KnownIdError):
         start(study, external=external)
     second = start(study, external=ExternalIds("prolific", "another", "s", "t"))
-    Participant.objects.filter(pk=second.pk).update(external_id="abc")
-    second.refresh_from_db()
+    recruited(second, "abc")
     pilot = start(study, external=external, kind="pilot")
     for participant in (second, pilot):
         take(participant)
@@ -245,24 +246,24 @@ def test_consent_keeps_the_version_that_was_read(study):
 
 def test_recruitment_decides_who_enters_and_as_what(study):
     with pytest.raises(NotOpenError):
-        entry_kind(study, is_member=False)
-    assert entry_kind(study, is_member=True) == "pilot"
-    assert entry_kind(set_recruitment(study, "pilot"), is_member=False) == "pilot"
-    assert entry_kind(set_recruitment(study, "open"), is_member=False) == "real"
+        entry_kind(study, timezone.now(), is_member=False)
+    assert entry_kind(study, timezone.now(), is_member=True) == "pilot"
+    assert entry_kind(set_recruitment(study, "pilot"), timezone.now(), is_member=False) == "pilot"
+    assert entry_kind(set_recruitment(study, "open"), timezone.now(), is_member=False) == "real"
     # A look at the running study must not become data.
-    assert entry_kind(study, is_member=True) == "pilot"
+    assert entry_kind(study, timezone.now(), is_member=True) == "pilot"
     with pytest.raises(NotOpenError, match="study_ended"):
-        entry_kind(set_recruitment(study, "closed"), is_member=True)
+        entry_kind(set_recruitment(study, "closed"), timezone.now(), is_member=True)
 
 
 def test_a_reached_target_closes_the_door_and_simulated_people_do_not_reach_it(study):
     study = set_recruitment(study, "open")
     study.target_valid = 1
     take(start(study, kind="simulated"))
-    assert entry_kind(study, is_member=False) == "real"
+    assert entry_kind(study, timezone.now(), is_member=False) == "real"
     take(start(study))
     with pytest.raises(NotOpenError, match="study_full"):
-        entry_kind(study, is_member=False)
+        entry_kind(study, timezone.now(), is_member=False)
 
 
 def test_a_study_that_could_not_be_completed_is_not_opened():

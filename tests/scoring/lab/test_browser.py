@@ -9,13 +9,16 @@ from django.db import connections
 from playwright.sync_api import Browser, Page, expect
 
 from experiment.models import Study
+from lib.jobs import presence
 from scoring.models import LanguageModel, ModelSet, ScoringRun, UnscoredText
 from scoring.services.execute import execute
 from tests.browser.accessibility import faults
 from tests.factories import make_study, make_user
+from tests.lib.test_worker import Workers, until, workers
 from tests.scoring.lab.rows import ask, finish, published
 from tests.scoring.ngram_backend import NgramBackend
 
+__all__ = ["workers"]  # a fixture
 pytestmark = pytest.mark.django_db(transaction=True)
 TIMEOUT_MS = 15_000
 LOST = "Failed to load resource"  # the browser says this of every 4xx answer; the page's words are tested
@@ -68,9 +71,9 @@ def test_a_run_queued_on_the_page_is_seen_to_finish(
     page.get_by_text("More", exact=True).click()
     page.get_by_label("Tokens scored at once").fill("400")
     page.clock.install()
-    page.get_by_role("button", name="Queue the run").click()
+    page.get_by_role("button", name="Start scoring").click()
     expect(page.get_by_role("heading", name="Waiting")).to_be_visible()
-    expect(page.get_by_label("Command")).to_have_text(".venv/bin/python manage.py score --queue")
+    expect(page.get_by_text("No worker is running").first).to_be_visible()
 
     run = ScoringRun.objects.get()
     stop = page.get_by_role("button", name="Stop this run")
@@ -102,6 +105,23 @@ def test_a_run_queued_on_the_page_is_seen_to_finish(
     expect(page.locator(".dot-list")).to_contain_text("bigrams")
 
 
+def test_a_model_asked_for_on_the_page_is_scored_by_a_worker_that_runs_beside_the_site(
+    open_page: Callable[..., Page], study: Study, workers: Workers
+) -> None:
+    workers.start("manage.py", "work")
+    until(lambda: presence.is_taken(ScoringRun))
+    page = open_page("/lab/studies/memory/models/")
+    expect(page.get_by_text("No worker is running")).to_have_count(0)
+    page.get_by_role("button", name="Score the demonstration model").click()
+    expect(page.get_by_role("heading", name="Finished")).to_be_visible(
+        timeout=120_000  # torch is loaded for it
+    )
+    expect(page.locator(".done")).to_have_text("12 of 12")
+    page.goto("/lab/studies/memory/work/")
+    expect(page.get_by_role("region", name="Ended").get_by_role("listitem")).to_have_count(1)
+    assert faults(page) == []
+
+
 def test_the_models_page_counts_along(open_page: Callable[..., Page], study: Study) -> None:
     run = ask(study, "bigrams", batch_tokens=400)
     page = open_page("/lab/studies/memory/models/?source=human")
@@ -123,11 +143,11 @@ def test_without_javascript_everything_works_by_reloading(
 ) -> None:
     page = open_page("/lab/studies/memory/models/", java_script_enabled=False)
     page.get_by_label("Model arguments").fill("pretrained=bigrams")
-    page.get_by_role("button", name="Queue the run").click()
+    page.get_by_role("button", name="Start scoring").click()
     expect(page.get_by_role("heading", name="Waiting")).to_be_visible()
     page.get_by_role("button", name="Stop this run").click()
     expect(page.get_by_role("heading", name="Stopped")).to_be_visible()
-    page.get_by_role("button", name="Queue it again").click()
+    page.get_by_role("button", name="Go on with it").click()
     score(ScoringRun.objects.get())
     page.reload()
     expect(page.get_by_role("heading", name="Finished")).to_be_visible()
@@ -173,7 +193,7 @@ def test_every_page_fits_and_is_accessible_at_any_width(
     page.get_by_text("More", exact=True).click()
     page.get_by_label("Model arguments").fill("trust_remote_code=1")
     page.get_by_label("Only the first").fill("0")
-    page.get_by_role("button", name="Queue the run").click()
+    page.get_by_role("button", name="Start scoring").click()
     expect(page.locator(".field-error")).to_have_count(2)
     found += faults(page)
     page.goto("/lab/studies/memory/")
@@ -185,7 +205,7 @@ def test_every_page_fits_and_is_accessible_at_any_width(
 def test_an_error_is_shown_with_its_field(open_page: Callable[..., Page]) -> None:
     page = open_page("/lab/studies/memory/models/")
     page.get_by_label("Model arguments").fill("nonsense")
-    page.get_by_role("button", name="Queue the run").click()
+    page.get_by_role("button", name="Start scoring").click()
     field = page.get_by_label("Model arguments")
     expect(field).to_have_accessible_description(
         re.compile("“nonsense” is not written as name=value")

@@ -1,11 +1,9 @@
 """The lab's page about a study's models: what is shown, and to whom."""
 
 import re
-import shlex
 from typing import Any
 
 import pytest
-from django.core.management import get_commands, load_command_class
 from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import reverse
@@ -37,14 +35,13 @@ def pictured(client: Client, query: str = "") -> list[tuple[str, list[str]]]:
 # A study's models
 
 
-def test_nothing_scored_yet_says_what_to_run(ruth: Client) -> None:
+def test_nothing_scored_yet_offers_the_demonstration_model_by_a_button(ruth: Client) -> None:
     page = shown(ruth, "scoring")
     assert "No model has been scored on this study's test cases yet" in page
-    command = ".venv/bin/python manage.py score --study memory --model embedded"
-    assert f"<code>{command}</code>" in page
-    parser = load_command_class(get_commands()["score"], "score").create_parser("", "score")
-    parsed = parser.parse_args(shlex.split(command)[3:])
-    assert (parsed.study, parsed.model) == ("memory", "embedded")
+    assert "manage.py" not in page
+    asked = dict(re.findall(r'type="hidden" name="(model|prompt|conditions)" value="(\w+)"', page))
+    ruth.post(url("scoring_queue"), asked)
+    assert ScoringRun.objects.get().backend == "embedded"
 
 
 def test_the_people_page_leads_to_the_models_and_back(ruth: Client) -> None:
@@ -52,7 +49,7 @@ def test_the_people_page_leads_to_the_models_and_back(ruth: Client) -> None:
     assert f'<a href="{models}">Models</a>' in shown(ruth, "study")
     page = shown(ruth, "scoring")
     assert f'<a href="{models}" aria-current="page">Models</a>' in page
-    assert f'<a href="{url("study")}">People</a>' in page
+    assert f'<a href="{url("study")}">Watch</a>' in page
 
 
 def test_accuracy_and_standard_error_are_those_of_the_summary(ruth: Client, study: Study) -> None:
@@ -186,15 +183,15 @@ def test_the_number_of_queries_does_not_grow_with_models(
     ruth: Client, study: Study, django_assert_num_queries: Any
 ) -> None:
     published(study, "model-0")
-    # session, user, study; set, its name, counts, runs, conditions, open runs
-    with django_assert_num_queries(9):
+    # session, user, study, rights; set, its name, counts, runs, conditions, open runs, workers
+    with django_assert_num_queries(11):
         ruth.get(url("scoring"))
     for n in range(1, 15):
         published(study, f"model-{n}")
         published(study, f"model-{n}", condition="swapped")
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(11):
         ruth.get(url("scoring"))
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(11):
         ruth.get(url("scoring_live"))
 
 

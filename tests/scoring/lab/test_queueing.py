@@ -1,12 +1,16 @@
 """Queueing a run on the lab's page: what is queued, and what is refused."""
 
 import re
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db.models.functions import Now
 from django.test import Client
 
 from experiment.models import Study
+from lib.jobs.models import LivingWorker
 from scoring.models import LanguageModel, ScoringRun
 from tests.scoring.lab.rows import form, shown, url
 
@@ -14,7 +18,9 @@ pytestmark = pytest.mark.django_db
 HOSTILE = '<script>alert("1")</script>{{ 7|add:7 }}'
 
 
-def test_a_queued_run_waits_and_its_page_says_what_to_run(ruth: Client, study: Study) -> None:
+def test_a_queued_run_waits_and_its_page_says_at_once_that_no_worker_lives(
+    ruth: Client, study: Study
+) -> None:
     response = ruth.post(url("scoring_queue"), form(prompt="clean", limit="5", batch_tokens="900"))
     run = ScoringRun.objects.get()
     assert response["Location"] == url("scoring_run", run.pk)
@@ -22,8 +28,11 @@ def test_a_queued_run_waits_and_its_page_says_what_to_run(ruth: Client, study: S
     assert (run.backend, run.model_args) == ("transformers", {"pretrained": "lab/tiny"})
     assert (run.batch_tokens, run.created_by.username) == (900, "ruth")
     page = shown(ruth, "scoring_run", run.pk)
-    assert "<code>.venv/bin/python manage.py score --queue</code>" in page
+    assert "No worker is running" in page
     assert f"Run {run.pk} is queued." in page
+    LivingWorker.objects.create(name="lab7:1:1.1:aaaa", kinds=["scoring.scoringrun"], beat_at=Now())
+    page = shown(ruth, "scoring_run", run.pk)
+    assert "No worker is running" not in page
 
 
 def test_several_conditions_make_several_runs(ruth: Client, study: Study) -> None:
@@ -65,7 +74,6 @@ def test_what_failed_before_is_resumed(ruth: Client, study: Study) -> None:
         ({"model": "embedded"}, "--model embedded takes no pretrained"),
         ({"model_args": "pretrained=a,overlong=fold"}, "choose one of refuse, truncate, rolling"),
         ({"model_args": "pretrained=a,batch_size=2", "batch_tokens": "9"}, "both say how much"),
-        ({"model": "vllm", "model_args": "dtype=auto"}, "needs pretrained"),
         ({"model": "completions", "model_args": "model=m"}, "needs base_url and tokenizer"),
         (
             {
@@ -110,7 +118,35 @@ def test_a_path_that_is_none_is_queued_or_refused_and_no_fault_of_the_site(
     response = ruth.post(url("scoring_queue"), form(model_args=f"pretrained={path}"))
     assert response.status_code in (302, 422)
     if response.status_code == 422:
-        assert "A model cannot be called" in response.content.decode()
+        assert "neither a folder in" in response.content.decode()
+
+
+def test_only_folders_below_the_models_folder_can_be_named(
+    ruth: Client, study: Study, settings: Any, tmp_path: Path
+) -> None:
+    settings.MODELS_DIR = tmp_path / "models"
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "models" / "lab" / "tiny").mkdir(parents=True)
+    (tmp_path / "models" / "lab" / "tiny" / "config.json").write_text("{}")
+    assert 'value="pretrained=lab/tiny"' in shown(ruth, "scoring")
+    ruth.post(url("scoring_queue"), form(model_args="pretrained=lab/tiny"))
+    path = str(tmp_path / "models" / "lab" / "tiny")
+    assert ScoringRun.objects.get().model_args == {"pretrained": path}
+    for outside in ("../elsewhere", f"{tmp_path}/elsewhere", "/etc", ".", "scoring/demo_lm"):
+        for args in (f"pretrained={outside}", f"pretrained=lab/tiny,peft={outside}"):
+            answer = ruth.post(url("scoring_queue"), form(model_args=args))
+            assert (answer.status_code, ScoringRun.objects.count()) == (422, 1), args
+
+
+def test_vllm_is_offered_where_a_worker_may_have_it(
+    ruth: Client, study: Study, settings: Any
+) -> None:
+    asked = form(model="vllm", model_args="dtype=auto")
+    settings.JOB_EXECUTOR = "celery"
+    assert "needs pretrained" in ruth.post(url("scoring_queue"), asked).text
+    settings.JOB_EXECUTOR = "inline"
+    if find_spec("vllm") is None:
+        assert "vllm is not one of the available" in ruth.post(url("scoring_queue"), asked).text
 
 
 def test_a_study_without_such_test_cases_is_refused(ruth: Client, study: Study) -> None:
@@ -124,7 +160,7 @@ def test_servers_of_the_sites_list_are_let_through(
     ruth: Client, study: Study, settings: Any
 ) -> None:
     settings.SCORING_HOSTS = ["gpu.lab"]
-    args = "base_url=http://gpu.lab:8000,model=m,tokenizer=/models/m"
+    args = "base_url=http://gpu.lab:8000,model=m,tokenizer=lab/m"
     response = ruth.post(url("scoring_queue"), form(model="completions", model_args=args))
     assert response.status_code == 302
     assert ScoringRun.objects.get().model_args["base_url"] == "http://gpu.lab:8000"

@@ -34,7 +34,7 @@ TYPICAL = (
 )
 NOTHING = (
     "No language model's token records are kept (an import has none).",
-    "Score the full texts here: manage.py score --study {study} --model ...",
+    "Score a model on the full texts: see the Models page of study {study}.",
 )
 
 

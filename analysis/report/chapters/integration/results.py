@@ -21,7 +21,7 @@ METHOD = (
 )
 NOTHING = (
     "No language model has scored single sentences or swapped results.",
-    "Score them: manage.py score --study {study} --model ... --conditions full,isolated,swapped",
+    "Score a model under these conditions: see the Models page of study {study}.",
 )
 SWAPPED = ["name", "display_name", "seed", "n", "n_correct", "accuracy"]
 

@@ -23,7 +23,7 @@ METHOD = (
 )
 NOTHING = (
     "No language model's scores come with compressed lengths.",
-    "Score the test cases, and reference texts: manage.py score_corpus --model ...",
+    "Score a model on the test cases and on reference texts: see the Models page.",
 )
 # How the published results name their folders of reference texts
 PUBLISHED_CORPORA = {

@@ -11,7 +11,7 @@ from analysis.presentation import number_column, table, text_column
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.flow.results import Code, Flow, ParticipantFlow
 from analysis.report.chapters.participants.results import Answers, Count, Participants, People
-from experiment.models import Participant, Study
+from experiment.models import Channel, Participant
 from experiment.participant.forms import GENDERS
 from lib import formatting as f
 
@@ -114,7 +114,7 @@ def _country(code: str) -> str:
 
 
 def _route(code: str) -> str:
-    return str(dict(Study.Platform.choices).get(code, code)) if code else ""
+    return str(dict(Channel.Platform.choices).get(code, code)) if code else ""
 
 
 def _kind(other: Count) -> str:

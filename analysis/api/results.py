@@ -1,0 +1,219 @@
+"""The stored report and trials of teams, as report.json and teams.json have them. Asking computes nothing; starting does."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from django.http import QueryDict
+from django.urls import reverse
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from analysis.data.filters import (
+    PARTICIPANTS,
+    SOURCE_CHOICES,
+    SOURCES,
+    TEXTS,
+    TRIALS,
+    ReportOptions,
+)
+from analysis.lab import filter_form, team_form
+from analysis.lab.filter_form import Chosen
+from analysis.lab.team_form import TeamChosen
+from analysis.services import compute
+from analysis.services.compute import Options, Waiting
+from analysis.store import StoredResult
+from analysis.teams.options import METHODS, OUT_OF
+from experiment.api.access import StudyView
+from experiment.domain.roles import Right
+from experiment.services import audit
+from lib.api.parameters import Strict
+from lib.api.problems import Problem
+
+ASK_AGAIN_S = "5"
+STATES = ("finished", "under_way", "stopped", "not_computed")
+
+
+class SharedQuery(Strict):
+    participants = serializers.ChoiceField(
+        choices=PARTICIPANTS, required=False, help_text="Usually the study's own kind."
+    )
+    texts = serializers.ChoiceField(choices=TEXTS, required=False)
+    trials = serializers.ChoiceField(choices=TRIALS, required=False)
+
+
+class ReportQuery(SharedQuery):
+    source = serializers.ChoiceField(  # type: ignore[assignment]
+        choices=SOURCE_CHOICES, required=False, help_text="Who altered the test cases."
+    )
+    models = serializers.ListField(
+        child=serializers.CharField(), required=False, help_text="Only these, by their names."
+    )
+    subfields = serializers.ListField(child=serializers.CharField(), required=False)
+
+
+class TeamsQuery(SharedQuery):
+    source = serializers.ChoiceField(choices=SOURCES, required=False)  # type: ignore[assignment]
+    members = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="`human`, human-2 and so on for people; models by their names.",
+    )
+    method = serializers.ChoiceField(choices=METHODS, required=False)
+    out_of = serializers.ChoiceField(
+        choices=OUT_OF, required=False, help_text="What is held out besides test cases."
+    )
+
+
+class WorkSerializer(serializers.Serializer[Any]):
+    state = serializers.ChoiceField(choices=STATES)
+    done = serializers.IntegerField()
+    total = serializers.IntegerField(help_text="0 where it is not known yet.")
+    url = serializers.URLField(help_text="Where the result is, or will be.")
+
+
+class ResultView(StudyView):
+    """`kind` is report or teams: the addresses' names."""
+
+    kind: ClassVar[str]
+
+    def asked(self) -> Options:
+        """What is asked for, as the pages understand the same parameters.
+
+        Raises:
+            ValidationError: the study has no such model, subfield or member.
+        """
+        query = _as_sent(self.query)
+        chosen: Chosen | TeamChosen
+        if self.kind == "report":
+            chosen = filter_form.read(self.study, query)
+        else:
+            chosen = team_form.read(self.study, query)
+        if chosen.problems:
+            raise serializers.ValidationError([str(problem) for problem in chosen.problems])
+        return chosen.options
+
+    def told(self, state: StoredResult | Waiting, status: int) -> Response:
+        """How far it is; while it is under way, when to ask again."""
+        url = self.address(self.kind)
+        if isinstance(state, StoredResult):
+            return _work("finished", url, status)
+        if state.problem or not state.is_asked:
+            return _work("stopped" if state.problem else "not_computed", url, status)
+        return _work("under_way", url, status, state.done, state.total)
+
+    def refusal(self, state: Waiting) -> Problem:
+        """Nobody is at it: what would start it."""
+        detail = state.problem or "This was not computed yet."
+        code = "stopped" if state.problem else "not_computed"
+        start = self.address(f"{self.kind}_start")
+        return Problem(409, code, f"{detail} A POST to `start` starts it.", start=start)
+
+    def note(self, action: audit.Action) -> None:
+        audit.record(action, by=self.token.user, study=self.study, work=self.kind)
+
+    def address(self, name: str) -> str:
+        query = self.request._request.GET.urlencode()
+        path = reverse(f"api:{name}", args=[self.study.slug])
+        return self.request.build_absolute_uri(f"{path}?{query}".rstrip("?"))
+
+
+def _work(state: str, url: str, status: int, done: int = 0, total: int = 0) -> Response:
+    work = WorkSerializer({"state": state, "done": done, "total": total, "url": url})
+    headers = {"Retry-After": ASK_AGAIN_S} if state == "under_way" else {}
+    return Response(work.data, status, headers=headers)
+
+
+class StoredView(ResultView):
+    access = Right.SEE_DATA
+    more_results: ClassVar[Mapping[int, Any]] = {202: WorkSerializer}
+    problems = (409,)
+
+    def get(self, request: Request, slug: str) -> Response:
+        options = self.asked()
+        state = compute.state(self.study, options)
+        if isinstance(state, Waiting):
+            if state.problem or not state.is_asked:
+                raise self.refusal(state)
+            return self.told(state, 202)
+        if not isinstance(options, ReportOptions):
+            return Response(state.values)
+        from analysis.report.stored import StoredReport  # heavy, and only where there is one
+
+        return Response(StoredReport(state, options.source).values)
+
+
+class StartView(ResultView):
+    access = Right.WORK
+    result_class = WorkSerializer
+    status = 202
+    problems = (409,)
+
+    def post(self, request: Request, slug: str) -> Response:
+        options = self.asked()
+        compute.retry(self.study, options)
+        compute.ensure_computed(self.study, options)
+        state = compute.state(self.study, options)
+        self.note(audit.Action.WORK_STARTED)
+        if isinstance(state, Waiting) and state.problem:
+            raise self.refusal(state)
+        return self.told(state, 202)
+
+
+class StopView(ResultView):
+    access = Right.WORK
+    result_class = WorkSerializer
+
+    def post(self, request: Request, slug: str) -> Response:
+        options = self.asked()
+        compute.stop(self.study, options)
+        self.note(audit.Action.WORK_STOPPED)
+        return self.told(compute.state(self.study, options), 200)
+
+
+class Report(StoredView):
+    """Everything about a study's results, people and models side by side: report.json."""
+
+    kind = "report"
+    query_class = ReportQuery
+
+
+class StartReport(StartView):
+    """Compute the report of these parameters, unless that is done."""
+
+    kind = "report"
+    query_class = ReportQuery
+
+
+class StopReport(StopView):
+    """Stop computing it."""
+
+    kind = "report"
+    query_class = ReportQuery
+
+
+class Teams(StoredView):
+    """What a team of people and models comes to: teams.json."""
+
+    kind = "teams"
+    query_class = TeamsQuery
+
+
+class StartTeams(StartView):
+    """Try a team, unless that is done."""
+
+    kind = "teams"
+    query_class = TeamsQuery
+
+
+class StopTeams(StopView):
+    """Stop trying it."""
+
+    kind = "teams"
+    query_class = TeamsQuery
+
+
+def _as_sent(values: Mapping[str, Any]) -> QueryDict:
+    query = QueryDict(mutable=True)
+    for name, value in values.items():
+        query.setlist(name, value if isinstance(value, list) else [value])
+    return query

@@ -1,0 +1,156 @@
+"""Two studies, or one study under two versions of its rules, side by side."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_safe
+
+from analysis.data.filters import SOURCES, ReportOptions
+from analysis.lab.filter_form import LABELS
+from analysis.services import compute
+from analysis.services.compute import Waiting
+from experiment.domain.roles import Right
+from experiment.lab.access import for_study
+from experiment.models import Participant, Study, StudyVersion
+from experiment.services.counts import kind_counts
+from experiment.services.participant_kinds import default_kind
+from experiment.services.rights import studies_with
+from experiment.services.version_comparison import rule_changes
+
+Kind = Participant.Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One side: a study, whose people, and under which version of its rules; None the newest."""
+
+    study: Study
+    kind: str
+    rules: int | None = None
+
+    @property
+    def title(self) -> str:
+        if self.rules is None:
+            return self.study.title
+        return gettext("Rules, version %(number)d") % {"number": self.rules}
+
+
+class CompareForm(forms.Form):
+    other = forms.ChoiceField(label=_("With the study"), required=False)
+    before = forms.TypedChoiceField(
+        label=_("Or rules of version"), required=False, coerce=int, empty_value=None
+    )
+    after = forms.TypedChoiceField(
+        label=_("beside version"), required=False, coerce=int, empty_value=None
+    )
+    source = forms.ChoiceField(
+        label=_("Test cases"),
+        choices=[(source, LABELS["source"][source]) for source in SOURCES],
+        required=False,
+    )
+
+    def __init__(self, study: Study, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        others = studies_with(user, Right.SEE_DATA).exclude(pk=study.pk).order_by("slug")
+        slugs = [(slug, title) for slug, title in others.values_list("slug", "title")]
+        self.fields["other"].choices = [("", _("none")), *slugs]  # type: ignore[attr-defined]
+        numbers = study.versions.order_by("number").values_list("number", flat=True)
+        self.has_versions = len(numbers) > 1 and _kind(study) != Kind.IMPORTED
+        for name in ("before", "after"):
+            if self.has_versions:
+                self.fields[name].choices = [("", _("none")), *((n, n) for n in numbers)]  # type: ignore[attr-defined]
+            else:
+                del self.fields[name]
+        self.is_alone = not (slugs or self.has_versions)
+
+    def clean(self) -> dict[str, Any]:
+        found = self.cleaned_data
+        versions = [found.get("before"), found.get("after")]
+        if found.get("other") and any(versions):
+            raise forms.ValidationError(_("Choose a study or two versions of the rules, not both."))
+        if any(versions) and (not all(versions) or versions[0] == versions[1]):
+            raise forms.ValidationError(_("Choose two different versions of the rules."))
+        return found
+
+
+@require_safe
+@for_study(Right.SEE_DATA)
+def compare(request: HttpRequest, study: Study) -> HttpResponse:
+    form = CompareForm(study, request.user, request.GET)  # type: ignore[arg-type]
+    is_valid = form.is_valid()
+    context: dict[str, Any] = {"study": study, "part": "results", "form": form}
+    sides = _asked(study, form.cleaned_data) if is_valid else None
+    if sides:
+        source = form.cleaned_data["source"] or "human"
+        context |= _answer(sides, source, may_compute="now" in request.GET)
+        context["now_query"] = _now_query(request)
+    return render(request, "analysis/compare.html", context, status=200 if is_valid else 400)
+
+
+def _asked(study: Study, found: dict[str, Any]) -> tuple[Asked, Asked] | None:
+    if found["other"]:
+        other = Study.objects.get(slug=found["other"])
+        return Asked(study, _kind(study)), Asked(other, _kind(other))
+    if found.get("before"):
+        kind = _kind(study)
+        return Asked(study, kind, found["before"]), Asked(study, kind, found["after"])
+    return None
+
+
+def _kind(study: Study) -> str:
+    """The study's usual kind of participants; simulated where there are no others that are a result."""
+    usual = default_kind(study)
+    counts = kind_counts(study)
+    return Kind.SIMULATED.value if usual not in counts and Kind.SIMULATED in counts else usual
+
+
+def _answer(sides: tuple[Asked, Asked], source: str, *, may_compute: bool) -> dict[str, Any]:
+    find = compute.ensure_computed if may_compute else compute.state
+    states = [
+        find(
+            asked.study, ReportOptions(source=source, participants=_other(asked), rules=asked.rules)
+        )
+        for asked in sides
+    ]
+    waiting = [
+        (asked, state)
+        for asked, state in zip(sides, states, strict=True)
+        if isinstance(state, Waiting)
+    ]
+    if waiting:
+        return {"waiting": waiting}
+    # Here, since pages without results do without what computes
+    from analysis.report.services import compare as comparing
+    from analysis.report.stored import StoredReport
+
+    is_one_study = sides[0].study == sides[1].study
+    first, second = (
+        comparing.side(asked.title, StoredReport(state, source), source)  # type: ignore[arg-type]
+        for asked, state in zip(sides, states, strict=True)
+    )
+    both_imported = {asked.kind for asked in sides} == {Kind.IMPORTED.value}
+    found = comparing.compare(first, second, same_people=is_one_study or both_imported)
+    rules = rule_changes(*(_version(asked) for asked in sides)) if is_one_study else []
+    return {"found": found, "is_one_study": is_one_study, "rules": rules}
+
+
+def _version(asked: Asked) -> StudyVersion:
+    assert asked.rules is not None
+    return asked.study.versions.get(number=asked.rules)
+
+
+def _other(asked: Asked) -> str:
+    """As the results page has it, so that both find what the other computed."""
+    return "" if asked.kind == default_kind(asked.study) else asked.kind
+
+
+def _now_query(request: HttpRequest) -> str:
+    query = request.GET.copy()
+    query["now"] = "1"
+    return query.urlencode()

@@ -1,0 +1,81 @@
+"""What the documents say of a study, in numbers; templates/lab/documents/ words it."""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from scipy.special import logit
+
+from analysis.lab.documents.forms import Assumed
+from analysis.stats.power import Design, components, variance, width_of
+from experiment.domain.codebook import TRIAL_COLUMNS
+from experiment.models import Item, Membership, Study
+from experiment.services.study_setup import works_by_stratum
+
+SIZES = (25, 50, 100, 200, 400, 800)
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """The width that the 95% interval of mean accuracy is expected to have."""
+
+    n_participants: int
+    points: float
+    is_target: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    name: str
+    per_participant: int
+    n_items: int
+    n_works: int
+
+
+def precision(study: Study, assumed: Assumed, n_items: int) -> list[Precision]:
+    """By number of valid participants; nothing without test items."""
+    each = study.human_items + study.machine_items
+    if n_items < 2:
+        return []
+    intercept = float(logit(assumed.accuracy_percent / 100))
+    parts = components(intercept, assumed.sd_participants, assumed.sd_items)
+    design = Design(n_items, np.array([each]))
+    target = study.target_valid or 0
+    return [
+        Precision(n, 100 * width_of(variance(parts, design, n)), n == target)
+        for n in sorted({*SIZES, *([target] if target else [])})
+    ]
+
+
+def context(study: Study, assumed: Assumed, now: datetime) -> dict[str, Any]:
+    """For both documents."""
+    works = works_by_stratum(study)
+    items = study.accepted_items.exclude(kind=Item.Kind.PRACTICE)
+    strata = [
+        Stratum(name, n, items.of_stratum(name).count(), len(works[name]))
+        for name, n in study.trial_counts.items()
+    ]
+    n_test = sum(stratum.n_items for stratum in strata if stratum.name != "catch")
+    return {
+        "study": study,
+        "consent": study.consent,
+        "rules": study.exclusion_rules,
+        "strata": strata,
+        "items_sha256": items_hash(study),
+        "n_test": n_test,
+        "assumed": assumed,
+        "precision": precision(study, assumed, n_test),
+        "columns": TRIAL_COLUMNS,
+        "members": Membership.objects.filter(study=study).select_related("user").order_by("pk"),
+        "channels": study.channels.all(),
+        "made_at": now,
+    }
+
+
+def items_hash(study: Study) -> str:
+    """SHA-256 over the key, version and text hash of every test case that can be drawn, in order."""
+    rows = study.accepted_items.order_by("key", "version").values_list("key", "version", "sha256")
+    text = "".join(f"{key}\t{version}\t{sha256}\n" for key, version, sha256 in rows)
+    return hashlib.sha256(text.encode()).hexdigest()

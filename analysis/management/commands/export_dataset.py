@@ -1,0 +1,73 @@
+import shutil
+import tempfile
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from experiment.domain.export_form import PSYCH_DS
+from experiment.domain.trial_query import QueryError
+from experiment.management.asking import add_filters, add_release, asked
+from experiment.management.studies import find_study
+from experiment.services.export.files import export_trials, record_export
+from experiment.services.export.select import completed
+from experiment.services.participant_kinds import name_problem
+from lib.commands import ReportingCommand, add_json_argument
+from lib.files import atomic_file
+
+
+class Command(ReportingCommand):
+    help = (
+        "Write a study's trials, participants, test cases, scores of language models and predictions of teams as tables that "
+        "join: a data set of Psych-DS. docs/export.md tells of them."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("study", metavar="SLUG")
+        parser.add_argument(
+            "--output",
+            required=True,
+            type=Path,
+            metavar="DIR|ZIP",
+            help="a new folder, or NAME.zip",
+        )
+        add_filters(parser)
+        add_release(parser)
+        add_json_argument(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        from analysis.data_set.tables import more_tables  # takes long to load
+
+        study, place = find_study(options["study"]), options["output"]
+        is_zip = place.suffix == ".zip"
+        if not is_zip and place.exists():
+            raise CommandError(f"{place} is there already: name a new folder, or a .zip file.")
+        try:
+            query, form = asked(options)
+            query = completed(study, query)
+            if problem := name_problem(place.name, query.kind):
+                raise CommandError(problem)
+            form = replace(form, format=PSYCH_DS)
+            with tempfile.TemporaryFile() as file:
+                written = export_trials(study, query, file, form, more=more_tables(study, query))
+                if is_zip:
+                    with atomic_file(place) as target:
+                        shutil.copyfileobj(file, target)
+                else:
+                    _unpack(zipfile.ZipFile(file), place)
+        except QueryError as error:
+            raise CommandError(str(error)) from error
+        except OSError as error:
+            raise CommandError(f"{place} was not written: {error.strerror or error}.") from error
+        record_export(study, written)
+        line = f"{written.rows} trials of {written.participants} {written.kind} participants, in {len(written.files)} tables, written to {place}."
+        self.report(options, {**written.as_dict(), "output": str(place)}, [line])
+
+
+def _unpack(archive: zipfile.ZipFile, place: Path) -> None:
+    """The folder appears whole or not at all."""
+    with tempfile.TemporaryDirectory(dir=place.resolve().parent, prefix=".export-") as draft:
+        archive.extractall(Path(draft) / "whole")
+        (Path(draft) / "whole").rename(place)

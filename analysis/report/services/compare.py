@@ -1,0 +1,165 @@
+"""Two reports side by side: of two studies, or of one study under two versions of its rules."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+
+import pandas as pd
+
+from analysis.codec import present
+from analysis.data.about import Participants
+from analysis.report.chapters.accuracy.results import Accuracy
+from analysis.report.chapters.crossed.results import Crossed
+from analysis.report.chapters.exposures.results import ItemExposures
+from analysis.report.chapters.flow.results import Flow
+from analysis.report.headline import Headline, headline
+from analysis.report.stored import StoredReport
+from analysis.stats import NotEnough
+from analysis.stats.arrays import Interval
+from analysis.stats.estimates import PairedTest, paired_t
+from analysis.stats.exposures import Exposures
+from analysis.stats.two_samples import Sample, TwoSamples, two_samples
+
+FEWEST_SHARED = 3
+
+
+@dataclass(frozen=True)
+class Side:
+    """What is compared of one report; `exclusions` are of people and then of trials, by label."""
+
+    title: str
+    participants: Participants
+    headline: Headline
+    n_participants: int
+    n_trials: int
+    people_excluded: Mapping[str, int]
+    trials_excluded: Mapping[str, int]
+    exposures: Exposures | None
+    models: Mapping[str, tuple[str, float, Interval]]
+    sample: Sample | None
+    by_item: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class CountRow:
+    label: str
+    before: int
+    after: int
+
+
+@dataclass(frozen=True)
+class ModelRow:
+    """A model's accuracy on each side, None where it is not there."""
+
+    label: str
+    before: float | None
+    before_ci95: Interval | None
+    after: float | None
+    after_ci95: Interval | None
+
+    @property
+    def difference(self) -> float | None:
+        if self.before is None or self.after is None:
+            return None
+        return self.after - self.before
+
+
+@dataclass(frozen=True)
+class Compared:
+    """`same_people`: the sides hold the same people, so that no test of independent samples is made.
+
+    difference: of people's accuracy, the second minus the first. apart: its interval and test, the sides taken as
+    independent. on_shared: of the same test cases' accuracies, in pairs.
+    """
+
+    before: Side
+    after: Side
+    same_people: bool
+    difference: float | None
+    apart: TwoSamples | None
+    n_shared_items: int
+    on_shared: PairedTest | None
+    people_excluded: tuple[CountRow, ...]
+    trials_excluded: tuple[CountRow, ...]
+    models: tuple[ModelRow, ...]
+
+
+def side(title: str, stored: StoredReport, source: str) -> Side:
+    """One report's part on test cases of one source."""
+    own = stored.report.sources[source]
+    crossed, flow = present(own.of(Crossed).crossed), present(own.of(Flow).flow)
+    people = crossed.humans if crossed else None
+    error = people.errors.two_way_se if people else None
+    accuracy = own.of(Accuracy)
+    models = (*(present(accuracy.models) or ()), *(present(accuracy.extra_models) or ()))
+    return Side(
+        title=title,
+        participants=stored.report.header.participants,
+        headline=headline(own),
+        n_participants=people.n_participants if people else 0,
+        n_trials=people.n_trials if people else 0,
+        people_excluded={s.label: s.n for s in flow.steps if s.reason} if flow else {},
+        trials_excluded={e.label: e.n for e in flow.trials.excluded} if flow else {},
+        exposures=present(own.of(ItemExposures).exposures),
+        models={m.name: (m.label, m.items.accuracy, m.items.ci95) for m in models},
+        sample=Sample(people.accuracy, error, min(people.n_participants, people.n_items))
+        if people and error is not None and math.isfinite(error)
+        else None,
+        by_item=_by_item(stored, source),
+    )
+
+
+def compare(before: Side, after: Side, *, same_people: bool) -> Compared:
+    shared = sorted(before.by_item.keys() & after.by_item.keys())
+    first, second = before.headline.humans, after.headline.humans
+    samples = () if same_people else (before.sample, after.sample)
+    known = [sample for sample in samples if sample is not None]
+    return Compared(
+        before=before,
+        after=after,
+        same_people=same_people,
+        difference=second.value - first.value if first and second else None,
+        apart=two_samples(*known) if len(known) == 2 else None,
+        n_shared_items=len(shared),
+        on_shared=None if same_people else _in_pairs(before, after, shared),
+        people_excluded=_counts(before.people_excluded, after.people_excluded),
+        trials_excluded=_counts(before.trials_excluded, after.trials_excluded),
+        models=tuple(_models(before, after)),
+    )
+
+
+def _by_item(stored: StoredReport, source: str) -> dict[str, float]:
+    """People's accuracy on each test case, from the report's table."""
+    if not stored.has_table(source, "humans_items"):
+        return {}
+    table = pd.read_csv(BytesIO(stored.result.table_file(f"{source}_humans_items")))
+    known = table[table["n_trials"] > 0]
+    return {str(k): float(v) for k, v in zip(known["item"], known["accuracy"], strict=True)}
+
+
+def _in_pairs(before: Side, after: Side, shared: Sequence[str]) -> PairedTest | None:
+    if len(shared) < FEWEST_SHARED:
+        return None
+    try:
+        return paired_t([after.by_item[k] for k in shared], [before.by_item[k] for k in shared])
+    except NotEnough:
+        return None
+
+
+def _counts(before: Mapping[str, int], after: Mapping[str, int]) -> tuple[CountRow, ...]:
+    labels = dict.fromkeys((*before, *after))
+    return tuple(CountRow(label, before.get(label, 0), after.get(label, 0)) for label in labels)
+
+
+def _models(before: Side, after: Side) -> Iterator[ModelRow]:
+    for name in dict.fromkeys((*before.models, *after.models)):
+        was, now = before.models.get(name), after.models.get(name)
+        label = (was or now or (name,))[0]
+        yield ModelRow(
+            label,
+            was[1] if was else None,
+            was[2] if was else None,
+            now[1] if now else None,
+            now[2] if now else None,
+        )

@@ -1,0 +1,107 @@
+from django.utils import timezone
+from rest_framework import serializers
+
+from experiment.api.access import StudyTable
+from experiment.domain.roles import Right
+from experiment.models import Item, Participant
+from experiment.services.exposure import STRATA, ItemExposure, item_exposures
+from experiment.services.participant_kinds import default_kind
+from lib.api import pages, parameters
+from lib.api.views import TableQuery
+
+
+class ItemSerializer(serializers.ModelSerializer[Item]):
+    item_key = serializers.CharField(source="key")
+    item_version = serializers.IntegerField(source="version")
+    item_sha256 = serializers.CharField(source="sha256")
+
+    class Meta:
+        model = Item
+        fields = [
+            "item_key",
+            "item_version",
+            "item_sha256",
+            "kind",
+            "source",
+            "generator",
+            "field",
+            "subfield",
+            "doi",
+            "publication_date",
+            "status",
+            "texts",
+            "is_damaged",
+            "markup",
+            "original",
+            "altered",
+        ]
+
+
+class ItemsQuery(TableQuery):
+    ordering = pages.Ordering(item_key=("key", "version"))
+    kind = serializers.ChoiceField(choices=Item.Kind.values, required=False)
+    source = serializers.ChoiceField(  # type: ignore[assignment]
+        choices=Item.Source.values, required=False
+    )
+    status = serializers.ChoiceField(choices=Item.Status.values, required=False)
+    subfield = serializers.CharField(required=False)
+    item = serializers.CharField(required=False, help_text="The key of one, in all its versions.")
+
+
+class Items(StudyTable):
+    """The test cases that the study draws from, and those that were given in it."""
+
+    access = Right.SEE_ITEMS
+    table = "items"
+    query_class = ItemsQuery
+    result_class = ItemSerializer
+
+    def rows(self) -> pages.Rows:
+        query = self.query
+        names = {"kind": "kind", "source": "source", "status": "status", "subfield": "subfield"}
+        wanted = {
+            field: query[name] for name, field in (names | {"item": "key"}).items() if name in query
+        }
+        return Item.objects.shown_by([self.study]).filter(**wanted)
+
+
+class ExposureSerializer(serializers.Serializer[ItemExposure]):
+    item_key = serializers.CharField(source="item.key")
+    item_version = serializers.IntegerField(source="item.version", help_text="The one drawn now.")
+    stratum = serializers.ChoiceField(choices=STRATA)
+    subfield = serializers.CharField(source="item.subfield")
+    valid = serializers.IntegerField(help_text="Judgments that count, of all its versions.")
+    judged = serializers.IntegerField(help_text="All judgments.")
+    held = serializers.IntegerField(help_text="Participants on a page now who were given it.")
+
+
+class ExposuresQuery(TableQuery):
+    ordering = pages.Ordering(
+        item_key=("item__key", "item__version"), valid=("valid", "item__key", "item__version")
+    )
+    kind = serializers.ChoiceField(
+        choices=Participant.Kind.values,
+        required=False,
+        help_text="Of participants; usually the study's own kind.",
+    )
+    stratum = serializers.ChoiceField(choices=STRATA, required=False)
+    below = parameters.whole_number(1, help_text="Only with fewer valid judgments than this.")
+
+
+class Exposures(StudyTable):
+    """How often each test case was judged."""
+
+    access = Right.SEE_DATA
+    table = "exposures"
+    query_class = ExposuresQuery
+    result_class = ExposureSerializer
+
+    def rows(self) -> pages.Rows:
+        query = self.query
+        kind = query.get("kind") or default_kind(self.study)
+        return [
+            row
+            for row in item_exposures(self.study, kind, timezone.now())
+            if query.get("stratum", row.stratum) == row.stratum
+            and row.valid < query.get("below", row.valid + 1)
+        ]

@@ -1,0 +1,154 @@
+"""Judged trials: the same query as the export page's and the command's, and the same bytes."""
+
+from base64 import b64encode
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.http.response import HttpResponseBase
+from django.utils import timezone
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from experiment.api.access import StudyTable
+from experiment.domain import trial_query
+from experiment.domain.codebook import TRIAL_COLUMNS, Column
+from experiment.domain.export_form import Form
+from experiment.domain.roles import Right
+from experiment.domain.trial_query import ALLOWED, SEVERAL, QueryError
+from experiment.services import audit
+from experiment.services.export.files import Manifest, export_trials, record_export
+from experiment.services.export.select import completed
+from experiment.services.export.trials import After, first_rows
+from lib.api import files, pages, parameters
+from lib.api.views import TableQuery
+
+HELP = {
+    "set": "all judged trials with the reasons that exclude them, or those of the analysis.",
+    "kind": "Of participants; usually the study's own kind.",
+    "rules": "The version of the study's rules that says what is excluded; usually the newest.",
+    "from": "The first day (UTC) on which answers were received.",
+    "to": "The last day.",
+    "status": "How far the participant has come.",
+    "channel": "How they came.",
+    "item": "Keys of test cases.",
+    "participant": "Pseudonyms.",
+    "reason": "A reason that excludes the trial.",
+}
+FIELDS: dict[str, Any] = {
+    "text": serializers.CharField,
+    "integer": serializers.IntegerField,
+    "number": serializers.FloatField,
+    "boolean": serializers.BooleanField,
+    "date": serializers.DateField,
+    "time": serializers.DateTimeField,
+}
+
+
+def _row_field(column: Column) -> Any:
+    return FIELDS[column.type](help_text=column.meaning, allow_null=bool(column.null))
+
+
+def _parameter(name: str) -> serializers.Field[Any, Any, Any, Any]:
+    about: dict[str, Any] = {"required": False, "help_text": HELP.get(name, "")}
+    if name in SEVERAL:
+        allowed = ALLOWED.get(name)
+        one = serializers.ChoiceField(choices=allowed) if allowed else serializers.CharField()
+        return serializers.ListField(child=one, **about)
+    if name in ALLOWED:
+        return serializers.ChoiceField(choices=ALLOWED[name], **about)
+    if name == "rules":
+        return parameters.whole_number(1, help_text=HELP[name])
+    return serializers.DateField(**about)
+
+
+class TrialSerializer(serializers.Serializer[Any]):
+    """The columns of the codebook."""
+
+    def get_fields(self) -> dict[str, Any]:
+        return {column.name: _row_field(column) for column in TRIAL_COLUMNS}
+
+
+class TrialsQuery(TableQuery):
+    def get_fields(self) -> dict[str, Any]:
+        return super().get_fields() | {name: _parameter(name) for name in trial_query.NAMES}
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        attrs = super().validate(attrs)
+        given = {name: attrs.pop(name) for name in trial_query.NAMES if name in attrs}
+        try:
+            attrs["trials"] = trial_query.parse(
+                {name: [str(v) for v in _values(value)] for name, value in given.items()}
+            )
+        except QueryError as error:
+            raise _named(error) from error
+        return attrs
+
+
+def _values(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _named(error: QueryError) -> serializers.ValidationError:
+    faults: dict[str, list[str]] = {}
+    for problem in error.problems:
+        faults.setdefault(problem.name, []).append(str(problem))
+    return serializers.ValidationError(faults)
+
+
+class Trials(StudyTable):
+    """Judged trials by participant and position, one row each. A file is what `export_trials` writes, byte by byte."""
+
+    access = Right.EXPORT
+    table = "trials"
+    query_class = TrialsQuery
+    result_class = TrialSerializer
+
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        try:
+            asked = completed(self.study, self.query["trials"])
+        except QueryError as error:
+            raise _named(error) from error
+        if self.query["format"] == "json":
+            return self._page(asked)
+        made: list[Manifest] = []
+
+        def write(file: Any) -> None:
+            made.append(export_trials(self.study, asked, file, Form(self.query["format"])))
+
+        response = files.send(self.query["format"], self.file_name(), write)
+        record_export(self.study, made[0], self.token.user)
+        digest = b64encode(bytes.fromhex(made[0].sha256)).decode()
+        response["Repr-Digest"] = f"sha-256=:{digest}:"  # RFC 9530
+        return response
+
+    def _page(self, asked: trial_query.TrialQuery) -> Response:
+        limit, after = self.query.get("limit", pages.USUAL), None
+        bound_to = f"{self.request.path}?{asked.encode()}"
+        if cursor := self.query.get("cursor"):
+            after = After(*pages.read_cursor(cursor, bound_to, 2))
+            if not self.study.participants.filter(public_id=after.participant).exists():
+                gone = "The page before ended with somebody whose data are gone: begin again."
+                raise serializers.ValidationError({"cursor": gone})
+        else:  # once for all its pages
+            audit.record(
+                audit.Action.EXPORTED,
+                by=self.token.user,
+                study=self.study,
+                query=asked.encode(),
+                format="json",
+            )
+        rows = first_rows(self.study, asked, limit + 1, after)
+        last = rows[limit - 1] if len(rows) > limit else None
+        found = last and pages.cursor_after(bound_to, [last["participant"], last["position"]])
+        results = [_as_json(row) for row in rows[:limit]]
+        return Response({"results": results, "next": self.next_page(found)})
+
+
+def _as_json(row: Mapping[str, Any]) -> dict[str, Any]:
+    """As a line of JSON Lines has it."""
+    return {
+        name: timezone.localtime(value).isoformat() if isinstance(value, datetime) else value
+        for name, value in row.items()
+    }

@@ -1,0 +1,76 @@
+"""How the rows of an export are written. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from experiment.domain.trial_query import Problem, QueryError
+
+FORMATS = ("csv", "jsonl", "parquet")
+PSYCH_DS = "psych-ds"
+USUAL_K = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """bom: a CSV file begins with what some spreadsheet programs know UTF-8 by. zip: with manifest and codebook.
+
+    k: fewest people who share what a released row says about its participant; 0 where nothing is coarsened.
+    """
+
+    format: str = "csv"
+    bom: bool = False
+    zip: bool = False
+    k: int = 0
+
+    def encode(self) -> str:
+        """
+        >>> Form().encode(), Form(bom=True, k=5).encode()
+        ('format=csv', 'format=csv&bom=true&release=true&k=5')
+        """
+        said = {"format": self.format}
+        said |= {name: "true" for name in ("bom", "zip") if getattr(self, name)}
+        return urlencode(said | ({"release": "true", "k": str(self.k)} if self.k else {}))
+
+    @property
+    def is_zip(self) -> bool:
+        return self.zip or self.format == PSYCH_DS
+
+    @property
+    def suffix(self) -> str:
+        """
+        >>> Form().suffix, Form(bom=True, zip=True).suffix, Form("psych-ds", k=5).suffix
+        ('.csv', '-bom.csv.zip', '-k5-psych-ds.zip')
+        """
+        marks = f"{f'-k{self.k}' if self.k else ''}{'-bom' * self.bom}"
+        kind = f"-{PSYCH_DS}" if self.format == PSYCH_DS else f".{self.format}"
+        return f"{marks}{kind}{'.zip' * self.is_zip}"
+
+
+CSV = Form()
+NAMES = ("format", "bom", "zip", "release", "k")
+TRUTH = ("true", "false")
+
+
+def parse(values: Mapping[str, Sequence[str]]) -> Form:
+    """Read the form from texts by name; other names are passed over.
+
+    Raises:
+        QueryError: an unknown value; or a byte order mark, which CSV alone can have, for another format.
+    """
+    said = {name: "".join(values.get(name, ())[-1:]) for name in NAMES}
+    format_name = said["format"] or CSV.format
+    if format_name not in (*FORMATS, PSYCH_DS):
+        raise QueryError([Problem("format", format_name, (*FORMATS, PSYCH_DS))])
+    for name in ("bom", "zip", "release"):
+        if said[name] not in ("", *TRUTH):
+            raise QueryError([Problem(name, said[name], TRUTH)])
+    if said["bom"] == "true" and format_name != "csv":
+        raise QueryError([Problem("bom", "true", why="only CSV has a byte order mark")])
+    k = said["k"] or str(USUAL_K)
+    if not (k.isascii() and k.isdigit() and len(k) < 5 and int(k) >= 2):
+        raise QueryError([Problem("k", k, why="a number of people, 2 or more")])
+    is_zip = said["zip"] == "true" and format_name != PSYCH_DS  # which is one anyhow
+    return Form(
+        format_name, said["bom"] == "true", is_zip, int(k) if said["release"] == "true" else 0
+    )

@@ -1,0 +1,32 @@
+"""Who may do what in a study. Every page, command and interface asks here; nothing else decides."""
+
+from enum import StrEnum
+
+
+class Role(StrEnum):
+    """What a member is to one study. A site administrator is a researcher in every one."""
+
+    RESEARCHER = "researcher"
+    CURATOR = "curator"
+    AUDITOR = "auditor"
+
+
+class Right(StrEnum):
+    """What can be allowed in a study."""
+
+    SEE_ITEMS = "see_items"  # the test cases with their texts
+    CURATE = "curate"  # write and change them
+    SEE_DATA = "see_data"  # counts, participants by pseudonym, models, results
+    EXPORT = "export"  # trials and tables by pseudonym
+    IDENTIFY = "identify"  # recruitment ids, free comments
+    SET_UP = "set_up"  # texts, test cases, rules, recruitment, withdrawal on request
+    WORK = "work"  # start and stop runs, simulations, reports
+    MANAGE_PEOPLE = "manage_people"  # invite members, change roles
+    SEE_TRAIL = "see_trail"  # the audit trail
+
+
+RIGHTS: dict[Role, frozenset[Right]] = {
+    Role.RESEARCHER: frozenset(Right),
+    Role.CURATOR: frozenset({Right.SEE_ITEMS, Right.CURATE}),
+    Role.AUDITOR: frozenset({Right.SEE_ITEMS, Right.SEE_DATA, Right.EXPORT, Right.SEE_TRAIL}),
+}

@@ -1,0 +1,1 @@
+"""Test cases of a study, to read and to write new versions of."""

@@ -1,0 +1,104 @@
+"""What participants can ask for, and what the law does: withdrawal on request, and the end of retention."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from experiment.domain.roles import Right
+from experiment.lab.access import for_study, user_of
+from experiment.lab.privacy.forms import PolicyForm, RequestForm
+from experiment.models import Participant, RecruitmentRecord, Study
+from experiment.services import audit
+from experiment.services.privacy.retention import NotDueError, is_due, planned
+from experiment.services.privacy.retention import purge as purge_study
+from experiment.services.withdrawal import find_on_request, withdraw_on_request
+
+UNPROCESSABLE = 422
+
+
+@require_safe
+@for_study(Right.SET_UP)
+def privacy(request: HttpRequest, study: Study) -> HttpResponse:
+    return _page(request, study)
+
+
+@require_POST
+@for_study(Right.SET_UP)
+def withdraw(request: HttpRequest, study: Study) -> HttpResponse:
+    """Shows whom it could be; sent once more, with `confirm`, who is ticked is withdrawn."""
+    form = RequestForm(request.POST)
+    found: list[Participant] = []
+    if form.is_valid():
+        found = find_on_request(study, form.cleaned_data["name"].strip())
+        if not found:
+            form.add_error("name", _("This study knows nobody by it."))
+    is_sent, ticked = "confirm" in request.POST, request.POST.getlist("participant")
+    people = [person for person in found if is_sent and str(person.public_id) in ticked]
+    if not people:
+        status = 200 if found and not is_sent else UNPROCESSABLE
+        is_one = len({_site(person) for person in found}) == 1
+        said = {"request_form": form, "found": found, "is_one": is_one, "is_none_ticked": is_sent}
+        return _page(request, study, status, **said)
+    reason = form.cleaned_data["reason"]
+    withdraw_on_request(study, people, timezone.now(), by=user_of(request), reason=reason)
+    messages.success(request, _("Withdrawn, as asked: %(n)d.") % {"n": len(people)})
+    return redirect("lab:privacy", study.slug)
+
+
+@require_POST
+@for_study(Right.SET_UP)
+@transaction.atomic
+def policy(request: HttpRequest, study: Study) -> HttpResponse:
+    locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    form = PolicyForm(request.POST, instance=locked)
+    if not form.is_valid():
+        return _page(request, study, UNPROCESSABLE, policy_form=form)
+    form.instance.save(update_fields=form.Meta.fields)
+    said = {name: str(form.cleaned_data[name] or "") for name in form.changed_data}
+    if said:
+        audit.record(audit.Action.STUDY_CHANGED, by=user_of(request), study=study, changed=said)
+    messages.success(request, _("Saved."))
+    return redirect("lab:privacy", study.slug)
+
+
+@require_POST
+@for_study(Right.SET_UP)
+def purge(request: HttpRequest, study: Study) -> HttpResponse:
+    if request.POST.get("confirm", "").strip() != study.slug:
+        messages.error(
+            request, _("Nothing was changed: the short name that you typed is another one.")
+        )
+        return redirect("lab:privacy", study.slug)
+    try:
+        purge_study(study, timezone.localdate(), by=user_of(request))
+    except NotDueError:
+        messages.error(request, _("Personal data of this study are still to be kept."))
+    else:
+        messages.success(
+            request, _("Nothing leads from the answers to their participants any more.")
+        )
+    return redirect("lab:privacy", study.slug)
+
+
+def _site(person: Participant) -> str:
+    """Where their recruitment id is from; empty without one."""
+    record: RecruitmentRecord | None = getattr(person, "recruitment", None)
+    return record.source if record else ""
+
+
+def _page(request: HttpRequest, study: Study, status: int = 200, **changes: Any) -> HttpResponse:
+    context: dict[str, Any] = {
+        "study": study,
+        "part": "privacy",
+        "request_form": RequestForm(),
+        "policy_form": PolicyForm(instance=study),
+        "purge": planned(study),
+        "is_due": is_due(study, timezone.localdate()),
+    }
+    return render(request, "lab/privacy/privacy.html", context | changes, status=status)

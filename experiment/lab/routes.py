@@ -1,0 +1,162 @@
+"""Every address of the site with who may open it, as the views say themselves; docs/rights.md is written from it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from inspect import getclosurevars, isfunction
+from typing import Any
+
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from experiment.domain.roles import RIGHTS, Right, Role
+from experiment.lab.access import CREATOR, SIGNED_IN, SITE_ADMIN
+
+PUBLIC = "public"
+# Addresses for which no one signs in, and why
+PUBLIC_ADDRESSES = {
+    "": "leads to the lab",
+    "healthz": "asked by load balancers",
+    "lab/sign-in/": "where one signs in",
+    "lab/sign-in/code/": "its second step, for who gave a password",
+    "lab/sign-out/": "does nothing for who is not signed in",
+    "lab/welcome/<uidb64>/<token>/": "the one-time link of an administrator, who has no password yet",
+    "lab/invitations/<str:secret>/": "a one-time link, for who may have no account yet",
+    "api/v1/": "says that there is nothing, as the API says it",
+    "api/v1/<path:rest>": "likewise",
+    "api/v1/schema/": "the description of the API",
+}
+PARTICIPANTS = "participant"  # a namespace
+WHY_PARTICIPANTS = "participants do not sign in: a cookie or their own code says who they are"
+ADMIN = "admin/"  # Django's: its site asks for a site administrator before every page
+
+
+class UndeclaredError(Exception):
+    """A view that does not say who may open it, or how it may be asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    name: str  # as `reverse` knows it; empty where it has none
+    address: str
+    methods: tuple[str, ...]
+    access: str  # a Right, SIGNED_IN, CREATOR, SITE_ADMIN or PUBLIC
+
+    @property
+    def who(self) -> str:
+        """Who may open it, for the page."""
+        if self.access == PUBLIC:
+            return "everyone"
+        if self.access == SIGNED_IN:
+            return "whoever is signed in"
+        if self.access == CREATOR:
+            return "researcher of any study, who was given the permission, site administrator"
+        roles = [role for role in Role if self.access in RIGHTS[role]]
+        return ", ".join([*roles, "site administrator"])
+
+
+def routes() -> list[Route]:
+    """All of them, by address.
+
+    Raises:
+        UndeclaredError: for a view without access or methods.
+    """
+    return sorted(_routes(get_resolver().url_patterns, "", ()), key=lambda route: route.address)
+
+
+def _routes(
+    patterns: list[URLPattern | URLResolver], prefix: str, namespaces: tuple[str, ...]
+) -> Iterator[Route]:
+    for entry in patterns:
+        address = prefix + str(entry.pattern)
+        if isinstance(entry, URLResolver):
+            inner = (*namespaces, entry.namespace) if entry.namespace else namespaces
+            yield from _routes(entry.url_patterns, address, inner)
+        else:
+            name = ":".join((*namespaces, entry.name)) if entry.name else ""
+            is_admin = address.startswith(ADMIN)
+            methods = ("GET", "POST") if is_admin else _methods(entry.callback, address)
+            access = SITE_ADMIN if is_admin else _access(entry.callback, address, namespaces)
+            yield Route(name, address, methods, access)
+
+
+def _access(view: Callable[..., Any], address: str, namespaces: tuple[str, ...]) -> str:
+    if address in PUBLIC_ADDRESSES or PARTICIPANTS in namespaces:
+        return PUBLIC
+    found = getattr(view, "access", None) or getattr(_class_of(view), "access", None)
+    if found is None:
+        raise UndeclaredError(f"{address} does not say who may open it (experiment/lab/access.py)")
+    return str(found)
+
+
+def _methods(view: Callable[..., Any], address: str) -> tuple[str, ...]:
+    """GET and what else changes something; HEAD goes with GET, OPTIONS with all."""
+    if actions := getattr(view, "actions", None):  # a view set of the interface
+        names = {str(method).upper() for method in actions}
+    elif (cls := _class_of(view)) is not None:
+        names = {name.upper() for name in cls.http_method_names if hasattr(cls, name)}
+    else:
+        names = set(_required(view))
+    if not names:
+        raise UndeclaredError(f"{address} does not say by which methods it is asked (require_safe)")
+    return tuple(sorted(names - {"HEAD", "OPTIONS"}))
+
+
+def _class_of(view: Callable[..., Any]) -> Any:
+    return getattr(view, "view_class", None) or getattr(view, "cls", None)
+
+
+def _required(view: Callable[..., Any] | None) -> list[str]:
+    """What the nearest of Django's require_http_methods around a view lets through."""
+    while view is not None:
+        if isfunction(view):
+            found: Mapping[str, Any] = getclosurevars(view).nonlocals
+            if methods := found.get("request_method_list"):
+                return list(methods)
+        view = getattr(view, "__wrapped__", None)
+    return []
+
+
+def as_markdown() -> str:
+    """The page docs/rights.md."""
+    every = [route for route in routes() if not route.address.startswith(ADMIN)]
+    shown = [route for route in every if not route.name.startswith(f"{PARTICIPANTS}:")]
+    public = [(f"`/{address}`", why) for address, why in PUBLIC_ADDRESSES.items()]
+    return "\n".join(
+        (
+            "# Who may do what",
+            "",
+            "Generated by `manage.py write_rights` from `experiment/domain/roles.py` and the site's addresses; do not edit",
+            "it here. Tests ask for every address in every way as each of them. To who is not signed in, a page answers by",
+            "leading to sign-in; to who is no member, by 404, as if the study did not exist; to a member without the right,",
+            "by 403. A site administrator may do everything in every study.",
+            "",
+            "## Rights in a study",
+            "",
+            *_table(("right", *Role), _roles()),
+            "",
+            "## Addresses",
+            "",
+            *_table(("address", "methods", "right", "who"), map(_cells, shown)),
+            f"| `/{ADMIN}` and all below it | GET, POST |  | site administrator |",
+            "| `/s/` and all below it |  |  | everyone |",
+            "",
+            "## Open to everyone, and why",
+            "",
+            *_table(("address", "why"), [*public, ("`/s/` and all below it", WHY_PARTICIPANTS)]),
+            "",
+        )
+    )
+
+
+def _roles() -> Iterator[tuple[str, ...]]:
+    for right in Right:
+        yield (f"`{right}`", *("yes" if right in RIGHTS[role] else "no" for role in Role))
+
+
+def _cells(route: Route) -> tuple[str, ...]:
+    right = f"`{route.access}`" if route.access in list(Right) else ""
+    return f"`/{route.address}`", ", ".join(route.methods), right, route.who
+
+
+def _table(head: tuple[str, ...], rows: Any) -> Iterator[str]:
+    for cells in (head, ("---",) * len(head), *rows):
+        yield f"| {' | '.join(cells)} |"

@@ -1,0 +1,116 @@
+"""Which test cases a study draws from: chosen by what they are, or listed; counted before they are taken."""
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST
+
+from experiment.domain.roles import Right
+from experiment.lab.access import for_study
+from experiment.lab.setup.forms import reason_field
+from experiment.lab.setup.views import UNPROCESSABLE, either, say_saved, show
+from experiment.models import Item, Study
+from experiment.services.item_choice import Counted, ItemChoice, choose, choose_items, read_keys
+from experiment.services.study_versions import ReasonRequiredError
+
+PER_PAGE = 50
+ANY = ("", _("any"))
+
+
+class ItemsForm(forms.Form):
+    """What the test cases must be; all of it holds."""
+
+    collection = forms.ChoiceField(
+        choices=[ANY, *Item.Collection.choices], required=False, label=_("Published set")
+    )
+    source = forms.ChoiceField(
+        choices=[ANY, *Item.Source.choices], required=False, label=_("Source")
+    )
+    field = forms.ChoiceField(required=False, label=_("Field of research"))
+    subfields = forms.MultipleChoiceField(
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        label=_("Subfields"),
+        help_text=_("None chosen: all."),
+    )
+    keys = forms.CharField(
+        required=False,
+        max_length=200_000,
+        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
+        label=_("Exactly these"),
+        help_text=_("Keys, one a line; # begins a comment. Empty: all that fit."),
+    )
+
+    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        usable = Item.objects.accepted().filter(kind=Item.Kind.TEST, is_demo=False)
+        for name, first in (("field", [ANY]), ("subfields", [])):
+            column = name.removesuffix("s")
+            values = usable.exclude(**{column: ""}).order_by(column)
+            choices = [(v, v) for v in values.values_list(column, flat=True).distinct()]
+            self.fields[name].choices = [*first, *choices]  # type: ignore[attr-defined]
+        if study.version:
+            self.fields["reason"] = reason_field()
+
+    @property
+    def choice(self) -> ItemChoice:
+        values = self.cleaned_data
+        return ItemChoice(
+            collection=values["collection"],
+            source=values["source"],
+            field=values["field"],
+            subfields=tuple(values["subfields"]),
+            keys=read_keys(values["keys"].splitlines(), str(_("the list"))),
+        )
+
+
+@either
+@for_study(Right.SET_UP)
+def items(request: HttpRequest, study: Study) -> HttpResponse:
+    if request.method != "POST":
+        return _page(request, study, ItemsForm(study=study))
+    form = ItemsForm(request.POST, study=study)
+    if form.is_valid():
+        assert isinstance(request.user, User)
+        reason = form.cleaned_data.get("reason", "")
+        try:
+            revision = choose_items(study, form.choice, reason, request.user)
+        except ReasonRequiredError as error:
+            form.add_error("reason", error)
+        except ValidationError as error:
+            form.add_error("keys" if form.cleaned_data["keys"] else None, error)
+        else:
+            say_saved(request, revision)
+            return redirect("lab:setup_items", slug=study.slug)
+    return _page(request, study, form, UNPROCESSABLE)
+
+
+@require_POST
+@for_study(Right.SET_UP)
+def count(request: HttpRequest, study: Study) -> HttpResponse:
+    """What the choice would give; for the page's script."""
+    form = ItemsForm(request.POST, study=study)
+    context: dict[str, Any] = {"problems": []}
+    if form.is_valid():
+        try:
+            context["counted"] = Counted.of(choose(form.choice))
+        except ValidationError as error:
+            context["problems"] = error.messages
+    else:
+        context["problems"] = [text for texts in form.errors.values() for text in texts]
+    return render(request, "lab/setup/_counted.html", context)
+
+
+def _page(request: HttpRequest, study: Study, form: ItemsForm, status: int = 200) -> HttpResponse:
+    pinned = study.items.order_by("kind", "source", "key").only(
+        "key", "version", "kind", "source", "field", "subfield", "status"
+    )
+    page = Paginator(pinned, PER_PAGE).get_page(request.GET.get("page"))
+    counted = Counted.of(study.items.only("key", "kind", "source", "subfield"))
+    return show(request, study, "items", form, status, page=page, counted=counted)

@@ -1,0 +1,108 @@
+from django.core.validators import RegexValidator
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from experiment.models.studies import Study
+
+# The channel of links that name none
+PLAIN = "plain"
+is_code = RegexValidator(
+    r"^[a-z0-9][a-z0-9-]*$", _("Small letters, digits and hyphens only: it stands in the link.")
+)
+is_parameter = RegexValidator(
+    r"^[A-Za-z][A-Za-z0-9_.-]*$", _("Letters, digits, _, . and - only: it stands in the link.")
+)
+is_https = RegexValidator(r"^https://", _("An address starts with https://."))
+
+
+def _address(label: object, help_text: object = "") -> models.CharField[str, str]:
+    return models.CharField(
+        label,  # type: ignore[arg-type]
+        max_length=500,
+        blank=True,
+        validators=[is_https],
+        help_text=help_text,  # type: ignore[arg-type]
+    )
+
+
+def _parameter(label: object) -> models.CharField[str, str]:
+    return models.CharField(label, max_length=40, blank=True, validators=[is_parameter])  # type: ignore[arg-type]
+
+
+class Channel(models.Model):
+    """A way in which participants come to a study, and what they meet at its ends."""
+
+    class Platform(models.TextChoices):
+        PLAIN = "plain", _("a plain link: no ids")
+        PROLIFIC = "prolific", _("Prolific")
+        SONA = "sona", _("SONA")
+        MTURK = "mturk", _("Mechanical Turk")
+        OTHER = "other", _("another panel")
+
+    class Returns(models.TextChoices):
+        RESUME = "resume", _("go on where they were, if the link names the same session")
+        REFUSE = "refuse", _("go on with their own code alone")
+        AGAIN = "again", _("take part again; their trials are flagged")
+
+    study = models.ForeignKey(Study, models.CASCADE, related_name="channels")
+    code = models.CharField(
+        _("short name"),
+        max_length=20,
+        validators=[is_code],
+        help_text=_("In the link and in exports. Links that name no channel belong to “plain”."),
+    )
+    label = models.CharField(
+        _("name"), max_length=80, help_text=_("The consent page names it where it gives ids.")
+    )
+    platform = models.CharField(
+        _("they come from"), max_length=10, choices=Platform, default=Platform.PLAIN
+    )
+    id_parameter = _parameter(_("parameter with the participant's id"))
+    study_parameter = _parameter(_("parameter with the study's id there"))
+    session_parameter = _parameter(_("parameter with the session's id"))
+    completion_url = _address(
+        _("address for who finishes"),
+        _("{external_id} is replaced by the participant's id there."),
+    )
+    completion_code = models.CharField(_("code for who finishes"), max_length=60, blank=True)
+    screen_out_url = _address(_("address for who does not agree or is not let in"))
+    screen_out_code = models.CharField(
+        _("code for who does not agree or is not let in"), max_length=60, blank=True
+    )
+    full_url = _address(
+        _("address once the target is reached"), _("Empty: as for who is not let in.")
+    )
+    full_code = models.CharField(_("code once the target is reached"), max_length=60, blank=True)
+    returns = models.CharField(
+        _("who comes again under a known id may"),
+        max_length=10,
+        choices=Returns,
+        default=Returns.RESUME,
+    )
+    is_open = models.BooleanField(_("lets people in while the study is open"), default=True)
+
+    class Meta:
+        ordering = ("pk",)
+        constraints = (
+            models.UniqueConstraint(
+                fields=("study", "code"),
+                name="channel_code_unique",
+                violation_error_message=_("The study has a channel of this short name."),
+            ),
+            models.CheckConstraint(
+                condition=models.Q(platform__in=("plain", "prolific", "sona", "mturk", "other")),
+                name="channel_platform_known",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(returns__in=("resume", "refuse", "again")),
+                name="channel_returns_known",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(platform="other") | ~models.Q(id_parameter=""),
+                name="channel_of_panel_names_its_id",
+                violation_error_message=_("Another panel's link needs a parameter with the id."),
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.code} of {self.study_id}"

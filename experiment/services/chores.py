@@ -1,0 +1,10 @@
+"""What is done once a day: a worker calls each (`DAILY_CHORES` in the settings)."""
+
+from django.utils import timezone
+
+from experiment.services.recruitment import forget_ids
+
+
+def forget_overdue_ids() -> None:
+    """Erase the recruitment ids whose day has passed, as the consent page promised."""
+    forget_ids(timezone.now().date())

@@ -1,0 +1,198 @@
+"""Judged trials as columns of typed values: a participant's and an item's are read once, a trial's own by column.
+
+The columns are those of codebook.py, in its order. An empty text is None, as every missing value.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import compress
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from experiment.domain import markup
+from experiment.domain.codebook import CATCH_TRIAL, TRIAL_COLUMNS
+from experiment.domain.exclusion import NOT_FINISHED
+from experiment.models import Item, Judgment, Participant, Study
+from experiment.models.participants import ParticipantQuerySet
+from experiment.models.trials import JudgmentQuerySet, server_ms
+from experiment.services.exclusions import Marks, Verdicts
+
+HEADER = tuple(column.name for column in TRIAL_COLUMNS)
+
+
+def _alike(names: str) -> dict[str, str]:
+    return {name: name for name in names.split()}
+
+
+# Columns, and the fields they are read from
+STUDY = {"study": "slug"} | _alike("ethics_number ethics_body ethics_contact")
+PERSON = {
+    "participant": "public_id",
+    "consent_version": "consent_version__number",
+    "consent_sha256": "consent_hash",
+    "recruitment_source": "external_source",
+} | _alike(
+    "kind stage published_id consented_at practice_attempts started_at finished_at cheated policy seed"
+)
+DEMOGRAPHICS = {"position_held": "position"} | _alike("gender age country experience_years")
+ITEM = {
+    "item_key": "key",
+    "item_version": "version",
+    "item_sha256": "sha256",
+    "item_source": "source",
+} | _alike("generator subfield doi publication_date")
+TRIAL = {
+    "position": "trial__position",
+    "stratum": "trial__stratum",
+    "original_side": "trial__original_side",
+    "shown_at": "trial__shown_at",
+} | _alike(
+    "side correct confidence expertise confidence_moved expertise_moved recognised rt_choice_ms rt_final_choice_ms rt_ms "
+    "confidence_first_ms confidence_last_ms expertise_first_ms expertise_last_ms changes aid_switches blur_count hidden_ms "
+    "reloads viewport_width viewport_height received_at"
+)
+KEYS = ("trial__participant_id", "trial__item_id", "pk", "excluded_by", "flags")
+INCLUSION = ("participant_excluded_by", "trial_excluded_by", "flags", "included", "excluded_by")
+EMPTY_TEXTS = ("side", "original_side")
+ITEMS_KEPT = 4_000  # long texts
+PERSON_COLUMNS, ITEM_COLUMNS = (*PERSON, *DEMOGRAPHICS), (*ITEM, "text")
+Read = tuple[Any, ...]  # the keys first
+Row = tuple[Any, ...]
+Values = Sequence[Any]
+Block = Sequence[Values]  # a column each, of as many rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Person:
+    """What every row of a participant says."""
+
+    values: Row
+    excluded_by: str
+    flags: str
+
+
+def in_order(judgments: JudgmentQuerySet) -> QuerySet[Judgment, Read]:
+    """What is read of each judgment, by participant and position."""
+    ordered = judgments.order_by("trial__participant_id", "trial__position")
+    return ordered.values_list(*KEYS, *TRIAL.values())
+
+
+class TrialColumns:
+    """Fills the columns of one study's rows, some at a time, and keeps what it read of items."""
+
+    def __init__(self, study: Study, version: int | None) -> None:
+        self._same = {name: getattr(study, source) or None for name, source in STUDY.items()}
+        self._same["rules_version"] = version
+        self._items: dict[int, Row] = {}
+
+    def of(
+        self, rows: Sequence[Read], people: ParticipantQuerySet, verdicts: Verdicts | None
+    ) -> Block:
+        """These rows, whose participants `people` are, by what is stored of them or by other verdicts."""
+        person_pks, item_pks, pks, excluded_by, flags, *own = zip(*rows, strict=True)
+        values: dict[str, Values] = dict(zip(TRIAL, own, strict=True))
+        for name in EMPTY_TEXTS:
+            values[name] = [text or None for text in values[name]]
+        if verdicts is not None:
+            excluded_by, flags = _decided(verdicts.judgments, pks, excluded_by, flags)
+        persons = _persons(people, verdicts)
+        of_rows = [persons[pk] for pk in person_pks]
+        about = ([person.excluded_by for person in of_rows], [person.flags for person in of_rows])
+        inclusion = map(_inclusion, *about, excluded_by, flags, values["stratum"])
+        columns = (
+            {name: [value] * len(rows) for name, value in self._same.items()}
+            | _columns(PERSON_COLUMNS, (person.values for person in of_rows))
+            | _columns(ITEM_COLUMNS, self._of_items(item_pks))
+            | values
+            | {"server_ms": [*map(server_ms, values["shown_at"], values["received_at"])]}
+            | _columns(INCLUSION, inclusion)
+        )
+        return [columns[name] for name in HEADER]
+
+    def _of_items(self, pks: Sequence[int]) -> Iterator[Row]:
+        if len(self._items) > ITEMS_KEPT:
+            self._items.clear()
+        missing = set(pks) - self._items.keys()
+        if missing:
+            names = (*ITEM.values(), "markup")
+            for pk, *values, text in Item.objects.filter(pk__in=missing).values_list("pk", *names):
+                self._items[pk] = (*(value or None for value in values), _unambiguous(text))
+        return (self._items[pk] for pk in pks)
+
+
+def kept(block: Block, wanted: Sequence[bool]) -> Block:
+    """The rows of a block that are wanted."""
+    return [list(compress(column, wanted)) for column in block]
+
+
+def rows_of(block: Block) -> Iterator[Row]:
+    return zip(*block, strict=True)
+
+
+def _columns(names: Sequence[str], rows: Iterable[Row]) -> dict[str, Values]:
+    return dict(zip(names, zip(*rows, strict=True), strict=True))
+
+
+def _persons(people: ParticipantQuerySet, verdicts: Verdicts | None) -> dict[int, _Person]:
+    read = people.values_list("pk", "excluded_by", "flags", "demographics", *PERSON.values())
+    pks, excluded_by, flags, answers, *own = zip(*read, strict=True)
+    if verdicts is not None:
+        excluded_by, flags = _decided(verdicts.participants, pks, excluded_by, flags)
+    stages = own[list(PERSON).index("stage")]
+    of_people = zip(
+        *map(_texts, own), *map(partial(_told, answers), DEMOGRAPHICS.values()), strict=True
+    )
+    reasons = map(reasons_of, excluded_by, stages)
+    return dict(zip(pks, map(_Person, of_people, reasons, flags), strict=True))
+
+
+def _texts(column: Sequence[Any]) -> Values:
+    """Ids as texts, and nothing in the place of empty texts."""
+    return [
+        str(value) if isinstance(value, UUID) else None if value == "" else value
+        for value in column
+    ]
+
+
+def _told(answers: Sequence[Mapping[str, Any]], name: str) -> Values:
+    """Answers of several types as texts: an age, or that somebody did not want to tell it."""
+    return [str(told) if (told := given.get(name)) not in (None, "") else None for given in answers]
+
+
+def _decided(
+    marks: Mapping[int, Marks], pks: Sequence[int], excluded_by: Sequence[str], flags: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What verdicts say of these rows, or where they say nothing what is stored."""
+    stored = map(Marks, excluded_by, flags)
+    found = list(map(marks.get, pks, stored))
+    return tuple(m.excluded_by for m in found), tuple(m.flags for m in found)
+
+
+def reasons_of(excluded_by: str, stage: str) -> str:
+    """Rules are applied at the finish: nothing is stored about those under way or gone."""
+    is_told = stage == Participant.Stage.FINISHED or NOT_FINISHED.code in excluded_by.split()
+    return excluded_by if is_told else " ".join((*excluded_by.split(), NOT_FINISHED.code))
+
+
+@lru_cache(maxsize=1024)
+def _inclusion(
+    of_person: str, persons_flags: str, of_trial: str, trials_flags: str, stratum: str
+) -> Row:
+    about_trial = of_trial.split()
+    if stratum == "catch":
+        about_trial.append(CATCH_TRIAL.code)
+    reasons = (*of_person.split(), *about_trial)
+    return (
+        of_person or None,
+        " ".join(about_trial) or None,
+        " ".join((*trials_flags.split(), *persons_flags.split())) or None,
+        not reasons,
+        " ".join(reasons) or None,
+    )
+
+
+def _unambiguous(text: str) -> str:
+    return markup.render(markup.parse(text).segments)

@@ -1,0 +1,250 @@
+"""A query's trials as a file of one moment, which appears whole or not at all, with a manifest that says what it holds."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+from urllib.parse import urlencode
+from zipfile import ZIP_DEFLATED, ZipFile
+
+from django.contrib.auth.models import AnonymousUser, User
+from django.utils import timezone
+from django.utils.translation import gettext
+
+from experiment.domain import codebook
+from experiment.domain.codebook import TRIAL_COLUMNS
+from experiment.domain.export_form import CSV, PSYCH_DS, Form
+from experiment.domain.release import DROPPED, Released, release
+from experiment.domain.trial_query import TrialQuery
+from experiment.models import Study
+from experiment.services.audit import Action, record
+from experiment.services.export import psych_ds
+from experiment.services.export.columns import HEADER, Block
+from experiment.services.export.formats import Digesting, writing
+from experiment.services.export.select import completed, deciding
+from experiment.services.export.tables import (
+    RELEASE_COLUMNS,
+    Table,
+    items,
+    participants,
+    released,
+    told,
+)
+from experiment.services.export.trials import trials
+from lib.code import code_version
+from lib.files import atomic_file, write_file
+from lib.snapshot import snapshot
+
+Blocks = Iterator[Block]
+PARTICIPANT, ITEM = HEADER.index("participant"), HEADER.index("item_key")
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What an export holds, and of what; `sha256` is of the file's bytes.
+
+    rules_version: that says what is excluded. codebook, code: the versions of what columns mean, and of what wrote them.
+    released: what was coarsened and left out for the public, None where nothing was. files: the hashes of a data set's files.
+    """
+
+    study: str
+    kind: str
+    set: str
+    query: dict[str, str | list[str]]
+    format: str
+    rules_version: int | None
+    rows: int
+    participants: int
+    items: int
+    sha256: str
+    codebook: str
+    code: str
+    made_at: datetime
+    released: dict[str, Any] | None = None
+    files: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Manifest":
+        return cls(**{**values, "made_at": datetime.fromisoformat(values["made_at"])})
+
+    @property
+    def stem(self) -> str:
+        """Of the file's name."""
+        return f"{self.study}-{self.kind}-{self.set}-{self.made_at:%Y%m%dT%H%MZ}"
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"made_at": self.made_at.isoformat(timespec="seconds")}
+
+    def as_json(self) -> str:
+        return json.dumps(self.as_dict(), indent=2, ensure_ascii=False) + "\n"
+
+
+@dataclass
+class _Counting:
+    """Counts rows, participants and test cases as blocks pass by."""
+
+    rows: int = 0
+    participants: int = 0
+    last: str = ""
+
+    def __post_init__(self) -> None:
+        self.items: set[str] = set()
+
+    def add(self, block: Block) -> None:
+        self.rows += len(block[0])
+        names = [self.last, *block[PARTICIPANT]]
+        self.participants += len(set(names)) - 1
+        self.last = names[-1]  # the next block may go on with theirs
+        self.items.update(block[ITEM])
+
+
+def export_trials(
+    study: Study,
+    query: TrialQuery,
+    file: BinaryIO,
+    form: Form = CSV,
+    watch: Callable[[Blocks], Blocks] = iter,
+    more: Callable[[Study, TrialQuery], Iterable[Table]] = lambda *_: (),
+) -> Manifest:
+    """Write the rows of one moment to a new file, which is at its start afterwards.
+
+    `watch` passes the blocks on, and sees the database as it is at that moment. `more`: tables that a data set in
+    several files has besides.
+
+    Raises:
+        QueryError: the query names what the study does not have.
+    """
+    with snapshot():
+        study = Study.objects.get(pk=study.pk)  # its version at that moment
+        query = completed(study, query)
+        rows = _Rows(study, query, form, watch)
+        if form.format == PSYCH_DS:
+            manifest = _write_data_set(rows, file, more(study, query))
+        elif form.zip:
+            manifest = _write_zip(rows, file)
+        else:
+            manifest = rows.write(file)
+    file.seek(0)
+    return manifest
+
+
+class _Rows:
+    """The rows of an export, as they are written once; afterwards, what they were."""
+
+    def __init__(
+        self, study: Study, query: TrialQuery, form: Form, watch: Callable[[Blocks], Blocks]
+    ) -> None:
+        self.study, self.query, self.form, self._watch = study, query, form, watch
+        self.made_at = timezone.now()
+        self.counted = _Counting()
+        self.columns = RELEASE_COLUMNS if form.k else TRIAL_COLUMNS
+        self._released: Released | None = None
+
+    def blocks(self) -> Blocks:
+        if self.form.k:
+            # Read twice: whoever is in the file decides how many are alike
+            self._released = release(told(trials(self.study, self.query)), self.form.k)
+        for block in self._watch(trials(self.study, self.query)):
+            self.counted.add(block)
+            yield from (
+                iter([block]) if self._released is None else released(iter([block]), self._released)
+            )
+
+    def write(self, file: BinaryIO) -> Manifest:
+        target = Digesting(file)
+        with writing(
+            self.form.format, cast("BinaryIO", target), self.columns, bom=self.form.bom
+        ) as write:
+            for block in self.blocks():
+                write(block)
+        return self.manifest(target.digest.hexdigest())
+
+    def manifest(self, sha256: str) -> Manifest:
+        return Manifest(
+            study=self.study.slug,
+            kind=self.query.kind,
+            set=self.query.set,
+            query=self.query.as_dict(),
+            format=self.form.format,
+            rules_version=deciding(self.study, self.query).version,
+            rows=self.counted.rows,
+            participants=self.counted.participants,
+            items=len(self.counted.items),
+            sha256=sha256,
+            codebook=codebook.version(),
+            code=code_version(),
+            made_at=self.made_at,
+            released=self._what_is_released(),
+        )
+
+    def _what_is_released(self) -> dict[str, Any] | None:
+        if self._released is None:
+            return None
+        n = dict(self._released.suppressed)
+        return {"k": self.form.k, "dropped": list(DROPPED), "suppressed": n}
+
+
+def _write_zip(rows: _Rows, file: BinaryIO) -> Manifest:
+    """The file, its manifest and the codebook; the manifest's hash is of the file."""
+    with _archive(file) as archive:
+        with archive.open(f"trials.{rows.form.format}", "w", force_zip64=True) as target:
+            manifest = rows.write(cast("BinaryIO", target))
+        archive.writestr("manifest.json", manifest.as_json())
+        archive.writestr("codebook.md", codebook.as_markdown())
+    return manifest
+
+
+def _write_data_set(rows: _Rows, file: BinaryIO, more: Iterable[Table]) -> Manifest:
+    """A data set of Psych-DS; the manifest's hash is of its trials."""
+    people, cases = participants(rows.columns), items(rows.columns)
+
+    def passing() -> Blocks:
+        for block in rows.blocks():
+            people.add(block)
+            cases.add(block)
+            yield block
+
+    tables = [
+        Table("trials", gettext("one row for each judged trial"), rows.columns, passing()),
+        Table("participants", gettext("who judged them"), people.columns, people.blocks()),
+        Table("items", gettext("the test cases that they show"), cases.columns, cases.blocks()),
+        *more,
+    ]
+    with _archive(file) as archive:
+        columns, sha256 = psych_ds.write(archive, rows.study, tables)
+        first = next(iter(sha256.values()))
+        manifest = replace(rows.manifest(first), files=sha256)
+        about = [(table.name, table.description) for table in tables]
+        psych_ds.describe(archive, rows.study, columns, about, manifest.as_dict())
+    return manifest
+
+
+def _archive(file: BinaryIO) -> ZipFile:
+    return ZipFile(file, "w", ZIP_DEFLATED, compresslevel=psych_ds.LEVEL)
+
+
+def export_to_file(study: Study, query: TrialQuery, path: Path, form: Form = CSV) -> Manifest:
+    """Export to `path`, which appears whole or stays as it was; the manifest lies beside it."""
+    with atomic_file(path) as file:
+        manifest = export_trials(study, query, file, form)
+    write_file(manifest_path(path), manifest.as_json())
+    return manifest
+
+
+def record_export(study: Study, manifest: Manifest, by: User | AnonymousUser | None = None) -> None:
+    """Say in the audit trail that somebody took these data away."""
+    record(
+        Action.EXPORTED,
+        by=by,
+        study=study,
+        query=urlencode(manifest.query, doseq=True),
+        format=manifest.format,
+        rows=manifest.rows,
+        sha256=manifest.sha256,
+    )
+
+
+def manifest_path(path: Path) -> Path:
+    return path.with_name(f"{path.name}.manifest.json")

@@ -1,0 +1,138 @@
+"""Blocks of typed columns as bytes of a file: CSV, JSON Lines, Parquet."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import date, datetime
+from typing import Any, BinaryIO
+
+from django.utils import timezone
+
+from experiment.domain.codebook import Column
+from experiment.services.export.columns import Block, Values
+from lib import csv
+
+ZIP_TYPE = "application/zip"
+CONTENT_TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "jsonl": "application/x-ndjson",
+    "parquet": "application/vnd.apache.parquet",
+}
+BOM = "\ufeff".encode()
+ROW_GROUP = 20_000  # rows of a Parquet file that are in memory at once
+Write = Callable[[Block], None]
+
+
+class Digesting:
+    """A file that is only appended to, and the SHA-256 of what was."""
+
+    closed = False
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self.digest, self._at = file, hashlib.sha256(), 0
+
+    def write(self, content: Any) -> int:
+        self._file.write(content)
+        self.digest.update(content)
+        self._at += memoryview(content).nbytes
+        return memoryview(content).nbytes
+
+    def tell(self) -> int:
+        return self._at
+
+    def flush(self) -> None:
+        self._file.flush()
+
+
+@contextmanager
+def writing(
+    format_name: str, file: BinaryIO, columns: Sequence[Column], *, bom: bool = False
+) -> Iterator[Write]:
+    """A function that appends a block; the file is whole once the context is left."""
+    with _WRITERS[format_name](file, columns) as write:
+        if bom:
+            file.write(BOM)
+        yield write
+
+
+@contextmanager
+def _csv(file: BinaryIO, columns: Sequence[Column]) -> Iterator[Write]:
+    is_begun = False
+
+    def write(block: Block) -> None:
+        nonlocal is_begun
+        if not is_begun:
+            is_begun = True
+            file.write(csv.line(column.name for column in columns))
+        rows = zip(*map(csv.fields, block), strict=True)
+        file.write(b"".join(map(csv.line, rows)))
+
+    yield write
+    if not is_begun:
+        write([()] * len(columns))
+
+
+@contextmanager
+def _jsonl(file: BinaryIO, columns: Sequence[Column]) -> Iterator[Write]:
+    names = [column.name for column in columns]
+    encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+    def write(block: Block) -> None:
+        rows = zip(*map(_plain, block), strict=True)
+        lines = (encode(dict(zip(names, row, strict=True))) + "\n" for row in rows)
+        file.write("".join(lines).encode())
+
+    yield write
+
+
+@contextmanager
+def _parquet(file: BinaryIO, columns: Sequence[Column]) -> Iterator[Write]:
+    import pyarrow as pa  # loaded where it is asked for: it is large
+    from pyarrow.parquet import ParquetWriter
+
+    types = {
+        "text": pa.string(),
+        "integer": pa.int64(),
+        "number": pa.float64(),
+        "boolean": pa.bool_(),
+        "date": pa.date32(),
+        "time": pa.timestamp("us", tz="UTC"),
+    }
+    meanings = [{"description": column.meaning} for column in columns]
+    schema = pa.schema(
+        pa.field(column.name, types[column.type], nullable=bool(column.null), metadata=meaning)
+        for column, meaning in zip(columns, meanings, strict=True)
+    )
+    waiting: list[Any] = []
+
+    def flush(writer: ParquetWriter) -> None:
+        if waiting:
+            writer.write_table(pa.Table.from_batches(waiting, schema))
+            waiting.clear()
+
+    with ParquetWriter(file, schema, compression="zstd") as writer:
+
+        def write(block: Block) -> None:
+            arrays = [pa.array(v, f.type) for v, f in zip(block, schema, strict=True)]
+            waiting.append(pa.RecordBatch.from_arrays(arrays, schema=schema))
+            if sum(batch.num_rows for batch in waiting) >= ROW_GROUP:
+                flush(writer)
+
+        yield write
+        flush(writer)
+
+
+_WRITERS = {"csv": _csv, "jsonl": _jsonl, "parquet": _parquet}
+
+
+def _plain(column: Values) -> Values:
+    """Times and dates as ISO 8601 texts; numbers, booleans and null stay."""
+    match next((value for value in column if value is not None), None):
+        case datetime():
+            zone = timezone.get_current_timezone()
+            return [None if at is None else at.astimezone(zone).isoformat() for at in column]
+        case date():
+            return [None if day is None else day.isoformat() for day in column]
+        case _:
+            return column

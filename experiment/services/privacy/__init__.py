@@ -1,0 +1,1 @@
+"""What becomes of participants' data when they, or the law, want it gone."""

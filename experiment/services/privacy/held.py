@@ -1,0 +1,19 @@
+"""What is held about one participant, for themselves to see."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from experiment.models import Judgment, Participant, RecruitmentRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    person: Participant
+    recruitment: RecruitmentRecord | None
+    judgments: Sequence[Judgment]
+
+
+def held_about(person: Participant) -> Held:
+    judgments = Judgment.objects.filter(trial__participant=person).select_related("trial")
+    record: RecruitmentRecord | None = getattr(person, "recruitment", None)
+    return Held(person, record, list(judgments.order_by("trial__position")))

@@ -1,0 +1,268 @@
+"""A study from its file: all of it, or nothing and a list of what is wrong and where."""
+
+import json
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
+from django.db import models, transaction
+from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
+
+from experiment.models import Channel, Item, Study
+from experiment.models.items import text_hash
+from experiment.models.studies import DEMOGRAPHIC_FIELDS, RULE_COLUMNS
+from experiment.services import audit
+from experiment.services.channels import ENDS, save_channel
+from experiment.services.participant_texts import load_texts
+from experiment.services.study_file.places import Place, StudyFileError, parse
+from experiment.services.study_file.write import (
+    CHANNEL_FIELDS,
+    FORMAT,
+    ITEM_FIELDS,
+    VERSION,
+    document,
+    settings,
+)
+from experiment.services.study_setup import default_briefing, default_consent
+from experiment.services.study_versions import revise
+from lib import po
+
+MAX_BYTES = 16 * 1024 * 1024
+MOST_ITEMS = 20_000
+MOST_TEXTS = 2_000
+MOST_CHANNELS = 500
+PARTS = ("format", "version", "study", "rules", "consent", "channels", "texts", "items")
+# Days are one study's: a copy begins without
+OF_ONE_STUDY = ("opens_at", "closes_at", "retain_until")
+OF_SITE = ("collection", "collection_row", "is_demo")
+
+
+@transaction.atomic
+def create_from_file(
+    content: bytes,
+    *,
+    slug: str = "",
+    title: str = "",
+    by: User | None = None,
+    made_from: str = "file",
+) -> Study:
+    """The study of this file, as a draft; under another name and title where they are given.
+
+    Who makes it is its first researcher.
+
+    Raises:
+        StudyFileError: nothing was written; each message names a place in the file.
+    """
+    problems: list[str] = []
+    place = parse(content, problems)
+    parts = place.members(PARTS, needed=("format", "version", "study"))
+    if parts.get("format") and parts["format"].value != FORMAT:
+        raise StudyFileError([_("This is not the file of a study of BrainBench Live.")])
+    if parts.get("version") and parts["version"].value != VERSION:
+        parts["version"].refuse(_("This site reads version %(n)d.") % {"n": VERSION})
+    _stop_if(problems)
+    study = _study(parts, slug, title)
+    consent = parts["consent"].text() if "consent" in parts else ""
+    items, n_added = _items(parts["items"], by) if "items" in parts else ([], 0)
+    texts = _texts(parts["texts"]) if "texts" in parts else []
+    channels = _channels(parts["channels"]) if "channels" in parts else []
+    _stop_if(problems)
+    study.briefing = study.briefing or default_briefing(study.language)
+    study.save()
+    audit.record(audit.Action.STUDY_CREATED, by=by, study=study, made_from=made_from)
+    if n_added:
+        audit.record(audit.Action.ITEMS_CHANGED, by=by, study=study, n_added_to_site=n_added)
+    if by is not None:
+        study.members.add(by)
+    for at, values in channels:
+        _add_channel(Channel(study=study, **values), at, by)
+    study.refresh_from_db(fields=["channels_version"])
+    if texts:
+        _load(study, texts, problems, by)
+    _stop_if(problems)
+    revise(study, consent=consent or default_consent(study.language), items=items, by=by)
+    return study
+
+
+def copy_study(source: Study, *, slug: str, title: str, by: User | None = None) -> Study:
+    """Another study that is set up alike, as a draft, without its days and what was agreed with a recruitment platform."""
+    data = document(source)
+    for name in OF_ONE_STUDY:
+        data["study"].pop(name, None)
+    for channel, end in product(data["channels"], ENDS):
+        channel.pop(end)
+    content, start = json.dumps(data).encode(), f"copy of {source.slug}"
+    return create_from_file(content, slug=slug, title=title, by=by, made_from=start)
+
+
+def _stop_if(problems: list[str]) -> None:
+    if problems:
+        raise StudyFileError(problems)
+
+
+def _study(parts: Mapping[str, Place], slug: str, title: str) -> Study:
+    fields, place = settings(), parts["study"]
+    found = place.members(fields)
+    if slug:
+        found["slug"] = Place(slug, "study.slug", place.problems)
+    if title:
+        found["title"] = Place(title, "study.title", place.problems)
+    values = {name: _setting(fields[name], at) for name, at in found.items()}
+    if "rules" in parts:
+        values |= _rules(parts["rules"])
+    n_before = len(place.problems)
+    study = Study(**values)
+    if len(place.problems) == n_before:
+        _check(study, place)
+    return study
+
+
+def _check(study: Study, place: Place) -> None:
+    """What the columns and the whole row must be."""
+    columns = {column: f"rules.{rule}" for rule, column in RULE_COLUMNS.items()}
+    try:
+        # An empty briefing becomes the built-in one
+        study.full_clean(exclude=["briefing"])
+    except ValidationError as error:
+        for name, sentences in error.message_dict.items():
+            where = "study" if name == NON_FIELD_ERRORS else columns.get(name, f"study.{name}")
+            for sentence in sentences:
+                Place(None, where, place.problems).refuse(sentence)
+
+
+def _setting(field: "models.Field[Any, Any]", at: Place) -> Any:
+    if at.value is None and field.null:
+        return None
+    match field:
+        case models.BooleanField():
+            return at.flag()
+        case models.IntegerField():
+            is_small = isinstance(field, models.PositiveSmallIntegerField)
+            return at.whole(2**15 - 1 if is_small else 2**31 - 1)
+        case models.DateTimeField():
+            return at.moment()
+        case models.DateField():
+            return at.day()
+        case models.JSONField():
+            return [name.one_of(DEMOGRAPHIC_FIELDS) for name in at.elements(20)]
+    if field.choices:
+        empty = [""] if field.blank else []
+        return at.one_of([*empty, *(str(value) for value, _label in field.flatchoices if value)])
+    return at.text(field.max_length or 100_000)
+
+
+def _column(model: type[models.Model], name: str) -> "models.Field[Any, Any]":
+    return next(field for field in model._meta.concrete_fields if field.name == name)
+
+
+def _rules(place: Place) -> dict[str, Any]:
+    columns = {rule: _column(Study, column) for rule, column in RULE_COLUMNS.items()}
+    found = place.members(columns)
+    return {RULE_COLUMNS[rule]: _setting(columns[rule], at) for rule, at in found.items()}
+
+
+def _items(place: Place, by: User | None) -> tuple[list[Item], int]:
+    """The rows of the listed test cases: those that are here by key and text, the others made and accepted.
+
+    And how many were made.
+    """
+    listed = place.elements(MOST_ITEMS)
+    read = [(at, _read_item(at)) for at in listed]
+    keys = [str(values.get("key", "")) for _at, values in read]
+    known: dict[str, list[Item]] = {}
+    for row in Item.objects.filter(key__in=keys):
+        known.setdefault(row.key, []).append(row)
+    first: dict[str, Place] = {}
+    rows = []
+    for at, values in read:
+        key = values.get("key", "")
+        if key in first:
+            at.refuse(_("The same key as in %(place)s.") % {"place": first[key].path})
+        elif key:
+            first[key] = at
+            rows.append(_row(at, values, known.get(key, ()), by))
+    found = [row for row in rows if row is not None]
+    return found, sum(row.key not in known for row in found)
+
+
+def _read_item(at: Place) -> dict[str, Any]:
+    found = at.members(ITEM_FIELDS, needed=("key", "markup"))
+    fields = {name: _column(Item, name) for name in ITEM_FIELDS}
+    values = {name: _setting(fields[name], each) for name, each in found.items()}
+    stated = values.pop("sha256", None)
+    if "sha256" in found and stated != text_hash(values.get("markup", "")):
+        found["sha256"].refuse(_("It is not the SHA-256 of the markup."))
+    return values
+
+
+def _row(at: Place, values: dict[str, Any], known: Sequence[Item], by: User | None) -> Item | None:
+    sha256 = text_hash(values.get("markup", ""))
+    same = [row for row in known if row.sha256 == sha256]
+    for row in same:
+        if row.status == Item.Status.ACCEPTED:
+            return row
+    if same:
+        at.refuse(_("This site has the test case, but it is not accepted."))
+        return None
+    if known:
+        at.refuse(
+            _("This site has another text under the key “%(key)s”; give this one another key.")
+            % values
+        )
+        return None
+    if by is not None and not by.is_superuser:
+        # What is published or shown as a demo is the whole site's: no study's file adds to it
+        values = {name: value for name, value in values.items() if name not in OF_SITE}
+    item = Item(**values, status=Item.Status.ACCEPTED, created_by=by)
+    n_before = len(at.problems)
+    try:
+        item.clean()
+        item.full_clean(exclude=["created_by"])
+    except ValidationError as error:
+        _refuse_fields(at, error)
+    if len(at.problems) == n_before:
+        item.save()
+    return item
+
+
+def _channels(place: Place) -> list[tuple[Place, dict[str, Any]]]:
+    columns = {name: _column(Channel, name) for name in CHANNEL_FIELDS}
+    listed = [(at, at.members(columns, ("code", "label"))) for at in place.elements(MOST_CHANNELS)]
+    return [
+        (at, {name: _setting(columns[name], each) for name, each in found.items()})
+        for at, found in listed
+    ]
+
+
+def _add_channel(channel: Channel, at: Place, by: User | None) -> None:
+    try:
+        save_channel(channel, by)
+    except ValidationError as error:
+        _refuse_fields(at, error)
+
+
+def _refuse_fields(at: Place, error: ValidationError) -> None:
+    for name, sentences in error.message_dict.items():
+        where = at.path if name == NON_FIELD_ERRORS else f"{at.path}.{name}"
+        for sentence in sentences:
+            Place(None, where, at.problems).refuse(sentence)
+
+
+def _texts(place: Place) -> list[po.Message]:
+    found = []
+    for at in place.elements(MOST_TEXTS):
+        parts = at.members(("source", "forms"), needed=("source", "forms"))
+        if len(parts) == 2:
+            forms = tuple(form.text(20_000) for form in parts["forms"].elements(8))
+            found.append(po.Message(parts["source"].text(20_000), forms))
+    return found
+
+
+def _load(study: Study, texts: list[po.Message], problems: list[str], by: User | None) -> None:
+    numbers = {message.source: n for n, message in enumerate(texts)}
+    for problem in load_texts(study, texts, by).problems:
+        sentence = render_to_string("experiment/text_problem.txt", {"problem": problem}).strip()
+        Place(None, f"texts[{numbers[problem.source]}]", problems).refuse(sentence)

@@ -1,0 +1,135 @@
+"""Values of a JSON file and where they stand, so that what is wrong can be named: `items[3].markup: ...`."""
+
+import json
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+
+MOST_SHOWN = 50
+
+
+class StudyFileError(ValidationError):
+    """The file is refused; each message names a place in it."""
+
+    def __init__(self, problems: list[str]) -> None:
+        more = len(problems) - MOST_SHOWN
+        shown = problems[:MOST_SHOWN]
+        if more > 0:
+            shown.append(_("… and %(n)d more.") % {"n": more})
+        super().__init__(shown)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A value, its place, and the problems found so far, which all places share.
+
+    A wrong value is noted and read as an empty one: all that is wrong is found at once.
+    """
+
+    value: Any
+    path: str
+    problems: list[str]
+
+    def refuse(self, sentence: object) -> None:
+        self.problems.append(f"{self.path}: {sentence}" if self.path else str(sentence))
+
+    def members(self, names: Collection[str], needed: Collection[str] = ()) -> dict[str, "Place"]:
+        """Those of an object; no others than these may be there."""
+        if not isinstance(self.value, dict):
+            self.refuse(_("An object is expected."))
+            return {}
+        found = {name: self._at(f"{self.path}.{name}", value) for name, value in self.value.items()}
+        for name in sorted(found.keys() - set(names)):
+            found.pop(name).refuse(_("There is no such entry in a study's file."))
+        for name in needed:
+            if name not in found:
+                self._at(f"{self.path}.{name}", None).refuse(_("This entry is missing."))
+        return found
+
+    def elements(self, most: int) -> list["Place"]:
+        if not isinstance(self.value, list):
+            self.refuse(_("A list is expected."))
+            return []
+        if len(self.value) > most:
+            self.refuse(_("More than %(most)d entries.") % {"most": most})
+            return []
+        return [self._at(f"{self.path}[{n}]", value) for n, value in enumerate(self.value)]
+
+    def _at(self, path: str, value: Any) -> "Place":
+        return Place(value, path.removeprefix("."), self.problems)
+
+    def text(self, most: int = 100_000) -> str:
+        value = self.value
+        if not isinstance(value, str):
+            self.refuse(_("A text is expected."))
+        elif len(value) > most:
+            self.refuse(_("More than %(most)d characters.") % {"most": most})
+        elif "\x00" in value or any("\ud800" <= character <= "\udfff" for character in value):
+            self.refuse(_("It holds a character that is none of a text."))
+        else:
+            return value
+        return ""
+
+    def whole(self, most: int) -> int:
+        # True is a whole number to Python
+        if isinstance(self.value, bool) or not isinstance(self.value, int):
+            self.refuse(_("A whole number is expected."))
+        elif not 0 <= self.value <= most:
+            self.refuse(_("A number from 0 to %(most)d is expected.") % {"most": most})
+        else:
+            return self.value
+        return 0
+
+    def flag(self) -> bool:
+        if not isinstance(self.value, bool):
+            self.refuse(_("true or false is expected."))
+            return False
+        return self.value
+
+    def one_of(self, values: Collection[str]) -> str:
+        if not isinstance(self.value, str) or self.value not in values:
+            self.refuse(_("One of these is expected: %(values)s.") % {"values": _listed(values)})
+            return ""
+        return self.value
+
+    def day(self) -> date | None:
+        needed = _("A date like 2026-03-31 is expected.")
+        found: date | None = self._time(date.fromisoformat, needed)
+        return found
+
+    def moment(self) -> datetime | None:
+        needed = _("A time like 2026-03-31T12:00:00+00:00 is expected.")
+        found: datetime | None = self._time(datetime.fromisoformat, needed)
+        if found is not None and found.tzinfo is None:
+            self.refuse(needed)
+        return found
+
+    def _time(self, read: Any, needed: str) -> Any:
+        try:
+            return read(self.value)
+        except (TypeError, ValueError):
+            self.refuse(needed)
+            return None
+
+
+def _listed(values: Collection[str]) -> str:
+    return ", ".join(f"“{value}”" for value in values)
+
+
+def parse(content: bytes, problems: list[str]) -> Place:
+    """The file's own value.
+
+    Raises:
+        StudyFileError: it is no JSON.
+    """
+    try:
+        return Place(json.loads(content.decode("utf-8-sig")), "", problems)
+    except UnicodeDecodeError as error:
+        raise StudyFileError([_("The file is not UTF-8 text.")]) from error
+    except (ValueError, RecursionError) as error:
+        sentence = _("The file is not JSON: %(error)s.") % {"error": error}
+        raise StudyFileError([sentence]) from error

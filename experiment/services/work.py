@@ -1,0 +1,138 @@
+"""Work in the background as people see it: what runs, waits or ended, of any kind; who started and who stopped it."""
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+from django.contrib.auth.models import AnonymousUser, User
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.db.models import ForeignKey, JSONField, Q, QuerySet
+from django.urls import NoReverseMatch
+from django.utils.translation import gettext as _
+
+from experiment.models import Study
+from experiment.services.audit import Action, record
+from lib.jobs import leases
+from lib.jobs.models import Job
+from lib.jobs.queue import enqueue, kinds
+
+J = TypeVar("J", bound=Job)
+Status = Job.Status
+ENDED_SHOWN = 30
+Who = User | AnonymousUser | None
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A job; `is_stale` where its worker is gone."""
+
+    job: Job
+    study: Study | None
+    address: str
+    is_stale: bool
+
+    @property
+    def kind(self) -> str:
+        return self.job._meta.label_lower
+
+    @property
+    def kind_name(self) -> str:
+        return str(self.job._meta.verbose_name)
+
+    @property
+    def about(self) -> str:
+        """What it is about, with its study."""
+        text = str(self.job)
+        return text if self.study is None or str(self.study) in text else f"{text}, {self.study}"
+
+    @property
+    def percent(self) -> float:
+        return min(100.0, 100 * self.job.done / self.job.total) if self.job.total else 0.0
+
+    @property
+    def can_retry(self) -> bool:
+        return self.job.status in (Status.FAILED, Status.CANCELLED)
+
+
+def listing(study: Study | None = None) -> tuple[list[Listed], list[Listed]]:
+    """The open jobs of a study, or of the site, the oldest first; and those that ended last."""
+    still_open: list[Listed] = []
+    ended: list[Listed] = []
+    for model in kinds():
+        jobs = _jobs(model, study)
+        stale = set(leases.stale(jobs).values_list("pk", flat=True))
+        open_jobs = jobs.filter(status__in=Job.OPEN_STATUSES).order_by("pk")
+        still_open += (_listed(job, job.pk in stale) for job in open_jobs)
+        # What an import or a command stored was no work of these
+        over = jobs.exclude(status__in=Job.OPEN_STATUSES).exclude(started_at=None)
+        ended += (_listed(job) for job in over.order_by("-finished_at")[:ENDED_SHOWN])
+    still_open.sort(key=lambda row: row.job.created_at)
+    ended.sort(key=lambda row: row.job.finished_at or row.job.created_at, reverse=True)
+    return still_open, ended[:ENDED_SHOWN]
+
+
+def find(kind: str, pk: int, study: Study | None = None) -> Job | None:
+    """A job of this label and number, of the study; of the site where none is named."""
+    for model in kinds():
+        if model._meta.label_lower == kind:
+            return _jobs(model, study).filter(pk=pk).first()
+    return None
+
+
+@transaction.atomic
+def start(job: Job, by: Who) -> None:
+    """Have a stored job done, and say who asked for it."""
+    enqueue(job)
+    _record(Action.WORK_STARTED, job, by)
+
+
+@transaction.atomic
+def stop(job: J, by: Who) -> J:
+    """Ask an open job to stop; what it has stays."""
+    if job.is_open:
+        _record(Action.WORK_STOPPED, job, by)
+    return leases.request_cancel(job)
+
+
+def retry(job: J, by: Who) -> J:
+    """Let a failed or stopped job wait again.
+
+    Raises:
+        ValidationError: another one is under way, and only one may be.
+    """
+    if job.status not in (Status.FAILED, Status.CANCELLED):
+        return job
+    try:
+        with transaction.atomic():
+            job = leases.reopen(job)
+            start(job, by)
+    except IntegrityError as error:
+        raise ValidationError(_("Another one is under way: stop it first.")) from error
+    return job
+
+
+def _record(action: Action, job: Job, by: Who) -> None:
+    study = getattr(job, "study", None)
+    record(action, by=by, study=study, kind=job._meta.label_lower, number=job.pk)
+
+
+def _jobs(model: type[Job], study: Study | None) -> QuerySet[Job]:
+    fields = model._meta.concrete_fields
+    related = [field.name for field in fields if isinstance(field, ForeignKey)]
+    # A plan or a list of files may be longer than all else on the page
+    long = [field.name for field in fields if isinstance(field, JSONField)]
+    jobs = model._default_manager.select_related(*related).defer(*long)
+    if study is None:
+        return jobs
+    return jobs.filter(Q(("study", study))) if "study" in related else jobs.none()
+
+
+def _listed(job: Job, is_stale: bool = False) -> Listed:
+    return Listed(job, getattr(job, "study", None), _address(job), is_stale)
+
+
+def _address(job: Job) -> str:
+    try:
+        return str(job.get_absolute_url()) if hasattr(job, "get_absolute_url") else ""
+    except NoReverseMatch:
+        return ""

@@ -1,0 +1,78 @@
+"""The OpenAPI description, from what views say of themselves."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse, inline_serializer
+from rest_framework import serializers
+
+from lib.api.files import MEDIA_TYPES
+from lib.api.problems import MEDIA_TYPE, ProblemSerializer
+from lib.api.views import TableView
+
+WORDS = {
+    400: "A parameter or field is unknown, or none of what it may be; `errors` names it.",
+    401: "No token, or one that opens nothing.",
+    403: "The token's scopes or its owner's role do not allow it.",
+    404: "There is none, or none that the token opens.",
+    409: "It cannot be done as things stand; `code` says why.",
+    413: "The body is too large.",
+    415: "The body is not JSON.",
+    429: "Too many requests: wait for `Retry-After` seconds.",
+}
+
+
+class Schema(AutoSchema):
+    view: Any
+
+    def get_operation_id(self) -> str:
+        words = "".join(f"_{c.lower()}" if c.isupper() else c for c in type(self.view).__name__)
+        return words.lstrip("_")
+
+    def get_tags(self) -> list[str]:
+        return [type(self.view).__module__.split(".")[-1].replace("_", " ")]
+
+    def get_override_parameters(self) -> list[Any]:
+        return [self.view.query_class] if self.view.query_class().fields else []
+
+    def get_request_serializer(self) -> Any:
+        return self.view.body_class
+
+    def _is_list_view(self, serializer: Any = None) -> bool:
+        return False  # pages have an object around them
+
+    def get_response_serializers(self) -> Any:
+        view, status = self.view, str(self.view.status)
+        found: dict[Any, Any] = {}
+        if isinstance(view, TableView):
+            row = view.result_class
+            name = row.__name__.removesuffix("Serializer")
+            next_page = serializers.URLField(
+                allow_null=True, help_text="The next page; null on the last one."
+            )
+            fields = {"results": row(many=True), "next": next_page}
+            found[200, "application/json"] = inline_serializer(f"{name}Page", fields)
+            for media_type in MEDIA_TYPES.values():
+                binary = media_type == MEDIA_TYPES["parquet"]
+                found[200, media_type] = OpenApiTypes.BINARY if binary else OpenApiTypes.STR
+        else:
+            found[status, "application/json"] = view.result_class or OpenApiTypes.OBJECT
+        found |= {(code, "application/json"): result for code, result in view.more_results.items()}
+        for code in self._problems():
+            found[code, MEDIA_TYPE] = OpenApiResponse(ProblemSerializer, WORDS[code])
+        return found
+
+    def _problems(self) -> Iterable[int]:
+        with_body = (413, 415) if self.view.body_class else ()
+        return sorted({400, 401, 403, 404, 429, *with_body, *self.view.problems})
+
+
+class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    target_class = "experiment.api.access.TokenAuthentication"
+    name = "token"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        return {"type": "http", "scheme": "bearer"}

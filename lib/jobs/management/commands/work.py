@@ -1,0 +1,21 @@
+import signal
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from lib.jobs.worker import PollingWorker
+
+
+class Command(BaseCommand):
+    help = "Do what pages ask for, and the day's chores, one thing at a time, until stopped (SIGTERM, Ctrl-C)."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if settings.JOB_EXECUTOR == "celery":
+            raise CommandError(
+                "JOB_EXECUTOR=celery: Celery's workers do the work here; docs/scoring-workers.md says how to start one."
+            )
+        worker = PollingWorker()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: worker.stopped.set())
+        worker.run()

@@ -1,0 +1,138 @@
+"""A worker without a broker (`manage.py work`): it looks into the database, and has a process of its own do what is due."""
+
+import logging
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Collection
+from time import monotonic
+
+from django.conf import settings
+from django.db import Error as DatabaseAnyError
+from django.db import connections
+from django.db.models import Value
+from django.utils.module_loading import import_string
+
+from lib.jobs import chores, leases
+from lib.jobs.models import Job
+from lib.jobs.presence import Presence
+from lib.jobs.queue import kinds
+
+logger = logging.getLogger(__name__)
+COMMAND = [sys.executable, "-m", "lib.jobs.process"]
+POLL_S = 0.5
+CHORES_S = 60  # between looks whether a day has passed
+PAUSE_S = 5  # after a process that died, or a database that did not answer
+LINGER_S = 30  # for which what is loaded is kept for the next job
+STOPPING_S = 30  # for a batch to end
+
+
+class PollingWorker:
+    """Waits for jobs without loading what does them, until `stopped` is set."""
+
+    def __init__(self) -> None:
+        self.stopped = threading.Event()
+        self.presence = Presence()
+        self.process: subprocess.Popen[bytes] | None = None
+        self.chores_at = 0.0
+
+    def run(self) -> None:
+        wait_s = 0.0
+        try:
+            while not self.stopped.wait(wait_s):
+                wait_s = self._look()
+        finally:
+            self._end_process()
+            self.presence.leave()
+
+    def _look(self) -> float:
+        """Start what is to be started; after how many seconds to look again."""
+        try:
+            self.presence.beat()
+            if self.process is not None and self.process.poll() is None:
+                return POLL_S
+            if self.process is not None and self._has_died(self.process):
+                return PAUSE_S
+            self.process = None
+            if self._is_chore_due() or next_job() is not None:
+                self.process = subprocess.Popen(
+                    [*COMMAND, str(os.getpid())], cwd=settings.BASE_DIR, stdin=subprocess.DEVNULL
+                )
+        except DatabaseAnyError as error:
+            logger.warning("Could not look for work: %s", error)
+            connections.close_all()
+            return PAUSE_S
+        return POLL_S
+
+    def _has_died(self, process: subprocess.Popen[bytes]) -> bool:
+        """Whether it was killed, said once; its job is found again like any whose worker is gone."""
+        self.process = None
+        if process.returncode:
+            logger.warning("A process at work ended with %s.", process.returncode)
+        return bool(process.returncode)
+
+    def _is_chore_due(self) -> bool:
+        if monotonic() < self.chores_at:
+            return False
+        self.chores_at = monotonic() + CHORES_S
+        return chores.are_due()
+
+    def _end_process(self) -> None:
+        if self.process is None:
+            return
+        self.process.terminate()
+        try:
+            self.process.wait(STOPPING_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def work_off(worker: int) -> None:
+    """Do chores and jobs that are due, until nothing has come for a while or the worker of this process id is gone."""
+    last, idle_since = "", monotonic()
+    chores.do_due()
+    while os.getppid() == worker and monotonic() - idle_since < LINGER_S:
+        job = next_job(last)
+        if job is None:
+            time.sleep(POLL_S)
+            continue
+        last = job._meta.label_lower
+        do(job)
+        idle_since = monotonic()
+
+
+def next_job(after: str = "") -> Job | None:
+    """The oldest that is due of the next kind: in turn, so that a long run, done slice by slice, keeps no report waiting."""
+    leases.renew_connection()
+    models = {model._meta.label_lower: model for model in kinds()}
+    labels = sorted(_with_open_jobs(models.values()))
+    for label in [label for label in labels if label > after] + labels:
+        found = leases.due(models[label]._default_manager.all()).first()
+        if found is not None:
+            return found
+    return None
+
+
+def _with_open_jobs(models: Collection[type[Job]]) -> set[str]:
+    """One query for all kinds, for mostly there is nothing."""
+    found = [
+        model._default_manager.filter(status__in=Job.OPEN_STATUSES)
+        .order_by()
+        .values_list(Value(model._meta.label_lower), flat=True)
+        for model in models
+    ]
+    return set(found[0].union(*found[1:])) if found else set()
+
+
+def do(job: Job) -> None:
+    """Do the job, or a slice of it; whatever goes wrong, its row says so and does not wait for the same again."""
+    try:
+        import_string(job.runner)(job)
+    except Exception as error:
+        lease = leases.take(job)
+        if lease is not None:
+            logger.exception("Failed: %s", job.label)
+            lease.end(Job.Status.FAILED, f"{type(error).__name__}: {error}")

@@ -1,0 +1,16 @@
+"""The API's addresses about models, in the namespace `api` (config/urls.py)."""
+
+from django.urls import path
+
+from scoring.api import machines, work
+
+_STUDY = "studies/<slug:slug>/"
+
+urlpatterns = [
+    path(f"{_STUDY}models/", machines.Models.as_view(), name="models"),
+    path(f"{_STUDY}runs/", machines.Runs.as_view(), name="runs"),
+    path(f"{_STUDY}runs/start/", work.StartRuns.as_view(), name="runs_start"),
+    path(f"{_STUDY}runs/<int:pk>/", machines.OneRun.as_view(), name="run"),
+    path(f"{_STUDY}runs/<int:pk>/stop/", work.StopRun.as_view(), name="run_stop"),
+    path(f"{_STUDY}scores/", machines.Scores.as_view(), name="scores"),
+]

@@ -1,0 +1,102 @@
+"""Runs are started and stopped."""
+
+from typing import Any
+
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from experiment.api.access import StudyView
+from experiment.domain.roles import Right
+from experiment.models import Item
+from lib.api import parameters
+from lib.api.parameters import Strict
+from scoring.api.machines import counted
+from scoring.api.serializers import RunSerializer
+from scoring.backends import ALIASES
+from scoring.domain.backend import ScoringError
+from scoring.lab.forms import BACKENDS, checked_model_args
+from scoring.models import ScoringRun
+from scoring.services import queue
+
+
+class RunRequest(Strict):
+    """What `manage.py score` takes on its command line."""
+
+    model = serializers.ChoiceField(choices=[name for name, _ in BACKENDS])
+    model_args = serializers.DictField(
+        child=serializers.CharField(max_length=500, allow_blank=True), default=dict
+    )
+    conditions = serializers.ListField(
+        child=serializers.ChoiceField(choices=ScoringRun.Condition.values),
+        default=[ScoringRun.Condition.FULL.value],
+        min_length=1,
+        max_length=len(ScoringRun.Condition.values),
+    )
+    prompt = serializers.ChoiceField(
+        choices=ScoringRun.Prompt.values, default=ScoringRun.Prompt.PAPER.value
+    )
+    custom_prompt = serializers.CharField(required=False, max_length=5000)
+    name = serializers.CharField(
+        required=False,
+        max_length=200,
+        help_text="Of the model, in tables; usually as it is loaded.",
+    )
+    source = serializers.ChoiceField(choices=Item.Source.values, required=False)  # type: ignore[assignment]
+    limit = parameters.whole_number(1, help_text="Only the first so many test cases.")
+    seed = parameters.whole_number(0, help_text="Of the swaps.")
+    batch_tokens = parameters.whole_number(1)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        kind = attrs.pop("model")
+        attrs["backend"] = ALIASES.get(kind, kind)
+        attrs["conditions"] = list(dict.fromkeys(attrs["conditions"]))
+        try:
+            attrs["model_args"] = checked_model_args(attrs["backend"], attrs["model_args"])
+        except ScoringError as error:
+            raise serializers.ValidationError({"model_args": str(error)}) from error
+        return attrs
+
+
+class QueuedSerializer(serializers.Serializer[Any]):
+    started = RunSerializer(many=True, help_text="They wait now.")
+    known = RunSerializer(many=True, help_text="The same was asked for before, and is not over.")
+
+
+class StartRuns(StudyView):
+    """Let a model be scored on the study's test cases: a run for each condition, which waits for a worker."""
+
+    access = Right.WORK
+    body_class = RunRequest
+    result_class = QueuedSerializer
+    status = 202
+
+    def post(self, request: Request, slug: str) -> Response:
+        fields = self.body()
+        try:
+            queued = queue.queue_runs(self.study, user=self.token.user, **fields)
+        except ScoringError as error:
+            raise serializers.ValidationError({"": str(error)}) from error
+        answer = {"started": _again(queued.waiting), "known": _again(queued.known)}
+        return Response(QueuedSerializer(answer, context={"view": self}).data, status=202)
+
+
+class StopRun(StudyView):
+    """Stop a run that this study asked for: at once while it waits, else when its worker next looks. Its scores stay."""
+
+    access = Right.WORK
+    result_class = RunSerializer
+
+    def post(self, request: Request, slug: str, pk: int) -> Response:
+        run = get_object_or_404(self.study.scoring_runs.defer("plan"), pk=pk)
+        if run.backend == ScoringRun.Backend.IMPORTED:
+            raise Http404
+        queue.stop(run, self.token.user)
+        return Response(RunSerializer(_again([run])[0], context={"view": self}).data)
+
+
+def _again(runs: list[ScoringRun]) -> list[ScoringRun]:
+    """As they are now, and counted."""
+    return list(counted(ScoringRun.objects.filter(pk__in=[run.pk for run in runs])))

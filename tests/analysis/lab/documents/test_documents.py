@@ -1,0 +1,108 @@
+"""The documents that are written from a study's set-up."""
+
+import io
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from pypdf import PdfReader
+
+from analysis.lab.documents.planned import Assumed, items_hash, precision
+from experiment.models import Item, Study
+from tests.factories import make_channel, make_study, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study() -> Study:
+    return make_study(
+        human=12, machine=6, target_valid=137, title="Minds & | models", min_rt_ms=4_321
+    )
+
+
+@pytest.fixture
+def ruth(client: Client, study: Study) -> Client:
+    client.force_login(make_user("ruth", study))
+    return client
+
+
+def fetch(client: Client, name: str, form: str, query: str = "") -> bytes:
+    response = client.get(reverse("lab:document", args=["memory", name, form]) + query)
+    assert response.status_code == 200
+    assert f"memory-{name}-" in response["Content-Disposition"]
+    return response.content
+
+
+def test_the_preregistration_says_what_is_set_up(ruth: Client, study: Study) -> None:
+    text = fetch(ruth, "preregistration", "md").decode()
+    assert "Pre-registration: Minds & | models" in text
+    assert "| human | 6 | 12 | 12 |" in text
+    assert items_hash(study) in text
+    assert "137 valid participants" in text
+    assert "less than 4321 ms to Continue" in text
+    assert "137 (target)" in text
+    assert "never moved any of the two sliders" in text
+    Study.objects.update(exclude_untouched="off", exclude_missed_catch=False)
+    text = fetch(ruth, "preregistration", "md").decode()
+    assert "slider" not in text.split("## Exclusion")[1].split("##")[0]
+    assert "catch trial\n" not in text
+
+
+def test_the_hash_names_the_test_cases_that_can_be_drawn(study: Study) -> None:
+    before = items_hash(study)
+    assert items_hash(study) == before
+    study.items.filter(key="memory-human-1").update(status=Item.Status.RETIRED)
+    assert items_hash(study) != before
+
+
+def test_more_participants_and_less_variation_narrow_the_interval(study: Study) -> None:
+    rows = precision(study, Assumed(63, 0.5, 0.5), 18)
+    widths = [row.points for row in rows]
+    assert widths == sorted(widths, reverse=True)
+    assert [row.n_participants for row in rows if row.is_target] == [137]
+    # Nothing varies but the answers themselves: 2 * 1.96 * sqrt(p (1 - p) / trials)
+    plain = precision(study, Assumed(63, 0, 0), 18)
+    assert plain[0].points == pytest.approx(392 * (0.63 * 0.37 / (25 * 9)) ** 0.5, abs=0.01)
+    assert precision(study, Assumed(63, 0.5, 0.5), 0) == []
+
+
+def test_the_data_sheet_names_members_channels_and_columns(ruth: Client, study: Study) -> None:
+    make_channel(study, "prolific", label="Prolific | UK")
+    text = fetch(ruth, "data-management", "md").decode()
+    assert "| ruth | researcher |" in text
+    assert "| Prolific / UK (`prolific`) | Prolific |" in text
+    assert "90 days after consent" in text
+    assert "| `rt_ms` |" in text
+    assert "lab@example.org" in text
+
+
+def test_the_data_sheet_says_what_a_withdrawal_leaves_and_until_when(
+    ruth: Client, study: Study
+) -> None:
+    text = fetch(ruth, "data-management", "md").decode()
+    assert "[date]" in text
+    assert "answers are then erased" in text
+    Study.objects.update(withdrawal_policy="anonymise", retain_until="2036-03-31")
+    text = fetch(ruth, "data-management", "md").decode()
+    assert "[date]" not in text
+    assert "| 31 March 2036 |" in text
+    assert "answers are then erased" not in text
+    assert "without anything that leads to the person" in text
+
+
+@pytest.mark.parametrize("name", ["preregistration", "data-management"])
+def test_the_pdf_says_what_the_markdown_says(ruth: Client, name: str) -> None:
+    pages = PdfReader(io.BytesIO(fetch(ruth, name, "pdf"))).pages
+    words = " ".join(" ".join(page.extract_text() for page in pages).split())
+    assert "Minds & | models" in words
+    assert "lab@example.org" in words
+    assert "**" not in words
+
+
+def test_assumptions_that_cannot_be_are_refused(ruth: Client) -> None:
+    page = ruth.get(reverse("lab:documents", args=["memory"]) + "?accuracy_percent=40")
+    assert page.context["form"].errors.keys() == {"accuracy_percent"}
+    url = reverse("lab:document", args=["memory", "preregistration", "md"])
+    assert ruth.get(url + "?sd_items=x").status_code == 404
+    assert ruth.get(url.replace(".md", ".doc")).status_code == 404

@@ -1,0 +1,158 @@
+"""Two studies, or two versions of one's rules, side by side."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from analysis.report.chapters.accuracy.results import Accuracy
+from analysis.report.services import compare as comparing
+from analysis.stats.two_samples import Sample, two_samples
+from experiment.models import Membership, Study
+from experiment.services.study_setup import pin_items
+from experiment.services.study_versions import freeze, revise
+from tests.analysis import results_stub as stub
+from tests.factories import make_participant, make_study
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("var_dir")]
+
+
+@pytest.fixture
+def study() -> Study:
+    return make_study()
+
+
+@pytest.fixture
+def other(ruth: Client) -> Study:
+    study = make_study("other", title="The other one")
+    study.members.add(Membership.objects.get().user)
+    return study
+
+
+def shown(client: Client, query: str, status: int = 200) -> str:
+    response = client.get(reverse("lab:compare", args=["memory"]) + query)
+    assert response.status_code == status
+    return response.content.decode()
+
+
+def test_two_studies_stand_side_by_side_with_difference_interval_and_shared_test_cases(
+    ruth: Client, study: Study, other: Study
+) -> None:
+    pin_items(other, list(study.items.filter(source="human", kind="test")))
+    for n in range(6):
+        make_participant(study, judgment={"correct": n % 3 > 0})
+        make_participant(other, judgment={"correct": n % 2 > 0})
+    assert "not computed yet" in shown(ruth, "?other=other")
+    page = shown(ruth, "?other=other&now=1")
+    assert "66.7%" in page
+    assert "50.0%" in page
+    assert "<strong>\N{MINUS SIGN}16.7</strong> points" in page
+    assert "the two taken as independent" in page
+    assert "test cases were judged on both sides" in page
+    assert "Test case by test case, on these alone" in page
+    assert "no test" not in page
+
+
+def test_two_versions_of_the_rules_have_a_difference_and_no_test(
+    ruth: Client, study: Study
+) -> None:
+    study.exclude_missed_catch = False  # it would leave out who was wrong everywhere
+    study.save()
+    for _ in range(4):
+        make_participant(study)
+    make_participant(study, judgment={"rt_ms": 8_000, "correct": False})
+    freeze(study, timezone.now())
+    revise(study, rules=replace(study.exclusion_rules, min_rt_ms=10_000), reason="slower")
+    page = shown(ruth, "?before=1&after=2&now=1")
+    assert "<code>min_rt_ms</code></th><td>5000</td><td>10000</td>" in page
+    assert "80.0%" in page
+    assert "100.0%" in page
+    assert "Trials: too fast" in page
+    assert "it has no test" in page
+    assert "taken as independent" not in page
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("?other=secret", "Select a valid choice"),
+        ("?other=nowhere", "Select a valid choice"),
+        ("?before=1&after=1", "two different versions"),
+        ("?before=1", "two different versions"),
+        ("?before=9&after=1", "Select a valid choice"),
+        ("?other=other&before=1&after=2", "not both"),
+        ("?other=other&source=alien", "Select a valid choice"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_with_a_word(
+    ruth: Client, study: Study, other: Study, query: str, said: str
+) -> None:
+    make_study("secret", title="Nobody may know")
+    freeze(study, timezone.now())
+    revise(study, rules=replace(study.exclusion_rules, min_rt_ms=1), reason="try")
+    page = shown(ruth, query, 400)
+    assert said in page
+    assert "Nobody may know" not in page
+
+
+def test_a_curator_elsewhere_does_not_see_that_studys_data_here(
+    ruth: Client, study: Study, other: Study
+) -> None:
+    assert '<option value="other">The other one</option>' in shown(ruth, "")
+    Membership.objects.filter(study=other).update(role="curator")
+    assert "There is nothing to compare with" in shown(ruth, "")
+    shown(ruth, "?other=other", 400)
+
+
+def test_nothing_on_a_side_is_said_and_no_failure(ruth: Client, study: Study, other: Study) -> None:
+    page = shown(ruth, "?other=other&now=1")
+    assert "there is no difference to state" in page
+    assert "Nobody and nothing is excluded" in page
+
+
+class Stored:
+    """A report that is there, without files."""
+
+    def __init__(self, own: Any) -> None:
+        self.report = stub.report(None, stub.ReportOptions(source="human"), own)
+
+    def has_table(self, *_: str) -> bool:
+        return False
+
+
+@pytest.fixture
+def sides() -> tuple[comparing.Side, comparing.Side]:
+    first = stub.source()
+    own = first.of(Accuracy)
+    renamed = replace(own.models[0], name="only/here", display_name="Only here")
+    second = stub.with_results(first, replace(own, models=(renamed, *own.models[1:])))
+    made = (comparing.side(name, Stored(s), "human") for name, s in (("A", first), ("B", second)))  # type: ignore[arg-type]
+    return tuple(made)  # type: ignore[misc]
+
+
+def test_models_of_one_side_only_have_no_difference(
+    sides: tuple[comparing.Side, comparing.Side],
+) -> None:
+    found = comparing.compare(*sides, same_people=False)
+    differences = {row.label: row.difference for row in found.models}
+    assert differences["Only here"] is None
+    assert 0.0 in differences.values()
+    assert found.difference == 0
+    assert found.apart is not None
+    assert found.apart.p == 1
+    assert comparing.compare(*sides, same_people=True).apart is None
+
+
+def test_a_difference_of_two_samples_is_welchs() -> None:
+    from scipy import stats
+
+    found = two_samples(Sample(0.5, 0.03, 12), Sample(0.62, 0.05, 30))
+    scale = [0.03 * 12**0.5, 0.05 * 30**0.5]
+    expected = stats.ttest_ind_from_stats(0.62, scale[1], 30, 0.5, scale[0], 12, equal_var=False)
+    assert found is not None
+    assert found.p == pytest.approx(expected.pvalue)
+    assert two_samples(Sample(0.5, 0.0, 9), Sample(0.5, 0.0, 9)) is None
+    assert two_samples(Sample(0.5, float("nan"), 9), Sample(0.5, 0.1, 9)) is None

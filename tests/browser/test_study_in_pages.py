@@ -1,0 +1,259 @@
+"""A researcher with nothing but a browser: from a new site to the analysis set, which a program then downloads too."""
+
+import json
+import re
+import sqlite3
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+
+from tests.browser.conftest import DESKTOP, TIMEOUT_MS
+from tests.browser.server import SiteServer
+from tests.browser.visitor import DOUBLE_CLICK_MS, TEST_CLOCK
+
+PASSWORD = "quiet-lamps-over-the-bay"
+WORK_MS = 300_000  # the worker's, on a slow machine
+READ_MS = 20_000
+HUMAN, MACHINE = 8, 4  # test cases of the study
+
+
+@pytest.fixture
+def site(tmp_path: Path, shared_dir: Path) -> Iterator[SiteServer]:
+    """The site and its worker, as `make serve` starts them, with the published data to import."""
+    one = SiteServer(tmp_path, with_worker=True, IMPORTS_DIR=str(shared_dir))
+    one.manage("migrate", "--verbosity", "0")
+    one.start()
+    yield one
+    one.kill()
+
+
+@pytest.fixture
+def new_page(browser: Browser) -> Iterator[Callable[[], Page]]:
+    """Pages of browsers that know nothing of each other."""
+    contexts: list[BrowserContext] = []
+
+    def open_one() -> Page:
+        contexts.append(browser.new_context(**DESKTOP))
+        contexts[-1].set_default_timeout(TIMEOUT_MS)
+        contexts[-1].add_init_script(TEST_CLOCK)
+        return contexts[-1].new_page()
+
+    yield open_one
+    for context in contexts:
+        context.close()
+
+
+def test_a_study_from_the_preset_to_its_analysis_set_in_pages_alone(
+    new_page: Callable[[], Page], site: SiteServer, tmp_path: Path
+) -> None:
+    page = new_page()
+    errors: list[str] = []
+    page.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+
+    come_in(page, json.loads(site.manage("create_admin", "--json"))["url"])
+    import_published(page)
+    study = make_study(page)
+    dry_run(page)
+    open_recruitment(page)
+
+    # Two come, and the page that is open sees them
+    part(page, "Watch")
+    page.get_by_role("link", name="Real").click()
+    people = [new_page(), new_page()]
+    for n, person in enumerate(people, start=1):
+        agree(person, f"{site.url}/s/{study}/")
+        expect(figure(page, "On a page now")).to_have_text(str(n))
+    for number, person in enumerate(people, start=1):
+        take_part(person, site, number)
+    expect(figure(page, "Valid")).to_have_text("2")
+
+    score_the_demonstration_model(page)
+    read_results(page)
+    downloaded = export_analysis(page, tmp_path)
+    assert downloaded == by_program(page, site, study)
+    assert downloaded == by_command(site, study, tmp_path)
+    assert errors == []
+
+
+def part(page: Page, name: str) -> None:
+    page.get_by_role("navigation", name="Parts of the study").get_by_text(name, exact=True).click()
+
+
+def figure(page: Page, name: str) -> Locator:
+    return page.locator(".figures div").filter(has_text=name).locator("dd")
+
+
+def come_in(page: Page, link: str) -> None:
+    page.goto(link)
+    for field in page.locator("input[type=password]").all():
+        field.fill(PASSWORD)
+    page.get_by_role("button").filter(has_not_text="Sign out").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Studies")
+
+
+def import_published(page: Page) -> None:
+    page.get_by_role("link", name="Work", exact=True).click()
+    page.get_by_role("link", name="Import published data").click()
+    page.get_by_role("button", name="Start the import").click()
+    expect(page.get_by_role("link", name="See the study")).to_be_visible(timeout=WORK_MS)
+
+
+def make_study(page: Page) -> str:
+    """From the preset, with a dozen test cases and all that the list of what is missing asks for; its short name."""
+    page.get_by_role("link", name="Studies").click()
+    page.get_by_role("link", name="New study").click()
+    page.get_by_label("Title").fill("Which neuroscience result is real?")
+    slug = page.get_by_label("Short name").input_value()
+    page.get_by_role("button", name="Make the study").click()
+
+    page.locator('a[href$="/set-up/items/"]').first.click()
+    page.get_by_text("List all").click()
+    keys = page.locator("table.plain tbody th").all_inner_texts()
+    chosen = [k for k in keys if "human" in k][:HUMAN] + [k for k in keys if "machine" in k][
+        :MACHINE
+    ]
+    page.get_by_label("Exactly these").fill("\n".join(key.split()[0] for key in chosen))
+    page.get_by_role("button", name="Take these").click()
+    expect(figure(page, "Human-created").first).to_have_text(str(HUMAN))
+
+    page.get_by_role("link", name="General").click()
+    page.get_by_label("Contact", exact=True).fill("lab@example.org")
+    page.get_by_label("Number of the ethics approval").fill("2026/7")
+    page.get_by_label("Who approved").fill("The board")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("link", name="Overview").click()
+    expect(page.locator(".finding-blocking")).to_have_count(0)
+    return slug
+
+
+def dry_run(page: Page) -> None:
+    part(page, "Recruitment")
+    page.get_by_role("link", name="Dry run").click()
+    page.get_by_label("Participants who finish").fill("12")
+    page.get_by_role("button", name="Start the dry run").click()
+    expect(figure(page, "Finished")).to_have_text("12", timeout=WORK_MS)
+
+
+def open_recruitment(page: Page) -> None:
+    part(page, "Recruitment")
+    page.get_by_label("Open", exact=True).check()
+    page.get_by_role("button", name="Change recruitment").click()
+    expect(page.locator(".state")).to_have_text("open")
+
+
+def agree(page: Page, link: str) -> None:
+    page.goto(link)
+    page.locator("#agree").click()
+    expect(page).to_have_url(re.compile("about-you"))
+
+
+def take_part(page: Page, site: SiteServer, number: int) -> None:
+    """Through all pages, with every answer right; a participant reads for some time."""
+    for name in ("gender", "country", "position"):
+        field = page.locator(
+            f'select[name="{name}"], input[name="{name}"][value="prefer_not_to_say"]'
+        )
+        if field.evaluate("node => node.tagName") == "SELECT":
+            field.select_option("prefer_not_to_say")
+        else:
+            field.check()
+    for name in ("age", "experience_years"):
+        page.locator(f"#id_{name}_1").check()
+    page.get_by_role("button", name="Continue").click()
+    expect(page).to_have_url(re.compile("practice"))
+    for side in "ab":
+        if "practice" in page.url:
+            expect(page.locator("#shortcuts")).to_be_visible()
+            answer(page, side)
+            expect(page.locator("#practice-feedback")).to_be_visible()
+    page.wait_for_timeout(DOUBLE_CLICK_MS)
+    page.get_by_role("button", name="Show the first abstract").click()
+    for position in count(1):
+        expect(page).to_have_url(re.compile(f"/(trial/{position}|debrief)/"))
+        if "debrief" in page.url:
+            break
+        expect(page.locator("#shortcuts")).to_be_visible()
+        answer(page, right_side(site, number, position))
+    page.wait_for_timeout(DOUBLE_CLICK_MS)
+    page.get_by_role("button", name="Finish").click()
+    expect(page).to_have_url(re.compile("done"))
+
+
+def answer(page: Page, side: str) -> None:
+    page.evaluate("ms => { window.skippedMs += ms }", READ_MS)
+    page.keyboard.press(side)
+    for name in ("confidence", "expertise"):
+        page.locator(f"#{name}").press("End")
+    page.locator("#recognised-no").check()
+    page.get_by_role("button", name="Continue").click()
+
+
+def right_side(site: SiteServer, number: int, position: int) -> str:
+    """Read beside the server: the page does not say it."""
+    with sqlite3.connect(site.database) as database:
+        [[side]] = database.execute(
+            "SELECT original_side FROM experiment_trial WHERE position = ? AND participant_id = "
+            "(SELECT id FROM experiment_participant WHERE kind = 'real' ORDER BY id LIMIT 1 OFFSET ?)",
+            [position, number - 1],
+        )
+    database.close()
+    return str(side).lower()
+
+
+def score_the_demonstration_model(page: Page) -> None:
+    part(page, "Models")
+    page.get_by_label("Kind of model").select_option("embedded")
+    page.get_by_role("button", name="Start scoring").click()
+    expect(page.get_by_role("heading", name="Finished", exact=True)).to_be_visible(timeout=WORK_MS)
+
+
+def read_results(page: Page) -> None:
+    page.get_by_role("link", name="Which neuroscience result is real?").first.click()
+    part(page, "Results")
+    expect(page.get_by_role("region", name="in short")).to_contain_text("100.0%", timeout=WORK_MS)
+    page.get_by_role("heading", name="Humans against models").click()
+    expect(page.get_by_role("img").first).to_be_visible()
+
+
+def export_analysis(page: Page, folder: Path) -> bytes:
+    """The downloaded file, which holds as many rows as the page said."""
+    part(page, "Export")
+    page.get_by_label("Trials", exact=True).select_option("analysis")
+    page.get_by_role("button", name="Show these trials").click()
+    n_rows = int(page.locator(".export-count strong").inner_text())
+    with page.expect_download() as download:
+        page.locator("#download").click()
+    path = folder / "downloaded.csv"
+    download.value.save_as(path)
+    content = path.read_bytes()
+    assert content.count(b"\n") == n_rows + 1 > 2
+    return content
+
+
+def by_program(page: Page, site: SiteServer, study: str) -> bytes:
+    page.get_by_role("link", name="The same file by a program").click()
+    page.get_by_label("Name").fill("a notebook")
+    page.get_by_role("button", name="Create").click()
+    token = page.locator("code, input").filter(has_text=re.compile("^bbl_")).first.inner_text()
+    context: Any = page.context.browser
+    program = context.new_context(extra_http_headers={"Authorization": f"Bearer {token}"})
+    answered = program.request.get(
+        f"{site.url}/api/v1/studies/{study}/trials/?set=analysis&format=csv"
+    )
+    assert answered.status == 200, answered.text()
+    content: bytes = answered.body()
+    program.close()
+    return content
+
+
+def by_command(site: SiteServer, study: str, folder: Path) -> bytes:
+    path = folder / "by-command.csv"
+    site.manage(
+        "export_trials", study, "--set", "analysis", "--format", "csv", "--output", str(path)
+    )
+    return path.read_bytes()

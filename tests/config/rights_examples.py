@@ -1,0 +1,135 @@
+"""What the addresses' arguments can be, for the test of rights: to a new route with arguments belongs a line here.
+
+`slug` is the study's. A callable is given a study and makes a row of it: another study's row under one's own slug must
+not be found, which the test asks for too.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.contrib.auth.models import User
+
+from experiment.domain.roles import Role
+from experiment.domain.trial_query import TrialQuery
+from experiment.lab.setup.wording import number_of
+from experiment.models import DryRun, Study
+from experiment.services.export import jobs
+from experiment.services.participant_texts import participant_texts
+from experiment.services.people.invitations import invite, invite_to_site
+from tests.factories import make_channel, make_participant
+from tests.scoring.lab.rows import ask, finish
+
+Example = Mapping[str, Any]
+
+
+def trial_export(study: Study) -> Example:
+    return {"pk": jobs.ensure_exported(study, TrialQuery()).pk}
+
+
+def somebody(study: Study) -> Example:
+    return {"public_id": make_participant(study).public_id}
+
+
+def channel(study: Study) -> Example:
+    return {"code": make_channel(study, f"of-{study.slug}"[:20]).code}
+
+
+def dry_run(study: Study) -> Example:
+    return {"pk": DryRun.objects.create(study=study, status="finished").pk}
+
+
+def open_run(study: Study) -> Example:
+    return {"pk": ask(study, f"lab/{study.slug}").pk}
+
+
+def open_job(study: Study) -> Example:
+    return {"kind": "scoring.scoringrun", **open_run(study)}
+
+
+def finished_run(study: Study) -> Example:
+    return {"pk": finish(ask(study, f"lab/{study.slug}"), 1).pk}
+
+
+def user_named(what: str, study: Study) -> User:
+    return User.objects.get_or_create(username=f"{what}-of-{study.slug}")[0]
+
+
+def membership(study: Study) -> Example:
+    return {"pk": study.memberships.get_or_create(user=user_named("member", study))[0].pk}
+
+
+def invitation(study: Study) -> Example:
+    boss = user_named("host", study)
+    return {"pk": invite("Anna", study, Role.AUDITOR, boss).invitation.pk}
+
+
+def site_invitation(study: Study) -> Example:
+    host = user_named("host", study)
+    return {"pk": invite_to_site("Anna", False, host).invitation.pk}
+
+
+def item_of(study: Study) -> Example:
+    return {"pk": study.items.order_by("pk")[0].pk}
+
+
+EXAMPLES: dict[str, Example | Callable[[Study], Example]] = {
+    "lab:invitation": {"secret": "unknown"},
+    "lab:change_role": membership,
+    "lab:remove_member": membership,
+    "lab:revoke_invitation": invitation,
+    "lab:test_case": item_of,
+    "lab:edit_test_case": item_of,
+    "lab:revise_test_case": item_of,
+    "lab:move_test_case": item_of,
+    "lab:revoke_site": site_invitation,
+    "lab:welcome": {"uidb64": "MQ", "token": "set-password"},
+    "lab:export_job": trial_export,
+    "lab:export_live": trial_export,
+    "lab:export_file": trial_export,
+    "lab:export_retry": trial_export,
+    "lab:channel": channel,
+    "lab:document": {"name": "preregistration", "form": "md"},
+    "lab:dry_run": dry_run,
+    "lab:dry_run_live": dry_run,
+    "lab:dry_run_stop": dry_run,
+    "lab:dry_run_sample": dry_run,
+    "lab:link_preview": {"source": "plain", "end": "completion"},
+    "lab:preview": {"page": "consent"},
+    "lab:setup_text": {"number": number_of(participant_texts()[0])},
+    "lab:participant": somebody,
+    "lab:scoring_run": finished_run,
+    "lab:scoring_run_live": finished_run,
+    "lab:scoring_scores": finished_run,
+    "lab:scoring_cancel": open_run,
+    "lab:scoring_resume": open_run,
+    "lab:work_stop": open_job,
+    "lab:work_retry": open_job,
+    "lab:site_work_stop": open_job,
+    "lab:site_work_retry": open_job,
+    "lab:results_figure": {"name": "accuracy", "kind": "svg"},
+    "lab:results_table": {"name": "trials"},
+    "lab:results_teams_figure": {"name": "teams", "kind": "svg"},
+    "lab:results_teams_table": {"name": "teams"},
+    "api:run": finished_run,
+    "api:run_stop": open_run,
+    "api:nothing": {"rest": "nothing"},
+    "participant:trial": {"position": 1},
+}
+# What is posted where nothing would be refused as such
+POSTED: dict[str, Mapping[str, str]] = {
+    "lab:export_identities": {"reason": "To pay them."},
+    "lab:change_role": {"role": "curator"},
+    "lab:move_test_case": {"status": "accepted"},
+    "lab:recruitment": {"recruitment": "closed"},
+    "api:recruitment": {"recruitment": "closed"},
+}
+# May be missing although one may see it: no worker made the file, a study without data has no figures
+MISSING_YET = frozenset(
+    {
+        "lab:dry_run_sample",
+        "lab:export_file",
+        "lab:results_figure",
+        "lab:results_table",
+        "lab:results_trace_picture",
+    }
+)

@@ -1,0 +1,71 @@
+"""Who is given power over the whole site, or loses it, is in the audit trail."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.test import Client
+from django.urls import reverse
+
+from experiment.models import AuditEvent
+from tests.factories import make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def boss(client: Client) -> Client:
+    client.force_login(make_user("boss", is_staff=True, is_superuser=True))
+    return client
+
+
+def save(client: Client, user: User, **changes: Any) -> None:
+    day, time = f"{user.date_joined:%Y-%m-%d}", f"{user.date_joined:%H:%M:%S}"
+    form = {"username": user.username, "is_active": "on", "date_joined_0": day}
+    sent = form | {"date_joined_1": time} | changes
+    response = client.post(
+        reverse("admin:auth_user_change", args=[user.pk]),
+        {name: value for name, value in sent.items() if value},
+    )
+    assert response.status_code == 302
+
+
+def told() -> list[tuple[str, dict[str, Any]]]:
+    events = AuditEvent.objects.filter(action="role_changed")
+    return list(events.values_list("actor", "details"))
+
+
+@pytest.mark.parametrize(
+    ("sent", "change"),
+    [
+        ({"is_superuser": "on"}, {"is_superuser": "False -> True"}),
+        ({"is_active": ""}, {"is_active": "True -> False"}),
+    ],
+)
+def test_what_an_administrator_gives_and_takes_is_told(
+    boss: Client, sent: dict[str, str], change: dict[str, str]
+) -> None:
+    save(boss, make_user("ada"), **sent)
+    assert told() == [("boss", {"member": "ada", "changed": change})]
+
+
+def test_who_may_create_studies_is_told_with_what_was_before(boss: Client) -> None:
+    user, right = make_user("ada"), Permission.objects.get(codename="add_study")
+    save(boss, user, user_permissions=[right.pk])
+    save(boss, user)
+    assert [event["changed"] for _, event in told()] == [
+        {"user_permissions": "none -> add_study"},
+        {"user_permissions": "add_study -> none"},
+    ]
+
+
+def test_a_name_that_is_changed_is_no_change_of_power(boss: Client) -> None:
+    save(boss, make_user("ada"), first_name="Ada")
+    assert told() == []
+
+
+def test_an_account_that_is_deleted_is_told(boss: Client) -> None:
+    user = make_user("ada")
+    boss.post(reverse("admin:auth_user_delete", args=[user.pk]), {"post": "yes"})
+    assert not User.objects.filter(pk=user.pk).exists()
+    assert told() == [("boss", {"member": "ada", "changed": {"account": "deleted"}})]

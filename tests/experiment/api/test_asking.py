@@ -1,0 +1,253 @@
+"""How the API is asked, by whoever and for whatever: tokens, refusals, pages, files, limits."""
+
+import csv
+import io
+import json
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from django.core.cache import cache
+from django.test import Client
+
+from experiment.domain.roles import Role
+from experiment.domain.scopes import Scope
+from experiment.models import Membership, Study
+from tests.api_client import Program, named, problem
+from tests.factories import make_item, make_study, make_user
+
+pytestmark = pytest.mark.django_db
+ITEMS = "studies/memory/items/"
+
+
+@pytest.fixture(autouse=True)
+def _nobody_waits() -> None:
+    cache.clear()
+
+
+@pytest.fixture
+def study() -> Study:
+    return make_study()
+
+
+@pytest.fixture
+def ruth(study: Study) -> Program:
+    return Program(make_user("ruth", study))
+
+
+# Who may ask
+
+
+def test_without_a_token_nothing_is_told(study: Study) -> None:
+    for path in ("studies/", "studies/memory/", ITEMS, "studies/nowhere/"):
+        response = Program().get(path)
+        assert problem(response) == (401, "not_authenticated")
+        assert response["WWW-Authenticate"].startswith("Bearer")
+
+
+@pytest.mark.parametrize("header", ["Bearer", "Bearer x y", "Basic cnV0aDpydXRo", "Bearer bbl_x"])
+def test_what_is_no_token_is_refused(study: Study, header: str) -> None:
+    program = Program()
+    program.headers["Authorization"] = header
+    assert problem(program.get(ITEMS)) == (401, "authentication_failed")
+
+
+def test_a_browser_that_is_signed_in_opens_nothing(study: Study) -> None:
+    client = Client()
+    client.force_login(make_user("ruth", study))
+    assert client.get("/api/v1/studies/").status_code == 401
+
+
+def test_a_study_of_others_does_not_exist(ruth: Program) -> None:
+    make_study("theirs")
+    assert problem(ruth.get("studies/theirs/items/")) == (404, "not_found")
+    assert [row["slug"] for row in ruth.all_pages("studies/")] == ["memory"]
+
+
+def test_a_token_of_one_study_sees_no_other(study: Study) -> None:
+    user = make_user("ruth", study, make_study("other"))
+    program = Program(user, study=study)
+    assert [row["slug"] for row in program.all_pages("studies/")] == ["memory"]
+    assert problem(program.get("studies/other/")) == (404, "not_found")
+
+
+def test_a_role_and_a_scope_that_do_not_allow_it_are_told_apart(study: Study) -> None:
+    user = make_user("ruth", study)
+    reading, writing = Program(user, [Scope.READ]), Program(user, [Scope.WRITE])
+    body = {"recruitment": "closed"}
+    assert problem(reading.post("studies/memory/recruitment/", body)) == (403, "scope")
+    assert problem(writing.get(ITEMS)) == (403, "scope")
+    assert writing.post("studies/memory/recruitment/", body).status_code == 200
+    Membership.objects.update(role=Role.CURATOR)  # rights are those of this moment
+    assert problem(writing.post("studies/memory/recruitment/", body)) == (403, "role")
+    assert problem(reading.get("studies/memory/exposures/")) == (403, "role")
+    assert reading.get(ITEMS).status_code == 200
+
+
+# What is refused, and how
+
+
+def test_what_is_not_there_is_a_problem_and_no_page(ruth: Program) -> None:
+    for path in ("nothing/", "studies/memory/nothing/", "studies/memory", ""):
+        assert problem(ruth.get(path)) == (404, "not_found")
+    assert problem(ruth.client.get("/api/v2/")) == (404, "not_found")
+    assert problem(ruth.client.get("/api/v1/studies/?x=%00")) == (400, "bad_request")
+
+
+def test_other_methods_are_refused_with_those_that_there_are(ruth: Program) -> None:
+    for method in ("POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"):
+        response = ruth.client.generic(method, "/api/v1/studies/", headers=ruth.headers)
+        assert problem(response) == (405, "method_not_allowed")
+        assert response["Allow"] == "GET, HEAD"
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ({"colour": "red"}, "colour"),
+        ({"source": "martian"}, "source"),
+        ({"source": ""}, "source"),
+        ({"source": ["human", "machine"]}, "source"),
+        ({"ordering": "note"}, "ordering"),
+        ({"ordering": "created_by__password"}, "ordering"),
+        ({"format": "xml"}, "format"),
+        ({"limit": 0}, "limit"),
+        ({"limit": 10**30}, "limit"),
+        ({"cursor": "made-up"}, "cursor"),
+        ({"format": "csv", "limit": 5}, "limit"),
+        ({"key__startswith": "a"}, "key__startswith"),
+    ],
+)
+def test_a_parameter_that_is_not_meant_is_named_and_never_ignored(
+    ruth: Program, query: dict[str, Any], name: str
+) -> None:
+    assert named(ruth.get(ITEMS, **query)) == [name]
+
+
+def test_a_body_is_as_strict(ruth: Program) -> None:
+    path = "studies/memory/recruitment/"
+    assert named(ruth.post(path, {"recruitment": "ajar"})) == ["recruitment"]
+    assert named(ruth.post(path, {"recruitment": "open", "now": 1})) == ["now"]
+    assert named(ruth.post(path, [])) == [""]
+    broken = ("{", "[" * 100_000, '"\ud800"'.encode("utf-8", "surrogatepass"))
+    for text in broken:
+        response = ruth.client.post(
+            f"/api/v1/{path}", text, "application/json", headers=ruth.headers
+        )
+        assert problem(response)[0] == 400
+    form = ruth.client.post(f"/api/v1/{path}", {"recruitment": "open"}, headers=ruth.headers)
+    assert problem(form) == (415, "unsupported_media_type")
+    long = ruth.client.post(
+        f"/api/v1/{path}", "x" * (2**20 + 1), "application/json", headers=ruth.headers
+    )
+    assert problem(long) == (413, "too_large")
+
+
+def test_a_failure_of_the_site_is_a_problem_that_tells_no_secret(
+    ruth: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: object) -> None:
+        raise RuntimeError("secret")
+
+    monkeypatch.setattr("experiment.api.items.Items.rows", fail)
+    response = ruth.get(ITEMS)
+    assert problem(response) == (500, "server_error")
+    assert "secret" not in response.content.decode()
+
+
+# Pages and files
+
+
+def test_pages_hold_every_row_once_whatever_is_added_meanwhile(ruth: Program, study: Study) -> None:
+    first = ruth.get(ITEMS, limit=5).json()
+    study.study_items.create(item=make_item("a-first"))  # before what was read
+    second = ruth.client.get(first["next"], headers=ruth.headers).json()
+    shown = [row["item_key"] for row in first["results"] + second["results"]]
+    assert shown == sorted(i.key for i in study.items.exclude(key="a-first"))[:10]
+    assert len(ruth.all_pages(ITEMS, limit=1)) == study.items.count()
+
+
+def test_orders_go_both_ways(ruth: Program) -> None:
+    there = ruth.all_pages(ITEMS, limit=4)
+    assert ruth.all_pages(ITEMS, limit=4, ordering="-item_key") == there[::-1]
+    path = "studies/memory/exposures/"
+    there = ruth.all_pages(path, limit=4, ordering="valid")
+    assert ruth.all_pages(path, limit=4, ordering="-valid") == there[::-1]
+
+
+def test_a_cursor_belongs_to_its_order(ruth: Program) -> None:
+    cursor = ruth.get(ITEMS, limit=1).json()["next"].split("cursor=")[1].split("&")[0]
+    from urllib.parse import unquote
+
+    assert named(ruth.get(ITEMS, cursor=unquote(cursor), ordering="-item_key")) == ["cursor"]
+
+
+def test_each_format_holds_what_the_pages_do(ruth: Program) -> None:
+    make_item("=1+1")
+    rows = ruth.all_pages(ITEMS, source="machine")
+    files = {
+        kind: ruth.get(ITEMS, source="machine", format=kind) for kind in ("csv", "jsonl", "parquet")
+    }
+    content = {kind: response.getvalue() for kind, response in files.items()}
+    for kind, response in files.items():
+        assert response["Content-Length"] == str(len(content[kind]))
+        assert f"memory-items.{kind}" in response["Content-Disposition"]
+    assert [json.loads(line) for line in content["jsonl"].splitlines()] == rows
+    table = list(csv.DictReader(io.StringIO(content["csv"].decode())))
+    assert [row["item_key"] for row in table] == [row["item_key"] for row in rows]
+    assert list(table[0]) == list(rows[0])
+    parquet = pq.read_table(io.BytesIO(content["parquet"])).to_pylist()
+    assert [(r["item_key"], r["item_version"]) for r in parquet] == [
+        (r["item_key"], r["item_version"]) for r in rows
+    ]
+
+
+def test_an_empty_list_has_its_columns(ruth: Program) -> None:
+    assert ruth.get(ITEMS, item="nothing").json() == {"results": [], "next": None}
+    assert ruth.get(ITEMS, item="nothing", format="csv").getvalue().startswith(b"item_key,")
+    table = pq.read_table(io.BytesIO(ruth.get(ITEMS, item="nothing", format="parquet").getvalue()))
+    assert (table.num_rows, table.column_names[0]) == (0, "item_key")
+
+
+@pytest.mark.parametrize("path", ["studies/", ITEMS, "studies/memory/exposures/"])
+def test_a_page_of_many_costs_no_more_queries(
+    ruth: Program, study: Study, path: str, django_assert_max_num_queries: Any
+) -> None:
+    ruth.get(path)  # notes that the token was used today
+    with django_assert_max_num_queries(12) as few:
+        ruth.get(path, limit=1)
+    for n in range(20):
+        study.study_items.create(item=make_item(f"more-{n}"))
+        study.pk, study.slug, study.title = None, f"more-{n}", f"More {n}"
+        study._state.adding = True
+        study.save()
+        Membership.objects.create(study=study, user_id=Membership.objects.first().user_id)
+        study = Study.objects.get(slug="memory")
+    with django_assert_max_num_queries(12) as many:
+        ruth.get(path)
+    assert len(many) == len(few)
+    assert not [q for q in many.captured_queries if "COUNT(*)" in q["sql"]]
+
+
+# Limits
+
+
+def test_who_asks_too_often_waits(ruth: Program, settings: Any) -> None:
+    settings.API_REQUESTS_PER_MINUTE = settings.API_ANONYMOUS_PER_MINUTE = 3
+    assert [ruth.get("studies/").status_code for _ in range(4)] == [200, 200, 200, 429]
+    slow = ruth.get("studies/")
+    assert problem(slow) == (429, "throttled")
+    assert 0 < int(slow["Retry-After"]) <= 61
+    guesser = Program()
+    guesser.headers["Authorization"] = "Bearer bbl_guess"
+    assert [guesser.get("studies/").status_code for _ in range(4)] == [401, 401, 401, 429]
+    assert ruth.get("schema/").status_code == 429  # without a token it is anonymous there
+
+
+def test_nobody_evades_the_limit_by_a_header_of_their_own(settings: Any) -> None:
+    settings.API_ANONYMOUS_PER_MINUTE = 2
+    guesser, found = Program(), []
+    for n in range(3):
+        guesser.headers = {"Authorization": "Bearer bbl_guess", "X-Forwarded-For": f"10.0.0.{n}"}
+        found.append(guesser.get("studies/").status_code)
+    assert found == [401, 401, 429]

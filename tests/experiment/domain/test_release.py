@@ -1,0 +1,54 @@
+"""Nobody stands alone in a released file."""
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiment.domain.release import QUASI_IDENTIFIERS, SUPPRESSED, Answers, release
+
+NOTHING = (SUPPRESSED,) * len(QUASI_IDENTIFIERS)
+ANSWERS = st.tuples(
+    st.sampled_from(["GB", "DE", "JP", "prefer_not_to_say", None]),
+    st.sampled_from(["0", "4.5", "12", "60", "nan", "inf", "-3", None]),
+    st.sampled_from(["faculty", "other", None]),
+    st.sampled_from(["17", "18", "34", "35", "99", "1e400", "prefer_not_to_say", None]),
+    st.sampled_from(["female", "male", None]),
+)
+
+
+@given(st.lists(ANSWERS, max_size=60), st.integers(2, 8))
+def test_no_combination_of_released_answers_fits_one_to_k_minus_1_people(
+    told: list[Answers], k: int
+) -> None:
+    people = {str(n): answers for n, answers in enumerate(told)}
+    released = release(people, k)
+    assert released.answers.keys() == people.keys()
+    for answers, n in Counter(released.answers.values()).items():
+        assert n >= k or (answers == NOTHING and len(people) < k)
+    for name, n in released.suppressed.items():
+        place = QUASI_IDENTIFIERS.index(name)
+        assert n == sum(own[place] == SUPPRESSED for own in released.answers.values())
+
+
+@given(st.lists(ANSWERS, max_size=30))
+def test_what_is_released_is_what_was_told_or_its_band(told: list[Answers]) -> None:
+    released = release({str(n): answers for n, answers in enumerate(told)}, 3)
+    for n, answers in enumerate(told):
+        for was, said in zip(answers, released.answers[str(n)], strict=True):
+            if said not in (was, SUPPRESSED):
+                low = float(said.rstrip("+").split("-")[0])
+                assert float(was) >= low
+
+
+def test_who_are_many_alike_keep_all_answers() -> None:
+    alike: Answers = ("GB", "12", "faculty", "34", "female")
+    released = release({str(n): alike for n in range(7)}, 5)
+    assert set(released.answers.values()) == {("GB", "10-19", "faculty", "25-34", "female")}
+    assert set(released.suppressed.values()) == {0}
+
+
+def test_what_tells_most_goes_first() -> None:
+    people = {str(n): (c, "12", "faculty", "34", "female") for n, c in enumerate("ABCDEF")}
+    released = release(people, 5)
+    assert set(released.answers.values()) == {(SUPPRESSED, "10-19", "faculty", "25-34", "female")}

@@ -1,0 +1,97 @@
+"""What can be asked of trials, in texts by name, and what is refused."""
+
+from datetime import date
+from urllib.parse import parse_qs
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiment.domain import trial_query
+from experiment.domain.trial_query import ALLOWED, NAMES, QueryError, TrialQuery, parse
+
+NAME = st.text(st.characters(categories=("L", "N", "P", "S", "Zs")), min_size=1).filter(str.strip)
+DAYS = st.dates(date(2000, 1, 1), date(2050, 1, 1)).map(str)
+VALUES = {name: st.sampled_from(levels) for name, levels in ALLOWED.items()} | {
+    "rules": st.integers(1, 999).map(str),
+    "from": DAYS,
+    "to": DAYS,
+    "participant": st.uuids().map(str),
+}
+
+
+@st.composite
+def asked(draw: st.DrawFn) -> dict[str, list[str]]:
+    found = {}
+    for name in draw(st.sets(st.sampled_from(NAMES))):
+        most = 4 if name in trial_query.SEVERAL else 1
+        found[name] = draw(st.lists(VALUES.get(name, NAME), min_size=1, max_size=most))
+    return found
+
+
+@given(asked())
+def test_a_query_is_read_back_from_its_own_words(values: dict[str, list[str]]) -> None:
+    try:
+        query = parse(values)
+    except QueryError as error:  # days the wrong way round, or reasons in the analysis
+        assert {problem.name for problem in error.problems} <= {"to", "reason"}
+        return
+    assert parse(parse_qs(query.encode())) == query
+    assert {name for name, _ in query.pairs} == {"set"} | set(values)
+
+
+def test_order_and_repetition_of_values_make_no_other_query() -> None:
+    one = parse({"item": ["b", "a"], "status": ["trial"]})
+    assert one == parse({"status": ["trial", "trial", ""], "item": ["a ", "b", "a"]})
+    assert one.encode() == "set=all&status=trial&item=a&item=b"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("set", "everything"),
+        ("kind", "Real"),
+        ("rules", "0"),
+        ("rules", "1.5"),
+        ("rules", "²"),
+        ("rules", "9" * 5_000),
+        ("from", "yesterday"),
+        ("to", "2026-02-30"),
+        ("status", "withdrawn"),
+        ("source", "alien"),
+        ("participant", "1"),
+        ("reason", "withdrawn"),
+        ("recognised", "yes"),
+        ("item", "a\x00b"),
+        ("subfield", "a\ud800"),
+        ("colour", "red"),
+        ("cursor", ""),
+    ],
+)
+def test_what_is_unknown_is_a_problem_with_its_name(name: str, value: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        parse({"status": ["trial"], name: [value]})
+    assert [problem.name for problem in caught.value.problems] == [name]
+    assert caught.value.problems[0].allowed == ALLOWED.get(name, ())
+
+
+def test_all_problems_are_told_at_once() -> None:
+    with pytest.raises(QueryError) as caught:
+        parse({"set": ["x"], "kind": ["real", "pilot"], "shape": ["y"]})
+    assert [problem.name for problem in caught.value.problems] == ["set", "kind", "shape"]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"from": ["2026-03-02"], "to": ["2026-03-01"]},
+        {"set": ["analysis"], "reason": ["too_fast"]},
+    ],
+)
+def test_what_nothing_can_fulfil_is_refused(values: dict[str, list[str]]) -> None:
+    with pytest.raises(QueryError):
+        parse(values)
+
+
+def test_nothing_asked_is_every_trial_of_the_usual_kind() -> None:
+    assert parse({}) == parse({name: [""] for name in NAMES}) == TrialQuery()

@@ -1,0 +1,134 @@
+"""Invitations: a link that is shown once, works once within a week, and can be taken back."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from experiment.models import AuditEvent, Invitation, Study
+from experiment.services.rights import may_create_studies
+from tests.factories import make_study, make_user
+
+pytestmark = pytest.mark.django_db
+NEW = {"username": "ann", "password1": "seven grey herons", "password2": "seven grey herons"}
+
+
+@pytest.fixture
+def study() -> Study:
+    return make_study()
+
+
+@pytest.fixture
+def link(ruth: Client) -> str:
+    """To an auditor's role, as its page shows it."""
+    sent = {"name": "Ann", "role": "auditor"}
+    return link_of(ruth.post("/lab/studies/memory/members/invite/", sent))
+
+
+def link_of(response: Any) -> str:
+    assert "no-store" in response["Cache-Control"]
+    found = re.search(r"http://127.0.0.1:8000(/lab/invitations/[\w-]+/)", response.content.decode())
+    assert found is not None
+    return found[1]
+
+
+def test_the_secret_is_shown_once_and_kept_as_a_hash_alone(ruth: Client, link: str) -> None:
+    secret = link.split("/")[-2]
+    listed = ruth.get("/lab/studies/memory/members/").content.decode()
+    assert "Ann" in listed
+    assert secret not in listed
+    row = Invitation.objects.values().get()
+    assert secret not in str(row)
+    assert secret not in str(list(AuditEvent.objects.values()))
+
+
+def test_somebody_new_makes_an_account_and_joins(link: str, study: Study) -> None:
+    guest = Client()
+    assert "ruth invites you" in guest.get(link).content.decode()
+    assert guest.post(link, NEW)["Location"] == "/lab/"
+    assert guest.get("/lab/studies/memory/").status_code == 200
+    assert study.memberships.get(user__username="ann").role == "auditor"
+    user = User.objects.get(username="ann")
+    assert (user.is_staff, user.is_superuser, may_create_studies(user)) == (False, False, False)
+    told = AuditEvent.objects.filter(study="memory", action__in=("invited", "joined"))
+    assert list(told.values_list("actor", "action")) == [("ruth", "invited"), ("ann", "joined")]
+
+
+def test_a_link_works_once(link: str) -> None:
+    Client().post(link, NEW)
+    again = Client().post(link, NEW | {"username": "eve"})
+    assert again.status_code == 404
+    assert not User.objects.filter(username="eve").exists()
+
+
+def test_who_has_an_account_signs_in_and_comes_back(link: str, study: Study) -> None:
+    make_user("vera")
+    guest = Client()
+    assert f"/lab/sign-in/?next={link}" in guest.get(link).content.decode()
+    signed = guest.post("/lab/sign-in/", {"username": "vera", "password": "vera", "next": link})
+    assert signed["Location"] == link
+    assert "vera" in guest.get(link).content.decode()
+    guest.post(link)
+    assert study.memberships.get(user__username="vera").role == "auditor"
+    assert Client().get(link).status_code == 404
+
+
+def test_looking_at_a_link_uses_nothing(link: str) -> None:
+    for _ in range(2):
+        assert Client().get(link).status_code == 200
+
+
+def test_a_member_stays_what_they_are_and_leaves_the_link_to_another(
+    ruth: Client, link: str, study: Study
+) -> None:
+    ruth.post(link)
+    assert study.memberships.get(user__username="ruth").role == "researcher"
+    assert Client().get(link).status_code == 200
+
+
+@pytest.mark.parametrize("change", [{"password1": "short", "password2": "short"}, {"username": ""}])
+def test_a_faulty_form_uses_nothing(link: str, change: dict[str, str]) -> None:
+    assert Client().post(link, NEW | change).context["form"].errors
+    assert Client().post(link, NEW)["Location"] == "/lab/"
+
+
+def test_after_a_week_it_is_over(link: str) -> None:
+    Invitation.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert Client().get(link).status_code == 404
+    assert Client().post(link, NEW).status_code == 404
+    assert not User.objects.filter(username="ann").exists()
+
+
+def test_it_can_be_taken_back(ruth: Client, link: str) -> None:
+    pk = Invitation.objects.get().pk
+    ruth.post(f"/lab/studies/memory/members/invitations/{pk}/revoke/")
+    assert Client().post(link, NEW).status_code == 404
+    assert AuditEvent.objects.filter(actor="ruth", action="invitation_revoked").count() == 1
+
+
+def test_an_unknown_link_is_over_too() -> None:
+    assert Client().get("/lab/invitations/nonsense/").status_code == 404
+
+
+# To the site
+
+
+def test_administrators_invite_to_the_site_and_may_let_create_studies() -> None:
+    boss = Client()
+    boss.force_login(make_user("boss", is_superuser=True, is_staff=True))
+    for name, sent in (("ann", {"may_create_studies": "on"}), ("eve", {})):
+        link = link_of(boss.post("/lab/people/", {"name": name, **sent}))
+        Client().post(link, NEW | {"username": name})
+    may = {user.username: may_create_studies(user) for user in User.objects.all()}
+    assert may == {"boss": True, "ann": True, "eve": False}
+    assert "eve" in boss.get("/lab/people/").content.decode()
+
+
+def test_members_cannot_let_create_studies(ruth: Client, study: Study) -> None:
+    sent = {"name": "Ann", "role": "curator", "may_create_studies": "on"}
+    Client().post(link_of(ruth.post("/lab/studies/memory/members/invite/", sent)), NEW)
+    assert not may_create_studies(User.objects.get(username="ann"))

@@ -1,0 +1,109 @@
+"""Members of a study: their roles change, they leave, and a researcher always stays."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from experiment.domain.roles import Role
+from experiment.models import AuditEvent, Membership, Study
+from experiment.services.people import invitations
+from tests.factories import make_study, make_user
+
+pytestmark = pytest.mark.django_db
+PAGE = "/lab/studies/memory/members/"
+
+
+@pytest.fixture
+def study() -> Study:
+    return make_study()
+
+
+@pytest.fixture
+def vera(study: Study) -> Membership:
+    study.members.add(make_user("vera"), through_defaults={"role": "curator"})
+    return study.memberships.get(user__username="vera")
+
+
+def told(action: str) -> list[tuple[str, dict[str, object]]]:
+    return list(AuditEvent.objects.filter(action=action).values_list("actor", "details"))
+
+
+def test_the_page_lists_who_is_what(ruth: Client, vera: Membership) -> None:
+    shown = ruth.get(PAGE).content.decode()
+    assert all(word in shown for word in ("ruth", "vera", "curator: test cases"))
+
+
+def test_a_role_is_changed_and_told(ruth: Client, vera: Membership) -> None:
+    ruth.post(f"{PAGE}{vera.pk}/role/", {"role": "auditor"})
+    vera.refresh_from_db()
+    assert vera.role == "auditor"
+    change = {"member": "vera", "before": "curator", "after": "auditor"}
+    assert told("role_changed") == [("ruth", change)]
+
+
+def test_invitations_of_who_is_no_researcher_any_more_are_taken_back(
+    ruth: Client, study: Study
+) -> None:
+    host = make_user("host", study)
+    secret = invitations.invite("Ann", study, Role.RESEARCHER, host).secret
+    own = study.memberships.get(user=host)
+    ruth.post(f"{PAGE}{own.pk}/role/", {"role": "auditor"})
+    change = {"member": "host", "before": "researcher", "after": "auditor"}
+    assert told("role_changed") == [("ruth", change | {"invitations_revoked": 1})]
+    ruth.post(f"{PAGE}{own.pk}/role/", {"role": "researcher"})
+    with pytest.raises(invitations.InvitationError):
+        invitations.find(secret)
+
+
+@pytest.mark.parametrize("lost", ["account", "role", "administration"])
+def test_an_invitation_works_only_while_its_maker_may_invite(study: Study, lost: str) -> None:
+    of_site = lost == "administration"
+    host = make_user("host", study, is_superuser=of_site)
+    new = (
+        invitations.invite_to_site("Ann", True, host)
+        if of_site
+        else invitations.invite("Ann", study, Role.AUDITOR, host)
+    )
+    assert invitations.find(new.secret) == new.invitation
+    if lost == "role":
+        Membership.objects.filter(user=host).update(role="curator")
+    else:
+        User.objects.update(is_active=of_site, is_superuser=False)
+    with pytest.raises(invitations.InvitationError):
+        invitations.find(new.secret)
+
+
+@pytest.mark.parametrize("role", ["", "boss", "RESEARCHER"])
+def test_a_role_that_there_is_not_changes_nothing(
+    ruth: Client, vera: Membership, role: str
+) -> None:
+    assert ruth.post(f"{PAGE}{vera.pk}/role/", {"role": role}).status_code == 404
+    vera.refresh_from_db()
+    assert (vera.role, told("role_changed")) == ("curator", [])
+
+
+def test_a_member_is_removed_with_their_open_invitations(
+    ruth: Client, study: Study, vera: Membership
+) -> None:
+    secret = invitations.invite("Ann", study, Role.RESEARCHER, vera.user).secret
+    ruth.post(f"{PAGE}{vera.pk}/remove/")
+    assert [user.username for user in study.members.all()] == ["ruth"]
+    with pytest.raises(invitations.InvitationError):
+        invitations.find(secret)
+    removed = {"member": "vera", "role": "curator", "invitations_revoked": 1}
+    assert told("member_removed") == [("ruth", removed)]
+
+
+@pytest.mark.parametrize("act", ["role", "remove"])
+def test_the_last_researcher_stays(ruth: Client, study: Study, vera: Membership, act: str) -> None:
+    own = study.memberships.get(user__username="ruth")
+    answer = ruth.post(f"{PAGE}{own.pk}/{act}/", {"role": "auditor"}, follow=True)
+    assert "last researcher" in answer.content.decode()
+    assert study.memberships.get(role="researcher").user.username == "ruth"
+
+
+def test_one_of_two_researchers_may_leave(ruth: Client, study: Study, vera: Membership) -> None:
+    ruth.post(f"{PAGE}{vera.pk}/role/", {"role": "researcher"})
+    own = study.memberships.get(user__username="ruth")
+    assert ruth.post(f"{PAGE}{own.pk}/remove/")["Location"] == "/lab/"
+    assert ruth.get(PAGE).status_code == 404

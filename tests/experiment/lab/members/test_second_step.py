@@ -1,0 +1,197 @@
+"""Codes of an app as a second step of signing in: set up, asked for, replaced, required."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+from django.test import Client
+from django.urls import reverse
+from django_otp.plugins.otp_static.models import StaticToken
+from django_otp.plugins.otp_totp.models import TOTPDevice
+
+from experiment.lab.members.forms import MOST_FAILURES
+from experiment.models import AuditEvent
+from experiment.services.people import second_step
+from tests.experiment.lab.members.codes import shown_by_app, switch_on
+from tests.factories import make_study, make_user
+
+pytestmark = pytest.mark.django_db
+CODE_PAGE = "/lab/sign-in/code/"
+
+
+@pytest.fixture(autouse=True)
+def _no_failures() -> Iterator[None]:
+    cache.clear()
+    yield
+    cache.clear()
+
+
+@pytest.fixture
+def user() -> Any:
+    return make_user("ruth", make_study())
+
+
+def give_password(client: Client, next_page: str = "") -> str:
+    sent = {"username": "ruth", "password": "ruth", "next": next_page}
+    return client.post("/lab/sign-in/", sent)["Location"]
+
+
+def is_in(client: Client) -> bool:
+    return client.get("/lab/").status_code == 200
+
+
+def test_a_password_alone_signs_in_where_no_codes_are_set_up(client: Client, user: Any) -> None:
+    assert give_password(client) == "/lab/"
+    assert is_in(client)
+
+
+def test_codes_are_set_up_with_a_first_code_and_leave_recovery_codes_once(
+    client: Client, user: Any
+) -> None:
+    client.force_login(user)
+    page = client.get("/lab/account/codes/").content.decode()
+    device = TOTPDevice.objects.get()
+    assert second_step.spelled_key(device) in page
+    picture = client.get("/lab/account/codes/picture.svg")
+    assert (picture["Content-Type"], picture.content[:5]) == ("image/svg+xml", b"<?xml")
+    wrong = client.post("/lab/account/codes/", {"code": "000000"})
+    assert wrong.context["form"].has_error("code", "wrong")
+    assert not second_step.has_second_step(user)
+    done = client.post("/lab/account/codes/", {"code": shown_by_app(device)}).content.decode()
+    codes = list(StaticToken.objects.values_list("token", flat=True))
+    assert len(codes) == second_step.N_RECOVERY_CODES
+    assert all(code in done for code in codes)
+    assert "no-store" in client.get("/lab/account/")["Cache-Control"]
+    assert not any(code in client.get("/lab/account/").content.decode() for code in codes)
+    assert client.get("/lab/account/codes/picture.svg").status_code == 410
+
+
+def test_the_code_is_asked_for_and_leads_where_one_wanted_to_go(client: Client, user: Any) -> None:
+    device, _ = switch_on(user)
+    assert give_password(client, "/lab/studies/memory/") == f"{CODE_PAGE}?next=/lab/studies/memory/"
+    assert not is_in(client)
+    done = client.post(CODE_PAGE, {"code": shown_by_app(device), "next": "/lab/studies/memory/"})
+    assert done["Location"] == "/lab/studies/memory/"
+    assert is_in(client)
+
+
+def test_a_code_leads_nowhere_else(client: Client, user: Any) -> None:
+    device, _ = switch_on(user)
+    give_password(client)
+    sent = {"code": shown_by_app(device), "next": "https://elsewhere.example/"}
+    assert client.post(CODE_PAGE, sent)["Location"] == "/lab/"
+
+
+def test_a_recovery_code_works_once(user: Any) -> None:
+    _, codes = switch_on(user)
+    for is_right in (True, False):
+        client = Client()
+        give_password(client)
+        client.post(CODE_PAGE, {"code": codes[0].upper()})
+        assert is_in(client) == is_right
+    assert second_step.n_recovery_codes(user) == second_step.N_RECOVERY_CODES - 1
+
+
+def test_a_code_that_was_used_is_refused(user: Any) -> None:
+    device, _ = switch_on(user)
+    code = shown_by_app(device)
+    for is_right in (True, False):
+        client = Client()
+        give_password(client)
+        client.post(CODE_PAGE, {"code": code})
+        assert is_in(client) == is_right
+
+
+def test_nobody_comes_to_the_second_step_without_the_first(client: Client, user: Any) -> None:
+    device, _ = switch_on(user)
+    assert client.post(CODE_PAGE, {"code": shown_by_app(device)})["Location"] == "/lab/sign-in/"
+    assert not is_in(client)
+
+
+def test_the_first_step_is_worth_ten_minutes(client: Client, user: Any, monkeypatch: Any) -> None:
+    device, _ = switch_on(user)
+    give_password(client)
+    session = client.session
+    pk, since = session["waits_for_code"]
+    session["waits_for_code"] = [pk, since - 601]
+    session.save()
+    assert client.post(CODE_PAGE, {"code": shown_by_app(device)})["Location"] == "/lab/sign-in/"
+
+
+def test_codes_cannot_be_tried_for_long_nor_a_new_start_made(client: Client, user: Any) -> None:
+    device, _ = switch_on(user)
+    for _ in range(MOST_FAILURES):
+        give_password(client)
+        client.post(CODE_PAGE, {"code": "nonsense"})
+    refused = client.post(CODE_PAGE, {"code": shown_by_app(device)})
+    assert refused.context["form"].has_error("code", "too_many")
+    assert not is_in(client)
+    told = AuditEvent.objects.filter(action="sign_in_failed", details__step="code")
+    assert told.count() == MOST_FAILURES
+
+
+def test_a_code_switches_codes_off_and_makes_new_recovery_codes(client: Client, user: Any) -> None:
+    client.force_login(user)
+    device, old = switch_on(user)
+    change = "/lab/account/codes/change/"
+    assert client.post(change, {"code": "000000", "off": ""}).context["code_form"].errors
+    assert second_step.has_second_step(user)
+    shown = client.post(change, {"code": shown_by_app(device)}).content.decode()
+    assert old[0] not in shown
+    assert StaticToken.objects.filter(token=old[0]).count() == 0
+    client.post(change, {"code": shown_by_app(device), "off": ""})
+    assert not second_step.has_second_step(user)
+    said = AuditEvent.objects.filter(action="second_step").values_list("actor", "details__change")
+    assert list(said) == [("ruth", "on"), ("ruth", "recovery codes"), ("ruth", "off")]
+
+
+def test_a_one_time_link_is_no_second_step(client: Client) -> None:
+    from tests.experiment.lab_client import run
+
+    boss = make_user("admin", is_superuser=True, is_staff=True)
+    switch_on(boss)
+    path = run("create_admin", "admin").split("http://127.0.0.1:8000")[1].split()[0]
+    form = client.get(path)["Location"]
+    chosen = {"new_password1": "a-long-Passphrase", "new_password2": "a-long-Passphrase"}
+    client.post(form, chosen)
+    assert not is_in(client)
+
+
+# Where the site asks for it
+
+
+def test_without_codes_every_page_leads_to_setting_them_up(
+    client: Client, user: Any, settings: Any
+) -> None:
+    settings.REQUIRE_TOTP = True
+    client.force_login(user)
+    for page in ("/lab/", "/lab/account/", reverse("lab:study", args=["memory"])):
+        assert client.get(page, follow=True).redirect_chain == [
+            (f"{CODE_PAGE}?next={page}", 302),
+            ("/lab/account/codes/", 302),
+        ]
+    posted = client.post(reverse("lab:recruitment", args=["memory"]), {"recruitment": "closed"})
+    assert posted["Location"].startswith(CODE_PAGE)
+    client.post("/lab/account/codes/", {"code": shown_by_app(TOTPDevice.objects.get())})
+    assert is_in(client)
+
+
+def test_a_session_from_before_gives_its_code_first(
+    client: Client, user: Any, settings: Any
+) -> None:
+    client.force_login(user)
+    device, _ = switch_on(user)
+    settings.REQUIRE_TOTP = True
+    assert client.get("/lab/")["Location"] == f"{CODE_PAGE}?next=/lab/"
+    client.post(CODE_PAGE, {"code": shown_by_app(device)})
+    assert is_in(client)
+
+
+def test_the_administration_asks_for_it_too(client: Client, settings: Any) -> None:
+    settings.REQUIRE_TOTP = True
+    boss = make_user("boss", is_superuser=True, is_staff=True)
+    client.force_login(boss)
+    assert client.get("/admin/")["Location"] == f"{CODE_PAGE}?next=/admin/"
+    client.post("/lab/account/codes/", {"code": shown_by_app(second_step.new_app(boss))})
+    assert client.get("/admin/").status_code == 200

@@ -1,0 +1,83 @@
+"""The trail's pages and command."""
+
+import io
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test import Client
+
+from experiment.models import AuditEvent, Study
+from experiment.models.triggers import drop_triggers
+from experiment.services.audit import Action, record
+from tests.factories import make_study, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study() -> Study:
+    return make_study()
+
+
+@pytest.fixture
+def boss() -> Client:
+    client = Client()
+    client.force_login(make_user("boss", is_superuser=True, is_staff=True))
+    return client
+
+
+def change_the_past() -> int:
+    """What somebody with the database's password could do."""
+    pk = AuditEvent.objects.order_by("pk")[0].pk
+    drop_triggers("default")
+    with connection.cursor() as cursor:
+        cursor.execute(f"UPDATE {AuditEvent._meta.db_table} SET actor = 'x' WHERE id = {pk}")
+    return int(pk)
+
+
+def test_a_study_shows_its_own_events_with_who_and_why(ruth: Client, study: Study) -> None:
+    other = make_study("other")
+    record(Action.EXPORTED, by=make_user("vera"), study=study, reason="a paper", n_rows=1)
+    record(Action.EXPORTED, study=other, reason="of others")
+    shown = ruth.get("/lab/studies/memory/trail/").content.decode()
+    assert all(
+        word in shown for word in ("vera", "exported data", "a paper", "n rows", "<dd>1</dd>")
+    )
+    assert "of others" not in shown
+
+
+def test_what_people_typed_is_escaped(ruth: Client, study: Study) -> None:
+    record(Action.EXPORTED, study=study, reason="<b>why</b>", note="<i>", list=["<u>"])
+    shown = ruth.get("/lab/studies/memory/trail/").content.decode()
+    assert not any(tag in shown for tag in ("<b>why", "<i>", "<u>"))
+
+
+def test_long_trails_come_in_pages(boss: Client) -> None:
+    for n in range(60):
+        record(Action.EXPORTED, n=n)
+    first, second = (boss.get(f"/lab/trail/?page={n}").context["events"] for n in (1, 2))
+    assert len(first) == 50
+    assert first[-1].event.pk == second[0].event.pk + 1
+    assert boss.get("/lab/trail/?page=nonsense").status_code == 200
+
+
+@pytest.mark.parametrize("page", ["/lab/trail/", "/lab/studies/memory/trail/"])
+def test_the_chain_is_checked_when_asked(boss: Client, study: Study, page: str) -> None:
+    assert "The chain holds" not in boss.get(page).content.decode()
+    assert "The chain holds" in boss.get(f"{page}?verify").content.decode()
+    pk = change_the_past()
+    assert f"breaks at event {pk}" in boss.get(f"{page}?verify").content.decode()
+
+
+def test_the_command_says_whether_it_holds(study: Study) -> None:
+    out = io.StringIO()
+    call_command("verify_trail", json=True, stdout=out)
+    said = json.loads(out.getvalue())
+    newest = AuditEvent.objects.order_by("-pk")[0]
+    assert (said["holds"], said["newest_sha256"]) == (True, newest.sha256)
+    pk, out = change_the_past(), io.StringIO()
+    with pytest.raises(CommandError, match=f"Event {pk}: it was changed"):
+        call_command("verify_trail", json=True, stdout=out)
+    assert json.loads(out.getvalue())["broken_at"] == pk

@@ -1,0 +1,112 @@
+"""The Privacy page: a withdrawal on request, the policy, and the end of retention."""
+
+from datetime import timedelta
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from experiment.models import AuditEvent, Judgment, Participant, RecruitmentRecord, Study
+from experiment.services.study_settings import change_study
+from tests.experiment.people import finish
+from tests.factories import make_participant, make_study, make_user, recruited
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study() -> Study:
+    return make_study(recruitment="open")
+
+
+@pytest.fixture
+def lab(study: Study) -> Client:
+    client = Client()
+    client.force_login(make_user("ruth", study))
+    return client
+
+
+def address(study: Study, name: str) -> str:
+    return reverse(f"lab:{name}", args=[study.slug])
+
+
+def test_who_asked_is_shown_first_and_withdrawn_when_confirmed(study: Study, lab: Client) -> None:
+    person = finish(study)
+    recruited(person, "p-77")
+    asked = {"name": "p-77", "reason": "Asked by mail."}
+    url = address(study, "privacy_withdraw")
+    assert lab.post(url, {"name": "p-77"}).status_code == 422
+    assert lab.post(url, asked | {"name": "nobody"}).status_code == 422
+    assert str(person.public_id) in lab.post(url, asked).content.decode()
+    assert Participant.objects.get().stage == "finished"
+    assert lab.post(url, asked | {"confirm": "1"}).status_code == 422
+    ticked = {"confirm": "1", "participant": str(person.public_id)}
+    assert lab.post(url, asked | ticked).status_code == 302
+    assert Participant.objects.get().stage == "withdrawn"
+    assert AuditEvent.objects.filter(action="withdrawn").get().actor == "ruth"
+
+
+def test_attempts_from_one_site_are_ticked_and_those_from_two_are_not(
+    study: Study, lab: Client
+) -> None:
+    first, again = make_participant(study), make_participant(study)
+    recruited(first, "p-77")
+    recruited(again, "p-77")
+    asked, url = {"name": "p-77", "reason": "Asked."}, address(study, "privacy_withdraw")
+    assert lab.post(url, asked).content.decode().count(" checked>") == 2
+    elsewhere = make_participant(study)
+    recruited(elsewhere, "p-77", "sona")
+    page = lab.post(url, asked).content.decode()
+    assert "channel sona" in page
+    assert " checked>" not in page
+    ticked = {"confirm": "1", "participant": [str(first.public_id), str(again.public_id)]}
+    assert lab.post(url, asked | ticked).status_code == 302
+    assert set(study.participants.filter(stage="withdrawn")) == {first, again}
+
+
+def test_data_are_purged_past_their_day_and_not_before(study: Study, lab: Client) -> None:
+    person = finish(study)
+    recruited(person, "p-77")
+    lab.post(address(study, "privacy_purge"), {"confirm": study.slug})
+    assert RecruitmentRecord.objects.exists()
+    with pytest.raises(CommandError, match="not past"):
+        call_command("purge_study", study.slug)
+    past = timezone.localdate() - timedelta(days=1)
+    lab.post(
+        address(study, "privacy_policy"),
+        {"withdrawal_policy": "delete", "retain_until": past.isoformat()},
+    )
+    call_command("purge_study", study.slug, dry_run=True)
+    assert RecruitmentRecord.objects.exists()
+    lab.post(address(study, "privacy_purge"), {"confirm": "another"})
+    assert RecruitmentRecord.objects.exists()
+    assert "with recruitment ids 1" in lab.get(address(study, "privacy")).content.decode()
+    lab.post(address(study, "privacy_purge"), {"confirm": study.slug})
+    row = Participant.objects.get()
+    assert (row.demographics, row.is_anonymous, row.stage) == ({}, True, "finished")
+    assert row.public_id != person.public_id
+    assert not RecruitmentRecord.objects.exists()
+    assert Judgment.objects.count() == study.n_trials
+    assert AuditEvent.objects.filter(action="purged").get().details["participants"] == 1
+
+
+def test_deletion_that_participants_agreed_to_stays_promised(study: Study, lab: Client) -> None:
+    url = address(study, "privacy_policy")
+    keep, delete = {"withdrawal_policy": "anonymise"}, {"withdrawal_policy": "delete"}
+    assert lab.post(url, keep).status_code == 302  # nobody has agreed yet
+    assert lab.post(url, delete).status_code == 302
+    finish(study)
+    page = lab.post(url, keep)
+    assert page.status_code == 422
+    assert page.context["policy_form"].errors.keys() == {"withdrawal_policy"}
+    study.refresh_from_db()
+    assert study.version == 1
+    with pytest.raises(ValidationError, match="real participants"):
+        change_study(study, keep, by=make_user("sam"))
+    study.refresh_from_db()
+    assert study.withdrawal_policy == "delete"
+    Study.objects.update(withdrawal_policy="anonymise")
+    assert lab.post(url, delete).status_code == 302  # more than was promised

@@ -1,0 +1,97 @@
+"""The preview shows the real pages with what is typed, in frames of this site alone, and leaves nothing behind."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from experiment.models import ItemCount, Participant, PeopleCount, Study, Trial
+from tests.factories import make_study, make_user
+
+pytestmark = pytest.mark.django_db
+PAGES = {
+    "consent": "Informed consent",
+    "demographics": "About you",
+    "practice": "This first one is for practice",
+    "trial": "Which version of this abstract is the original?",
+    "debrief": "Your results",
+    "done": "Thank you for taking part",
+}
+
+
+@pytest.fixture
+def study() -> Study:
+    return make_study()
+
+
+@pytest.fixture
+def ruth(client: Client, study: Study) -> Client:
+    client.force_login(make_user("ruth", study))
+    return client
+
+
+def url(page: str) -> str:
+    return f"/lab/studies/memory/set-up/preview/{page}/"
+
+
+@pytest.mark.parametrize(("page", "words"), PAGES.items())
+@pytest.mark.parametrize("has_items", [True, False])
+def test_each_page_is_shown_and_nothing_is_written_or_counted(
+    ruth: Client, study: Study, page: str, words: str, has_items: bool
+) -> None:
+    Study.objects.update(recruitment="open")
+    if not has_items:
+        study.study_items.all().delete()
+    sent: dict[str, Any] = {"section": "trials", "human_items": "4", "machine_items": "2"}
+    for ask in (lambda: ruth.get(url(page)), lambda: ruth.post(url(page), sent)):
+        with CaptureQueriesContext(
+            connection,
+        ) as queries:
+            response = ask()
+        assert words in response.content.decode()
+        writing = [q["sql"] for q in queries if q["sql"].startswith(("INSERT", "UPDATE", "DELETE"))]
+        assert writing == []
+    for model in (Participant, Trial, ItemCount, PeopleCount):
+        assert not model.objects.exists()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_it_can_be_framed_by_this_site_and_reports_nobody(ruth: Client, page: str) -> None:
+    response = ruth.get(url(page))
+    assert response["X-Frame-Options"] == "SAMEORIGIN"
+    assert "frame-ancestors 'self'" in response["Content-Security-Policy"]
+    assert "data-ping-url" not in response.content.decode()
+    assert not response.cookies.keys() & {"bb-entry", "bb-participant"}
+
+
+def test_other_pages_stay_out_of_every_frame(ruth: Client, study: Study) -> None:
+    for address in (study.get_absolute_url(), "/lab/studies/memory/set-up/texts/"):
+        response = ruth.get(address)
+        assert response["X-Frame-Options"] == "DENY"
+        assert "frame-ancestors 'none'" in response["Content-Security-Policy"]
+
+
+def test_what_is_typed_is_shown_and_what_is_wrong_of_it_is_not(ruth: Client, study: Study) -> None:
+    typed = {"section": "texts", "briefing": "<b>Unsaved</b> words", "consent": "Unsaved consent"}
+    shown = ruth.post(url("consent"), typed).content.decode()
+    assert "&lt;b&gt;Unsaved&lt;/b&gt; words" in shown
+    assert "Unsaved consent" in shown
+    assert "Consent text, version 2" in shown
+    study.refresh_from_db()
+    assert (study.consent_versions.count(), "Unsaved" in study.briefing) == (1, False)
+    wrong = {"section": "general", "title": "", "contact": "new@lab.example"}
+    shown = ruth.post(url("consent"), wrong).content.decode()
+    assert study.title in shown
+    assert "new@lab.example" in shown
+
+
+def test_typed_numbers_shape_the_pages(ruth: Client) -> None:
+    sent = {"section": "trials", "human_items": "1", "machine_items": "1", "catch_items": "0"}
+    assert "Abstract 1 of 2" in ruth.post(url("trial"), sent).content.decode()
+
+
+def test_there_is_no_other_page(ruth: Client) -> None:
+    assert ruth.get(url("secret")).status_code == 404
+    assert ruth.post(url("trial"), {"section": "nowhere"}).status_code == 200

@@ -1,0 +1,401 @@
+"""Tests of files.py, of the rows in them and of the command that calls it."""
+
+import csv
+import hashlib
+import io
+import json
+import os
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection, connections
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from experiment.domain.codebook import TRIAL_COLUMNS
+from experiment.domain.trial_query import TrialQuery
+from experiment.models import Judgment, Study
+from experiment.services.export import columns, files
+from experiment.services.export import trials as trial_rows
+from experiment.services.export.columns import HEADER, rows_of
+from experiment.services.export.trials import count
+from experiment.services.study_setup import pin_items
+from lib.snapshot import snapshot
+from tests.experiment import people
+from tests.experiment.services.export.command import export
+from tests.experiment.services.export.plain_export import plain_csv
+from tests.factories import NOW, answers_open, make_item, make_participant, make_study, recruited
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study() -> Study:
+    return make_study()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "trials.csv"
+
+
+def test_every_judged_trial_is_one_row_with_the_codebooks_columns(study: Study, path: Path) -> None:
+    make_participant(study)
+    make_participant(study, judged=3)
+    rows = export(study, path=path)
+    assert len(rows) == 11 + 3
+    assert list(rows[0]) == [column.name for column in TRIAL_COLUMNS]
+    assert [row["position"] for row in rows] == [str(n) for n in (*range(1, 12), 1, 2, 3)]
+
+
+def test_cells_say_what_was_stored(study: Study, path: Path) -> None:
+    participant = make_participant(study, external_source="prolific", published_id="17")
+    recruited(participant, "5f3a")
+    row = export(study, path=path)[0]
+    expected = {
+        "study": "memory",
+        "participant": str(participant.public_id),
+        "kind": "real",
+        "stage": "finished",
+        "stratum": "human",
+        "item_version": "1",
+        "item_source": "human",
+        "original_side": "B",
+        "side": "B",
+        "correct": "true",
+        "confidence": "70",
+        "recognised": "false",
+        "rt_ms": "75250",
+        "server_ms": "76000",
+        "viewport_width": "1280",
+        "gender": "female",
+        "position_held": "faculty",
+        "experience_years": "9.5",
+        "recruitment_source": "prolific",
+        "published_id": "17",
+        "consent_version": "1",
+        "consent_sha256": participant.consent_hash,
+        "consented_at": "2026-03-02T09:30:00+00:00",
+        "finished_at": "2026-03-02T10:00:00+00:00",
+        "cheated": "false",
+        "seed": str(participant.seed),
+        "publication_date": "",
+        "included": "true",
+        "excluded_by": "",
+    }
+    assert {name: row[name] for name in expected} == expected
+    assert row["text"].endswith("the response [[rose, fell]] after training.")
+
+
+def test_cells_hold_what_the_codebook_allows(study: Study, path: Path) -> None:
+    make_participant(study)
+    make_participant(study, judged=2, judgment={"confidence": None, "rt_ms": None})
+    for row in export(study, path=path):
+        for column in TRIAL_COLUMNS:
+            value = row[column.name]
+            assert value or column.null, column.name
+            if value and column.levels:
+                assert value in column.levels
+            if value and column.type == "integer":
+                int(value)
+            if column.type == "boolean":
+                assert value in ("true", "false", "")
+
+
+@pytest.mark.drifts  # writes judgments itself
+def test_a_passage_with_a_comma_is_written_with_a_pipe(study: Study, path: Path) -> None:
+    make_participant(study)
+    item = make_item("thousands", markup="It was [[1,000 | 2,000]] cells, not [[few, many]].")
+    trial = study.participants.get().trials.first()
+    trial.item = item
+    trial.save()
+    assert (
+        export(study, path=path)[0]["text"] == "It was [[1,000 | 2,000]] cells, not [[few, many]]."
+    )
+
+
+def test_the_analysis_holds_exactly_the_included_trials(study: Study, path: Path) -> None:
+    make_participant(study)
+    make_participant(study, excluded_by="missed_catch admitted_cheating")
+    recognised = make_participant(study)
+    Judgment.objects.filter(trial__participant=recognised, trial__position=2).update(
+        excluded_by="recognised too_fast"
+    )
+    make_participant(study, judged=4)
+    everything = export(study, path=path)
+    analysis = export(study, path=path, set_name="analysis")
+    assert analysis == [row for row in everything if row["included"] == "true"]
+    assert len(analysis) == 9 + 8
+    assert {row["stratum"] for row in analysis} == {"human", "machine"}
+    reasons = {row["excluded_by"] for row in everything}
+    assert reasons == {
+        "",
+        "catch_trial",
+        "missed_catch admitted_cheating",
+        "missed_catch admitted_cheating catch_trial",
+        "recognised too_fast",
+        "not_finished",
+    }
+    assert all((row["included"] == "true") == (row["excluded_by"] == "") for row in everything)
+    counts = [count(study, TrialQuery(name, "real")) for name in ("all", "analysis")]
+    assert counts == [len(everything), len(analysis)]
+
+
+def test_rows_are_counted_without_reading_those_of_settled_participants(
+    study: Study, path: Path
+) -> None:
+    study.recruitment = "open"
+    study.save()
+    make_participant(study)
+    people.answer(people.start(study), until=4)
+    make_participant(study, kind="simulated")
+    with CaptureQueriesContext(connection) as seen:
+        assert count(study, TrialQuery("all", "real")) == 11 + 4
+    assert len(export(study, path=path)) == 15
+    counters, under_way, judged = (query["sql"] for query in seen.captured_queries)
+    assert "experiment_judgment" not in counters
+    assert "left_at" in under_way
+    assert "IN (" in judged  # of named participants, of whom there are few
+
+
+def test_one_kind_is_exported_and_real_by_default(study: Study, path: Path) -> None:
+    make_participant(study)
+    make_participant(study, kind="simulated")
+    assert {row["kind"] for row in export(study, path=path)} == {"real"}
+    named = path.with_name("simulated-trials.csv")
+    assert {row["kind"] for row in export(study, "--kind", "simulated", path=named)} == {
+        "simulated"
+    }
+
+
+@pytest.mark.parametrize("asked", [(), ("--kind", "real"), ("--kind", "imported")])
+def test_simulated_people_never_stand_in_for_others(
+    study: Study, path: Path, asked: tuple[str, ...]
+) -> None:
+    make_participant(study, kind="simulated")
+    with pytest.raises(CommandError, match=r"no (real|imported) participants.* 1 simulated"):
+        call_command("export_trials", study.slug, "--set", "all", "--output", str(path), *asked)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("has_own", [True, False])
+def test_published_people_who_join_a_study_are_exported_with_their_own(
+    study: Study, path: Path, has_own: bool
+) -> None:
+    make_participant(study, kind="imported")
+    other = make_study("other")
+    pin_items(other, study.items.all())
+    if has_own:
+        make_participant(other)
+    with pytest.raises(CommandError, match=rf"published elsewhere.* exported with {study.slug}\."):
+        export(other, "--kind", "imported", path=path)
+    assert not path.exists()
+    assert len(export(study, "--kind", "imported", path=path)) == 11
+
+
+def test_a_file_of_simulated_trials_says_so_in_its_name_and_what_is_said_too(
+    study: Study, path: Path
+) -> None:
+    make_participant(study, kind="simulated")
+    asked = ("export_trials", study.slug, "--set", "all", "--kind", "simulated", "--output")
+    with pytest.raises(CommandError, match=r"simulated-trials\.csv"):
+        call_command(*asked, str(path))
+    assert not path.exists()
+    out = io.StringIO()
+    call_command(*asked, str(path.with_name("Simulated.csv")), stdout=out)
+    assert "11 trials of 1 simulated participants" in out.getvalue()
+    assert "no real participants" in out.getvalue()
+
+
+def test_json_names_the_file_and_its_hash(study: Study, path: Path) -> None:
+    make_participant(study)
+    out = io.StringIO()
+    call_command(
+        "export_trials",
+        study.slug,
+        "--set",
+        "analysis",
+        "--output",
+        str(path),
+        "--json",
+        stdout=out,
+    )
+    said = json.loads(out.getvalue())
+    beside = path.with_name("trials.csv.manifest.json")
+    assert said == json.loads(beside.read_text()) | {"file": str(path), "manifest": str(beside)}
+    expected = {
+        "study": "memory",
+        "kind": "real",
+        "set": "analysis",
+        "query": {"set": "analysis", "kind": "real"},
+        "format": "csv",
+        "rules_version": None,
+        "rows": 9,
+        "participants": 1,
+        "items": 9,
+        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+    }
+    assert {name: said[name] for name in expected} == expected
+
+
+def test_formulas_in_what_participants_send_are_defused(study: Study, path: Path) -> None:
+    answers = {"gender": "=cmd|'/c calc'!A1", "position": ' \t=HYPERLINK("x")\nand "more", too'}
+    make_participant(study, demographics=answers)
+    row = export(study, path=path)[0]
+    assert row["gender"] == "'=cmd|'/c calc'!A1"
+    assert row["position_held"] == '\' \t=HYPERLINK("x")\nand "more", too'
+
+
+def test_a_failed_export_leaves_the_file_as_it_was(
+    study: Study, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_participant(study)
+    path.write_text("yesterday's export")
+    blocks = files.trials
+
+    def failing(*arguments):
+        yield from blocks(*arguments)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files, "trials", failing)
+    with pytest.raises(CommandError, match="No space left"):
+        export(study, path=path)
+    assert path.read_text() == "yesterday's export"
+    assert os.listdir(path.parent) == ["trials.csv"]  # and no manifest
+
+
+def test_the_file_keeps_its_permissions_and_a_link_stays_a_link(study: Study, path: Path) -> None:
+    make_participant(study)
+    target = path.parent / "target.csv"
+    target.touch(mode=0o640)
+    target.chmod(0o640)
+    path.symlink_to(target)
+    assert len(export(study, path=path)) == 11
+    assert path.is_symlink()
+    assert target.stat().st_mode & 0o777 == 0o640
+
+
+def test_standard_output_gets_the_rows_and_nothing_else(
+    study: Study, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    make_participant(study, demographics={"position": "naïve"})
+    call_command("export_trials", study.slug, "--set", "all", "--output", "-")
+    captured = capsysbinary.readouterr()
+    rows = list(csv.DictReader(io.StringIO(captured.out.decode())))
+    assert len(rows) == 11
+    assert rows[0]["position_held"] == "naïve"
+    assert b"11 trials" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("nowhere", "--output", "x.csv"), "There is no study “nowhere”."),
+        (("memory", "--output", "-", "--json"), "name a file"),
+        (("memory", "--output", "."), "not a file"),
+        (("memory", "--output", "no/such/folder/x.csv"), "No such file or directory"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_sentence(
+    study: Study, arguments: tuple[str, ...], sentence: str
+) -> None:
+    with pytest.raises(CommandError, match=sentence):
+        call_command("export_trials", "--set", "all", *arguments)
+
+
+@pytest.mark.parametrize("rows_in_a_block", [1, 4, 11, 2_000])
+def test_participants_are_counted_once(
+    study: Study, rows_in_a_block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trial_rows, "ROWS", rows_in_a_block)
+    make_participant(study)
+    make_participant(study, judged=0)
+    make_participant(study, judged=3)
+    made = files.export_trials(study, TrialQuery("all", "real"), io.BytesIO())
+    assert (made.rows, made.participants) == (14, 2)
+
+
+def test_an_empty_export_is_a_header(study: Study, path: Path) -> None:
+    assert export(study, path=path) == []
+    assert path.read_text().startswith("study,participant,kind")
+
+
+def test_the_number_of_queries_does_not_grow_with_the_rows(
+    study: Study, django_assert_num_queries
+) -> None:
+    for _ in range(2):
+        for _ in range(3):
+            make_participant(study)
+        expected = 11 * study.participants.count()
+        with django_assert_num_queries(3):  # trials, participants, items
+            assert len(cells_of(study, "text")) == expected
+
+
+def cells_of(study: Study, *columns: str) -> list[tuple[str, ...]]:
+    """These columns of all trials, read as an export does."""
+    places = [HEADER.index(name) for name in columns]
+    blocks = trial_rows.trials(study, TrialQuery("all", "real"))
+    return [tuple(row[place] for place in places) for block in blocks for row in rows_of(block)]
+
+
+@pytest.mark.drifts  # writes judgments itself
+@pytest.mark.django_db(transaction=True)
+def test_an_export_is_of_one_moment(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What others change while rows are being read is not in the file: neither new rows nor new values."""
+    for _ in range(3):
+        make_participant(study)
+    monkeypatch.setattr(trial_rows, "ROWS", 7)
+    names = ("policy", "trial_excluded_by", "item_key")
+    before = cells_of(study, *names)
+    seen = []
+    other = connection.copy()
+    with snapshot():
+        for block in trial_rows.trials(study, TrialQuery("all", "real")):
+            if not seen:
+                with other.cursor() as cursor:
+                    cursor.execute("UPDATE experiment_participant SET policy = 'paper'")
+                    cursor.execute("UPDATE experiment_judgment SET excluded_by = 'too_fast'")
+                    cursor.execute("UPDATE experiment_item SET generator = 'Eve'")
+            seen += [tuple(row[HEADER.index(name)] for name in names) for row in rows_of(block)]
+        # What is read a second time is of the same moment
+        again = cells_of(study, *names)
+    other.close()
+    assert len(seen) == 33
+    assert seen == again == before
+    assert cells_of(study, "policy") == [("paper",)] * 33
+    assert connections["default"].in_atomic_block is False
+
+
+AWKWARD = ["", "=1+1", 'a "b", c', "line\nline\r\n", "\u00b5 \u2028 \U0001f642", " ,"]
+
+
+@pytest.mark.drifts  # writes judgments itself
+@pytest.mark.parametrize("rows_in_a_block", [1, 7, 2_000])
+@pytest.mark.parametrize("zone", ["UTC", "America/St_Johns"])
+def test_the_bytes_are_those_of_writing_each_cell_by_itself(
+    path: Path, rows_in_a_block: int, zone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = make_study(ethics_body="Board, of ethics", ethics_number="=7")
+    monkeypatch.setattr(trial_rows, "ROWS", rows_in_a_block)
+    monkeypatch.setattr(columns, "ITEMS_KEPT", 5)
+    for n, text in enumerate(AWKWARD):
+        make_participant(
+            study,
+            published_id=text,
+            excluded_by="missed_catch" if n == 1 else "",
+            flags="fast_page" if n == 2 else "",
+            judged=n if n > 3 else None,
+            demographics={"country": text, "age": 30 + n, "experience_years": 2.5},
+            consent_version=None if n == 5 else study.consent,
+            finished_at=None if n > 3 else NOW + timedelta(days=60 * n, microseconds=7 * n),
+            judgment={"rt_ms": 5_000 * n, "confidence": n or None, "flags": "hidden" * (n % 2)},
+        )
+    with answers_open():
+        Judgment.objects.filter(trial__position=3).update(excluded_by="recognised", recognised=True)
+        Judgment.objects.filter(trial__position=2).update(received_at=None, rt_ms=None, side="")
+    study.items.filter(key__endswith="2").update(subfield='Mice, "men"', generator="@who")
+    with timezone.override(zone):
+        export(study, path=path)
+        assert path.read_bytes() == plain_csv(study, "real")

@@ -1,0 +1,152 @@
+"""Each format is read by the tools that researchers use, with the types that the codebook says."""
+
+import csv
+import io
+import json
+from datetime import UTC
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+
+from experiment.domain.codebook import TRIAL_COLUMNS
+from experiment.domain.export_form import FORMATS, Form, parse
+from experiment.domain.trial_query import QueryError, TrialQuery
+from experiment.models import Study
+from experiment.services.export import formats
+from experiment.services.export import trials as trial_rows
+from experiment.services.export.files import export_trials
+from experiment.services.export.trials import first_rows
+from tests.factories import make_participant, make_study
+
+pytestmark = pytest.mark.django_db
+AWKWARD = '=1+1 "naïve",\r\n\u2028🙂'
+TYPES = {column.name: column.type for column in TRIAL_COLUMNS}
+
+
+@pytest.fixture
+def study() -> Study:
+    study = make_study()
+    make_participant(study, demographics={"age": 34, "position": AWKWARD})
+    make_participant(study, judged=3, judgment={"rt_ms": None, "confidence": None})
+    return study
+
+
+def written(study: Study, form: Form) -> io.BytesIO:
+    file = io.BytesIO()
+    export_trials(study, TrialQuery(), file, form)
+    return file
+
+
+def expected(study: Study) -> list[dict[str, Any]]:
+    return first_rows(study, TrialQuery(kind="real"), 100)
+
+
+def test_a_json_line_holds_numbers_booleans_and_null(study: Study) -> None:
+    lines = written(study, Form("jsonl")).getvalue().decode().split("\n")
+    assert lines.pop() == ""
+    rows = [json.loads(line) for line in lines]
+    for row, values in zip(rows, expected(study), strict=True):
+        assert list(row) == list(values)
+        for name, value in values.items():
+            if TYPES[name] in ("date", "time"):
+                value = value and value.isoformat()
+            assert (row[name], type(row[name])) == (value, type(value)), name
+
+
+@pytest.mark.parametrize("rows_in_a_block", [2, 5, 2_000])
+def test_a_parquet_file_holds_the_types_of_the_codebook(
+    study: Study, rows_in_a_block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trial_rows, "ROWS", rows_in_a_block)
+    monkeypatch.setattr(formats, "ROW_GROUP", 4)
+    table = pq.read_table(written(study, Form("parquet")))
+    assert table.to_pylist() == expected(study)
+    wanted = {
+        "text": "string",
+        "integer": "int64",
+        "boolean": "bool",
+        "date": "date32[day]",
+        "time": "timestamp[us, tz=UTC]",
+    }
+    assert {f.name: str(f.type) for f in table.schema} == {n: wanted[t] for n, t in TYPES.items()}
+    assert {f.name: f.nullable for f in table.schema} == {
+        column.name: bool(column.null) for column in TRIAL_COLUMNS
+    }
+
+
+def test_equal_data_are_equal_bytes(study: Study) -> None:
+    for name in FORMATS:
+        one, other = (written(study, Form(name)).getvalue() for _ in range(2))
+        assert one == other
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_an_export_without_rows_is_whole(name: str) -> None:
+    file = written(make_study(), Form(name))
+    table = READ[name](file)
+    assert len(table) == 0
+    if name != "jsonl":  # which has no place for names
+        assert list(table.columns) == list(TYPES)
+
+
+READ = {
+    "csv": pd.read_csv,
+    "jsonl": lambda file: pd.read_json(file, lines=True),
+    "parquet": pd.read_parquet,
+}
+POLARS = {
+    "csv": lambda file: pl.read_csv(file, infer_schema_length=None),
+    "jsonl": lambda file: pl.read_ndjson(file, infer_schema_length=None),
+    "parquet": pl.read_parquet,
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_pandas_reads_it(study: Study, name: str) -> None:
+    table, values = READ[name](written(study, Form(name))), expected(study)
+    assert len(table) == 14
+    assert table["correct"].dtype == bool
+    assert table["included"].sum() == sum(row["included"] for row in values)
+    assert table["rt_ms"].sum() == sum(row["rt_ms"] or 0 for row in values)
+    assert table["rt_ms"].isna().sum() == 3
+    assert pd.to_numeric(table["age"]).iloc[0] == 34
+    text = table["position_held"].iloc[0]
+    assert text == ("'" if name == "csv" else "") + AWKWARD
+    shown = pd.to_datetime(table["shown_at"], utc=True)
+    assert shown.iloc[0] == values[0]["shown_at"].astimezone(UTC)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_polars_reads_it(study: Study, name: str) -> None:
+    table, values = POLARS[name](written(study, Form(name))), expected(study)
+    assert table.height == 14
+    assert table["correct"].dtype == pl.Boolean
+    assert table["position"].to_list() == [row["position"] for row in values]
+    assert table["rt_ms"].dtype == pl.Int64
+    assert table["rt_ms"].null_count() == 3
+    assert table["text"].to_list() == [row["text"] for row in values]
+
+
+def test_a_byte_order_mark_comes_on_request_and_changes_nothing_else(study: Study) -> None:
+    plain, marked = written(study, Form()).getvalue(), written(study, Form(bom=True)).getvalue()
+    assert marked == b"\xef\xbb\xbf" + plain
+    rows = csv.DictReader(io.StringIO(marked.decode("utf-8-sig")))
+    assert next(iter(rows))["study"] == "memory"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"format": ["xlsx"]},
+        {"k": ["1"]},
+        {"release": ["yes"]},
+        {"bom": ["maybe"]},
+        {"format": ["parquet"], "bom": ["true"]},
+    ],
+)
+def test_an_unknown_form_is_refused(values: dict[str, list[str]]) -> None:
+    with pytest.raises(QueryError):
+        parse(values)

@@ -1,0 +1,229 @@
+"""A study's file makes the same study again, and whatever is wrong with it is named by its place."""
+
+import copy
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import transaction
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from experiment.domain.exclusion import Rules
+from experiment.models import Item, Study
+from experiment.services.channels import ENDS, channels
+from experiment.services.participant_texts import participant_texts, set_text
+from experiment.services.study_file.create import copy_study, create_from_file
+from experiment.services.study_file.places import StudyFileError
+from experiment.services.study_file.write import as_bytes, document
+from experiment.services.study_versions import revise
+from lib import po
+from tests.factories import make_channel, make_item, make_study
+
+pytestmark = pytest.mark.django_db
+REPEATED = settings(
+    max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
+WORDS = st.text(
+    st.characters(exclude_categories=("Cs", "Cc"), include_characters="\n\t"), max_size=60
+)
+LINES = st.text(st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp")), max_size=60)
+
+
+@st.composite
+def values(draw: st.DrawFn) -> dict[str, Any]:
+    return {
+        "briefing": "Read. " + draw(WORDS),
+        "debriefing": draw(WORDS),
+        "contact": draw(LINES),
+        "field": draw(LINES),
+        "language": draw(st.sampled_from(["en", "de", "pt-BR", "ar"])),
+        "human_items": draw(st.integers(1, 500)),
+        "ratings_required": draw(st.booleans()),
+        "policy": draw(st.sampled_from(["balanced", "paper"])),
+        "demographic_fields": draw(st.lists(st.sampled_from(["age", "gender"]), unique=True)),
+        "target_valid": draw(st.none() | st.integers(1, 1_000_000)),
+        "resume_hours": draw(st.integers(1, 9_999)),
+    }
+
+
+@st.composite
+def rules(draw: st.DrawFn) -> Rules:
+    return Rules(
+        missed_catch=draw(st.booleans()),
+        untouched_sliders=draw(st.sampled_from(["off", "neither", "either"])),
+        min_rt_ms=draw(st.integers(0, 2**31 - 1)),
+        min_rt_clock=draw(st.sampled_from(["page", "choice"])),
+    )
+
+
+@REPEATED
+@given(values(), rules(), WORDS)
+def test_the_file_of_the_study_that_a_file_makes_is_the_same_file(
+    fields: dict[str, Any], set_rules: Rules, consent: str
+) -> None:
+    with transaction.atomic():
+        study = make_study(human=2, machine=1, catch=1)
+        make_item("dated", publication_date=date(2024, 2, 29), doi="10.1/Ä(b)")
+        Study.objects.filter(pk=study.pk).update(**fields)
+        study.refresh_from_db()
+        items = [*study.items.all(), Item.objects.get(key="dated")]
+        revise(study, rules=set_rules, consent="Agree? " + consent, items=items)
+        content, told = as_bytes(study), document(study)
+        study.delete()
+        Item.objects.all().delete()
+        made = create_from_file(content)
+        assert document(made) == told
+        assert as_bytes(made) == content
+        transaction.set_rollback(True)
+
+
+def test_own_words_come_along() -> None:
+    study = make_study()
+    known = next(m for m in participant_texts() if m.source == "I do not agree")
+    set_text(study, po.Message(known.source, ("Rather not",)))
+    made = create_from_file(as_bytes(study), slug="again", title="Again")
+    assert list(made.texts.values_list("source", "forms")) == [("I do not agree", ["Rather not"])]
+
+
+def test_a_copy_begins_without_the_days_of_the_other_study() -> None:
+    study = make_study()
+    study.retain_until = date(2020, 1, 1)
+    study.save()
+    assert document(study)["study"]["retain_until"] == "2020-01-01"
+    assert copy_study(study, slug="again", title="Again").retain_until is None
+
+
+CHANNELS: dict[str, dict[str, Any]] = {
+    "uk": {
+        "platform": "prolific",
+        "completion_url": "https://app.prolific.com/done?id={external_id}",
+        "screen_out_code": "OUT",
+        "returns": "refuse",
+    },
+    "plain": {"is_open": False},
+    "panel": {"platform": "other", "id_parameter": "who", "full_code": "FULL"},
+}
+
+
+def test_ways_to_recruit_come_along_and_a_copy_has_no_ends() -> None:
+    study = make_study()
+    for code, fields in CHANNELS.items():
+        make_channel(study, code, **fields)
+    told = document(study)["channels"]
+    assert [channel["code"] for channel in told] == list(CHANNELS)
+    made = create_from_file(as_bytes(study), slug="again", title="Again")
+    assert document(made)["channels"] == told
+    assert [*channels(made)] == list(CHANNELS)
+    copied = document(copy_study(study, slug="copy", title="Copy"))["channels"]
+    assert copied == [channel | dict.fromkeys(ENDS, "") for channel in told]
+
+
+def test_a_retired_test_case_stays_behind() -> None:
+    study = make_study()
+    study.items.filter(key="memory-human-1").update(status="retired")
+    assert "memory-human-1" not in {item["key"] for item in document(study)["items"]}
+
+
+def place(change: Any) -> str:
+    """Where the file is refused after this change."""
+    data = copy.deepcopy(document(Study.objects.get(slug="memory")))
+    data["study"] |= {"slug": "again", "title": "Again"}
+    change(data)
+    n_items = Item.objects.count()
+    with pytest.raises(StudyFileError) as refused:
+        create_from_file(json.dumps(data).encode())
+    assert (Study.objects.count(), Item.objects.count()) == (1, n_items)
+    return refused.value.messages[0].split(": ")[0]
+
+
+def put(*path: Any, value: Any) -> Any:
+    def change(data: Any) -> None:
+        for name in path[:-1]:
+            data = data[name]
+        data[path[-1]] = value
+
+    return change
+
+
+def put_channel(**fields: Any) -> Any:
+    known = {"code": "first", "label": "First"}
+    return put("channels", value=[known, {"code": "uk", "label": "UK"} | fields])
+
+
+NEW_ITEM = {"key": "new", "markup": "It [[rose, fell]]."}
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        (put("surprise", value=1), "surprise"),
+        (put("study", value=[]), "study"),
+        (put("study", "shoe_size", value=44), "study.shoe_size"),
+        (put("study", "human_items", value=True), "study.human_items"),
+        (put("study", "human_items", value=40_000), "study.human_items"),
+        (put("study", "human_items", value=1e400), "study.human_items"),
+        (put("study", "title", value="x" * 201), "study.title"),
+        (put("study", "title", value="a\x00b"), "study.title"),
+        (put("study", "title", value="\ud800"), "study.title"),
+        (put("study", "contact", value=None), "study.contact"),
+        (put("study", "policy", value="whim"), "study.policy"),
+        (put("study", "slug", value="not a slug"), "study.slug"),
+        (put("study", "slug", value="memory"), "study.slug"),
+        (put("study", "ethics_number", value="7"), "study"),
+        (put("study", "demographic_fields", value=["age", "shoe"]), "study.demographic_fields[1]"),
+        (put("rules", "min_rt_ms", value=-1), "rules.min_rt_ms"),
+        (put("consent", value=7), "consent"),
+        (put("channels", value={}), "channels"),
+        (put("channels", value=[{"code": "uk"}]), "channels[0].label"),
+        (put_channel(code="first"), "channels[1]"),
+        (put_channel(code="UK 1"), "channels[1].code"),
+        (put_channel(label=""), "channels[1].label"),
+        (put_channel(platform="none"), "channels[1].platform"),
+        (put_channel(platform="other"), "channels[1]"),
+        (put_channel(full_url="https://evil.example/"), "channels[1].full_url"),
+        (put_channel(is_open="yes"), "channels[1].is_open"),
+        (put_channel(study=1), "channels[1].study"),
+        (put("texts", value=[{"source": "x"}]), "texts[0].forms"),
+        (put("texts", value=[{"source": "nowhere", "forms": ["x"]}]), "texts[0]"),
+        (put("items", value={}), "items"),
+        (put("items", 2, "sha256", value="0" * 64), "items[2].sha256"),
+        (put("items", 0, value={"key": "new"}), "items[0].markup"),
+        (put("items", 0, value=NEW_ITEM | {"markup": "no place"}), "items[0].markup"),
+        (put("items", 0, value=NEW_ITEM | {"source": "oracle"}), "items[0].source"),
+        (
+            put("items", 0, value=NEW_ITEM | {"publication_date": "soon"}),
+            "items[0].publication_date",
+        ),
+        (put("items", 0, value=NEW_ITEM | {"key": "memory-human-2"}), "items[0]"),
+        (put("items", 0, value=NEW_ITEM | {"version": 0}), "items[0]"),
+    ],
+)
+def test_what_is_wrong_is_named_by_its_place_and_nothing_is_stored(change: Any, where: str) -> None:
+    make_study()
+    assert place(change) == where
+
+
+@REPEATED
+@given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(), lambda v: st.lists(v) | st.dictionaries(st.text(), v)))  # fmt: skip
+def test_whatever_json_it_is_there_is_an_answer(value: Any) -> None:
+    with pytest.raises(StudyFileError):
+        create_from_file(json.dumps(value).encode())
+    parts = {"format": "brainbench-live-study", "version": 1, "study": value, "items": value}
+    with pytest.raises(StudyFileError):
+        create_from_file(json.dumps(parts).encode())
+
+
+def test_the_command_writes_and_creates(tmp_path: Path, capsys: Any) -> None:
+    study, path = make_study(), tmp_path / "study.json"
+    call_command("study_file", "memory", "--write", str(path))
+    assert path.read_bytes() == as_bytes(study)
+    call_command("study_file", "again", "--create", str(path), "--title", "Again", "--json")
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["study"] == "again"
+    with pytest.raises(CommandError, match=r"study\.slug"):
+        call_command("study_file", "again", "--create", str(path))
+    with pytest.raises(CommandError, match="No such file"):
+        call_command("study_file", "third", "--create", str(tmp_path / "none.json"))

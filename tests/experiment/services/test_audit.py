@@ -1,0 +1,87 @@
+"""The audit trail: appended, chained, and changed by nobody."""
+
+from dataclasses import replace
+
+import pytest
+from django.db import DatabaseError, connection, transaction
+
+from experiment.models import AuditEvent, Study
+from experiment.services import audit
+from experiment.services.audit import Action, record
+from experiment.services.study_setup import create_study, pin_items, set_recruitment
+from experiment.services.study_versions import revise
+from tests.factories import make_item, make_study, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def test_an_event_names_who_did_what_to_which_study_and_why() -> None:
+    study = make_study()
+    event = record(Action.EXPORTED, by=make_user(), study=study, reason="for the paper", rows=12)
+    event.refresh_from_db()
+    assert (event.actor, event.action, event.study) == ("ruth", "exported", "memory")
+    assert (event.details, event.reason) == ({"rows": 12}, "for the paper")
+
+
+def test_each_event_names_the_hash_of_the_one_before() -> None:
+    first, second = record(Action.SIGNED_IN), record(Action.SIGNED_IN)
+    assert (first.previous_sha256, second.previous_sha256) == ("", first.sha256)
+    assert audit.verify() is None
+
+
+@pytest.mark.parametrize("statement", ["UPDATE {} SET actor = 'x'", "DELETE FROM {}"])
+def test_the_database_refuses_to_change_an_event(statement: str) -> None:
+    record(Action.SIGNED_IN)
+    with pytest.raises(DatabaseError), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(statement.format(AuditEvent._meta.db_table))
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [("UPDATE {} SET reason = 'x' WHERE id = %s", "it was changed"), ("DELETE FROM {} WHERE id = %s", "missing")],
+)  # fmt: skip
+def test_a_change_behind_the_triggers_back_is_found(change: str, what: str) -> None:
+    from experiment.models.triggers import drop_triggers
+
+    events = [record(Action.SIGNED_IN) for _ in range(3)]
+    drop_triggers("default")
+    with connection.cursor() as cursor:
+        cursor.execute(change.format(AuditEvent._meta.db_table), [events[1].pk])
+    found = audit.verify()
+    assert found is not None
+    assert what in found.what
+
+
+def said(study: Study) -> list[tuple[str, str, str]]:
+    rows = AuditEvent.objects.filter(study=study.slug).order_by("pk")
+    return [(row.actor, row.action, row.reason) for row in rows]
+
+
+def test_what_is_done_to_a_study_is_told_with_who_did_it_and_why() -> None:
+    ruth = make_user("ruth")
+    study = create_study("memory", "brainbench", contact="lab@example.org", by=ruth)
+    assert study.memberships.get().role == "researcher"
+    revise(study, consent="Another text.", by=ruth)
+    revise(
+        study, rules=replace(study.exclusion_rules, min_rt_ms=10_000), reason="Too fast", by=ruth
+    )
+    pin_items(study, [make_item()], by=ruth)
+    set_recruitment(study, "closed", by=ruth, reason="The lab moves")
+    assert said(study) == [
+        ("ruth", "study_created", ""),
+        ("ruth", "consent_changed", ""),
+        ("ruth", "consent_changed", ""),
+        ("ruth", "rules_changed", "Too fast"),
+        ("ruth", "items_changed", ""),
+        ("ruth", "recruitment", "The lab moves"),
+    ]
+    rules = AuditEvent.objects.get(action="rules_changed")
+    assert rules.details == {"version": 0, "rules": {"min_rt_ms": "5000 -> 10000"}}
+
+
+def test_what_changes_nothing_is_not_told() -> None:
+    study = make_study()
+    before = AuditEvent.objects.count()
+    revise(study, consent=study.consent.text, rules=study.exclusion_rules, items=study.items.all())
+    set_recruitment(study, study.recruitment)
+    assert AuditEvent.objects.count() == before

@@ -1,0 +1,64 @@
+"""What is missing before a study opens, what is worth knowing, and texts that say other things than the settings."""
+
+import pytest
+
+from experiment.domain.text_checks import Facts, disagreements
+from experiment.models import Study
+from experiment.services.preflight import preflight
+from experiment.services.study_setup import set_recruitment, word_consent
+from tests.factories import make_study
+
+FACTS = Facts(11, frozenset({6, 3, 2, 9, 12}), (15, 30), "neuroscience", 90)
+
+
+def codes(study: Study, *, blocking: bool) -> set[str]:
+    return {each.problem.code for each in preflight(study) if each.is_blocking == blocking}
+
+
+@pytest.mark.django_db
+def test_a_new_study_of_the_preset_says_nothing_that_does_not_hold() -> None:
+    study = make_study(ethics_number="7", ethics_body="Board")
+    assert preflight(study) == []
+
+
+@pytest.mark.django_db
+def test_what_is_only_worth_knowing_keeps_no_study_shut() -> None:
+    study = make_study(briefing="You judge 40 abstracts of ecology in 90 minutes.", language="fi")
+    word_consent(study, "All is deleted after 30 days.")
+    assert codes(study, blocking=True) == set()
+    assert codes(study, blocking=False) == {
+        "no_ethics",
+        "untranslated",
+        "trials_disagree",
+        "minutes_disagree",
+        "field_disagree",
+        "days_disagree",
+    }
+    said = [str(each.problem) for each in preflight(study)]
+    assert any("“40 abstracts”, a participant judges 11" in text for text in said)
+    assert any("“90 minutes”, the pages say 15 to 30 minutes" in text for text in said)
+    assert set_recruitment(study, "open").recruitment == "open"
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("You judge nine abstracts, one abstract at a time.", []),
+        ("You judge 12 short abstracts.", []),
+        ("You judge ten abstracts.", ["trials"]),
+        ("It takes 20 to 25 minutes.", []),
+        ("It takes about 30 minutes.", []),
+        ("It takes 5-10 minutes.", ["minutes"]),
+        ("It takes an hour: 60 minutes.", ["minutes"]),
+        ("Findings of neuroscience and psychology.", []),
+        ("Findings of psychology.", ["field"]),
+        ("Ids are erased after 90 days.", []),
+        ("Ids are erased after ninety or 91 days.", ["days"]),
+        ("You may come back for 7 days.", []),
+        ("Everything is deleted on 31 December 2030.", ["date"]),
+        ("Everything is deleted on 31 June 2030.", ["date"]),
+        ("We began on 1 May 2026. Nothing is deleted.", []),
+    ],
+)
+def test_phrases_that_do_not_hold_are_found(text: str, kinds: list[str]) -> None:
+    assert [each.kind for each in disagreements(text, FACTS)] == kinds

@@ -1,0 +1,83 @@
+"""How far participants come, and how long they stay."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from experiment.services.watching.page_by_page import PageByPage, page_by_page
+from experiment.services.withdrawal import withdraw
+from tests.factories import make_participant, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def rows(found: PageByPage | None) -> dict[tuple[str, int | None], tuple[int, int, int]]:
+    assert found is not None
+    return {(row.page, row.position): (row.reached, row.left, row.now) for row in found.rows}
+
+
+def test_every_page_says_who_came_left_and_is_there() -> None:
+    study, now = make_study(), timezone.now()
+    for _ in range(2):
+        make_participant(study)
+    make_participant(study, judged=1, last_seen_at=now)
+    make_participant(study, judged=1, left_at=now)
+    make_participant(study, judged=1, last_seen_at=now - timedelta(minutes=16))  # not noted yet
+    early = {"judged": 0, "stage": "demographics", "page_reached": 0, "started_at": None}
+    withdraw(study, make_participant(study, **early).withdrawal_code, now)
+    make_participant(study, kind="pilot")
+    found = rows(page_by_page(study, "real", now))
+    assert found["demographics", None] == (6, 1, 0)
+    assert found["practice", None] == (5, 0, 0)
+    assert found["trial", 1] == (5, 0, 0)
+    assert found["trial", 2] == (5, 2, 1)
+    assert found["trial", 3] == (2, 0, 0)
+    assert found["debrief", None] == (2, 0, 0)
+    assert len(found) == 3 + 11 + 1
+
+
+def test_times_are_those_of_valid_finishers() -> None:
+    study, now = make_study(), timezone.now()
+    for rt_ms in (10_000, 20_000, 30_000, 40_000, 50_000):
+        make_participant(study, judgment={"rt_ms": rt_ms})
+    make_participant(study, judgment={"rt_ms": 900_000}, excluded_by="missed_catch")
+    make_participant(study, judged=3, judgment={"rt_ms": 900_000})
+    found = page_by_page(study, "real", now)
+    times = {(row.page, row.position): row.time for row in found.rows}
+    assert found.n_timed == 5
+    trial = times["trial", 1]
+    assert (trial.q1_s, trial.median_s, trial.q3_s) == (20, 30, 40)
+    about = times["demographics", None], times["practice", None], times["debrief", None]
+    assert [time.median_s for time in about] == [60, 60, 60]
+    assert times["start", None] is None
+
+
+def test_where_the_browser_measured_nothing_the_servers_time_stands() -> None:
+    study = make_study()
+    make_participant(study, judgment={"rt_ms": None})
+    found = page_by_page(study, "real", timezone.now())
+    assert {row.time.median_s for row in found.rows if row.page == "trial"} == {76}
+
+
+def test_a_study_that_asks_nothing_about_people_has_no_such_page() -> None:
+    study = make_study(demographic_fields=[])
+    make_participant(study, demographics_at=None)
+    found = page_by_page(study, "real", timezone.now())
+    assert found.rows[0].page == "practice"
+    assert found.rows[0].time.median_s == 120
+
+
+def test_a_shorter_study_than_before_still_shows_all_trials() -> None:
+    study = make_study()
+    make_participant(study)
+    study.human_items = 2
+    found = rows(page_by_page(study, "real", timezone.now()))
+    assert found["trial", 11] == (1, 0, 0)
+
+
+def test_nothing_is_known_of_imported_people_and_of_nobody() -> None:
+    study = make_study()
+    make_participant(study, kind="imported")
+    assert page_by_page(study, "imported", timezone.now()) is None
+    assert page_by_page(study, "real", timezone.now()) is None

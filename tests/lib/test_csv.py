@@ -1,0 +1,53 @@
+"""Cells and lines of CSV files."""
+
+import csv
+import io
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from lib.csv import cell, field, fields, line
+from tests.factories import NOW
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", " \n =1", "\u00a0=1", "\uff1d1", "\ttab"],
+)
+def test_a_text_that_a_spreadsheet_would_run_is_defused(text: str) -> None:
+    assert cell(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("text", ["a,b", 'a"b', "a\nb", "a\rb", "a\r\nb", "", " a", "plain"])
+def test_a_field_is_read_back_as_its_text(text: str) -> None:
+    stream = io.StringIO(line([field(text), field(text)]).decode(), newline="")
+    assert list(csv.reader(stream)) == [[text, text]]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        [None, 3, -1, 3, None],
+        [True, None, False],
+        ["=1", "a,b", None, "=1"],
+        [NOW, None, NOW + timedelta(days=150, microseconds=5)],
+        [NOW.date(), None],
+        [1.5, None, -0.5],
+        [None, None],
+        [],
+    ],
+)
+def test_a_column_is_written_as_its_values_are(column: list[Any]) -> None:
+    with timezone.override("America/St_Johns"):
+        assert list(fields(column)) == [field(value) for value in column]
+
+
+@pytest.mark.parametrize("text", ["a=1", "'=1", "1-2", "", " plain", "(=1)"])
+def test_other_texts_stay_as_they_are(text: str) -> None:
+    assert cell(text) == text
+
+
+def test_numbers_are_never_defused() -> None:
+    assert [cell(value) for value in (-5, -0.5, True, None)] == ["-5", "-0.5", "true", ""]

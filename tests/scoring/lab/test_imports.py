@@ -1,0 +1,87 @@
+"""The page of imports: a folder of the server is chosen there, a worker imports it, the page says what came of it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from experiment.models import AuditEvent, Item, Study
+from scoring.imports.work import run
+from scoring.models import PublishedImport, ScoringRun
+from tests.experiment.imports import small_copy
+from tests.factories import make_user
+
+pytestmark = pytest.mark.django_db
+PAGE = "/lab/imports/"
+ASKED = {"folder": "copy", "study": "neuro", "texts": "repaired"}
+
+
+@pytest.fixture
+def admin() -> Client:
+    user = make_user("ada")
+    user.is_superuser = True
+    user.save()
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def folder(tmp_path: Path, settings: Any) -> Path:
+    settings.IMPORTS_DIR = tmp_path / "imports"
+    settings.IMPORTS_DIR.mkdir()
+    (tmp_path / "secret").mkdir()
+    return Path(settings.IMPORTS_DIR) / "copy"
+
+
+def test_a_folder_is_imported_and_the_page_says_what_came_of_it(
+    admin: Client, folder: Path
+) -> None:
+    assert "That folder is empty" in admin.get(PAGE).text
+    small_copy.SmallCopy(folder).write()
+    assert admin.post(f"{PAGE}start/", ASKED).status_code == 302
+    job = PublishedImport.objects.get()
+    page = admin.get(PAGE).text
+    assert "No worker is running" in page
+    assert "step 0 of 3" in page
+    assert run(job).status == "finished", job.error
+    assert Study.objects.filter(slug="neuro").exists()
+    page = admin.get(PAGE).text
+    assert all(line.strip() in page for line in job.lines if line.isascii() and "'" not in line)
+    assert "/lab/studies/neuro/" in page
+    started = AuditEvent.objects.get(action="work_started")
+    assert (started.actor, started.details["kind"]) == ("ada", "scoring.publishedimport")
+
+
+def test_what_cannot_be_imported_leaves_nothing_and_says_where(admin: Client, folder: Path) -> None:
+    small_copy.SmallCopy(folder).write()
+    (folder / small_copy.HUMAN).write_text("doi\n")
+    admin.post(f"{PAGE}start/", ASKED)
+    job = run(PublishedImport.objects.get())
+    assert (job.status, Item.objects.exists()) == ("failed", False)
+    assert "BrainBench_Human_v0.1.csv" in admin.get(PAGE).text
+
+
+@pytest.mark.parametrize("name", ["../secret", "/etc", "", ".", "copy/..", "none"])
+def test_only_what_lies_in_the_folder_for_imports_can_be_chosen(
+    admin: Client, folder: Path, name: str
+) -> None:
+    small_copy.SmallCopy(folder).write()
+    answer = admin.post(f"{PAGE}start/", ASKED | {"folder": name})
+    assert (answer.status_code, PublishedImport.objects.count()) == (422, 0)
+    job = run(PublishedImport.objects.create(folder=name, slug="neuro", texts="repaired"))
+    assert job.status == "failed"
+
+
+def test_a_model_is_asked_to_read_a_file_of_reference_texts(admin: Client, folder: Path) -> None:
+    (folder.parent / "letters.jsonl").write_text('{"text": "Four score and seven years ago."}\n')
+    asked = {"file": "letters.jsonl", "model": "embedded", "anchor": "on"}
+    for _ in range(2):  # the same again is the same run
+        assert admin.post(f"{PAGE}corpus/", asked).status_code == 302
+    scoring = ScoringRun.objects.get()
+    assert (scoring.corpus, scoring.is_anchor, scoring.status) == ("letters", True, "waiting")
+    assert "letters" in admin.get("/lab/work/").text
+    for wrong in ({"file": "../secret_key"}, {"model": "hf", "model_args": "pretrained=/etc"}):
+        answer = admin.post(f"{PAGE}corpus/", asked | wrong)
+        assert (answer.status_code, ScoringRun.objects.count()) == (422, 1)
