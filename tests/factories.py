@@ -10,7 +10,16 @@ from django.contrib.auth import get_user_model
 from django.db.models import F
 
 from experiment.domain.withdrawal_code import new_code
-from experiment.models import Channel, Item, Judgment, Participant, RecruitmentRecord, Study, Trial
+from experiment.models import (
+    Channel,
+    Item,
+    Judgment,
+    Participant,
+    RecruitmentRecord,
+    ResearchField,
+    Study,
+    Trial,
+)
 from experiment.services.recount import recount
 from experiment.services.study_setup import create_study, pin_items
 
@@ -29,6 +38,20 @@ def make_item(key: str = "item-1", **fields: Any) -> Item:
         "generator": "Ada",
     }
     return Item.objects.create(key=key, **(values | fields))
+
+
+def make_research_field(
+    slug: str = "cooking", *subfields: str, lead: Any = None, curators: Sequence[Any] = ()
+) -> ResearchField:
+    """A field of this name, with subfields and people."""
+    research_field = ResearchField.objects.create(slug=slug, name=slug)
+    for name in subfields:
+        research_field.subfields.create(name=name)
+    if lead is not None:
+        research_field.members.add(lead, through_defaults={"role": "lead"})
+    for user in curators:
+        research_field.members.add(user, through_defaults={"role": "curator"})
+    return research_field
 
 
 def make_study(

@@ -24,7 +24,7 @@ from experiment.domain.item_checks import check_item
 from experiment.domain.presentation import by_side
 from experiment.models import Item
 from experiment.models.items import ItemQuerySet
-from experiment.services import curation
+from experiment.services.curation import lifecycle
 from lib.newlines import with_unix_newlines
 
 Status = Item.Status
@@ -203,7 +203,7 @@ class ItemAdmin(admin.ModelAdmin[Item]):
         item = kwargs.get("obj")
         if item is not None and self.has_change_permission(request, item):
             context["moves"] = [
-                (status, MOVES[Status(status)]) for status in curation.NEXT_STATUSES[item.status]
+                (status, MOVES[Status(status)]) for status in lifecycle.NEXT_STATUSES[item.status]
             ]
             context["revise"] = (
                 REVISE if item.is_frozen and self.has_add_permission(request) else ""
@@ -226,14 +226,14 @@ class ItemAdmin(admin.ModelAdmin[Item]):
     def move(self, request: HttpRequest, item: Item, status: str) -> bool:
         """Move an item on; False, with a message, where that is not the way."""
         try:
-            curation.set_status(item, status)
+            lifecycle.set_status(item, status)
         except ValidationError as error:
             self.message_user(request, " ".join(error.messages), messages.ERROR)
             return False
         return True
 
     def revise(self, request: HttpRequest, items: QuerySet[Item]) -> list[Item]:
-        drafts = [curation.revise(item, user=signed_in(request)) for item in items]
+        drafts = [lifecycle.revise(item, user=signed_in(request)) for item in items]
         message = gettext("New drafts: %(items)s.") % {"items": ", ".join(map(str, drafts))}
         self.message_user(request, message, messages.SUCCESS)
         return drafts

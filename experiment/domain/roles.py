@@ -1,4 +1,4 @@
-"""Who may do what in a study. Every page, command and interface asks here; nothing else decides."""
+"""Who may do what in a study and in a field of research. Every page, command and interface asks here; nothing else decides."""
 
 from enum import StrEnum
 
@@ -30,3 +30,24 @@ RIGHTS: dict[Role, frozenset[Right]] = {
     Role.CURATOR: frozenset({Right.SEE_ITEMS, Right.CURATE}),
     Role.AUDITOR: frozenset({Right.SEE_ITEMS, Right.SEE_DATA, Right.EXPORT, Right.SEE_TRAIL}),
 }
+
+
+class FieldRole(StrEnum):
+    """What a member is to one field of research. A site administrator is a lead in every one."""
+
+    LEAD = "lead"
+    CURATOR = "curator"
+
+
+class FieldRight(StrEnum):
+    """What can be allowed in a field of research."""
+
+    CURATE_FIELD = "curate_field"  # its test cases: read, write, review, import, export
+    LEAD_FIELD = "lead_field"  # its name, subfields, people and how many reviews are needed
+
+
+FIELD_RIGHTS: dict[FieldRole, frozenset[FieldRight]] = {
+    FieldRole.LEAD: frozenset(FieldRight),
+    FieldRole.CURATOR: frozenset({FieldRight.CURATE_FIELD}),
+}
+MOST_REVIEWS = 5  # that a field can ask for

@@ -1,4 +1,4 @@
-"""Who may open which page of the lab. Every view of it goes through one of these four; tests find none that does not."""
+"""Who may open which page of the lab. Every view of it goes through one of these; tests find none that does not."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -14,10 +14,10 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 
-from experiment.domain.roles import Right
-from experiment.models import Study
+from experiment.domain.roles import FieldRight, Right
+from experiment.models import ResearchField, Study
 from experiment.services.people.second_step import is_verified
-from experiment.services.rights import may_create_studies, rights_of
+from experiment.services.rights import field_rights_of, may_create_studies, rights_of
 
 View = Callable[..., HttpResponseBase]
 
@@ -66,6 +66,35 @@ def for_study(right: Right) -> Callable[[View], View]:
                 raise PermissionDenied
             request.rights = rights  # type: ignore[attr-defined]
             return view(request, *args, study=study, **kwargs)
+
+        wrapped.access = right  # type: ignore[attr-defined]
+        return wrapped
+
+    return decorate
+
+
+def for_field(right: FieldRight) -> Callable[[View], View]:
+    """A page of one field of research, named by `field`; the view is given `research_field`, templates `request.field_rights`.
+
+    A field that is not theirs does not exist for them; members without the right are refused.
+    """
+
+    def decorate(view: View) -> View:
+        @_in_two_steps
+        @wraps(view)
+        def wrapped(
+            request: HttpRequest, field: str, *args: Any, **kwargs: Any
+        ) -> HttpResponseBase:
+            found = ResearchField.objects.filter(slug=field).first()
+            rights = (
+                frozenset[FieldRight]() if found is None else field_rights_of(request.user, found)
+            )
+            if not rights:
+                raise Http404
+            if right not in rights:
+                raise PermissionDenied
+            request.field_rights = rights  # type: ignore[attr-defined]
+            return view(request, *args, research_field=found, **kwargs)
 
         wrapped.access = right  # type: ignore[attr-defined]
         return wrapped

@@ -3,12 +3,14 @@
 from experiment.models.audit import AuditEvent
 from experiment.models.channels import Channel
 from experiment.models.counts import DataRevision, ItemCount, PeopleCount
+from experiment.models.curation import Comment, Explanation, ItemChange, Review, SavedView
 from experiment.models.dry_runs import DryRun
 from experiment.models.exports import TrialExport
 from experiment.models.items import Item, work_name
 from experiment.models.participants import Participant
 from experiment.models.people import Invitation, Membership
 from experiment.models.recruitment import RecruitmentRecord
+from experiment.models.research_fields import FieldMember, ResearchField, Subfield
 from experiment.models.studies import ConsentVersion, Study, StudyItem, StudyText
 from experiment.models.tokens import AccessToken
 from experiment.models.trials import Judgment, Trial
@@ -18,21 +20,29 @@ __all__ = [
     "AccessToken",
     "AuditEvent",
     "Channel",
+    "Comment",
     "ConsentVersion",
     "DataRevision",
     "DryRun",
+    "Explanation",
+    "FieldMember",
     "Invitation",
     "Item",
+    "ItemChange",
     "ItemCount",
     "Judgment",
     "Membership",
     "Participant",
     "PeopleCount",
     "RecruitmentRecord",
+    "ResearchField",
+    "Review",
+    "SavedView",
     "Study",
     "StudyItem",
     "StudyText",
     "StudyVersion",
+    "Subfield",
     "Trial",
     "TrialExport",
     "work_name",

@@ -9,7 +9,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from experiment.domain import markup as markup_rules
-from experiment.domain.item_checks import ItemWarning, check_item
+from experiment.domain.item_checks import Finding, check_item
 
 
 def text_hash(text: str) -> str:
@@ -116,6 +116,16 @@ class Item(models.Model):
         help_text=_("From 0, as the file counts."),
     )
     is_demo = models.BooleanField(_("demo material"), default=False)
+    accepted_by = models.PositiveSmallIntegerField(
+        _("people other than its writer who accepted it"),
+        null=True,
+        blank=True,
+        editable=False,
+        help_text=_("Empty where no review was held: imported, built in, or accepted before."),
+    )
+    edits = models.PositiveIntegerField(
+        default=0, editable=False, help_text=_("Raised by every change of the text.")
+    )
     note = models.TextField(blank=True, help_text=_("For curators; participants never see it."))
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
@@ -169,7 +179,7 @@ class Item(models.Model):
         return self.abstract.segments
 
     @property
-    def warnings(self) -> list[ItemWarning]:
+    def warnings(self) -> list[Finding]:
         return check_item(self.abstract)
 
     def clean(self) -> None:

@@ -332,6 +332,9 @@ class StudyItem(models.Model):
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="study_items")
     item = models.ForeignKey(Item, models.PROTECT, related_name="study_items")
+    paused_at = models.DateTimeField(
+        null=True, blank=True, help_text=_("Not drawn from then on, until it is resumed.")
+    )
 
     class Meta:
         verbose_name = _("test case of the study")

@@ -1,6 +1,6 @@
 """What the addresses' arguments can be, for the test of rights: to a new route with arguments belongs a line here.
 
-`slug` is the study's. A callable is given a study and makes a row of it: another study's row under one's own slug must
+`slug` is the study's, and `field` that of the field of the same name. A callable is given a study and makes a row of it: another study's row under one's own slug must
 not be found, which the test asks for too.
 """
 

@@ -15,14 +15,14 @@ from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
-from experiment.domain.roles import RIGHTS, Right, Role
+from experiment.domain.roles import FIELD_RIGHTS, RIGHTS, FieldRight, FieldRole, Right, Role
 from experiment.domain.scopes import Scope
 from experiment.lab.access import CREATOR, SIGNED_IN, SITE_ADMIN
 from experiment.lab.routes import ADMIN, PUBLIC, Route, as_markdown, routes
 from experiment.models import Study
 from experiment.services.access_tokens import create_token
 from tests.config.rights_examples import EXAMPLES, MISSING_YET, POSTED
-from tests.factories import make_study, make_user
+from tests.factories import make_research_field, make_study, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -42,6 +42,8 @@ API = "api/"
 SETTING_IT_UP = ("lab:set_up_codes", "lab:codes_picture")
 FORM = "application/x-www-form-urlencoded"
 ALL = routes()
+# What each of them is in the field of the study's name
+FIELD_ROLES = {Role.RESEARCHER: FieldRole.LEAD, Role.CURATOR: FieldRole.CURATOR}
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,9 @@ def make_lab() -> Lab:
     for role in Role:
         users[role] = make_user(role)
         own.members.add(users[role], through_defaults={"role": role})
+    fields = {study.slug: make_research_field(study.slug) for study in (own, other)}
+    for role, field_role in FIELD_ROLES.items():
+        fields["own"].members.add(users[role], through_defaults={"role": field_role})
     users[OUTSIDER] = make_user("outsider", other)
     cookies = {ANONYMOUS: SimpleCookie()}
     for who, user in users.items():
@@ -112,6 +117,11 @@ def expected(route: Route, who: str, method: str) -> str:
         return REFUSED
     if route.access == CREATOR:
         return ALLOWED if who in (Role.RESEARCHER, OUTSIDER) else REFUSED
+    if route.access in list(FieldRight):
+        role = FIELD_ROLES.get(Role(who)) if who in list(Role) else None
+        if role is None:
+            return UNKNOWN
+        return ALLOWED if FieldRight(route.access) in FIELD_RIGHTS[role] else REFUSED
     if who == OUTSIDER:
         return UNKNOWN
     return ALLOWED if Right(route.access) in RIGHTS[Role(who)] else REFUSED
@@ -121,7 +131,9 @@ def arguments(route: Route, study: Study) -> dict[str, Any]:
     """What its address needs, of this study's rows."""
     wanted = set(re.findall(r"<(?:\w+:)?(\w+)>", route.address))
     example = EXAMPLES.get(route.name, {})
-    values = {"slug": study.slug} | dict(example(study) if callable(example) else example)
+    values = {"slug": study.slug, "field": study.slug} | dict(
+        example(study) if callable(example) else example
+    )
     if route.access == SITE_ADMIN and not wanted <= set(values):
         values |= dict.fromkeys(wanted - set(values), "1")  # of Django's administration
     missing = wanted - set(values)
@@ -154,11 +166,15 @@ def test_each_address_answers_as_the_table_of_rights_says(lab: Lab, route: Route
 
 @pytest.mark.parametrize(
     "route",
-    [r for r in ALL if callable(EXAMPLES.get(r.name)) and "<slug:slug>" in r.address],
+    [
+        r
+        for r in ALL
+        if callable(EXAMPLES.get(r.name)) and re.search("<slug:(slug|field)>", r.address)
+    ],
     ids=lambda route: route.address,
 )
 def test_a_row_of_another_study_is_not_found_under_ones_own(lab: Lab, route: Route) -> None:
-    url = address(route, arguments(route, lab.other) | {"slug": lab.own.slug})
+    url = address(route, arguments(route, lab.other) | {"slug": "own", "field": "own"})
     for who in (Role.RESEARCHER, BOSS):
         assert {
             method: lab.ask(who, method, url, route) for method in route.methods

@@ -21,7 +21,8 @@ from experiment.domain.roles import Right
 from experiment.lab.access import for_study, user_of
 from experiment.models import Item, Study
 from experiment.models.items import ItemQuerySet
-from experiment.services import audit, curation
+from experiment.services import audit
+from experiment.services.curation import lifecycle
 from lib.newlines import with_unix_newlines
 
 PER_PAGE = 50
@@ -79,7 +80,7 @@ def edit(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
 @for_study(Right.CURATE)
 @transaction.atomic
 def revise(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
-    draft = curation.revise(_version(request, study, pk), user=user_of(request))
+    draft = lifecycle.revise(_version(request, study, pk), user=user_of(request))
     _record(request, study, draft, change="new version")
     return redirect("lab:test_case", study.slug, draft.pk)
 
@@ -92,7 +93,7 @@ def move(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     if status not in MOVES:
         raise Http404
     try:
-        moved = curation.set_status(item, status)
+        moved = lifecycle.set_status(item, status)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     else:
@@ -129,7 +130,7 @@ def _page(
         "form": form or (None if item.is_frozen else TextForm(instance=item)),
         "moves": [
             Item.Status(status)
-            for status in curation.NEXT_STATUSES[item.status]
+            for status in lifecycle.NEXT_STATUSES[item.status]
             if Item.Status(status) in MOVES
         ],
     }

@@ -12,7 +12,8 @@ from django.utils import timezone
 from experiment.domain.exclusion import ParticipantFacts, Rules, TrialFacts, judge_participant
 from experiment.imports.read import repair
 from experiment.models import Item, Judgment, Participant, Study, StudyItem, Trial
-from experiment.services import curation, exposure
+from experiment.services import exposure
+from experiment.services.curation import lifecycle
 from experiment.services.study_setup import readiness_problems
 from scoring.models import (
     CorpusScore,
@@ -269,7 +270,7 @@ def test_what_a_person_mended_is_drawn_and_kept(study, results_dir):
     draft = Item.objects.get(key=MENDABLE, version=2)
     draft.markup = draft.markup.replace("while they", "whereas they")
     draft.save()
-    curation.set_status(draft, "accepted")
+    lifecycle.set_status(draft, "accepted")
     run_import(results_dir)
     assert drawn(study)[MENDABLE] == 2
     before = state()
@@ -280,9 +281,9 @@ def test_what_a_person_mended_is_drawn_and_kept(study, results_dir):
 
 def test_decisions_of_curators_stand(study, results_dir):
     study.study_items.filter(item__key="brainbench-human-001").delete()
-    curation.set_status(Item.objects.get(key="brainbench-human-002"), "retired")
-    revised = curation.revise(Item.objects.get(key="brainbench-machine-025", version=2))
-    revised = curation.set_status(revised, "accepted")
+    lifecycle.set_status(Item.objects.get(key="brainbench-human-002"), "retired")
+    revised = lifecycle.revise(Item.objects.get(key="brainbench-machine-025", version=2))
+    revised = lifecycle.set_status(revised, "accepted")
     study.study_items.filter(item__key=revised.key).update(item=revised)
     before = state()
     report = run_import(results_dir)

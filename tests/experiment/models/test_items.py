@@ -5,7 +5,7 @@ from django.core.exceptions import ValidationError
 from django.db import DatabaseError, IntegrityError, transaction
 
 from experiment.models import Item
-from experiment.services.curation import set_status
+from experiment.services.curation.lifecycle import set_status
 from tests.factories import make_item
 
 pytestmark = pytest.mark.django_db

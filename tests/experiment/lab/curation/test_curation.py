@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from experiment.models import AuditEvent, Item, Study
-from experiment.services import curation
+from experiment.services.curation import lifecycle
 from tests.factories import make_study, make_user
 
 pytestmark = pytest.mark.django_db
@@ -84,7 +84,7 @@ def test_drafts_of_another_study_are_neither_read_nor_moved_here(
     old = study.items.get(key="memory-human-1")
     other = make_study("other")
     other.study_items.create(item=old)
-    theirs = curation.revise(old, user=make_user("ada", other), note="THEIRS")
+    theirs = lifecycle.revise(old, user=make_user("ada", other), note="THEIRS")
     place = f"{PAGE}{theirs.pk}/"
     assert vera.get(place).status_code == 404
     assert place not in vera.get(PAGE).content.decode()
@@ -100,7 +100,7 @@ def test_drafts_of_another_study_are_neither_read_nor_moved_here(
 
 def test_a_draft_is_reviewed_by_others_of_the_study(vera: Client, study: Study) -> None:
     old = study.items.get(key="memory-human-1")
-    draft = curation.revise(old, user=make_user("ada", study))
+    draft = lifecycle.revise(old, user=make_user("ada", study))
     vera.post(f"{PAGE}{draft.pk}/move/", {"status": "accepted"})
     draft.refresh_from_db()
     assert draft.status == "accepted"

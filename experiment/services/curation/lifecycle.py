@@ -25,6 +25,7 @@ CARRIED_FIELDS = (
     "kind",
     "source",
     "generator",
+    "field",
     "subfield",
     "doi",
     "publication_date",

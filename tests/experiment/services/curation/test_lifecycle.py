@@ -4,7 +4,7 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from experiment.models import Item, Study
-from experiment.services.curation import NEXT_STATUSES, revise, set_status
+from experiment.services.curation.lifecycle import NEXT_STATUSES, revise, set_status
 from experiment.services.study_setup import (
     pin_items,
     readiness_problems,

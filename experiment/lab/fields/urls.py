@@ -1,0 +1,10 @@
+"""Fields of research and their people."""
+
+from django.urls import path
+
+from experiment.lab.fields import views
+
+urlpatterns = [
+    path("fields/", views.fields, name="fields"),
+    path("fields/<slug:field>/", views.field, name="field"),
+]

@@ -1,0 +1,136 @@
+"""What people say and do about a version of a test case while it is written, reviewed and used."""
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from experiment.models.items import Item
+from experiment.models.research_fields import ResearchField
+
+
+class ItemChange(models.Model):
+    """One change of a version: its text, what is said of it, or its state. Appended, never changed."""
+
+    class Action(models.TextChoices):
+        CREATED = "created", _("created")
+        TEXT = "text", _("changed the text")
+        DETAILS = "details", _("changed what is said of it")
+        STATUS = "status", _("changed the state")
+
+    item = models.ForeignKey(Item, models.CASCADE, related_name="changes")
+    at = models.DateTimeField(auto_now_add=True)
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, related_name="+", null=True, blank=True
+    )
+    action = models.CharField(max_length=10, choices=Action)
+    # The values that changed, by column: {"markup": ..., "status": ...}
+    before = models.JSONField(default=dict)
+    after = models.JSONField(default=dict)
+    reason = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ("item", "pk")
+        verbose_name = _("change of a test case")
+        verbose_name_plural = _("changes of test cases")
+
+    def __str__(self) -> str:
+        return f"{self.item}: {self.action}"
+
+
+class Review(models.Model):
+    """A person's verdict on a version's text; it holds for the text with this hash only."""
+
+    class Verdict(models.TextChoices):
+        ACCEPT = "accept", _("accept")
+        REVISE = "revise", _("revise")
+        REFUSE = "refuse", _("refuse")
+
+    item = models.ForeignKey(Item, models.CASCADE, related_name="reviews")
+    reviewer = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, related_name="item_reviews", null=True
+    )
+    verdict = models.CharField(max_length=10, choices=Verdict)
+    text = models.TextField(_("why"), blank=True)
+    sha256 = models.CharField(max_length=64, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("item", "pk")
+        constraints = (
+            models.UniqueConstraint(
+                fields=("item", "reviewer", "sha256"), name="review_once_per_text"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(verdict__in=("accept", "revise", "refuse")),
+                name="review_verdict_known",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.item}: {self.verdict}"
+
+
+class Comment(models.Model):
+    """A remark about a version or a passage of its markup, or an answer to one."""
+
+    item = models.ForeignKey(Item, models.CASCADE, related_name="comments")
+    parent = models.ForeignKey(
+        "self", models.CASCADE, related_name="answers", null=True, blank=True
+    )
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, related_name="item_comments", null=True
+    )
+    text = models.TextField(_("comment"), max_length=5_000)
+    quote = models.TextField(
+        _("about the passage"), blank=True, help_text=_("Empty: about the whole.")
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    resolved_at = models.DateTimeField(null=True, blank=True)
+    resolved_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, related_name="+", null=True, blank=True
+    )
+
+    class Meta:
+        ordering = ("item", "pk")
+
+    def __str__(self) -> str:
+        return f"{self.item}: {self.text[:60]}"
+
+
+class Explanation(models.Model):
+    """Why a warning about a version's text is none; `finding` is `Finding.key`."""
+
+    item = models.ForeignKey(Item, models.CASCADE, related_name="explanations")
+    finding = models.CharField(max_length=80)
+    text = models.CharField(_("why it is right as it is"), max_length=500)
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, related_name="+", null=True, blank=True
+    )
+    at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ("item", "finding")
+        constraints = (
+            models.UniqueConstraint(fields=("item", "finding"), name="explanation_unique"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.item}: {self.finding}"
+
+
+class SavedView(models.Model):
+    """Filters of a field's list of test cases under a name, for one person."""
+
+    field = models.ForeignKey(ResearchField, models.CASCADE, related_name="saved_views")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+    name = models.CharField(max_length=80)
+    query = models.CharField(max_length=2_000, help_text=_("As in the page's address."))
+
+    class Meta:
+        ordering = ("name",)
+        constraints = (
+            models.UniqueConstraint(fields=("field", "user", "name"), name="saved_view_unique"),
+        )
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,1 @@
+"""Test cases from a draft to an accepted text and its end."""

@@ -1,0 +1,99 @@
+"""Drafts are created and written. A page, an import and a model's draft all come through here."""
+
+from datetime import date
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from experiment.models import Item, ResearchField
+from experiment.services.curation import changes
+
+# What may be said of a draft besides its text
+DETAILS = ("kind", "source", "generator", "subfield", "doi", "publication_date", "note")
+
+
+class EditedSinceError(Exception):
+    """Somebody else, or another window, has changed the text since it was read."""
+
+
+@transaction.atomic
+def create(
+    research_field: ResearchField,
+    markup: str,
+    *,
+    by: User | None,
+    key: str = "",
+    reason: str = "",
+    **details: Any,
+) -> Item:
+    """A first version, as a draft.
+
+    Raises:
+        ValidationError: the markup cannot be read, the key is taken, or a detail is none of what it can be.
+    """
+    item = Item(
+        field=research_field.name,
+        key=key or unused_key(research_field),
+        markup=markup,
+        created_by=by,
+        **details,
+    )
+    check_details(item, research_field)
+    item.full_clean(validate_unique=True)
+    item.save()
+    changes.record(item, changes.Action.CREATED, by=by, after={"markup": markup}, reason=reason)
+    return item
+
+
+@transaction.atomic
+def write(
+    item: Item, *, by: User | None, edits: int, markup: str | None = None, **details: Any
+) -> Item:
+    """Change a draft's text or details. `edits` is `Item.edits` as the writer last read it.
+
+    Raises:
+        EditedSinceError: it was changed in between.
+        ValidationError: it is no draft, the markup cannot be read, or a detail is none of what it can be.
+    """
+    item = Item.objects.select_for_update().get(pk=item.pk)
+    if item.status != Item.Status.DRAFT:
+        raise ValidationError(_("Only a draft can be written: take it back to draft first."))
+    if item.edits != edits:
+        raise EditedSinceError
+    wanted = details | ({} if markup is None else {"markup": markup})
+    before = {name: getattr(item, name) for name in wanted if getattr(item, name) != wanted[name]}
+    if not before:
+        return item
+    for name in before:
+        setattr(item, name, wanted[name])
+    check_details(item, ResearchField.objects.get(name=item.field))
+    item.full_clean()
+    item.edits += 1
+    item.save()
+    action = changes.Action.TEXT if "markup" in before else changes.Action.DETAILS
+    after = {name: wanted[name] for name in before}
+    changes.record(item, action, by=by, before=_plain(before), after=_plain(after))
+    return item
+
+
+def check_details(item: Item, research_field: ResearchField) -> None:
+    """Raises ValidationError where the subfield is none of the field's."""
+    if item.subfield and not research_field.subfields.filter(name=item.subfield).exists():
+        message = _("“%(subfield)s” is no subfield of %(field)s.")
+        params = {"subfield": item.subfield, "field": research_field.name}
+        raise ValidationError({"subfield": ValidationError(message, params=params)})
+
+
+def unused_key(research_field: ResearchField) -> str:
+    """The field's slug and the next free number."""
+    prefix = f"{research_field.slug}-"
+    taken = Item.objects.filter(key__startswith=prefix).values_list("key", flat=True)
+    numbers = [int(end) for key in taken if (end := key[len(prefix) :]).isdecimal()]
+    return f"{prefix}{max(numbers, default=0) + 1:04d}"
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    return {k: v.isoformat() if isinstance(v, date) else v for k, v in values.items()}

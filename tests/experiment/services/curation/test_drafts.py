@@ -1,0 +1,55 @@
+"""Drafts are created, written one after the other, and remembered."""
+
+import pytest
+from django.core.exceptions import ValidationError
+
+from experiment.models import Item
+from experiment.services.curation import drafts
+from tests.factories import FILLER, make_research_field, make_user
+
+pytestmark = pytest.mark.django_db
+TEXT = f"{FILLER}The dough [[rose, fell]]."
+
+
+def test_a_draft_has_the_next_key_of_its_field_and_its_history_begins() -> None:
+    field, ada = make_research_field("cooking", "baking"), make_user("ada")
+    first = drafts.create(field, TEXT, by=ada, subfield="baking")
+    second = drafts.create(field, TEXT, by=ada)
+    assert (first.key, second.key) == ("cooking-0001", "cooking-0002")
+    assert (first.field, first.subfield, first.status) == ("cooking", "baking", "draft")
+    assert [(c.by, c.action, c.after["markup"]) for c in first.changes.all()] == [
+        (ada, "created", TEXT)
+    ]
+
+
+def test_writing_is_remembered_with_what_stood_before() -> None:
+    item = drafts.create(make_research_field(), TEXT, by=None)
+    new = TEXT.replace("rose, fell", "rose, sank")
+    written = drafts.write(item, by=None, edits=0, markup=new, note="softer")
+    assert (written.edits, written.altered.endswith("sank.")) == (1, True)
+    change = item.changes.last()
+    assert change is not None
+    assert (change.action, change.before, change.after) == (
+        "text",
+        {"markup": TEXT, "note": ""},
+        {"markup": new, "note": "softer"},
+    )
+    assert drafts.write(written, by=None, edits=1, markup=new).edits == 1
+    assert item.changes.count() == 2
+
+
+def test_what_was_changed_in_between_is_not_written_over() -> None:
+    item = drafts.create(make_research_field(), TEXT, by=None)
+    drafts.write(item, by=None, edits=0, markup=TEXT + " It was warm.")
+    with pytest.raises(drafts.EditedSinceError):
+        drafts.write(item, by=None, edits=0, markup=TEXT + " It was cold.")
+
+
+def test_a_subfield_of_another_field_and_an_accepted_text_are_refused() -> None:
+    field = make_research_field("cooking", "baking")
+    with pytest.raises(ValidationError, match="no subfield of cooking"):
+        drafts.create(field, TEXT, by=None, subfield="optics")
+    item = drafts.create(field, TEXT, by=None)
+    Item.objects.filter(pk=item.pk).update(status="accepted")
+    with pytest.raises(ValidationError, match="Only a draft"):
+        drafts.write(item, by=None, edits=0, note="late")
