@@ -14,7 +14,7 @@ from experiment.imports.read.trials import Excluded
 from experiment.imports.store.published import Created, Imported
 from experiment.models import Item
 
-# More than a person reads in one go; --json gives all.
+# More than a person reads in one go
 MAX_PROBLEMS_SHOWN = 50
 
 
@@ -104,7 +104,9 @@ def render_lines(template: str, context: Mapping[str, Any]) -> list[str]:
     return [line for line in text.splitlines() if line.strip()]
 
 
-def problem_lines(problems: Sequence[Problem]) -> list[str]:
+def problem_lines(problems: Sequence[Problem], hint: str = "") -> list[str]:
+    """`hint`: where the problems are that are too many for these lines."""
     shown = problems[:MAX_PROBLEMS_SHOWN]
-    context = {"problems": shown, "n": len(problems), "n_more": len(problems) - len(shown)}
+    n_more = len(problems) - len(shown)
+    context = {"problems": shown, "n": len(problems), "n_more": n_more, "hint": hint}
     return render_lines("experiment/import_problems.txt", context)

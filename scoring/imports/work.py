@@ -14,8 +14,6 @@ from scoring.imports.store.published import import_all
 from scoring.models import PublishedImport
 from scoring.services.imports import STEPS
 
-MOST_PROBLEMS = 50
-
 
 class RefusedError(Exception):
     """Nothing was imported; the message says why."""
@@ -36,9 +34,7 @@ def _import(job: PublishedImport, lease: Lease) -> None:
     try:
         outcome = import_all(data, results, job.slug, job.texts)
     except ImportRefusedError as refusal:
-        lines = list(problem_lines(refusal.problems))
-        more = [f"… and {len(lines) - MOST_PROBLEMS} more."] if len(lines) > MOST_PROBLEMS else []
-        raise RefusedError("\n".join([*lines[:MOST_PROBLEMS], *more])) from refusal
+        raise RefusedError("\n".join(problem_lines(refusal.problems))) from refusal
     report = make_full_report(data, results, job.slug, job.texts, outcome)
     lease.write(done=STEPS, lines=report.lines())
 

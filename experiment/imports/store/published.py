@@ -70,7 +70,7 @@ def import_published(data: Published, slug: str, texts: str) -> Imported:
         study = Study.objects.filter(slug=slug).first()
         n_studies = int(study is None)
         if study is not None and _is_another(study):
-            problems.append(Problem(f"--study {slug}", ANOTHER_STUDY))
+            problems.append(Problem(f"study {slug}", ANOTHER_STUDY))
             raise ImportRefusedError(problems)
         study = study or _create_study(slug, problems)
         stored = store_items(data.items, texts, problems)
@@ -93,5 +93,5 @@ def _create_study(slug: str, problems: Sequence[Problem]) -> Study:
     try:
         return create_study(slug, "brainbench")
     except ValidationError as error:
-        problem = Problem(f"--study {slug}", " ".join(error.messages))
+        problem = Problem(f"study {slug}", " ".join(error.messages))
         raise ImportRefusedError([*problems, problem]) from error

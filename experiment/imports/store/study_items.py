@@ -42,7 +42,7 @@ def pin_published(
     chosen += _builtin_items(study)
     replaced = {row.key for row in (*chosen, *unpinned)}
     kept = [row for row in rows if row.key not in replaced]
-    revise(study, items=[*kept, *chosen], reason=f"import_brainbench --texts {texts}")
+    revise(study, items=[*kept, *chosen], reason=f"import of published data, texts {texts}")
     return len({row.pk for row in chosen} - {row.pk for row in rows}) + len(unpinned), notes
 
 

@@ -45,6 +45,7 @@ class Command(ReportingCommand):
             if options["json"]:
                 refused = make_full_report(data, results, slug, texts, None, refusal.problems)
                 self.report(options, refused.to_json(), ())
-            raise CommandError("\n".join(problem_lines(refusal.problems))) from refusal
+            lines = problem_lines(refusal.problems, hint="--json names them all")
+            raise CommandError("\n".join(lines)) from refusal
         report = make_full_report(data, results, slug, texts, outcome)
         self.report(options, report.to_json(), report.lines())

@@ -195,7 +195,7 @@ def test_a_published_study_that_took_participants_since_can_be_imported_again(co
 
 
 def test_a_name_that_no_study_can_have_is_refused(copy):
-    assert refusal(copy, "--study", "no name")[0].startswith("--study no name: ")
+    assert refusal(copy, "--study", "no name")[0].startswith("study no name: ")
 
 
 def test_a_missing_column_is_named(copy):
