@@ -28,7 +28,7 @@ from experiment.services.export import jobs
 from experiment.services.export.files import Manifest, export_trials, record_export
 from experiment.services.export.formats import CONTENT_TYPES, ZIP_TYPE
 from experiment.services.export.identities import export_identities
-from experiment.services.export.tables import RELEASE_COLUMNS
+from experiment.services.export.release import RELEASE_COLUMNS, first_released
 from experiment.services.export.trials import count, first_rows, is_quickly_counted
 from experiment.services.participant_kinds import kind_note
 from lib.csv import cell
@@ -49,13 +49,19 @@ def page(request: HttpRequest, study: Study) -> HttpResponse:
     query = form.query
     shown = RELEASE_COLUMNS if form.form.k else TRIAL_COLUMNS
     names = [column.name for column in shown]
-    # A release says how coarse answers are once it knows all of them
-    rows = [] if form.form.k else first_rows(study, query, FIRST_ROWS)
+    n_rows = count(study, query) if is_quickly_counted(study, query) else None
+    if not form.form.k:
+        rows = first_rows(study, query, FIRST_ROWS)
+    elif n_rows is not None and n_rows <= LARGE:  # how coarse answers are depends on everybody's
+        rows = first_released(study, query, form.form.k, FIRST_ROWS)
+    else:
+        rows = []
     context |= {
-        "n_rows": count(study, query) if is_quickly_counted(study, query) else None,
+        "n_rows": n_rows,
         "names": names,
         "rows": [[cell(row[name]) for name in names] for row in rows],
         "dropped": DROPPED,
+        "is_large": not rows and n_rows != 0,
         "note": kind_note(study, query.kind),
         "command": command(study, form.query, form.form),
     }

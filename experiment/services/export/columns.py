@@ -162,6 +162,14 @@ def _told(answers: Sequence[Mapping[str, Any]], name: str) -> Values:
     return [str(told) if (told := given.get(name)) not in (None, "") else None for given in answers]
 
 
+def answers_of(people: ParticipantQuerySet, columns: Sequence[str]) -> dict[str, Row]:
+    """What each of them told about themselves in these columns, by pseudonym."""
+    pairs = list(people.values_list("public_id", "demographics"))
+    answers = [given for _, given in pairs]
+    told = zip(*(_told(answers, DEMOGRAPHICS[name]) for name in columns), strict=True)
+    return dict(zip((str(name) for name, _ in pairs), told, strict=True))
+
+
 def _decided(
     marks: Mapping[int, Marks], pks: Sequence[int], excluded_by: Sequence[str], flags: Sequence[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -16,22 +16,16 @@ from django.utils.translation import gettext
 from experiment.domain import codebook
 from experiment.domain.codebook import TRIAL_COLUMNS
 from experiment.domain.export_form import CSV, PSYCH_DS, Form
-from experiment.domain.release import DROPPED, Released, release
+from experiment.domain.release import DROPPED, Released
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Study
 from experiment.services.audit import Action, record
 from experiment.services.export import psych_ds
 from experiment.services.export.columns import HEADER, Block
 from experiment.services.export.formats import Digesting, writing
+from experiment.services.export.release import RELEASE_COLUMNS, release_of, released
 from experiment.services.export.select import completed, deciding
-from experiment.services.export.tables import (
-    RELEASE_COLUMNS,
-    Table,
-    items,
-    participants,
-    released,
-    told,
-)
+from experiment.services.export.tables import Table, items, participants
 from experiment.services.export.trials import trials
 from lib.code import code_version
 from lib.files import atomic_file, write_file
@@ -144,8 +138,7 @@ class _Rows:
 
     def blocks(self) -> Blocks:
         if self.form.k:
-            # Read twice: whoever is in the file decides how many are alike
-            self._released = release(told(trials(self.study, self.query)), self.form.k)
+            self._released = release_of(self.study, self.query, self.form.k)
         for block in self._watch(trials(self.study, self.query)):
             self.counted.add(block)
             yield from (

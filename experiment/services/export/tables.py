@@ -1,12 +1,11 @@
 """Tables beside the trials, made of the same rows: participants and test cases, which join by their names."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from operator import itemgetter
 
-from experiment.domain.codebook import TRIAL_COLUMNS, Column
-from experiment.domain.release import DROPPED, QUASI_IDENTIFIERS, SUPPRESSED, Answers, Released
+from experiment.domain.codebook import Column
 from experiment.services.export.columns import Block, Row, rows_of
 
 OF_PARTICIPANTS = [
@@ -91,39 +90,3 @@ def items(of: Sequence[Column]) -> Projection:
 def _named(of: Sequence[Column], names: Sequence[str]) -> list[Column]:
     by_name = {column.name: column for column in of}
     return [by_name[name] for name in names if name in by_name]
-
-
-NAMES = [column.name for column in TRIAL_COLUMNS]
-PLACES = [NAMES.index(name) for name in QUASI_IDENTIFIERS]
-LEFT = [place for place, name in enumerate(NAMES) if name not in DROPPED]
-WHO = NAMES.index("participant")
-RELEASE_COLUMNS = tuple(
-    replace(
-        column,
-        meaning=f"{column.meaning} In bands where it is a number; `{SUPPRESSED}` where too few share it.",
-        levels=(*column.levels, SUPPRESSED) if column.levels else (),
-    )
-    if column.name in QUASI_IDENTIFIERS
-    else column
-    for column in (TRIAL_COLUMNS[place] for place in LEFT)
-)
-
-
-def told(blocks: Iterator[Block]) -> dict[str, Answers]:
-    """What each participant of these trials told about themselves."""
-    found: dict[str, Answers] = {}
-    for block in blocks:
-        for name, *answers in zip(block[WHO], *(block[place] for place in PLACES), strict=True):
-            found[name] = tuple(answers)
-    return found
-
-
-def released(blocks: Iterator[Block], answers: Released) -> Iterator[Block]:
-    """Trials with the columns of a release, in which participants say no more than they may."""
-    said: Mapping[str, Answers] = answers.answers
-    for block in blocks:
-        columns = list(block)
-        coarse = zip(*(said[name] for name in block[WHO]), strict=True)
-        for place, column in zip(PLACES, coarse, strict=True):
-            columns[place] = column
-        yield [columns[place] for place in LEFT]

@@ -14,7 +14,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from experiment.domain.exclusion import Rules
 from experiment.models import AuditEvent, Study, TrialExport
+from experiment.services.study_versions import freeze, revise
 from lib.jobs.models import LivingWorker
 from lib.jobs.workers import Worker
 from tests.factories import make_participant, make_study, recruited
@@ -147,6 +149,31 @@ def test_a_release_says_what_it_leaves_out(ruth: Client, study: Study) -> None:
     rows = list(csv.DictReader(io.StringIO(content)))
     assert {row["country"] for row in rows} == {"suppressed"}
     assert list(rows[0]) == page.context["names"]
+
+
+@pytest.mark.parametrize("query", ["k=2", "k=2&set=analysis", "k=2&rules=1", "k=2&source=machine"])
+def test_the_first_rows_of_a_release_are_those_of_its_file(
+    ruth: Client, study: Study, query: str
+) -> None:
+    for age in ("31", "33", "34", "70", "71"):
+        make_participant(study, demographics={"age": age, "country": "FR"})
+    freeze(study, timezone.now())
+    revise(study, rules=Rules(missed_catch=False), reason="A test.")
+    shown = ruth.get(f"{PAGE}?release=true&{query}").context
+    content = ruth.get(f"{FILE}?release=true&{query}").getvalue().decode()
+    rows = list(csv.reader(io.StringIO(content)))
+    assert [shown["names"], *shown["rows"]] == rows[:11]
+    age = rows[0].index("age")
+    assert {row[age] for row in rows[1:]} >= {"25-34"}
+
+
+def test_a_release_of_many_trials_shows_no_rows_and_says_so(
+    ruth: Client, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("experiment.lab.export.views.LARGE", 10)
+    page = ruth.get(f"{PAGE}?release=true&k=3")
+    assert page.context["rows"] == []
+    assert "depends on everybody" in page.content.decode()
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "psych-ds", "csv&zip=true"])
