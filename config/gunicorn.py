@@ -18,6 +18,11 @@ keepalive = _env.integer("KEEP_ALIVE", 120, minimum=0)
 accesslog = None  # its lines would hold participants' external ids
 loglevel = "warning"
 control_socket_disable = True
+# No page waits longer for a lock or a statement: it says so and is asked again, while the others go on
+raw_env = [
+    f"{name}={_env.integer(name, seconds)}"
+    for name, seconds in (("DATABASE_LOCK_SECONDS", 5), ("DATABASE_STATEMENT_SECONDS", 30))
+]
 
 
 def when_ready(server: object) -> None:

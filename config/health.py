@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 @require_safe
 @never_cache
 def healthz(request: HttpRequest) -> HttpResponse:
-    """Answer ok when the database answers; a database that does not makes this a 500."""
+    """Answer ok when the database answers; one that does not makes this a 503, as on every page."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
         cursor.fetchone()

@@ -81,15 +81,23 @@ FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 
 # The database: docs/decisions/0001-database-settings.md says why these values
 _database: dict[str, Any] = env.database("DATABASE_URL", VAR_DIR / "brainbench.sqlite3")
+# config/gunicorn.py limits both for the site; commands and workers may wait
+_lock_s = env.integer("DATABASE_LOCK_SECONDS", 0)
+_statement_s = env.integer("DATABASE_STATEMENT_SECONDS", 0)
 if _database["ENGINE"].endswith("sqlite3"):
     _database["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
-        "timeout": 30,
+        "timeout": _lock_s or 30,
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
     }
 else:
     _database["CONN_MAX_AGE"] = env.integer("DATABASE_CONN_MAX_AGE", 60)
     _database["CONN_HEALTH_CHECKS"] = True
+    _database["OPTIONS"] = {
+        "connect_timeout": 5,  # seconds
+        "tcp_user_timeout": 10_000,  # ms without an answer after which a connection counts as cut
+        "options": f"-c lock_timeout={_lock_s}s -c statement_timeout={_statement_s}s",
+    } | _database["OPTIONS"]
     # For lib.postgres alone; Django's own cursors prepare nothing
     _database["OPTIONS"]["prepare_threshold"] = 0 if env.flag("DATABASE_PREPARE", True) else None
 DATABASES = {"default": _database}

@@ -1,10 +1,13 @@
 """Pages for what went wrong: always a sentence, a way on, and the right status. templates/participant/problem.txt words them."""
 
+import errno
 import re
+import sys
 from dataclasses import dataclass
 from typing import Any
 
 from django.core.exceptions import BadRequest
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.template import loader
 
@@ -37,6 +40,7 @@ STATUSES = {
     Refusal.KNOWN_ID: 409,
     "wrong_side": UNPROCESSABLE,
     "server_error": 500,
+    "unavailable": 503,
     "no_item_left": 503,
 }
 # For programs, whose requests fail before or beside the API's own views
@@ -44,7 +48,10 @@ API_DETAILS = {
     400: "The request is malformed.",
     404: "There is nothing at this address.",
     500: "Something failed on the site; its log says what.",
+    503: "The database or the disk does not answer at this moment; nothing was changed.",
 }
+ASK_AGAIN_S = 5
+FULL_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 
 
 class BadLinkError(BadRequest):
@@ -131,8 +138,22 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """The database may be what failed: this page needs none."""
-    return problem(request, "server_error")
+    """The database may be what failed: this page needs none. What passes is asked for again, by the browser itself."""
+    if not is_passing(sys.exc_info()[1]):
+        return problem(request, "server_error")
+    response = problem(request, "unavailable", was_sent=request.method == "POST")
+    response["Retry-After"] = str(ASK_AGAIN_S)
+    if request.method == "GET" and not wants_json(request) and not is_of_api(request):
+        response["Refresh"] = str(ASK_AGAIN_S)
+    return response
+
+
+def is_passing(error: BaseException | None) -> bool:
+    """Whether the database, its lock or the disk failed, and not the site's code."""
+    if isinstance(error, OSError):
+        return error.errno in FULL_DISK
+    # SQLite calls a missing table or column operational too, which no waiting mends
+    return isinstance(error, OperationalError | InterfaceError) and "no such" not in str(error)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

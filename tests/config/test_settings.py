@@ -58,9 +58,24 @@ def test_postgresql_keeps_its_connections_and_checks_them(tmp_path: Path) -> Non
     entry = loaded["DATABASES"]["default"]
     assert (entry["CONN_MAX_AGE"], entry["CONN_HEALTH_CHECKS"]) == (60, True)
     assert entry["PASSWORD"] == "p/w"
-    assert entry["OPTIONS"] == {"sslmode": "require", "prepare_threshold": 0}
+    assert entry["OPTIONS"] == {
+        "sslmode": "require",
+        "connect_timeout": 5,
+        "tcp_user_timeout": 10_000,
+        "options": "-c lock_timeout=0s -c statement_timeout=0s",
+        "prepare_threshold": 0,
+    }
     loaded = load(tmp_path, "DATABASES", DATABASE_URL="postgres://db/bench", DATABASE_PREPARE="0")
-    assert loaded["DATABASES"]["default"]["OPTIONS"] == {"prepare_threshold": None}
+    assert loaded["DATABASES"]["default"]["OPTIONS"]["prepare_threshold"] is None
+
+
+def test_a_limit_of_waiting_holds_on_both_databases(tmp_path: Path) -> None:
+    limited = {"DATABASE_LOCK_SECONDS": "5", "DATABASE_STATEMENT_SECONDS": "30"}
+    url = "postgres://db/bench"
+    [entry] = load(tmp_path, "DATABASES", DATABASE_URL=url, **limited)["DATABASES"].values()
+    assert entry["OPTIONS"]["options"] == "-c lock_timeout=5s -c statement_timeout=30s"
+    [entry] = load(tmp_path, "DATABASES", **limited)["DATABASES"].values()
+    assert entry["OPTIONS"]["timeout"] == 5
 
 
 def test_https_switches_everything_that_belongs_to_it(tmp_path: Path) -> None:
