@@ -162,6 +162,15 @@ def place(markup: str, offset: int) -> tuple[int, int]:
     return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
 
 
+def offset(markup: str, line: int, column: int) -> int:
+    """The offset of a line and column, both from 1: the inverse of `place`.
+
+    >>> offset("ab\\ncd", 2, 2)
+    4
+    """
+    return sum(len(text) + 1 for text in markup.split("\n")[: line - 1]) + column - 1
+
+
 def _error(
     code: str, message: str, markup: str, offset: int, candidates: Sequence[Alternation] = ()
 ) -> MarkupError:

@@ -16,7 +16,7 @@ from experiment.models import DryRun, Study
 from experiment.services.export import jobs
 from experiment.services.participant_texts import participant_texts
 from experiment.services.people.invitations import invite, invite_to_site
-from tests.factories import make_channel, make_participant
+from tests.factories import make_channel, make_item, make_participant
 from tests.scoring.lab.rows import ask, finish
 
 Example = Mapping[str, Any]
@@ -72,8 +72,13 @@ def item_of(study: Study) -> Example:
     return {"pk": study.items.order_by("pk")[0].pk}
 
 
+def item_of_field(study: Study) -> Example:
+    return {"pk": make_item(f"of-{study.slug}", field=study.slug).pk}
+
+
 EXAMPLES: dict[str, Example | Callable[[Study], Example]] = {
     "lab:invitation": {"secret": "unknown"},
+    "lab:explain_finding": item_of_field,
     "lab:change_role": membership,
     "lab:remove_member": membership,
     "lab:revoke_invitation": invitation,

@@ -45,4 +45,4 @@ class Finding:
         """
         if not self.quote:
             return self.code
-        return f"{self.code}:{hashlib.sha256(self.quote.encode()).hexdigest()[:16]}"
+        return f"{self.code}:{hashlib.sha256(self.quote.encode(errors='surrogatepass')).hexdigest()[:16]}"

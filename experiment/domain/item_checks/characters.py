@@ -1,0 +1,99 @@
+"""Characters that are not seen, or not what they seem, and texts too long to be one abstract. Pure.
+
+All errors: participants would not see what reviewers read, a database refuses some of them, and models are given
+tokens that no abstract has.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from experiment.domain.item_checks.findings import Finding, Level, Place
+from experiment.domain.markup import place
+
+MAX_CHARACTERS = 20_000
+# Findings of one kind that are shown: a text full of them is seen as such
+MAX_SHOWN = 5
+# Joiners that Indic, Persian and emoji spelling needs are zero-width too; English abstracts have none.
+_ZERO_WIDTH = "\u00ad\u180e\u200b\u200c\u200d\u2060-\u2064\ufeff\ufff9-\ufffb"
+_BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_KINDS = {
+    "control_character": (
+        "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]",
+        "Control characters show as nothing or as a box, and a database can refuse them.",
+    ),
+    "bidi_control": (
+        f"[{_BIDI}]",
+        "What people read would stand in another order than what models are given.",
+    ),
+    "zero_width": (
+        f"[{_ZERO_WIDTH}\U000e0000-\U000e0fff]",
+        "Models are given a character that people cannot see.",
+    ),
+    "private_use": (
+        "[\ue000-\uf8ff\U000f0000-\U0010ffff]",
+        "A private character looks different on every machine, or like a box.",
+    ),
+    "not_a_character": (
+        "[\ud800-\udfff\ufdd0-\ufdef\ufffd-\uffff]",
+        "Half a character or a replacement: the text was damaged on its way here.",
+    ),
+}
+_KINDS_FOUND = {code: re.compile(pattern) for code, (pattern, _) in _KINDS.items()}
+# What no database row and no page can hold at all
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def check_characters(markup: str) -> Iterator[Finding]:
+    r"""Errors, each with its place.
+
+    >>> [finding.message for finding in check_characters("ab\ncd\u202eef")]
+    ['U+202E RIGHT-TO-LEFT OVERRIDE in line 2, column 3']
+    """
+    if len(markup) > MAX_CHARACTERS:
+        yield _too_long(markup)
+    for code, pattern in _KINDS_FOUND.items():
+        found = list(pattern.finditer(markup))
+        for match in found[:MAX_SHOWN]:
+            message = _named(markup, match.start())
+            if len(found) > MAX_SHOWN:
+                message += f" ({len(found)} such characters in all)"
+            at = Place("markup", match.start(), match.end())
+            yield Finding(code, Level.ERROR, message, _KINDS[code][1], code_point(match[0]), at)
+
+
+def unstorable(text: str) -> str:
+    """Why a text cannot be kept at all, with the place; empty where it can.
+
+    >>> unstorable("a\\x00")
+    'U+0000 in line 1, column 2'
+    """
+    if found := _UNSTORABLE.search(text):
+        return _named(text, found.start())
+    return _too_long(text).message if len(text) > MAX_CHARACTERS else ""
+
+
+def code_point(char: str) -> str:
+    """How an unseen character is written.
+
+    >>> code_point("\\u200b")
+    'U+200B'
+    """
+    return f"U+{ord(char):04X}"
+
+
+def _named(text: str, offset: int) -> str:
+    line, column = place(text, offset)
+    name = unicodedata.name(text[offset], "")
+    return f"{code_point(text[offset])}{name and ' '}{name} in line {line}, column {column}"
+
+
+def _too_long(markup: str) -> Finding:
+    line, column = place(markup, MAX_CHARACTERS)
+    return Finding(
+        "too_many_characters",
+        Level.ERROR,
+        f"{len(markup):,} characters; from line {line}, column {column} there are more than {MAX_CHARACTERS:,}",
+        "An abstract has some 1,500 characters; a page with this one cannot be read.",
+        place=Place("markup", MAX_CHARACTERS, len(markup)),
+    )

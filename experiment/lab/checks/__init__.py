@@ -1,0 +1,1 @@
+"""What the checks say of a test case, answered by curators."""
