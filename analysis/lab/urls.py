@@ -8,6 +8,7 @@ _RESULTS = "studies/<slug:slug>/results/"
 _TEAMS = f"{_RESULTS}teams/"
 
 urlpatterns = [
+    path("fields/<slug:field>/", include("analysis.lab.items.urls")),
     path("studies/<slug:slug>/export/data-set/", data_set.data_set, name="export_data_set"),
     path("studies/<slug:slug>/documents/", include("analysis.lab.documents.urls")),
     path(_RESULTS, report.results, name="results"),

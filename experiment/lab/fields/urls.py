@@ -6,5 +6,4 @@ from experiment.lab.fields import views
 
 urlpatterns = [
     path("fields/", views.fields, name="fields"),
-    path("fields/<slug:field>/", views.field, name="field"),
 ]

@@ -1,14 +1,13 @@
 """The fields of research whose test cases one may write, and what each holds."""
 
-from django.db.models import Count, F, IntegerField, OuterRef, Subquery
+from django.db.models import Count, IntegerField, OuterRef, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from experiment.domain.roles import FieldRight
-from experiment.lab.access import for_field, for_signed_in, user_of
-from experiment.models import Item, ResearchField
+from experiment.lab.access import for_signed_in, user_of
+from experiment.models import Item
 from experiment.services.rights import fields_of, may_create_studies
 
 
@@ -22,11 +21,3 @@ def fields(request: HttpRequest) -> HttpResponse:
     )
     context = {"fields": rows, "may_create": may_create_studies(request.user), "section": "fields"}
     return render(request, "lab/fields/fields.html", context)
-
-
-@require_safe
-@for_field(FieldRight.CURATE_FIELD)
-def field(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
-    rows = Item.objects.filter(field=research_field.name).order_by(F("key"), F("version").desc())
-    context = {"research_field": research_field, "items": rows, "section": "fields"}
-    return render(request, "lab/fields/field.html", context)

@@ -1,0 +1,95 @@
+"""What people and models made of versions of test cases, counted in the database; for lists of any length.
+
+People are real and imported ones, in the studies given, and their judgments those that count as exposures.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import date
+
+from django.db.models import Count, Q, QuerySet
+
+from experiment.models import Item, Judgment, Participant, Study
+from scoring.models import ItemScore, LanguageModel, ScoringRun
+
+# Simulated participants say nothing about a text, and pilots are no result
+KINDS = (Participant.Kind.REAL, Participant.Kind.IMPORTED)
+Items = QuerySet[Item] | Collection[int]
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleFigures:
+    """n: valid judgments, the exposures. n_asked: those that say whether the study was known."""
+
+    n: int = 0
+    n_right: int = 0
+    n_asked: int = 0
+    n_recognised: int = 0
+
+    @property
+    def accuracy(self) -> float | None:
+        return self.n_right / self.n if self.n else None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFigures:
+    """n: models that scored both texts, each by its newest run; n_right: those that found the original more likely.
+
+    difficulty: their mean ppl(altered) - ppl(original); the smaller, the harder.
+    """
+
+    n: int
+    n_right: int
+    difficulty: float
+
+
+def valid_judgments(studies: QuerySet[Study]) -> "QuerySet[Judgment]":
+    """Of real and imported participants of these studies."""
+    people = Participant.objects.filter(study__in=studies.order_by().values("pk"), kind__in=KINDS)
+    return Judgment.objects.valid().filter(trial__participant__in=people.values("pk")).order_by()
+
+
+def people_figures(items: Items, studies: QuerySet[Study]) -> dict[int, PeopleFigures]:
+    """By the item's primary key; those without a judgment are left out."""
+    rows = valid_judgments(studies).filter(trial__item__in=items)
+    counted = rows.values_list("trial__item").annotate(
+        n=Count("pk"),
+        n_right=Count("pk", filter=Q(correct=True)),
+        n_asked=Count("recognised"),
+        n_recognised=Count("pk", filter=Q(recognised=True)),
+    )
+    return {item: PeopleFigures(*counts) for item, *counts in counted}
+
+
+def whole_text_scores(items: Items) -> "QuerySet[ItemScore]":
+    """Of finished runs on full texts, by models that are no demonstration; the newest run last."""
+    return ItemScore.objects.filter(
+        item__in=items,
+        run__status=ScoringRun.Status.FINISHED,
+        run__condition=ScoringRun.Condition.FULL,
+        run__language_model__is_demo=False,
+    ).order_by("run_id")
+
+
+def model_figures(items: Items) -> dict[int, ModelFigures]:
+    """By the item's primary key; those that no model scored are left out."""
+    columns = ("item", "run__language_model", "ppl_original", "ppl_altered")
+    of_item: Mapping[int, dict[int, float]] = defaultdict(dict)
+    for item, model, original, altered in whole_text_scores(items).values_list(*columns):
+        of_item[item][model] = altered - original
+    return {item: _of_differences(list(found.values())) for item, found in of_item.items()}
+
+
+def _of_differences(values: list[float]) -> ModelFigures:
+    return ModelFigures(len(values), sum(d > 0 for d in values), sum(values) / len(values))
+
+
+def known_cutoffs() -> list[tuple[str, date]]:
+    """Models that scored anything here, with the last day that their training data may be from, the earliest first."""
+    scored = ScoringRun.objects.on_items().filter(status=ScoringRun.Status.FINISHED)
+    models = LanguageModel.objects.filter(
+        pk__in=scored.values("language_model"), is_demo=False, training_cutoff__isnull=False
+    )
+    rows = models.order_by("training_cutoff", "display_name")
+    return [(name, day) for name, day in rows.values_list("display_name", "training_cutoff") if day]

@@ -1,0 +1,174 @@
+"""The list of a field's test cases: which, in which order, and what is known of those on the page.
+
+Figures are counted for the rows of one page, and for all that fit only where they decide which rows these are.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property, reduce
+from operator import or_
+
+from django.contrib.auth.models import User
+from django.core.paginator import Page, Paginator
+from django.db.models import F, Q
+
+from analysis.data.item_figures import (
+    Items,
+    ModelFigures,
+    PeopleFigures,
+    known_cutoffs,
+    model_figures,
+    people_figures,
+)
+from analysis.services.items.wanted import Order, Wanted
+from analysis.stats import item_marks
+from analysis.stats.estimates import Proportion, proportion_of_counts
+from analysis.stats.item_marks import Mark
+from experiment.domain.roles import Right
+from experiment.models import Item, ResearchField
+from experiment.models.items import ItemQuerySet
+from experiment.services.curation.difficulty import difficulty_seen_by, waiting_for
+from experiment.services.rights import studies_with
+
+PER_PAGE = 50
+UNSEEN = PeopleFigures()
+
+
+_IN_ROWS = {
+    Order.NEWEST: (F("created_at").desc(), F("pk").desc()),
+    Order.PUBLISHED: (F("publication_date").desc(nulls_last=True), F("key"), F("version").desc()),
+}
+_BY_KEY = (F("key"), F("version").desc())
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A version. models: None where no model scored it, or where this person may not know (`is_hidden`)."""
+
+    item: Item
+    people: PeopleFigures
+    models: ModelFigures | None
+    is_hidden: bool
+    marks: tuple[Mark, ...]
+
+    @property
+    def accuracy(self) -> Proportion | None:
+        return proportion_of_counts(self.people.n_right, self.people.n) if self.people.n else None
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A page of primary keys with its lines; and how many there are in each state on all pages."""
+
+    page: "Page[int]"
+    lines: tuple[Line, ...]
+    states: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What one person may know of some versions."""
+
+    items: Items
+    user: User
+    research_field: ResearchField
+
+    @cached_property
+    def people(self) -> Mapping[int, PeopleFigures]:
+        return people_figures(self.items, studies_with(self.user, Right.SEE_DATA))
+
+    @cached_property
+    def seen(self) -> frozenset[int]:
+        """Versions whose difficulty the person may know."""
+        own = Item.objects.filter(difficulty_seen_by(self.user, self.research_field))
+        return frozenset(own.filter(pk__in=self.items).values_list("pk", flat=True))
+
+    @cached_property
+    def models(self) -> Mapping[int, ModelFigures]:
+        found = model_figures(self.items)
+        return {pk: figures for pk, figures in found.items() if pk in self.seen}
+
+    @cached_property
+    def cutoffs(self) -> list[date]:
+        return [day for _, day in known_cutoffs()]
+
+    def marks(self, pk: int, published: date | None) -> tuple[Mark, ...]:
+        people = self.people.get(pk, UNSEEN)
+        by_people = item_marks.of_people(
+            people.n, people.n_right, people.n_asked, people.n_recognised
+        )
+        return by_people + item_marks.of_date(published, self.cutoffs)
+
+
+def listed(user: User, research_field: ResearchField, wanted: Wanted, number: object) -> Listed:
+    """One page; a number that is none leads to the first, one beyond the last to the last."""
+    rows = narrowed(user, research_field, wanted)
+    ordered = rows.order_by(*_IN_ROWS.get(wanted.order, _BY_KEY))
+    found = list(ordered.values_list("pk", "status", "publication_date"))
+    figures = Figures(rows.order_by().values("pk"), user, research_field)
+    if wanted.mark:
+        found = [row for row in found if wanted.mark in figures.marks(row[0], row[2])]
+    found = _sorted(found, wanted.order, figures)
+    pks = [pk for pk, _, _ in found]
+    page = Paginator(pks, PER_PAGE).get_page(number)
+    return Listed(
+        page,
+        _lines(list(page.object_list), user, research_field),
+        Counter(status for _, status, _ in found),
+    )
+
+
+def narrowed(user: User, research_field: ResearchField, wanted: Wanted) -> ItemQuerySet:
+    """The versions that fit, but for their marks."""
+    rows = Item.objects.filter(field=research_field.name)
+    if not wanted.all_versions:
+        rows = rows.latest_versions()
+    for column in ("status", "kind", "source", "subfield"):
+        if value := getattr(wanted, column):
+            rows = rows.filter(**{column: value})
+    if wanted.study:
+        rows = rows.filter(studies__slug=wanted.study)
+    if wanted.is_waiting:
+        rows = rows.filter(waiting_for(user))
+    if wanted.text:
+        columns = ("key", "doi", "original", "altered")
+        places = (Q(**{f"{column}__icontains": wanted.text}) for column in columns)
+        rows = rows.filter(reduce(or_, places))
+    return rows
+
+
+Row = tuple[int, str, date | None]
+
+
+def _sorted(rows: list[Row], order: Order, figures: Figures) -> list[Row]:
+    """In an order that figures give, those without any last; else as they are."""
+    if order in (Order.FEWEST, Order.MOST):
+        sign = 1 if order == Order.FEWEST else -1
+        return sorted(rows, key=lambda row: sign * figures.people.get(row[0], UNSEEN).n)
+    values: dict[int, float] = {}
+    if order in (Order.WORST, Order.BEST):
+        sign = 1 if order == Order.WORST else -1
+        of_people = {pk: found.accuracy for pk, found in figures.people.items()}
+        values = {pk: sign * share for pk, share in of_people.items() if share is not None}
+    elif order == Order.HARDEST:
+        values = {pk: found.difficulty for pk, found in figures.models.items()}
+    else:
+        return rows
+    return sorted(rows, key=lambda row: (row[0] not in values, values.get(row[0], 0.0)))
+
+
+def _lines(pks: list[int], user: User, research_field: ResearchField) -> tuple[Line, ...]:
+    figures = Figures(pks, user, research_field)
+    items = Item.objects.defer("markup", "original", "altered", "note").in_bulk(pks)
+    return tuple(
+        Line(
+            items[pk],
+            figures.people.get(pk, UNSEEN),
+            figures.models.get(pk),
+            pk not in figures.seen,
+            figures.marks(pk, items[pk].publication_date),
+        )
+        for pk in pks
+    )
