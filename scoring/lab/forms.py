@@ -10,7 +10,7 @@ from django.conf import settings
 from experiment.models import Item
 from lib.newlines import with_unix_newlines
 from scoring.backends import ALIASES, opening, parse_model_args
-from scoring.backends.completions.address import check_allowed, parse_address
+from scoring.backends.http.address import check_allowed, parse_address
 from scoring.domain.backend import ScoringError
 from scoring.domain.prompts import PLACEHOLDER, Prompt, PromptError
 from scoring.lab.folders import with_folders

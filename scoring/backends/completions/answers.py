@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from scoring.backends.completions.errors import error_in
+from scoring.backends.http.errors import error_in
 from scoring.domain.backend import LogProbs, TextError
 
 # What vLLM writes for the logarithm of 0, which JSON cannot hold

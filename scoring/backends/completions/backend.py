@@ -5,28 +5,25 @@ and the log-probabilities of all its tokens come back. docs/serving.md says how 
 """
 
 import logging
-import os
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from scoring.backends.batches import in_order
-from scoring.backends.completions.address import check_allowed, parse_address
 from scoring.backends.completions.answers import Answer, AnswerError, text_logprobs
 from scoring.backends.completions.by_ids import ByIds
 from scoring.backends.completions.by_strings import ByStrings
 from scoring.backends.completions.checks import SENTENCES
-from scoring.backends.completions.client import Client, ask_all
 from scoring.backends.completions.endpoint import Endpoint
-from scoring.backends.completions.errors import GaveUpError, RefusedError
 from scoring.backends.completions.options import read_options
 from scoring.backends.completions.probe import probe
 from scoring.backends.completions.server_info import ask_facts
 from scoring.backends.completions.string_probe import probe_strings
+from scoring.backends.http.client import Client, ask_all
+from scoring.backends.http.errors import GaveUpError, RefusedError, is_too_long
+from scoring.backends.http.hosts import allowed_address
 from scoring.backends.tokenizers import load_tokenizer, tokenizer_hash
 from scoring.domain.backend import Group, GroupResult, LogProbs, ScoringError, TextError, TokenText
 
-HERE = "localhost,127.0.0.1,[::1]"
 logger = logging.getLogger(__name__)
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -35,11 +32,6 @@ TOKENS_PER_REQUEST = 2048  # of a batch, so that all connections have work
 NO_START = (
     "takes no token ids, and gives the tokens of a text right numbers only behind a start token (BOS), which the tokenizer "
     "given does not put there"
-)
-TOO_LONG = re.compile(
-    r"context.{0,20}length|context window|maximum.{0,20}length|max_model_len|max_total_tokens"
-    r"|longer than|too long|too many tokens|exceeds?\b.{0,40}\b(tokens|length|limit)",
-    re.IGNORECASE,
 )
 
 
@@ -50,8 +42,7 @@ class CompletionsBackend:
 
     def __init__(self, args: Mapping[str, str]) -> None:
         self._options = options = read_options(args)
-        self._address = parse_address(options.base_url)
-        check_allowed(self._address, _allowed_hosts())
+        self._address = allowed_address(options.base_url)
         self.tokenizer: Any = load_tokenizer(options.tokenizer, options.revision)
         (self._facts,) = ask_all(
             self._address,
@@ -142,7 +133,7 @@ class CompletionsBackend:
         except AnswerError as error:
             raise self._unusable(error) from error
         except RefusedError as error:
-            if TOO_LONG.search(error.message):
+            if is_too_long(error.message):
                 return TextError(
                     f"has {len(ids):,} tokens, more than the server takes ({error.message})"
                 )
@@ -225,11 +216,3 @@ class CompletionsBackend:
 
     def _unusable(self, error: AnswerError) -> ScoringError:
         return ScoringError(f"The server at {self._address.origin} {error}.")
-
-
-def _allowed_hosts() -> Sequence[str]:
-    from django.conf import ENVIRONMENT_VARIABLE, settings
-
-    if not settings.configured and ENVIRONMENT_VARIABLE not in os.environ:  # in a notebook
-        return [name for name in os.environ.get("SCORING_HOSTS", HERE).split(",") if name]
-    return list(settings.SCORING_HOSTS)

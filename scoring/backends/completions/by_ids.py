@@ -3,10 +3,10 @@
 from typing import Any
 
 from scoring.backends.completions.answers import Answer, read_answer
-from scoring.backends.completions.client import Client
 from scoring.backends.completions.endpoint import Endpoint
-from scoring.backends.completions.errors import RefusedError
-from scoring.backends.completions.options import RetryPolicy
+from scoring.backends.http.client import Client
+from scoring.backends.http.errors import RefusedError
+from scoring.backends.http.policy import RetryPolicy
 
 # Extensions of vLLM and SGLang: which ids were scored, and which was generated
 FLAGS = {"return_token_ids": True, "return_tokens_as_token_ids": True}

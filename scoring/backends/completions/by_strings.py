@@ -22,11 +22,11 @@ from scoring.backends.completions.answers import (
     echoed_numbers,
     only_choice,
 )
-from scoring.backends.completions.client import Client
 from scoring.backends.completions.endpoint import Endpoint
-from scoring.backends.completions.errors import RefusedError
-from scoring.backends.completions.options import RetryPolicy
 from scoring.backends.completions.tokens import Spelling
+from scoring.backends.http.client import Client
+from scoring.backends.http.errors import RefusedError
+from scoring.backends.http.policy import RetryPolicy
 from scoring.domain.backend import TextError
 
 # OpenAI's largest: more than any logit of a model is behind another that matters

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from scoring.backends.completions.client import Client
-from scoring.backends.completions.options import RetryPolicy
+from scoring.backends.http.client import Client
+from scoring.backends.http.policy import RetryPolicy
 
 BYTES_PER_TOKEN, BYTES_PER_ANSWER = 2048, 2**20
 PLAIN_S = 10  # to generate a token after a word

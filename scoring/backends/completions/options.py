@@ -1,9 +1,9 @@
 """The arguments of a completions backend, read from the text that `--model_args` holds."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from scoring.backends.http.policy import RetryPolicy, read_number, read_policy
 from scoring.domain.backend import ScoringError
 
 NAMES = (
@@ -17,14 +17,6 @@ NAMES = (
     "context_tokens",
 )
 REQUIRED = NAMES[:3]
-
-
-@dataclass(frozen=True)
-class RetryPolicy:
-    """Seconds for one attempt, and for all attempts of a request with the pauses between them."""
-
-    attempt_s: float
-    total_s: float
 
 
 @dataclass(frozen=True)
@@ -61,44 +53,14 @@ def read_options(args: Mapping[str, str]) -> Options:
             f"A completions server needs {' and '.join(missing)}: "
             "--model_args base_url=http://HOST:PORT,model=NAME,tokenizer=FOLDER."
         )
-    context = _number(args, "context_tokens", 0, 2, 10**9)
+    context = read_number(args, "context_tokens", 0, 2, 10**9)
     return Options(
         base_url=args["base_url"],
         model=args["model"],
         tokenizer=args["tokenizer"],
         revision=args.get("revision") or None,
-        concurrency=int(_number(args, "concurrency", 4, 1, 256)),
-        scoring=_policy(args, 120, 300),
-        probing=_policy(args, 30, 60),
+        concurrency=int(read_number(args, "concurrency", 4, 1, 256)),
+        scoring=read_policy(args, 120, 300),
+        probing=read_policy(args, 30, 60),
         context_tokens=int(context) or None,
     )
-
-
-def _policy(args: Mapping[str, str], attempt_s: float, total_s: float) -> RetryPolicy:
-    one = _number(args, "timeout", attempt_s, 0.01, 86_400, whole=False)
-    # Who waits long for one answer wants at least that one
-    return RetryPolicy(
-        one, _number(args, "retry_seconds", max(one, total_s), 0, 864_000, whole=False)
-    )
-
-
-def _number(
-    args: Mapping[str, str],
-    name: str,
-    default: float,
-    least: float,
-    most: float,
-    whole: bool = True,
-) -> float:
-    if name not in args:
-        return default
-    kind = "a whole number" if whole else "a number of seconds"
-    try:
-        value = float(args[name])
-    except ValueError:
-        value = math.nan
-    if not least <= value <= most or (whole and value != int(value)):
-        raise ScoringError(
-            f"{name}={args[name]!r} cannot be used: expected {kind} from {least:g} to {most:,.0f}."
-        )
-    return value

@@ -3,9 +3,9 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from scoring.backends.completions.client import Client, Reply
-from scoring.backends.completions.errors import RefusedError, clean
-from scoring.backends.completions.options import RetryPolicy
+from scoring.backends.http.client import Client, Reply
+from scoring.backends.http.errors import RefusedError, clean
+from scoring.backends.http.policy import RetryPolicy
 from scoring.domain.backend import ScoringError
 
 MAX_BYTES = 2**20

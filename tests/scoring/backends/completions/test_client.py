@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from scoring.backends.completions.address import check_allowed, parse_address
 from scoring.backends.completions.backend import CompletionsBackend
+from scoring.backends.http.address import check_allowed, parse_address
 from scoring.domain.backend import ScoringError
 from tests.scoring.backends.completions.stub import MODEL, CompletionsStub
 

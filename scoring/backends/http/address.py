@@ -1,4 +1,4 @@
-"""Where a completions server is, and whether it may be spoken to. Opens no connection and reads no settings."""
+"""Where a model's server is, and whether it may be spoken to. Opens no connection and reads no settings."""
 
 import re
 from collections.abc import Collection
@@ -31,13 +31,15 @@ class Address:
 
 
 def parse_address(base_url: str) -> Address:
-    """Read an address with or without `/v1`, with or without `/completions` after it.
+    """Read an address with or without `/v1`, with or without `/completions` or `/chat/completions` after it.
 
     Raises:
         ScoringError: it is none, or holds a name and password (which a run would store and show).
 
     >>> str(parse_address("http://localhost:8000")), str(parse_address("https://gpu.lab/api/v1/completions"))
     ('http://localhost:8000/v1', 'https://gpu.lab/api/v1')
+    >>> str(parse_address("https://gpu.lab/v1/chat/completions"))
+    'https://gpu.lab/v1'
     >>> parse_address("http://[::1]:8000/v1/").host
     '::1'
     """
@@ -56,7 +58,9 @@ def parse_address(base_url: str) -> Address:
         raise ScoringError(f"base_url={shown!r} is not an address: {_EXPECTED}.") from error
     if parts.scheme not in DEFAULT_PORTS or not host or parts.query or parts.fragment or port == 0:
         raise ScoringError(f"base_url={shown!r} is not an address: {_EXPECTED}.")
-    path = parts.path.rstrip("/").removesuffix("/completions").rstrip("/")
+    path = parts.path.rstrip("/")
+    if path.endswith("/completions"):
+        path = path.removesuffix("/completions").removesuffix("/chat").rstrip("/")
     if not VERSION_PATH.search(path):
         path += "/v1"
     return Address(parts.scheme, host.lower(), port or DEFAULT_PORTS[parts.scheme], path)

@@ -1,4 +1,4 @@
-"""JSON over HTTP with one completions server: deadlines, size limits and retries.
+"""JSON over HTTP with one model's server: deadlines, size limits and retries.
 
 httpx2 does the HTTP (the maintained successor of httpx, which transformers brings along anyway), tenacity the retries.
 No redirect is followed (it could lead past the list of allowed hosts), no proxy or .netrc of the environment is used,
@@ -20,15 +20,15 @@ from anyio.from_thread import start_blocking_portal
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_before_delay
 from tenacity.wait import wait_exponential, wait_random_exponential
 
-from scoring.backends.completions import errors
-from scoring.backends.completions.address import Address
-from scoring.backends.completions.errors import (
+from scoring.backends.http import errors
+from scoring.backends.http.address import Address
+from scoring.backends.http.errors import (
     KEY_VARIABLE,
     GaveUpError,
     RawReply,
     RetryableError,
 )
-from scoring.backends.completions.options import RetryPolicy
+from scoring.backends.http.policy import RetryPolicy
 from scoring.domain.backend import ScoringError
 
 MAX_ERROR_BYTES = 100_000

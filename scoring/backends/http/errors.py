@@ -1,10 +1,11 @@
-"""What can go wrong with a completions server, as errors whose sentences can be shown. Opens no connection.
+"""What can go wrong with a model's server, as errors whose sentences can be shown. Opens no connection.
 
 A server's own words are cleaned before they are shown: one line, without control characters, and short.
 """
 
 import json
 import os
+import re
 import socket
 import ssl
 import unicodedata
@@ -21,13 +22,18 @@ from scoring.domain.backend import ScoringError
 KEY_VARIABLE = "SCORING_API_KEY"
 RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504, 507, 520, 521, 522, 523, 524, 529})
 SHOWN_CHARACTERS = 300
+TOO_LONG = re.compile(
+    r"context.{0,20}length|context window|maximum.{0,20}length|max_model_len|max_total_tokens"
+    r"|longer than|too long|too many tokens|exceeds?\b.{0,40}\b(tokens|length|limit)",
+    re.IGNORECASE,
+)
 
 
 class RefusedError(Exception):
-    """The server answered that it will not: `status`, and its reason in its own words (cleaned)."""
+    """The server answered that it will not: `status`, its reason in its own words (cleaned), and its code for that."""
 
-    def __init__(self, status: int, message: str) -> None:
-        self.status, self.message = status, message
+    def __init__(self, status: int, message: str, code: str = "") -> None:
+        self.status, self.message, self.code = status, message, code
         super().__init__(f"{status}: {message}")
 
 
@@ -100,7 +106,7 @@ def of_status(reply: RawReply, origin: str, *, has_key: bool) -> Exception:
             f"that of {KEY_VARIABLE} is not accepted" if has_key else f"{KEY_VARIABLE} is not set"
         )
         return ScoringError(f"The server at {origin} asks for a key, and {state} ({status}: {message}).")  # fmt: skip
-    return RefusedError(status, message)
+    return RefusedError(status, message, _error_code(reply))
 
 
 def of_content(reply: RawReply, origin: str) -> ScoringError:
@@ -143,6 +149,26 @@ def error_message(reply: RawReply) -> str:
         is_page = "html" in reply.headers.get("content-type", "").lower() or text.startswith("<")
         said = "an HTML page" if is_page else text
     return clean(said) or "nothing"
+
+
+def is_too_long(message: str) -> bool:
+    """Whether a server refuses a text for its length, which each says in words of its own.
+
+    >>> is_too_long("This model's maximum context length is 512 tokens"), is_too_long("no such model")
+    (True, False)
+    """
+    return bool(TOO_LONG.search(message))
+
+
+def _error_code(reply: RawReply) -> str:
+    """OpenAI's `error.code`, as "content_filter"; empty where there is none."""
+    try:
+        value = json.loads(reply.body)
+    except (ValueError, RecursionError):
+        return ""
+    error = value.get("error") if isinstance(value, dict) else None
+    code = error.get("code") if isinstance(error, dict) else None
+    return clean(code, 60) if isinstance(code, str) else ""
 
 
 def error_in(answer: Any) -> str | None:
