@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Self
 
 from tests.scoring.backends.completions import llama_cpp_form
 from tests.scoring.backends.completions.models import NUMBER_FAULTS, Lm, echoed
@@ -49,7 +49,7 @@ def _put_late(value: dict[str, Any]) -> None:
 class CompletionsStub:
     """The server. Its attributes may be changed while it runs.
 
-    `fault` (one of NUMBER_FAULTS, or a method of _Handler with `fault_` before its name) holds for prompts of
+    `fault` (one of NUMBER_FAULTS, or a method of Handler with `fault_` before its name) holds for prompts of
     `fault_lengths` tokens, and `fault_times` times.
     """
 
@@ -69,12 +69,15 @@ class CompletionsStub:
         self.most_at_once = self.at_once = 0
         self.lock = threading.Lock()
         self.closing = threading.Event()
-        self.http = _Server(("127.0.0.1", 0), _Handler)
+        self.http = _Server(("127.0.0.1", 0), self.handler())
         self.http.stub = self
         self.url = f"http://127.0.0.1:{self.http.server_address[1]}"
         self.thread = threading.Thread(target=self.http.serve_forever, args=(0.01,))
 
-    def __enter__(self) -> "CompletionsStub":
+    def handler(self) -> type["Handler"]:
+        return Handler
+
+    def __enter__(self) -> Self:
         self.thread.start()
         return self
 
@@ -100,7 +103,7 @@ class _Server(ThreadingHTTPServer):
         pass  # clients that went away are part of the tests
 
 
-class _Handler(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler):
     server: _Server
 
     @property

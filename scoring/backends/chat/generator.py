@@ -1,0 +1,130 @@
+"""Has a model write that is served elsewhere: an OpenAI-style `/v1/chat/completions`.
+
+Requests live in one event loop in a thread of its own; `generate` waits for one of them, and any number of threads may
+call it. What a server does not know (a JSON Schema, a name for the most tokens) is left out from then on.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import CancelledError
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import Any
+
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+
+from scoring.backends.chat.answers import ChatAnswerError, read_answer
+from scoring.backends.chat.options import read_chat_options
+from scoring.backends.http.client import Client
+from scoring.backends.http.errors import RefusedError, is_too_long
+from scoring.backends.http.hosts import allowed_address
+from scoring.domain.backend import ScoringError
+from scoring.domain.generating import Finish, Generated, Message
+
+MAX_BYTES = 2**22
+REFUSED_PARAMETER = (400, 422, 501)
+SCHEMA_WORDS = ("response_format", "json_schema", "guided", "structured output", "grammar")
+
+
+@dataclass(frozen=True)
+class Form:
+    """How this server is asked."""
+
+    limit_name: str = "max_tokens"
+    takes_schema: bool = True
+
+    def easier(self, refusal: RefusedError, sent: Mapping[str, Any]) -> "Form | None":
+        """How to ask a server that refuses a parameter by its name; None where nothing can be left out."""
+        if refusal.status not in REFUSED_PARAMETER:
+            return None
+        words = refusal.message.lower()
+        if "max_completion_tokens" in words and "max_tokens" in sent:
+            return replace(self, limit_name="max_completion_tokens")
+        if "response_format" in sent and any(word in words for word in SCHEMA_WORDS):
+            return replace(self, takes_schema=False)
+        return None
+
+
+class ChatGenerator:
+    """A model behind `/v1/chat/completions`. `args`: base_url, model, max_tokens, temperature, concurrency, ..."""
+
+    kind = "chat"
+
+    def __init__(self, args: Mapping[str, str]) -> None:
+        self._options = options = read_chat_options(args)
+        self._address = allowed_address(options.base_url)
+        self.concurrency = options.concurrency
+        self.max_tokens = options.writing.max_tokens
+        self._form = Form()
+        self._client = Client(self._address)
+        self._portal: BlockingPortal | None
+        self._stack = ExitStack()
+        self._portal = self._stack.enter_context(start_blocking_portal())
+        self._stack.enter_context(self._portal.wrap_async_context_manager(self._client))
+
+    def identity(self) -> dict[str, Any]:
+        """What is known of the model; the server does not say more."""
+        return {
+            "generator": self.kind,
+            "base_url": str(self._address),
+            "model": self._options.model,
+            **self._options.writing.as_dict(),
+        }
+
+    def generate(
+        self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None
+    ) -> Generated:
+        """As `Generator.generate`; CancelledError where `close` was called meanwhile."""
+        if self._portal is None:
+            raise CancelledError
+        answer: Generated = self._portal.call(self._ask, messages, schema)
+        return answer
+
+    def close(self) -> None:
+        portal, self._portal = self._portal, None
+        if portal is None:
+            return
+        portal.call(portal.stop, True)  # cancels what is under way
+        self._stack.pop_all()
+
+    async def _ask(
+        self, messages: Sequence[Message], schema: Mapping[str, Any] | None
+    ) -> Generated:
+        began = time.monotonic()
+        while True:
+            form = self._form
+            parameters = self._parameters(form, schema)
+            turns = [{"role": m.role, "content": m.content} for m in messages]
+            path = f"{self._address.path}/chat/completions"
+            try:
+                reply = await self._client.ask(
+                    path, self._options.policy, MAX_BYTES, {**parameters, "messages": turns}
+                )
+                return read_answer(reply.value, time.monotonic() - began, parameters)
+            except RefusedError as error:
+                easier = form.easier(error, parameters)
+                if easier is None:
+                    return self._refused(error, time.monotonic() - began, parameters)
+                self._form = easier
+            except ChatAnswerError as error:
+                raise ScoringError(f"The server at {self._address.origin} {error}.") from error
+
+    def _parameters(self, form: Form, schema: Mapping[str, Any] | None) -> dict[str, Any]:
+        parameters = {"model": self._options.model, **self._options.writing.as_dict()}
+        parameters[form.limit_name] = parameters.pop("max_tokens")
+        if schema is not None and form.takes_schema:
+            described = {"name": "answer", "strict": True, "schema": schema}
+            parameters["response_format"] = {"type": "json_schema", "json_schema": described}
+        return parameters
+
+    def _refused(
+        self, error: RefusedError, seconds: float, parameters: Mapping[str, Any]
+    ) -> Generated:
+        """A refusal of these messages alone is an answer; any other ends the work."""
+        if "content_filter" in error.code:
+            finish = Finish.FILTERED
+        elif error.code == "context_length_exceeded" or is_too_long(error.message):
+            finish = Finish.TOO_LONG
+        else:
+            raise ScoringError(f"The server at {self._address.origin} refused: {error}.") from error
+        return Generated("", finish, None, seconds, detail=error.message, request=parameters)

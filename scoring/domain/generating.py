@@ -1,0 +1,114 @@
+"""What a text generator is: messages in, a text out, with what it took. Knows no model and no library."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any, Literal, Protocol
+
+MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A turn of a conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class Finish(StrEnum):
+    """How an answer came to its end. All but `stop` are no whole answer."""
+
+    STOP = "stop"
+    LENGTH = "length"  # cut off at the most tokens that it may have
+    REFUSED = "refused"  # the model declined, in words of its own
+    FILTERED = "filtered"  # a filter of the server kept it back
+    TOO_LONG = "too_long"  # the messages do not fit into the model's window
+    EMPTY = "empty"  # ended without a word
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens that were read and written."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+    def __add__(self, other: "Usage") -> "Usage":
+        """
+        >>> Usage(10, 2) + Usage(1, 1)
+        Usage(prompt_tokens=11, completion_tokens=3)
+        """
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Of a million tokens, in whatever currency."""
+
+    prompt: Decimal
+    completion: Decimal
+
+    def cost(self, usage: Usage) -> Decimal:
+        """
+        >>> Prices(Decimal("2.50"), Decimal(10)).cost(Usage(1_000_000, 200_000))
+        Decimal('4.50')
+        """
+        return (
+            self.prompt * usage.prompt_tokens + self.completion * usage.completion_tokens
+        ) / MILLION
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """An answer.
+
+    usage: None where the server does not say. seconds: from asking to the end, pauses included. model: as the server calls
+    it. detail: why there is no whole answer, in the server's words. request: the parameters as they were sent.
+    """
+
+    text: str
+    finish: Finish
+    usage: Usage | None
+    seconds: float
+    model: str = ""
+    detail: str = ""
+    request: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Generator(Protocol):
+    """A model that writes. Made by `scoring.backends.generating`, closed after use."""
+
+    kind: str
+    # How many threads may call `generate` at a time
+    concurrency: int
+    # An answer has at most so many
+    max_tokens: int
+
+    def identity(self) -> Mapping[str, Any]:
+        """What decides the texts, as JSON: the model and how it writes."""
+        ...
+
+    def generate(
+        self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None
+    ) -> Generated:
+        """Answer the messages.
+
+        Args:
+            schema: JSON Schema of the answer, for a generator that can hold to one; others pass over it.
+        Raises:
+            ScoringError: no further message can be answered either.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of memory and connections, requests under way included; may be called twice."""
+        ...

@@ -1,0 +1,112 @@
+"""A chat server on a free port, over real HTTP, in the form that OpenAI and vLLM answer in; with faults on demand."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from tests.scoring.backends.completions.stub import CompletionsStub, Handler
+
+MODEL = "writer"
+
+
+class ChatStub(CompletionsStub):
+    """The server. `answer` makes a text of a request; `script` names what becomes of the first requests, in their order.
+
+    A fault is a method of `ChatHandler`, or of `Handler`, with `fault_` before its name; "" is none.
+    """
+
+    def __init__(self, answer: Callable[[dict[str, Any]], str] = lambda request: "Yes.") -> None:
+        super().__init__(None, None)  # type: ignore[arg-type]  # no prompt is scored
+        self.text_of = answer
+        self.script: list[str] = []
+        self.says_usage = True
+
+    def handler(self) -> type[Handler]:
+        return ChatHandler
+
+    @property
+    def last_words(self) -> list[str]:
+        """The last turn of each request."""
+        return [request["messages"][-1]["content"] for request in self.requests]
+
+
+class ChatHandler(Handler):
+    def do_POST(self) -> None:
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        stub = self.chat
+        with stub.lock:
+            stub.at_once += 1
+            stub.most_at_once = max(stub.most_at_once, stub.at_once)
+            stub.requests.append(request)
+            stub.headers.append(dict(self.headers))
+            fault = stub.script.pop(0) if stub.script else stub.fault
+        stub.closing.wait(stub.delay_s)
+        with stub.lock:
+            stub.at_once -= 1
+        if self.path != "/v1/chat/completions" or request["model"] != MODEL:
+            self.send_json({"error": {"message": "The model does not exist."}}, 404)
+        elif fault:
+            getattr(self, "fault_" + fault.replace(" ", "_"))(request)
+        else:
+            self.send_text(request, stub.text_of(request))
+
+    @property
+    def chat(self) -> ChatStub:
+        assert isinstance(self.stub, ChatStub)
+        return self.stub
+
+    def send_text(
+        self, request: dict[str, Any], text: Any, finish: str = "stop", **message: Any
+    ) -> None:
+        read = sum(len(m["content"].split()) for m in request["messages"])
+        usage = {"prompt_tokens": read, "completion_tokens": len(str(text or "").split())}
+        choice = {
+            "index": 0,
+            "message": {"role": "assistant", "content": text, "refusal": None} | message,
+            "finish_reason": finish,
+        }
+        value = {"object": "chat.completion", "model": f"{MODEL}-2026-01", "choices": [choice]}
+        self.send_json(value | ({"usage": usage} if self.chat.says_usage else {}))
+
+    def fault_refuses(self, request: dict[str, Any]) -> None:
+        self.send_text(request, None, refusal="I cannot\nhelp with that.")
+
+    def fault_filtered(self, request: dict[str, Any]) -> None:
+        self.send_text(request, "", "content_filter")
+
+    def fault_prompt_filtered(self, _: Any) -> None:
+        message = "The response was filtered by the content management policy."
+        self.send_json({"error": {"message": message, "code": "content_filter"}}, 400)
+
+    def fault_truncated(self, request: dict[str, Any]) -> None:
+        self.send_text(request, self.chat.text_of(request)[:20], "length")
+
+    def fault_silent(self, request: dict[str, Any]) -> None:
+        self.send_text(request, "")
+
+    def fault_in_parts(self, request: dict[str, Any]) -> None:
+        self.send_text(request, [{"type": "text", "text": self.chat.text_of(request)}])
+
+    def fault_wrong_json(self, request: dict[str, Any]) -> None:
+        self.send_text(request, '{"words": ["Yes."]}')
+
+    def fault_no_choices(self, _: Any) -> None:
+        self.send_json({"object": "error", "message": "no such engine"})
+
+    def fault_window(self, _: Any) -> None:
+        message = "This model's maximum context length is 512 tokens."
+        error = {"message": message, "code": "context_length_exceeded"}
+        self.send_json({"error": error}, 400)
+
+    def fault_wants_other_names(self, request: dict[str, Any]) -> None:
+        """As servers do that know no JSON Schema, and those that call the limit otherwise."""
+        if "response_format" in request:
+            message = "Unknown parameter: 'response_format.json_schema'"
+        elif "max_tokens" in request:
+            message = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+        else:
+            return self.send_text(request, self.chat.text_of(request))
+        return self.send_json({"error": {"message": message}}, 400)
+
+    def fault_no_temperature(self, _: Any) -> None:
+        self.send_json({"error": {"message": "temperature does not support 0.3"}}, 400)

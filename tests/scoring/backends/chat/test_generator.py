@@ -1,0 +1,176 @@
+"""A chat server that answers, declines, cuts off, stumbles or lies: each answer says how it ended, each end is a sentence."""
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from scoring.backends.chat.generator import ChatGenerator
+from scoring.backends.generating import check_generator_args, open_generator
+from scoring.domain.backend import ScoringError
+from scoring.domain.generating import Finish, Generated, Message, Usage
+from tests.scoring.backends.chat.stub import MODEL, ChatStub
+
+HELLO = (Message("system", "Answer in a word."), Message("user", "Is it so?"))
+SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
+
+
+@pytest.fixture
+def stub() -> Iterator[ChatStub]:
+    with ChatStub() as stub:
+        yield stub
+
+
+def ask(stub: ChatStub, schema: Any = None, **args: str) -> Generated:
+    known = {"base_url": stub.url, "model": MODEL, "timeout": "2", "retry_seconds": "4"}
+    generator = open_generator("chat", known | args)
+    try:
+        return generator.generate(HELLO, schema)
+    finally:
+        generator.close()
+
+
+def test_an_answer_comes_with_tokens_time_and_the_name_of_the_model(stub: ChatStub) -> None:
+    answer = ask(stub, temperature="0.5", seed="7", max_tokens="99")
+    assert (answer.text, answer.finish) == ("Yes.", Finish.STOP)
+    assert answer.usage == Usage(7, 1)
+    assert answer.seconds > 0
+    assert answer.model == "writer-2026-01"
+    sent = {"model": MODEL, "max_tokens": 99, "temperature": 0.5, "seed": 7}
+    assert answer.request == sent
+    turns = [{"role": m.role, "content": m.content} for m in HELLO]
+    assert stub.requests == [{**sent, "messages": turns}]
+
+
+def test_a_server_that_says_no_usage_leaves_it_unknown(stub: ChatStub) -> None:
+    stub.says_usage = False
+    assert ask(stub).usage is None
+
+
+@pytest.mark.parametrize(
+    ("fault", "finish", "detail"),
+    [
+        ("refuses", Finish.REFUSED, "I cannot help with that."),
+        ("filtered", Finish.FILTERED, ""),
+        ("prompt filtered", Finish.FILTERED, "The response was filtered by the content management policy."),
+        ("truncated", Finish.LENGTH, ""),
+        ("silent", Finish.EMPTY, ""),
+        ("window", Finish.TOO_LONG, "This model's maximum context length is 512 tokens."),
+        ("in parts", Finish.STOP, ""),
+    ],
+)  # fmt: skip
+def test_an_answer_says_how_it_ended(
+    stub: ChatStub, fault: str, finish: Finish, detail: str
+) -> None:
+    stub.fault = fault
+    answer = ask(stub)
+    assert (answer.finish, answer.detail) == (finish, detail)
+    assert len(stub.requests) == 1
+
+
+@pytest.mark.parametrize("fault", ["500", "drops", "hangs", "502 page", "drips"])
+def test_a_server_that_stumbles_once_is_asked_again(stub: ChatStub, fault: str) -> None:
+    stub.script = [fault]
+    assert ask(stub, timeout="0.4", retry_seconds="9").text == "Yes."
+    assert len(stub.requests) == 2
+
+
+def test_a_pause_that_the_server_asks_for_is_kept_and_counts_as_time(stub: ChatStub) -> None:
+    stub.script = ["429"]
+    assert ask(stub, retry_seconds="9").seconds >= 1.0
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("garbage", "is not JSON"),
+        ("no choices", "no chat completion (an entry in `choices` was due) but said: no such engine"),
+        ("500", "answered 500"),
+        ("hangs", "did not answer within"),
+        ("401", "asks for a key, and SCORING_API_KEY is not set"),
+        ("redirects", "that is not followed"),
+        ("no temperature", "refused: 400: temperature does not support 0.3."),
+        ("429 for an hour", "asks for a pause of 3600 s"),
+    ],
+)  # fmt: skip
+def test_a_server_that_cannot_be_used_ends_in_one_sentence(
+    stub: ChatStub, fault: str, words: str
+) -> None:
+    stub.fault = fault
+    with pytest.raises(ScoringError, match=r"\.$") as raised:
+        ask(stub, timeout="0.3", retry_seconds="1")
+    assert words in str(raised.value)
+
+
+class TestASchema:
+    def test_is_sent_where_the_server_takes_it(self, stub: ChatStub) -> None:
+        ask(stub, SCHEMA)
+        sent = stub.requests[0]["response_format"]
+        assert sent["type"] == "json_schema"
+        assert sent["json_schema"]["schema"] == SCHEMA
+
+    def test_and_the_name_of_the_limit_give_way_once_for_all_requests(self, stub: ChatStub) -> None:
+        stub.fault = "wants other names"
+        args = {"base_url": stub.url, "model": MODEL, "max_tokens": "50"}
+        generator = ChatGenerator(args)
+        first, second = generator.generate(HELLO, SCHEMA), generator.generate(HELLO, SCHEMA)
+        generator.close()
+        assert first.text == second.text == "Yes."
+        assert first.request == second.request == {"model": MODEL, "max_completion_tokens": 50}
+        assert len(stub.requests) == 4  # two refusals, once
+
+
+class TestManyAtATime:
+    def test_as_many_requests_are_under_way_as_there_are_threads(self, stub: ChatStub) -> None:
+        stub.delay_s = 0.2
+        generator = ChatGenerator({"base_url": stub.url, "model": MODEL, "concurrency": "6"})
+        with ThreadPoolExecutor(6) as threads:
+            answers = list(threads.map(lambda _: generator.generate(HELLO), range(12)))
+        generator.close()
+        assert [a.text for a in answers] == ["Yes."] * 12
+        assert stub.most_at_once == 6
+
+    def test_closing_ends_what_is_under_way(self, stub: ChatStub) -> None:
+        stub.fault = "hangs"
+        generator = ChatGenerator({"base_url": stub.url, "model": MODEL, "timeout": "60"})
+        with ThreadPoolExecutor(1) as threads:
+            waiting = threads.submit(generator.generate, HELLO)
+            while not stub.requests:
+                time.sleep(0.01)
+            generator.close()
+            generator.close()
+            assert waiting.exception(timeout=5) is not None
+
+
+@pytest.mark.parametrize(
+    ("kind", "args", "words"),
+    [
+        ("chat", {"base_url": "http://192.0.2.7:8000", "model": "m"}, "192.0.2.7 is not among the hosts"),
+        ("chat", {"base_url": "http://me:pw@localhost", "model": "m"}, "holds a user name or password"),
+        ("chat", {"model": "m"}, "A chat server needs base_url."),
+        ("chat", {"base_url": "http://localhost", "model": "m", "tokens": "5"}, "no argument “tokens”"),
+        ("chat", {"base_url": "http://localhost", "model": "m", "temperature": "hot"}, "expected a number from 0 to 2"),
+        ("chat", {"base_url": "http://localhost", "model": "m", "max_tokens": "0"}, "max_tokens='0' cannot be used"),
+        ("hf", {"temperature": "0"}, "needs pretrained"),
+        ("hf", {"pretrained": "m", "base_url": "http://localhost"}, "base_url is not known here"),
+        ("typewriter", {}, "“typewriter” is no generator"),
+    ],
+)  # fmt: skip
+def test_arguments_that_cannot_be_meant_are_refused_before_a_request(
+    kind: str, args: dict[str, str], words: str
+) -> None:
+    with pytest.raises(ScoringError) as raised:
+        open_generator(kind, args)
+    assert words in str(raised.value)
+    assert "pw@" not in str(raised.value)
+
+
+def test_an_address_may_be_that_of_the_chat_itself(stub: ChatStub) -> None:
+    args = {"base_url": f"{stub.url}/v1/chat/completions", "model": MODEL}
+    check_generator_args("chat", args)
+    generator = open_generator("chat", args)
+    assert generator.identity()["base_url"] == f"{stub.url}/v1"
+    assert generator.generate(HELLO).text == "Yes."
+    generator.close()
