@@ -19,11 +19,12 @@ from analysis.teams.options import TeamOptions
 from experiment.domain.codebook import TRIAL_COLUMNS, Column
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Participant, Study, Trial
-from experiment.services.export.columns import HEADER, Block
+from experiment.services.export.columns import HEADER
 from experiment.services.export.select import completed
 from experiment.services.export.tables import Table
 from experiment.services.export.trials import trials
 from experiment.services.participant_kinds import is_joined
+from lib.table_files import Block
 
 ROWS = 2_000
 OF_TRIALS = {column.name: column for column in TRIAL_COLUMNS}
@@ -55,6 +56,7 @@ PREDICTIONS = (
     Column("p_original", "The team's probability for the original.", "number"),
     Column("team_correct", "Whether that was above a half.", "boolean"),
 )
+
 TRIAL = tuple(
     OF_TRIALS[name]
     for name in [

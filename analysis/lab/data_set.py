@@ -16,7 +16,7 @@ from experiment.lab.access import for_study
 from experiment.lab.export.forms import ExportForm
 from experiment.models import Study
 from experiment.services.export.files import export_trials, record_export
-from experiment.services.export.formats import ZIP_TYPE
+from lib.table_files import ZIP_TYPE
 
 
 @require_safe

@@ -9,9 +9,9 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, inline_serializer
 from rest_framework import serializers
 
-from lib.api.files import MEDIA_TYPES
 from lib.api.problems import MEDIA_TYPE, ProblemSerializer
 from lib.api.views import TableView
+from lib.table_files import CONTENT_TYPES
 
 WORDS = {
     400: "A parameter or field is unknown, or none of what it may be; `errors` names it.",
@@ -55,8 +55,8 @@ class Schema(AutoSchema):
             )
             fields = {"results": row(many=True), "next": next_page}
             found[200, "application/json"] = inline_serializer(f"{name}Page", fields)
-            for media_type in MEDIA_TYPES.values():
-                binary = media_type == MEDIA_TYPES["parquet"]
+            for kind, content_type in CONTENT_TYPES.items():
+                binary, media_type = kind == "parquet", content_type.partition(";")[0]
                 found[200, media_type] = OpenApiTypes.BINARY if binary else OpenApiTypes.STR
         else:
             found[status, "application/json"] = view.result_class or OpenApiTypes.OBJECT

@@ -99,7 +99,7 @@ class TableQuery(Strict):
     """The parameters that all lists have."""
 
     format = serializers.ChoiceField(
-        choices=("json", *files.MEDIA_TYPES),
+        choices=("json", *files.FORMATS),
         default="json",
         help_text="json comes in pages; csv, jsonl and parquet are one file of all rows.",
     )

@@ -26,13 +26,13 @@ from experiment.lab.export.forms import ExportForm
 from experiment.models import Study, TrialExport
 from experiment.services.export import jobs
 from experiment.services.export.files import Manifest, export_trials, record_export
-from experiment.services.export.formats import CONTENT_TYPES, ZIP_TYPE
 from experiment.services.export.identities import export_identities
 from experiment.services.export.release import RELEASE_COLUMNS, first_released
 from experiment.services.export.trials import count, first_rows, is_quickly_counted
 from experiment.services.participant_kinds import kind_note
 from lib.csv import cell
 from lib.jobs import presence
+from lib.table_files import CONTENT_TYPES, ZIP_TYPE
 
 FIRST_ROWS, MOST_REASON = 10, 1_000
 LARGE = 100_000  # rows that a worker writes, where one lives

@@ -19,6 +19,7 @@ from experiment.models import Item, Judgment, Participant, Study
 from experiment.models.participants import ParticipantQuerySet
 from experiment.models.trials import JudgmentQuerySet, server_ms
 from experiment.services.exclusions import Marks, Verdicts
+from lib.table_files import Block, Values
 
 HEADER = tuple(column.name for column in TRIAL_COLUMNS)
 
@@ -61,8 +62,6 @@ ITEMS_KEPT = 4_000  # long texts
 PERSON_COLUMNS, ITEM_COLUMNS = (*PERSON, *DEMOGRAPHICS), (*ITEM, "text")
 Read = tuple[Any, ...]  # the keys first
 Row = tuple[Any, ...]
-Values = Sequence[Any]
-Block = Sequence[Values]  # a column each, of as many rows
 
 
 @dataclass(frozen=True, slots=True)

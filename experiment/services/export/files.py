@@ -21,8 +21,7 @@ from experiment.domain.trial_query import TrialQuery
 from experiment.models import Study
 from experiment.services.audit import Action, record
 from experiment.services.export import psych_ds
-from experiment.services.export.columns import HEADER, Block
-from experiment.services.export.formats import Digesting, writing
+from experiment.services.export.columns import HEADER
 from experiment.services.export.release import RELEASE_COLUMNS, release_of, released
 from experiment.services.export.select import completed, deciding
 from experiment.services.export.tables import Table, items, participants
@@ -30,6 +29,7 @@ from experiment.services.export.trials import trials
 from lib.code import code_version
 from lib.files import atomic_file, write_file
 from lib.snapshot import snapshot
+from lib.table_files import Block, Digesting, writing
 
 Blocks = Iterator[Block]
 PARTICIPANT, ITEM = HEADER.index("participant"), HEADER.index("item_key")

@@ -13,9 +13,8 @@ from django.utils.translation import gettext as _
 from experiment.domain.codebook import IDENTITY_COLUMNS
 from experiment.models import Participant, Study
 from experiment.services.audit import Action, record
-from experiment.services.export.columns import Block
-from experiment.services.export.formats import Digesting, writing
 from lib.snapshot import snapshot
+from lib.table_files import Block, Digesting, writing
 
 ROWS = 2_000
 RECORD = "recruitment__"

@@ -14,8 +14,8 @@ from django.template.loader import render_to_string
 from experiment.domain import codebook
 from experiment.domain.codebook import Column
 from experiment.models import Study
-from experiment.services.export.formats import Digesting, writing
 from experiment.services.export.tables import Table
+from lib.table_files import Digesting, writing
 
 LEVEL = 1  # of compression: of rows that repeat a text, little is gained beyond
 CONTEXT = "https://schema.org"

@@ -16,10 +16,11 @@ from experiment.domain.release import (
 )
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Participant, Study
-from experiment.services.export.columns import Block, answers_of, rows_of
+from experiment.services.export.columns import answers_of, rows_of
 from experiment.services.export.select import deciding, judged
 from experiment.services.export.trials import trials
 from lib.snapshot import snapshot
+from lib.table_files import Block
 
 NAMES = [column.name for column in TRIAL_COLUMNS]
 PLACES = [NAMES.index(name) for name in QUASI_IDENTIFIERS]

@@ -6,7 +6,8 @@ from itertools import islice
 from operator import itemgetter
 
 from experiment.domain.codebook import Column
-from experiment.services.export.columns import Block, Row, rows_of
+from experiment.services.export.columns import Row, rows_of
+from lib.table_files import Block
 
 OF_PARTICIPANTS = [
     "participant",

@@ -18,7 +18,6 @@ from experiment.services.export.columns import (
     HEADER,
     ITEM,
     STUDY,
-    Block,
     TrialColumns,
     in_order,
     kept,
@@ -26,6 +25,7 @@ from experiment.services.export.columns import (
 )
 from experiment.services.export.select import deciding, judged
 from lib.code import code_digest
+from lib.table_files import Block
 
 ROWS = 2_000  # of a block: they are in memory at once
 INCLUDED, EXCLUDED_BY = HEADER.index("included"), HEADER.index("excluded_by")

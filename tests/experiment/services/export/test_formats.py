@@ -15,10 +15,10 @@ from experiment.domain.codebook import TRIAL_COLUMNS
 from experiment.domain.export_form import FORMATS, Form, parse
 from experiment.domain.trial_query import QueryError, TrialQuery
 from experiment.models import Study
-from experiment.services.export import formats
 from experiment.services.export import trials as trial_rows
 from experiment.services.export.files import export_trials
 from experiment.services.export.trials import first_rows
+from lib import table_files
 from tests.factories import make_participant, make_study
 
 pytestmark = pytest.mark.django_db
@@ -61,7 +61,7 @@ def test_a_parquet_file_holds_the_types_of_the_codebook(
     study: Study, rows_in_a_block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trial_rows, "ROWS", rows_in_a_block)
-    monkeypatch.setattr(formats, "ROW_GROUP", 4)
+    monkeypatch.setattr(table_files, "ROW_GROUP", 4)
     table = pq.read_table(written(study, Form("parquet")))
     assert table.to_pylist() == expected(study)
     wanted = {

@@ -1,17 +1,18 @@
-"""Blocks of typed columns as bytes of a file: CSV, JSON Lines, Parquet."""
+"""Tables as files: blocks of typed columns as bytes of CSV, JSON Lines and Parquet."""
 
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 from django.utils import timezone
 
-from experiment.domain.codebook import Column
-from experiment.services.export.columns import Block, Values
 from lib import csv
+
+Values = Sequence[Any]
+Block = Sequence[Values]  # a column each, of as many rows
 
 ZIP_TYPE = "application/zip"
 CONTENT_TYPES = {
@@ -22,6 +23,19 @@ CONTENT_TYPES = {
 BOM = "\ufeff".encode()
 ROW_GROUP = 20_000  # rows of a Parquet file that are in memory at once
 Write = Callable[[Block], None]
+
+
+class Column(Protocol):
+    """What a file says of a column: `type` is text, integer, number, boolean, date or time; `null` is empty where a cell never is."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def meaning(self) -> str: ...
+    @property
+    def type(self) -> str: ...
+    @property
+    def null(self) -> str: ...
 
 
 class Digesting:
