@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -20,8 +20,9 @@ from experiment.domain.codebook import TRIAL_COLUMNS, Column
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Participant, Study, Trial
 from experiment.services.export.columns import HEADER
+from experiment.services.export.files import More
 from experiment.services.export.select import completed
-from experiment.services.export.tables import Table
+from experiment.services.export.tables import Held, Table
 from experiment.services.export.trials import trials
 from experiment.services.participant_kinds import is_joined
 from lib.table_files import Block
@@ -81,17 +82,20 @@ class Pairs:
     by_item: Mapping[tuple[str, int], Mapping[int, tuple[float, bool]]]
 
 
-def more_tables(study: Study, query: TrialQuery) -> Callable[[Study, TrialQuery], list[Table]]:
+def more_tables(study: Study, query: TrialQuery) -> More:
     """Item scores, trials with models beside them, and predictions of teams that the Teams page has for today's data.
 
-    What is stored of teams is found now; what it gives is called at the moment that the export is of.
+    What is stored of teams is found now; what it gives is called at the moment that the export is of. Like the trials, scores
+    and predictions are of the test cases and participants that the query means alone.
     """
     teams = list(_stored_teams(study, query))
     return partial(_tables, teams=teams)
 
 
-def _tables(study: Study, query: TrialQuery, teams: Sequence[tuple[str, bytes]]) -> list[Table]:
-    scores, pairs = _scores(study, query)
+def _tables(
+    study: Study, query: TrialQuery, held: Held, teams: Sequence[tuple[str, bytes]]
+) -> list[Table]:
+    scores, pairs = _scores(study, query, held)
     joined = (
         *TRIAL,
         *(
@@ -107,14 +111,14 @@ def _tables(study: Study, query: TrialQuery, teams: Sequence[tuple[str, bytes]])
         Table("itemscores", gettext("language models on these test cases"), SCORES, _in_blocks(scores)),
         Table("trialsmodels", gettext("each trial with every model beside it"), joined, _joined(study, query, pairs)),
     ]  # fmt: skip
-    rows = list(_predictions(study, query, teams))
+    rows = list(_predictions(study, query, held, teams))
     if rows:
         about = gettext("held-out predictions of teams of people and models")
         tables.append(Table("teampredictions", about, PREDICTIONS, _in_blocks(rows)))
     return tables
 
 
-def _scores(study: Study, query: TrialQuery) -> tuple[list[Sequence[Any]], Pairs]:
+def _scores(study: Study, query: TrialQuery, held: Held) -> tuple[list[Sequence[Any]], Pairs]:
     """Of each model one run per condition: that which results show."""
     options = ReportOptions()
     items = read_items(study, options)
@@ -131,6 +135,9 @@ def _scores(study: Study, query: TrialQuery) -> tuple[list[Sequence[Any]], Pairs
             int(row["version"]),
             float(row["ppl_altered"] - row["ppl_original"]),
         )
+        # Left out here alone, since which run of a model is shown depends on all
+        if (key, version) not in held.items:
+            continue
         is_right, model = bool(row["is_correct"]), int(row["model"])
         numbers = (float(row["ppl_original"]), float(row["ppl_altered"]), difficulty)
         where = (int(row["run"]), str(row["condition"]), int(row["seed"]), int(row["unit"]))
@@ -164,7 +171,7 @@ def _stored_teams(study: Study, query: TrialQuery) -> Iterator[tuple[str, bytes]
 
 
 def _predictions(
-    study: Study, query: TrialQuery, teams: Sequence[tuple[str, bytes]]
+    study: Study, query: TrialQuery, held: Held, teams: Sequence[tuple[str, bytes]]
 ) -> Iterator[Sequence[Any]]:
     has_trials = Exists(Trial.objects.filter(participant=OuterRef("pk")))
     people = Participant.objects.of(study, query.kind).filter(has_trials).order_by("pk")
@@ -172,7 +179,10 @@ def _predictions(
     for source, table in teams:
         for row in csv.DictReader(io.StringIO(table.decode())):
             numbers = [int(number) for number in row["participant"].split("+") if number]
-            who = "+".join(names[number - 1] for number in numbers) or None
+            members = [names[number - 1] for number in numbers]
+            if not held.has(members, row["item"]):
+                continue
+            who = "+".join(members) or None
             fitted = (row["team"], source, row["method"], int(row["fold"]))
             is_right = row["is_right"].lower() in ("true", "1", "1.0")
             yield (*fitted, who, row["item"], float(row["p_original"]), is_right)

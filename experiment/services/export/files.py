@@ -24,7 +24,7 @@ from experiment.services.export import psych_ds
 from experiment.services.export.columns import HEADER
 from experiment.services.export.release import RELEASE_COLUMNS, release_of, released
 from experiment.services.export.select import completed, deciding
-from experiment.services.export.tables import Table, items, participants
+from experiment.services.export.tables import Held, Table, items, participants
 from experiment.services.export.trials import trials
 from lib.code import code_version
 from lib.files import atomic_file, write_file
@@ -32,15 +32,16 @@ from lib.snapshot import snapshot
 from lib.table_files import Block, Digesting, writing
 
 Blocks = Iterator[Block]
+More = Callable[[Study, TrialQuery, Held], Iterable[Table]]
 PARTICIPANT, ITEM = HEADER.index("participant"), HEADER.index("item_key")
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What an export holds, and of what; `sha256` is of the file's bytes.
+    """What an export holds, and of what; `sha256` is of the file's bytes, or of the trials of several.
 
     rules_version: that says what is excluded. codebook, code: the versions of what columns mean, and of what wrote them.
-    released: what was coarsened and left out for the public, None where nothing was. files: the hashes of a data set's files.
+    released: what was coarsened and left out for the public, None where nothing was. files: the hashes of a data set's files; table_rows: how many rows these have.
     """
 
     study: str
@@ -58,6 +59,7 @@ class Manifest:
     made_at: datetime
     released: dict[str, Any] | None = None
     files: dict[str, str] = field(default_factory=dict)
+    table_rows: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Manifest":
@@ -100,12 +102,12 @@ def export_trials(
     file: BinaryIO,
     form: Form = CSV,
     watch: Callable[[Blocks], Blocks] = iter,
-    more: Callable[[Study, TrialQuery], Iterable[Table]] = lambda *_: (),
+    more: More = lambda *_: (),
 ) -> Manifest:
     """Write the rows of one moment to a new file, which is at its start afterwards.
 
     `watch` passes the blocks on, and sees the database as it is at that moment. `more`: tables that a data set in
-    several files has besides.
+    several files has besides; asked once the trials are written, by what they hold.
 
     Raises:
         QueryError: the query names what the study does not have.
@@ -115,7 +117,7 @@ def export_trials(
         query = completed(study, query)
         rows = _Rows(study, query, form, watch)
         if form.format == PSYCH_DS:
-            manifest = _write_data_set(rows, file, more(study, query))
+            manifest = _write_data_set(rows, file, more)
         elif form.zip:
             manifest = _write_zip(rows, file)
         else:
@@ -189,28 +191,32 @@ def _write_zip(rows: _Rows, file: BinaryIO) -> Manifest:
     return manifest
 
 
-def _write_data_set(rows: _Rows, file: BinaryIO, more: Iterable[Table]) -> Manifest:
+def _write_data_set(rows: _Rows, file: BinaryIO, more: More) -> Manifest:
     """A data set of Psych-DS; the manifest's hash is of its trials."""
-    people, cases = participants(rows.columns), items(rows.columns)
+    people, cases, held = participants(rows.columns), items(rows.columns), Held(rows.columns)
 
     def passing() -> Blocks:
         for block in rows.blocks():
-            people.add(block)
-            cases.add(block)
+            for each in (people, cases, held):
+                each.add(block)
             yield block
 
-    tables = [
-        Table("trials", gettext("one row for each judged trial"), rows.columns, passing()),
-        Table("participants", gettext("who judged them"), people.columns, people.blocks()),
-        Table("items", gettext("the test cases that they show"), cases.columns, cases.blocks()),
-        *more,
-    ]
+    def tables() -> Iterator[Table]:
+        yield Table("trials", gettext("one row for each judged trial"), rows.columns, passing())
+        yield Table("participants", gettext("who judged them"), people.columns, people.blocks())
+        yield Table(
+            "items", gettext("the test cases that they show"), cases.columns, cases.blocks()
+        )
+        yield from more(rows.study, rows.query, held)
+
     with _archive(file) as archive:
-        columns, sha256 = psych_ds.write(archive, rows.study, tables)
-        first = next(iter(sha256.values()))
-        manifest = replace(rows.manifest(first), files=sha256)
-        about = [(table.name, table.description) for table in tables]
-        psych_ds.describe(archive, rows.study, columns, about, manifest.as_dict())
+        written = psych_ds.write(archive, rows.study, tables())
+        manifest = replace(
+            rows.manifest(written[0].sha256),
+            files={one.file: one.sha256 for one in written},
+            table_rows={one.table.name: one.rows for one in written},
+        )
+        psych_ds.describe(archive, rows.study, written, manifest.as_dict())
     return manifest
 
 

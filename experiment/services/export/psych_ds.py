@@ -7,6 +7,8 @@ import json
 import re
 import zipfile
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from typing import Any, BinaryIO, cast
 
 from django.template.loader import render_to_string
@@ -29,36 +31,45 @@ def data_file(study: Study, table: str) -> str:
     return f"data/study-{_plain(study.slug)}_description-{_plain(table)}_data.csv"
 
 
-def write(
-    archive: zipfile.ZipFile, study: Study, tables: Iterable[Table]
-) -> tuple[list[Column], dict[str, str]]:
-    """Write the data files, one table after the other; the columns of all, once each, and each file's SHA-256."""
-    columns: dict[str, Column] = {}
-    sha256: dict[str, str] = {}
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A table in its file."""
+
+    table: Table
+    file: str
+    rows: int
+    sha256: str
+
+
+def write(archive: zipfile.ZipFile, study: Study, tables: Iterable[Table]) -> list[Written]:
+    """Write the data files, one table after the other: the next one is asked for when the last one is there."""
+    written = []
     for table in tables:
-        with archive.open(data_file(study, table.name), "w", force_zip64=True) as file:
+        name, n = data_file(study, table.name), 0
+        with archive.open(name, "w", force_zip64=True) as file:
             target = Digesting(cast("BinaryIO", file))
             with writing("csv", cast("BinaryIO", target), table.columns) as append:
                 for block in table.blocks:
                     append(block)
-        sha256[data_file(study, table.name)] = target.digest.hexdigest()
-        for column in table.columns:
-            columns.setdefault(column.name, column)
-    return list(columns.values()), sha256
+                    n += len(block[0])
+        written.append(Written(table, name, n, target.digest.hexdigest()))
+    return written
 
 
 def describe(
     archive: zipfile.ZipFile,
     study: Study,
-    columns: Sequence[Column],
-    tables: Sequence[tuple[str, str]],
+    written: Sequence[Written],
     manifest: dict[str, Any],
 ) -> None:
-    """What the data are: for programs, for people, and as of when. `tables`: names and descriptions."""
+    """What the data are: for programs, for people, and as of when."""
+    columns: dict[str, Column] = {}
+    for column in chain.from_iterable(one.table.columns for one in written):
+        columns.setdefault(column.name, column)
     context = {
         "study": study,
         "manifest": manifest,
-        "files": [(data_file(study, name), about) for name, about in tables],
+        "files": [(one.file, one.table.description) for one in written],
     }
     text = render_to_string("experiment/export/description.txt", context).strip()
     description = {
@@ -71,7 +82,7 @@ def describe(
         "dateCreated": manifest["made_at"],
         "version": manifest["made_at"][:10],
         "keywords": [word for word in ("psychology", "forecasting", study.field) if word],
-        "variableMeasured": list(map(variable, columns)),
+        "variableMeasured": list(map(variable, columns.values())),
     }
     archive.writestr("dataset_description.json", _json(description))
     archive.writestr("README.md", render_to_string("experiment/export/readme.md", context))

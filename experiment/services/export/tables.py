@@ -1,7 +1,9 @@
 """Tables beside the trials, made of the same rows: participants and test cases, which join by their names."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from operator import itemgetter
 
@@ -78,6 +80,34 @@ class Projection:
         rows = iter(self.found.values())
         while some := list(islice(rows, ROWS)):
             yield list(zip(*some, strict=True))
+
+
+@dataclass
+class Held:
+    """Which test cases are in the trials that passed by, by key and version; and the keys of each participant's."""
+
+    of: Sequence[Column]
+    items: set[tuple[str, int]] = field(default_factory=set)
+    given: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    def __post_init__(self) -> None:
+        names = [column.name for column in self.of]
+        self._places = [names.index(name) for name in ("participant", "item_key", "item_version")]
+
+    def add(self, block: Block) -> None:
+        who, keys, versions = (block[place] for place in self._places)
+        self.items.update(zip(keys, versions, strict=True))
+        for name, key in zip(who, keys, strict=True):
+            self.given[name].append(key)
+
+    @cached_property
+    def keys(self) -> set[str]:
+        """Once all have passed."""
+        return {key for key, _ in self.items}
+
+    def has(self, people: Sequence[str], key: str) -> bool:
+        """Whether each of these participants was given it; of nobody, whether anybody was."""
+        return key in self.keys and all(key in self.given.get(name, ()) for name in people)
 
 
 def participants(of: Sequence[Column]) -> Projection:

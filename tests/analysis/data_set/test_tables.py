@@ -3,6 +3,7 @@
 import io
 import json
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -12,9 +13,11 @@ from django.test import Client
 from django.urls import reverse
 
 from analysis.data_set import tables
+from experiment.domain.export_form import PSYCH_DS, Form
 from experiment.domain.trial_query import TrialQuery
-from experiment.models import AuditEvent, Study
-from experiment.services.export.select import completed
+from experiment.models import AuditEvent, Item, Judgment, Study
+from experiment.services.export.files import export_trials
+from scoring.models import ItemScore
 from scoring.services.execute import execute
 from tests.experiment.services.export.test_psych_ds import problems
 from tests.factories import make_participant, make_study, make_user
@@ -80,13 +83,81 @@ def test_the_page_offers_the_same_tables(study: Study, client: Client) -> None:
     assert (manifest["rows"], len(manifest["files"])) == (16, 5)
 
 
+ITEM = "memory-human-2"
+STORED = f"""trial,participant,item,original_side,team,method,fold,p_original,p_b,is_right
+1,2,{ITEM},B,human + m,logistic,3,0.75,0.75,1
+2,1,{ITEM},B,human + m,logistic,3,0.25,0.25,0
+3,1+2,{ITEM},B,human-2 + m,logistic,1,0.5,0.5,0
+4,,{ITEM},B,m + n,logistic,1,0.9,0.9,1
+5,2,memory-machine-1,B,human + m,logistic,2,0.6,0.6,1
+""".encode()
+
+
+def table(study: Study, query: TrialQuery, name: str) -> pd.DataFrame:
+    """Of the data set that has stored teams; the manifest counts its rows."""
+    file = io.BytesIO()
+    more = partial(tables._tables, teams=[("human", STORED)])
+    manifest = export_trials(study, query, file, Form(PSYCH_DS), more=more)
+    archive = zipfile.ZipFile(file)
+    for each, n in manifest.table_rows.items():
+        path = f"data/study-memory_description-{each}_data.csv"
+        assert len(pd.read_csv(archive.open(path))) == n
+    assert manifest.table_rows["trials"] == manifest.rows
+    assert manifest.table_rows["participants"] == manifest.participants
+    assert json.loads(archive.read("documentation/manifest.json"))["table_rows"]["trials"] > 0
+    return pd.read_csv(archive.open(f"data/study-memory_description-{name}_data.csv"))
+
+
 def test_teams_of_the_page_are_in_it_by_pseudonym(study: Study) -> None:
     people = [str(person.public_id) for person in study.participants.order_by("pk")]
-    stored = (
-        b"trial,participant,item,original_side,team,method,fold,p_original,p_b,is_right\n"
-        b"1,2,memory-human-1,B,human + m,logistic,3,0.75,0.75,1\n"
-    )
-    query = completed(study, TrialQuery())
-    ((*fitted, who, item, p, is_right),) = tables._predictions(study, query, [("human", stored)])
-    assert fitted == ["human + m", "human", "logistic", 3]
-    assert (who, item, p, is_right) == (people[1], "memory-human-1", 0.75, True)
+    found = table(study, TrialQuery(), "teampredictions")
+    assert len(found) == 5
+    first = found.iloc[0]
+    assert list(first[["team", "team_source", "method"]]) == ["human + m", "human", "logistic"]
+    assert (first["participant"], first["item_key"]) == (people[1], ITEM)
+    assert (first["fold"], first["p_original"], bool(first["team_correct"])) == (3, 0.75, True)
+    assert found.iloc[2]["participant"] == f"{people[0]}+{people[1]}"
+
+
+def test_predictions_are_of_the_trials_that_the_query_means(study: Study) -> None:
+    people = [str(person.public_id) for person in study.participants.order_by("pk")]
+    queries: dict[TrialQuery, list[str]] = {
+        TrialQuery(participants=(people[1],)): ["human + m", "m + n", "human + m"],
+        TrialQuery(participants=(people[0],)): ["human + m", "m + n"],
+        TrialQuery(source=("machine",)): ["human + m"],
+        TrialQuery(items=(ITEM,)): ["human + m", "human + m", "human-2 + m", "m + n"],
+        TrialQuery(subfields=("Systems/Circuits",)): ["human + m", "human + m", "human-2 + m", "m + n"],
+    }  # fmt: skip
+    Item.objects.filter(key=ITEM).update(subfield="Systems/Circuits")
+    for query, teams in queries.items():
+        assert list(table(study, query, "teampredictions")["team"]) == teams, query
+
+
+def test_a_prediction_of_a_trial_that_is_left_out_is_left_out(study: Study) -> None:
+    first, second = study.participants.order_by("pk")
+    one = Judgment.objects.filter(trial__participant=first, trial__item__key=ITEM)
+    one.update(excluded_by="too_fast")
+    found = table(study, TrialQuery("analysis"), "teampredictions")
+    # Both are in the data set, and so is the test case: of the first one's trial nothing is
+    assert list(found["team"]) == ["human + m", "m + n", "human + m"]
+    assert set(found["participant"].dropna()) == {str(second.public_id)}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        TrialQuery(source=("human",)),
+        TrialQuery(items=(ITEM,)),
+        TrialQuery("analysis", subfields=("Systems/Circuits",)),
+    ],
+)
+def test_scores_are_of_the_test_cases_of_these_trials(study: Study, query: TrialQuery) -> None:
+    Item.objects.filter(key__in=[ITEM, "memory-machine-1"]).update(subfield="Systems/Circuits")
+    scores, items = table(study, query, "itemscores"), table(study, query, "items")
+    tests = items[~items["item_key"].str.contains("catch")]
+    assert set(scores["item_key"]) == set(tests["item_key"]) < set(_all_scored())
+    assert len(scores) == len(tests)
+
+
+def _all_scored() -> set[str]:
+    return set(ItemScore.objects.values_list("item__key", flat=True))
