@@ -10,8 +10,8 @@ from typing import Any
 
 from django.utils import timezone
 
-# What a spreadsheet would run, also in the full-width spelling that some of them read.
-FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r]")  # noqa: RUF001
+from lib.formulas import FORMULA
+
 QUOTED = re.compile(r'[",\r\n]')
 
 

@@ -32,6 +32,24 @@ def as_published(combined: str) -> tuple[Segment, ...] | None:
     return tuple(segments)
 
 
+def published_markup(combined: str, original: str, altered: str) -> str | None:
+    """Markup of the versions as published, if the known fault of their parser explains them."""
+    segments = as_published(combined)
+    if segments is None:
+        return None
+    markup = render(segments)
+    return markup if reads_as(markup, original, altered) else None
+
+
+def reads_as(markup: str, original: str, altered: str) -> bool:
+    """Whether it gives these versions by itself."""
+    try:
+        abstract = parse(markup)
+    except MarkupError:
+        return False
+    return (abstract.original, abstract.altered) == (original, altered)
+
+
 def repair(combined: str, counterpart: str | None) -> str | None:
     """Markup with every split explicit, where the splits are certain; else None.
 

@@ -89,11 +89,11 @@ def _read_item(row: Row, source: str, problems: list[Problem]) -> PublishedItem 
         return None
     original, altered, combined = (row.cells[column] for column in COLUMNS[2:])
     markup, damage = combined, None
-    if not _reads_as(combined, original, altered):
+    if not repair.reads_as(combined, original, altered):
         try:
             markup = render(parse(combined, original, altered).segments)
         except MarkupError as error:
-            published = _published_markup(combined, original, altered)
+            published = repair.published_markup(combined, original, altered)
             if published is None:
                 problems.append(row.problem(str(error), "combined_abstract"))
                 return None
@@ -101,24 +101,6 @@ def _read_item(row: Row, source: str, problems: list[Problem]) -> PublishedItem 
     return (
         None if doi is None else PublishedItem(row, source, doi, subfield, markup, original, damage)
     )
-
-
-def _reads_as(markup: str, original: str, altered: str) -> bool:
-    """Whether it gives these versions by itself."""
-    try:
-        abstract = parse(markup)
-    except MarkupError:
-        return False
-    return (abstract.original, abstract.altered) == (original, altered)
-
-
-def _published_markup(combined: str, original: str, altered: str) -> str | None:
-    """Markup of the versions as published, if the known fault of their parser explains them."""
-    segments = repair.as_published(combined)
-    if segments is None:
-        return None
-    markup = render(segments)
-    return markup if _reads_as(markup, original, altered) else None
 
 
 def _reason(error: MarkupError) -> str:

@@ -1,0 +1,46 @@
+"""Columns of files of test cases: our own form, and the published BrainBench files'. Readers and writers go by these."""
+
+from typing import Literal
+
+# `version` and `status` say what a file was taken from; an import sets neither
+OWN = (
+    "key",
+    "version",
+    "status",
+    "kind",
+    "source",
+    "generator",
+    "subfield",
+    "doi",
+    "publication_date",
+    "markup",
+    "note",
+)
+# In place of `markup`, or beside it
+VERSIONS = ("original", "altered")
+NOT_READ = ("status",)
+# Column of the published files -> ours
+PUBLISHED = {
+    "doi": "doi",
+    "journal_section": "subfield",
+    "original_abstract": "original",
+    "incorrect_abstract": "altered",
+    "combined_abstract": "markup",
+}
+KINDS = ("test", "catch", "practice")
+SOURCES = ("human", "machine")
+# The most characters that a cell may have
+LONGEST = {
+    "key": 80,
+    "kind": 10,
+    "source": 10,
+    "generator": 80,
+    "subfield": 80,
+    "doi": 200,
+    "publication_date": 10,
+    "markup": 20_000,
+    "original": 20_000,
+    "altered": 20_000,
+    "note": 5_000,
+}
+Name = Literal["own", "published"]

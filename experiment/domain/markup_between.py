@@ -1,0 +1,68 @@
+"""Markup made from two versions of a text: the words in which they differ become alternations. Pure."""
+
+import re
+from difflib import SequenceMatcher
+
+from experiment.domain.markup import Alternation, MarkupError, Plain, Segment, parse, render
+
+# A word or a sign, with the white space before it; white space at the end
+_TOKENS = re.compile(r"\s*(?:\w+(?:['\u2019-]\w+)*|[^\w\s])|\s+\Z")
+_Piece = tuple[list[str], list[str]]
+
+
+def markup_between(original: str, altered: str) -> str | None:
+    """Markup that gives exactly these versions; None where no words of theirs can be set against each other.
+
+    >>> markup_between("Rats slept more, and ate.", "Rats ran more, and ate less.")
+    'Rats [[slept, ran]] more, and [[ate, ate less]].'
+    """
+    segments: list[Segment] = []
+    for one, other in _pieces(_TOKENS.findall(original), _TOKENS.findall(altered)):
+        if one == other:
+            segments.append(Plain("".join(one)))
+        else:
+            segments += _alternation("".join(one), "".join(other))
+    markup = render(_joined(segments))
+    try:
+        abstract = parse(markup)
+    except MarkupError:
+        return None
+    return markup if (abstract.original, abstract.altered) == (original, altered) else None
+
+
+def _pieces(original: list[str], altered: list[str]) -> list[_Piece]:
+    """What both have, and what they have in its place; neither side of a difference is empty where that can be."""
+    pieces: list[_Piece] = []
+    for tag, i, i_end, j, j_end in SequenceMatcher(
+        None, original, altered, autojunk=False
+    ).get_opcodes():
+        one, other = original[i:i_end], altered[j:j_end]
+        if tag == "equal" and pieces and not all(pieces[-1]):
+            # Words were added at the very beginning: the first common one goes with them
+            before = pieces.pop()
+            pieces.append(([*before[0], one[0]], [*before[1], one[0]]))
+            one = other = one[1:]
+        elif tag in ("insert", "delete") and pieces:
+            common = pieces[-1][0]
+            word = common[-1]
+            pieces[-1] = (common[:-1], common[:-1])
+            one, other = [word, *one], [word, *other]
+        pieces.append((one, other))
+    return [piece for piece in pieces if any(piece)]
+
+
+def _alternation(one: str, other: str) -> list[Segment]:
+    """Passages begin and end with a word: the white space around them belongs to both versions."""
+    space = one[: len(one) - len(one.lstrip())]
+    return [Plain(space), Alternation(one.strip(), other.strip())]
+
+
+def _joined(segments: list[Segment]) -> list[Segment]:
+    """Stretches of plain text that meet are one."""
+    joined: list[Segment] = []
+    for segment in segments:
+        if isinstance(segment, Plain) and joined and isinstance(last := joined[-1], Plain):
+            joined[-1] = Plain(last.text + segment.text)
+        elif not isinstance(segment, Plain) or segment.text:
+            joined.append(segment)
+    return joined

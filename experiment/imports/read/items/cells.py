@@ -1,0 +1,85 @@
+"""The cells of a row as values; one that cannot be read becomes a problem."""
+
+import re
+from collections.abc import Mapping
+from datetime import date
+
+from experiment.domain.hidden_characters import first_hidden, visible
+from experiment.domain.item_columns import KINDS, LONGEST, SOURCES
+from experiment.imports.read.items.problems import RowProblem, quoted
+from experiment.imports.read.items.tables import TextRow
+
+_DOI = re.compile(r"(?:(?:https?://)?(?:dx\.)?doi\.org/|doi:\s*)?(10\.[0-9]{4,9}/\S+)", re.I)
+_KEY = re.compile(r"[^\s#]*")
+
+
+class Cells:
+    """Reads a row by our names of the columns; `problems` are what was wrong. A cell that is not there is empty."""
+
+    def __init__(self, row: TextRow, names: Mapping[str, str]) -> None:
+        self.row = row
+        self.columns = {name: column for column, name in names.items()}
+        self.problems: list[RowProblem] = []
+
+    def fail(self, name: str, message: str) -> None:
+        self.problems.append(self.row.problem(message, self.columns[name]))
+
+    def text(self, name: str, *, strip: bool = True) -> str:
+        """The cell, without white space at its ends; empty where it is too long or holds what no reader sees."""
+        text = self.row.cells.get(self.columns.get(name, ""), "")
+        text = text.strip() if strip else text
+        if len(text) > LONGEST[name]:
+            longest = f"at most {LONGEST[name]:,} are taken"
+            self.fail(name, f"has {len(text):,} characters, {longest}: {quoted(text)}")
+            return ""
+        if hidden := first_hidden(text):
+            place = f"character {hidden.offset + 1}, after “{visible(hidden.before)}”"
+            self.fail(name, f"holds {hidden.name} at {place}")
+            return ""
+        return text
+
+    def key(self) -> str:
+        key = self.text("key")
+        if not _KEY.fullmatch(key):
+            self.fail("key", f"{quoted(key)} holds white space or a #")
+        return key
+
+    def version(self) -> int:
+        text = self.row.cells.get(self.columns.get("version", ""), "").strip()
+        if re.fullmatch(r"[1-9][0-9]{0,5}", text):
+            return int(text)
+        if text:
+            self.fail("version", f"{quoted(text)} is no number of a version")
+        return 0
+
+    def kind(self) -> str:
+        return self._one_of("kind", KINDS) or KINDS[0]
+
+    def source(self, default: str) -> str:
+        return self._one_of("source", SOURCES) or default
+
+    def _one_of(self, name: str, known: tuple[str, ...]) -> str:
+        text = self.text(name).casefold()
+        if text and text not in known:
+            self.fail(name, f"{quoted(text)} is none of {', '.join(known)}")
+            return ""
+        return text
+
+    def doi(self) -> str:
+        """Without the resolver's address."""
+        text = self.text("doi")
+        match = _DOI.fullmatch(text)
+        if text and not match:
+            self.fail("doi", f"{quoted(text)} is not a DOI, 10.…/…")
+        return match[1] if match else ""
+
+    def date(self) -> date | None:
+        text = self.text("publication_date")
+        try:
+            if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
+                return date.fromisoformat(text)
+        except ValueError:
+            pass
+        if text:
+            self.fail("publication_date", f"{quoted(text)} is no date, YYYY-MM-DD")
+        return None

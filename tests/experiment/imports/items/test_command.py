@@ -1,0 +1,181 @@
+"""`import_items`: what it says it would do is what it does."""
+
+import json
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from experiment.models import Item, ItemChange, ResearchField
+from tests.factories import make_item, make_research_field, make_user
+
+pytestmark = pytest.mark.django_db
+TEXT = "Rats [[slept, ran]] more."
+OTHER = "Rats [[ate, drank]] more."
+
+
+@pytest.fixture
+def cooking() -> ResearchField:
+    return make_research_field("cooking", "Baking", "Frying")
+
+
+class File:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def write(self, *rows: str, header: str = "key,markup,subfield") -> None:
+        self.path.write_text("\n".join((header, *rows)) + "\n", encoding="utf-8")
+
+    def run(self, *options: str, field: str = "cooking", fails: bool = False) -> dict[str, Any]:
+        out = StringIO()
+        arguments = ("import_items", str(self.path), "--field", field, "--json", *options)
+        if fails:
+            with pytest.raises(CommandError):
+                call_command(*arguments, stdout=out)
+        else:
+            call_command(*arguments, stdout=out)
+        report: dict[str, Any] = json.loads(out.getvalue())
+        assert set(report) == {"create", "update", "unchanged", "problems"}
+        return report
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> File:
+    return File(tmp_path / "items.csv")
+
+
+def counts(report: dict[str, Any]) -> tuple[int, int, int]:
+    return report["create"], report["update"], report["unchanged"]
+
+
+def test_a_dry_run_says_what_the_import_does_and_writes_nothing(cooking, file):
+    file.write(f'a-1,"{TEXT}",Baking', f',"{OTHER}",Frying')
+    assert counts(file.run("--dry-run")) == (2, 0, 0)
+    assert not Item.objects.exists()
+    assert counts(file.run()) == (2, 0, 0)
+    first, second = Item.objects.order_by("pk")
+    assert (first.key, second.key, second.field) == ("a-1", "cooking-0001", "cooking")
+    assert {i.status for i in (first, second)} == {"draft"}
+    assert (first.altered, second.subfield) == ("Rats ran more.", "Frying")
+    assert [c.action for c in ItemChange.objects.all()] == ["created", "created"]
+    assert counts(file.run()) == (0, 0, 2)
+    assert ItemChange.objects.count() == 2
+
+
+def test_a_draft_changes_in_its_place_and_an_accepted_text_gets_a_new_version(cooking, file):
+    user = make_user("curie")
+    for key, status in (("a-1", "draft"), ("a-2", "accepted"), ("a-3", "retired")):
+        make_item(key, field="cooking", markup=TEXT, status=status, subfield="Baking", note="keep")
+    file.write(*(f'a-{n},"{OTHER}",Frying' for n in (1, 2, 3)))
+    assert counts(file.run("--by", "curie")) == (0, 3, 0)
+    rows = Item.objects.order_by("key", "version").values_list(
+        "key", "version", "status", "subfield"
+    )
+    assert list(rows) == [
+        ("a-1", 1, "draft", "Frying"),
+        ("a-2", 1, "accepted", "Baking"),
+        ("a-2", 2, "draft", "Frying"),
+        ("a-3", 1, "retired", "Baking"),
+        ("a-3", 2, "draft", "Frying"),
+    ]
+    draft, newer = Item.objects.get(key="a-1"), Item.objects.get(key="a-2", version=2)
+    assert (draft.original, draft.edits, draft.note) == ("Rats ate more.", 1, "keep")
+    assert (newer.original, newer.note, newer.created_by) == ("Rats ate more.", "keep", user)
+    (change,) = draft.changes.all()
+    assert (change.action, change.by, change.before["markup"]) == ("text", user, TEXT)
+    assert counts(file.run()) == (0, 0, 3)
+
+
+def test_all_or_nothing(cooking, file):
+    file.write(f'a-1,"{TEXT}",Baking', 'a-2,"Rats [[slept.",Baking', f'a-3,"{OTHER}",Grilling')
+    report = file.run(fails=True)
+    assert counts(report) == (2, 0, 0)
+    assert [(p["row"], p["column"]) for p in report["problems"]] == [(2, "markup"), (3, "subfield")]
+    assert report["problems"][1]["message"].startswith("line 4: “Grilling”")
+    assert not Item.objects.exists()
+
+
+def test_new_subfields_are_made_where_that_is_asked_for(cooking, file):
+    file.write(f'a-1,"{TEXT}",Grilling', f'a-2,"{OTHER}",Grilling')
+    assert counts(file.run("--new-subfields", "--dry-run")) == (2, 0, 0)
+    assert cooking.subfields.count() == 2
+    file.run("--new-subfields")
+    assert cooking.subfields.filter(name="Grilling").count() == 1
+
+
+def test_test_cases_accepted_elsewhere_are_accepted_with_the_reason(cooking, file):
+    file.write(f'a-1,"{TEXT}",Baking')
+    file.run()
+    file.write(f'a-1,"{TEXT}",Baking', f'a-2,"{OTHER}",Baking')
+    assert counts(file.run("--accepted-before", "Reviewed in Lyon.")) == (1, 1, 0)
+    for item in Item.objects.all():
+        assert (item.status, item.accepted_by) == ("accepted", None)
+        last = item.changes.last()
+        assert last is not None
+        assert (last.action, last.after, last.reason) == (
+            "status",
+            {"status": "accepted"},
+            "Reviewed in Lyon.",
+        )
+
+
+def test_without_a_key_a_test_case_is_found_by_its_text_or_its_doi(cooking, file):
+    make_item("a-1", field="cooking", markup=TEXT, doi="10.1234/a", status="draft")
+    header = "markup,doi"
+    file.write('"Rats [[slept, sat]] more.",', header=header)
+    assert counts(file.run("--dry-run")) == (0, 1, 0)
+    file.write(f'"{OTHER}",https://doi.org/10.1234/A', header=header)
+    assert counts(file.run("--dry-run")) == (0, 1, 0)
+    assert counts(file.run("--dry-run", "--source", "machine")) == (1, 0, 0)
+    make_item("a-2", field="cooking", markup=OTHER, doi="10.1234/a", status="draft")
+    file.write('"Rats [[hid, fled]] more.",10.1234/a', header=header)
+    (problem,) = file.run(fails=True)["problems"]
+    assert "a-1 or a-2" in problem["message"]
+
+
+def test_what_others_hold_is_left_alone(cooking, file):
+    make_item("a-1", field="sewing", markup=TEXT)
+    make_item("a-2", field="cooking", markup=TEXT, status="in_review")
+    make_item("a-3", field="cooking", markup=TEXT, is_demo=True)
+    file.write(*(f'a-{n},"{OTHER}",' for n in (1, 2, 3)))
+    messages = [p["message"] for p in file.run(fails=True)["problems"]]
+    for message, words in zip(messages, ("sewing", "in review", "built in"), strict=True):
+        assert words in message
+
+
+def test_a_file_taken_from_an_older_version_overwrites_nothing(cooking, file):
+    make_item("a-1", field="cooking", markup=TEXT)
+    make_item("a-1", version=2, field="cooking", markup=OTHER)
+    header = "key,version,markup"
+    file.write(f'a-1,1,"{TEXT}"', header=header)
+    assert counts(file.run()) == (0, 0, 1)
+    file.write('a-1,1,"Rats [[hid, fled]] more."', header=header)
+    assert file.run(fails=True)["problems"][0]["column"] == "version"
+    file.write('a-1,2,"Rats [[hid, fled]] more."', header=header)
+    assert counts(file.run()) == (0, 1, 0)
+    assert Item.objects.get(version=3).status == "draft"
+
+
+def test_a_file_that_cannot_be_read_is_a_problem_too(cooking, file, tmp_path):
+    report = file.run(fails=True)
+    assert counts(report) == (0, 0, 0)
+    assert report["problems"][0]["row"] is None
+    assert "does not exist" in report["problems"][0]["message"]
+
+
+def test_people_read_what_happens_and_what_is_wrong(cooking, file, capsys):
+    make_item("a-1", field="cooking", markup=TEXT)
+    file.write(f'a-1,"{OTHER}",Baking,x', f'a-2,"{TEXT}",Boiling,x', header="key,markup,subfield,z")
+    with pytest.raises(CommandError, match="1 problem"):
+        call_command("import_items", str(file.path), "--field", "cooking")
+    out = capsys.readouterr().out
+    for words in ("row 1, a-1 v1 (a new version): markup, subfield", "not read: z", "“Boiling”"):
+        assert words in out
+
+
+def test_a_field_that_is_not_there_is_named(file):
+    with pytest.raises(CommandError, match="no field “cooking”"):
+        call_command("import_items", str(file.path), "--field", "cooking")

@@ -1,0 +1,159 @@
+"""What a file of test cases says, and what is said of one that cannot be read."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from experiment.imports.read.items import Defaults, FileRefusedError, read_content, read_items
+
+TEXT = "Rats [[slept, ran]] more."
+
+
+def problems(data: str | bytes) -> list[tuple[int | None, str | None, str]]:
+    found = read_items(data if isinstance(data, bytes) else data.encode())
+    return [(p.row, p.column, p.message) for p in found.problems]
+
+
+def only_problem(data: str | bytes) -> tuple[int | None, str | None, str]:
+    (found,) = problems(data)
+    return found
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"])
+def test_a_table_is_read_however_a_spreadsheet_writes_it(mark, end, bom):
+    rows = ['key,markup,"Subfield "', 'a-1,"Rats [[slept | ran]]\nmore.",Sleep', ",,"]
+    data = bom + end.join(row.replace(",", mark) for row in rows).encode()
+    file = read_items(data)
+    assert not file.problems
+    (record,) = file.records
+    assert (record.key, record.subfield, record.row) == ("a-1", "Sleep", 1)
+    assert record.altered == "Rats ran\nmore."
+
+
+def test_json_lines_say_the_same_as_a_table():
+    line = b'{"key": "a-1", "markup": "Rats [[slept, ran]] more.", "doi": null, "version": 2}\n\n'
+    (record,) = read_items(line).records
+    (same,) = read_items(f'key,markup,doi,version\na-1,"{TEXT}",,2\n'.encode()).records
+    assert (record.line, same.line) == (1, 2)
+    assert [getattr(record, n) for n in ("key", "markup", "doi", "version", "given")] == [
+        getattr(same, n) for n in ("key", "markup", "doi", "version", "given")
+    ]
+
+
+def test_two_versions_do_in_place_of_markup():
+    data = b"original,altered\nRats slept more.,Rats ran more.\n"
+    (record,) = read_items(data, Defaults("machine", "GPT-4")).records
+    assert (record.markup, record.source, record.generator) == (TEXT, "machine", "GPT-4")
+
+
+def test_versions_settle_what_markup_leaves_open():
+    data = 'markup,original,altered\n"[[no, but some, some, but no]] cells","no, but some cells","some, but no cells"\n'
+    (record,) = read_items(data.encode()).records
+    assert record.markup == "[[no, but some | some, but no]] cells"
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "words"),
+    [
+        ('a-1,"Rats [[slept, ran more.",,,,', "markup", ["never closed", "[[slept, ran"]),
+        ("a-1,Rats slept.,,,,", "markup", ["no [[original"]),
+        ('a-1,"[[a, b]] [[b, a]] [[a b, b a]]",,,,', None, []),
+        ('a-1,"[[a b, a]] [[c, b c]]",,,,', "markup", ["same"]),
+        (f'a 1,"{TEXT}",,,,', "key", ["a 1"]),
+        (f'a-1,"{TEXT}",11.1/x,,,', "doi", ["11.1/x"]),
+        (f'a-1,"{TEXT}",,2024-02-30,,', "publication_date", ["2024-02-30"]),
+        (f'a-1,"{TEXT}",,,robot,', "source", ["robot", "machine"]),
+        (f'a-1,"{TEXT}",,,,quiz', "kind", ["quiz", "catch"]),
+        (f'a-1,"Rats\0 {TEXT}",,,,', "markup", ["U+0000", "character 5", "Rats"]),
+        (f'a-1,"Rats\u202e {TEXT}",,,,', "markup", ["U+202E RIGHT-TO-LEFT OVERRIDE"]),
+        (f'a-1,"Rats\u200b {TEXT}",,,,', "markup", ["U+200B ZERO WIDTH SPACE"]),
+        (f'a-1,"{"x" * 100_000} {TEXT}",,,,', "markup", ["100,026 characters", "20,000", "xxx"]),
+        (f'a-1,"{TEXT}"', None, ["2 cells", "6"]),
+        (",,,,,\na,b,c", None, ["empty"]),
+    ],
+)
+def test_what_is_wrong_is_named_by_row_and_column_with_the_words(row, column, words):
+    header = "key,markup,doi,publication_date,source,kind\n"
+    data = f'{header}first,"{TEXT}",,,,\n{row}\n'
+    if not words:
+        assert problems(data) == []
+        return
+    at, where, message = problems(data)[0]
+    assert (at, where) == (2, column)
+    for word in words:
+        assert word in message
+    assert "\0" not in message
+    assert "\u202e" not in message
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "empty"),
+        (b"\xef\xbb\xbf\n", "empty"),
+        (b"PK\x03\x04\x00\x00", "spreadsheet"),
+        ("key,markup\n".encode("utf-16"), "UTF-16"),
+        (b"key,markup\na,caf\xe9\n", "byte 0xe9 in line 2, after “key,markup"),
+        (b"\x89PNG\r\n\x1a\n\x00", "not UTF-8"),
+        (b"key,key,markup\n", "same name: “key”"),
+        (b"title,abstract\na,b\n", "“markup”"),
+        (b'[{"markup": "x"}]', "JSONL"),
+    ],
+)
+def test_what_is_no_file_of_test_cases_is_refused_in_a_sentence(data, words):
+    row, column, message = only_problem(data)
+    assert (row, column) == (None, None)
+    assert words.replace("\n", " ") in message.replace("\n", " ")
+
+
+def test_each_wrong_line_of_json_is_named():
+    lines = [
+        "{",
+        "3",
+        '{"markup": 3.5}',
+        '{"markup": "a", "MARKUP": "b"}',
+        '{"markup": "[[a, b]]"}',
+    ]
+    assert [(p[0], p[1]) for p in problems("\n".join(lines))] == [(n, None) for n in (1, 2, 3, 4)]
+
+
+def test_a_quotation_mark_that_is_not_closed_is_named_where_its_row_begins():
+    data = f'key,markup\na-1,"{TEXT}"\na-2,"Rats [[slept, ran]]\na-3,"{TEXT}"\n'
+    row, _, message = only_problem(data)
+    assert row == 2
+    assert "quotation mark" in message
+
+
+def test_a_test_case_stands_in_a_file_once():
+    data = f'key,markup\na-1,"{TEXT}"\n,"{TEXT}"\na-1,"Rats [[ate, slept]]."\n,"{TEXT}"\n'
+    assert [(p[0], p[1]) for p in problems(data)] == [(3, "key"), (4, "markup")]
+
+
+def test_columns_that_are_not_read_are_named():
+    file = read_items(f'markup,autor,status\n"{TEXT}",Ada,accepted\n'.encode())
+    assert (file.ignored, file.problems) == (["autor", "status"], [])
+
+
+def test_only_regular_files_are_opened(tmp_path: Path):
+    fifo, link = tmp_path / "fifo", tmp_path / "link"
+    os.mkfifo(fifo)
+    link.symlink_to(tmp_path / "nowhere")
+    for path, words in (
+        (tmp_path, "folder"),
+        (fifo, "no regular file"),
+        (link, "link to nowhere"),
+        (tmp_path / "nowhere", "does not exist"),
+    ):
+        with pytest.raises(FileRefusedError, match=words):
+            read_content(path)
+
+
+def test_the_published_files_are_read_as_they_are(results_dir: Path):
+    for name, n, damaged in (("Human", 200, 1), ("GPT-4", 100, 4)):
+        path = results_dir / "testcases" / f"BrainBench_{name}_v0.1.csv"
+        file = read_items(read_content(path))
+        assert (len(file.records), file.problems, file.ignored) == (n, [], [])
+        assert sum(record.is_damaged for record in file.records) == damaged
