@@ -117,7 +117,10 @@ JOB_APPS = env.names("JOB_APPS", list(_APPS), choices=_APPS)
 CELERY_APP = "config.celery.app"  # imported when a message is sent
 CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", "redis://127.0.0.1:6379/0")
 # Functions that a worker calls once a day
-DAILY_CHORES = ["experiment.services.chores.forget_overdue_ids"]
+DAILY_CHORES = [
+    "experiment.services.chores.forget_overdue_ids",
+    "experiment.services.chores.forget_old_attempts",
+]
 
 # Folders of this server that pages may name: models to score, data to import
 MODELS_DIR = env.folder("MODELS_DIR", VAR_DIR / "models")

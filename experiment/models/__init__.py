@@ -8,7 +8,7 @@ from experiment.models.dry_runs import DryRun
 from experiment.models.exports import TrialExport
 from experiment.models.items import Item, work_name
 from experiment.models.participants import Participant
-from experiment.models.people import Invitation, Membership
+from experiment.models.people import Invitation, Membership, SignInAttempts
 from experiment.models.recruitment import RecruitmentRecord
 from experiment.models.research_fields import FieldMember, ResearchField, Subfield
 from experiment.models.studies import ConsentVersion, Study, StudyItem, StudyText
@@ -38,6 +38,7 @@ __all__ = [
     "ResearchField",
     "Review",
     "SavedView",
+    "SignInAttempts",
     "Study",
     "StudyItem",
     "StudyText",

@@ -71,3 +71,14 @@ class Invitation(models.Model):
     def is_open(self, now: datetime) -> bool:
         """Whether its link still works."""
         return self.used_at is None and self.revoked_at is None and now < self.expires_at
+
+
+class SignInAttempts(models.Model):
+    """Attempts that have not succeeded, of one name from one address, from a moment on; neither can be read from the key."""
+
+    key = models.CharField(max_length=64, primary_key=True)
+    since = models.DateTimeField(db_index=True)
+    n = models.PositiveIntegerField()
+
+    def __str__(self) -> str:
+        return self.key

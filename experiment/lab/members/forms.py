@@ -1,62 +1,51 @@
 """Signing in, in one step or two. Repeated failures on a name have to wait."""
 
-import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django import forms
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.models import User
-from django.core.cache import cache
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django_otp.models import Device
 
+from experiment.services.people import attempts
 from experiment.services.people.second_step import check_code, confirm_app
 
-MOST_FAILURES = 10
-WAIT_S = 15 * 60
 
-
-class Failures:
-    """Counted by name and address, in the site's cache (by default one for each server process)."""
-
-    def __init__(self, request: HttpRequest | None, name: str, step: str) -> None:
-        address = request.META.get("REMOTE_ADDR", "") if request else ""
-        of = repr((step, name.casefold(), address))
-        self.key = f"failed-sign-ins-{hashlib.sha256(of.encode()).hexdigest()}"
-
-    def refuse_too_many(self) -> None:
-        if cache.get(self.key, 0) >= MOST_FAILURES:
-            raise forms.ValidationError(
-                _(
-                    "Too many failed attempts for this name: wait %(minutes)d minutes, "
-                    "or ask an administrator for a one-time link."
-                ),
-                code="too_many",
-                params={"minutes": WAIT_S // 60},
-            )
-
-    def add(self) -> None:
-        cache.set(self.key, cache.get(self.key, 0) + 1, WAIT_S)
-
-    def forget(self) -> None:
-        cache.delete(self.key)
+@contextmanager
+def limited(request: HttpRequest | None, name: str, step: str) -> Iterator[None]:
+    """Around the comparison of a password or code, which raises where it is wrong; a form's error where it has to wait."""
+    address = request.META.get("REMOTE_ADDR", "") if request else ""
+    try:
+        with attempts.attempt(step, name, address):
+            yield
+    except attempts.TooManyError:
+        raise forms.ValidationError(
+            _(
+                "Too many failed attempts for this name: wait %(minutes)d minutes, "
+                "or ask an administrator for a one-time link."
+            ),
+            code="too_many",
+            params={"minutes": attempts.WAIT.seconds // 60},
+        ) from None
+    except attempts.BusyError:
+        raise forms.ValidationError(
+            _("Others are signing in at this moment: please try again."), code="busy"
+        ) from None
+    attempts.succeeded(step, name, address)
 
 
 class SignInForm(AuthenticationForm):
     def clean(self) -> dict[str, Any]:
         name = str(self.cleaned_data.get("username") or "")
-        failures = Failures(self.request, name, "password")
-        failures.refuse_too_many()
-        try:
-            cleaned = super().clean()
-        except forms.ValidationError:
-            failures.add()
-            raise
-        if self.get_user() is not None:
-            failures.forget()
-        return cleaned
+        if not name or not self.cleaned_data.get("password"):
+            return self.cleaned_data  # the fields say so, and nothing is compared
+        with limited(self.request, name, "password"):
+            return super().clean()
 
 
 class CodeForm(forms.Form):
@@ -73,23 +62,22 @@ class CodeForm(forms.Form):
 
     def __init__(self, request: HttpRequest, user: User, data: Any = None) -> None:
         super().__init__(data)
-        self.user, self.device = user, None
-        self.failures = Failures(request, user.get_username(), "code")
+        self.request, self.user, self.device = request, user, None
 
     def check(self, code: str) -> Device | None:
         return check_code(self.user, code)
 
     def clean_code(self) -> str:
-        self.failures.refuse_too_many()
         code = "".join(str(self.cleaned_data["code"]).split())
-        self.device = self.check(code)
-        if self.device is None:
-            self.failures.add()
-            raise forms.ValidationError(
-                _("This code is wrong, or was used before: wait for the next one and try again."),
-                code="wrong",
-            )
-        self.failures.forget()
+        with limited(self.request, self.user.get_username(), "code"):
+            self.device = self.check(code)
+            if self.device is None:
+                raise forms.ValidationError(
+                    _(
+                        "This code is wrong, or was used before: wait for the next one and try again."
+                    ),
+                    code="wrong",
+                )
         return code
 
 

@@ -10,9 +10,9 @@ from django.urls import reverse
 from django_otp.plugins.otp_static.models import StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from experiment.lab.members.forms import MOST_FAILURES
 from experiment.models import AuditEvent
 from experiment.services.people import second_step
+from experiment.services.people.attempts import MOST_ATTEMPTS
 from tests.experiment.lab.members.codes import shown_by_app, switch_on
 from tests.factories import make_study, make_user
 
@@ -121,14 +121,14 @@ def test_the_first_step_is_worth_ten_minutes(client: Client, user: Any, monkeypa
 
 def test_codes_cannot_be_tried_for_long_nor_a_new_start_made(client: Client, user: Any) -> None:
     device, _ = switch_on(user)
-    for _ in range(MOST_FAILURES):
+    for _ in range(MOST_ATTEMPTS):
         give_password(client)
         client.post(CODE_PAGE, {"code": "nonsense"})
     refused = client.post(CODE_PAGE, {"code": shown_by_app(device)})
     assert refused.context["form"].has_error("code", "too_many")
     assert not is_in(client)
     told = AuditEvent.objects.filter(action="sign_in_failed", details__step="code")
-    assert told.count() == MOST_FAILURES
+    assert told.count() == MOST_ATTEMPTS
 
 
 def test_a_code_switches_codes_off_and_makes_new_recovery_codes(client: Client, user: Any) -> None:
