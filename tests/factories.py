@@ -40,6 +40,13 @@ def make_item(key: str = "item-1", **fields: Any) -> Item:
     return Item.objects.create(key=key, **(values | fields))
 
 
+def accepted(item: Item) -> Item:
+    """The version as if it had been through its reviews."""
+    item.status = Item.Status.ACCEPTED
+    item.save(update_fields=["status"])
+    return item
+
+
 def make_research_field(
     slug: str = "cooking", *subfields: str, lead: Any = None, curators: Sequence[Any] = ()
 ) -> ResearchField:

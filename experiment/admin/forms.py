@@ -1,4 +1,4 @@
-"""Forms of the administration: an item's text and a study's texts, items and questions."""
+"""Forms of the administration: a study's texts, items and questions."""
 
 from collections import Counter
 from typing import Any
@@ -23,34 +23,6 @@ DEMOGRAPHIC_LABELS = {
     "position": _("current position"),
     "experience_years": _("years of experience"),
 }
-
-
-class ItemForm(forms.ModelForm[Item]):
-    class Meta:
-        model = Item
-        fields = ()  # the administration names them
-        widgets = {
-            "markup": forms.Textarea(
-                attrs={"rows": 14, "class": "vLargeTextField", "spellcheck": "true"}
-            )
-        }
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if "markup" in self.fields:
-            # The parser says more precisely that a text is empty.
-            self.fields["markup"].required = False
-
-    def clean_markup(self) -> str:
-        return with_unix_newlines(self.cleaned_data["markup"])
-
-    def clean_key(self) -> str:
-        key: str = self.cleaned_data["key"]
-        if Item.objects.filter(key=key).exclude(pk=self.instance.pk).exists():
-            raise ValidationError(
-                _("There is a test case with this key. Start a new version of it instead.")
-            )
-        return key
 
 
 class StudyForm(forms.ModelForm[Study]):

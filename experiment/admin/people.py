@@ -1,34 +1,12 @@
-"""The administration: test cases, studies, and what participants did, to read."""
-
-from typing import Any, Generic, TypeVar
+"""The administration: studies, and what participants did, to read."""
 
 from django.contrib import admin
-from django.db.models import Model
-from django.http import HttpRequest
 
-from experiment.admin.items import ItemAdmin
+from experiment.admin.read_only import ReadOnlyAdmin
 from experiment.admin.studies import StudyAdmin
-from experiment.models import Item, Judgment, Participant, Study, Trial
+from experiment.models import Judgment, Participant, Study, Trial
 
-RowT = TypeVar("RowT", bound=Model)
-
-admin.site.register(Item, ItemAdmin)
 admin.site.register(Study, StudyAdmin)
-
-
-class ReadOnlyAdmin(admin.ModelAdmin[RowT], Generic[RowT]):
-    """What participants did is looked at here and changed nowhere."""
-
-    actions = None
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
 
 @admin.register(Participant)

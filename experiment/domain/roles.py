@@ -1,4 +1,8 @@
-"""Who may do what in a study and in a field of research. Every page, command and interface asks here; nothing else decides."""
+"""Who may do what in a study and in a field of research. Every page, command and interface asks here; nothing else decides.
+
+Test cases belong to fields: a field's curators and leads write, review and retire them, whatever studies they are in. A study's
+curator sees the test cases of that study with their texts, and nothing of its data; who also writes them is a member of their field.
+"""
 
 from enum import StrEnum
 
@@ -15,7 +19,6 @@ class Right(StrEnum):
     """What can be allowed in a study."""
 
     SEE_ITEMS = "see_items"  # the test cases with their texts
-    CURATE = "curate"  # write and change them
     SEE_DATA = "see_data"  # counts, participants by pseudonym, models, results
     EXPORT = "export"  # trials and tables by pseudonym
     IDENTIFY = "identify"  # recruitment ids, free comments
@@ -27,7 +30,7 @@ class Right(StrEnum):
 
 RIGHTS: dict[Role, frozenset[Right]] = {
     Role.RESEARCHER: frozenset(Right),
-    Role.CURATOR: frozenset({Right.SEE_ITEMS, Right.CURATE}),
+    Role.CURATOR: frozenset({Right.SEE_ITEMS}),
     Role.AUDITOR: frozenset({Right.SEE_ITEMS, Right.SEE_DATA, Right.EXPORT, Right.SEE_TRAIL}),
 }
 

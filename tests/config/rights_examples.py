@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from experiment.domain.roles import Role
 from experiment.domain.trial_query import TrialQuery
 from experiment.lab.setup.wording import number_of
-from experiment.models import DryRun, Study
+from experiment.models import DryRun, Item, Study
 from experiment.services.export import jobs
 from experiment.services.participant_texts import participant_texts
 from experiment.services.people.invitations import invite, invite_to_site
@@ -73,7 +73,10 @@ def item_of(study: Study) -> Example:
 
 
 def item_of_field(study: Study) -> Example:
-    return {"pk": make_item(f"of-{study.slug}", field=study.slug).pk}
+    """A version that waits for a review."""
+    key = f"case-of-{study.slug}"
+    item = Item.objects.filter(key=key).first()
+    return {"pk": (item or make_item(key, field=study.slug, status="in_review")).pk}
 
 
 EXAMPLES: dict[str, Example | Callable[[Study], Example]] = {
@@ -83,9 +86,10 @@ EXAMPLES: dict[str, Example | Callable[[Study], Example]] = {
     "lab:remove_member": membership,
     "lab:revoke_invitation": invitation,
     "lab:test_case": item_of,
-    "lab:edit_test_case": item_of,
-    "lab:revise_test_case": item_of,
-    "lab:move_test_case": item_of,
+    "lab:item": item_of_field,
+    "lab:move_item": item_of_field,
+    "lab:retire_item": item_of_field,
+    "lab:review_item": item_of_field,
     "lab:revoke_site": site_invitation,
     "lab:welcome": {"uidb64": "MQ", "token": "set-password"},
     "lab:export_job": trial_export,
@@ -124,7 +128,9 @@ EXAMPLES: dict[str, Example | Callable[[Study], Example]] = {
 POSTED: dict[str, Mapping[str, str]] = {
     "lab:export_identities": {"reason": "To pay them."},
     "lab:change_role": {"role": "curator"},
-    "lab:move_test_case": {"status": "accepted"},
+    "lab:move_item": {"move": "revise"},
+    "lab:retire_item": {"retire-reason": "leaky"},
+    "lab:review_item": {"verdict": "accept"},
     "lab:recruitment": {"recruitment": "closed"},
     "api:recruitment": {"recruitment": "closed"},
 }

@@ -1,1 +1,1 @@
-"""Test cases of a study, to read and to write new versions of."""
+"""Test cases of a study, to read."""

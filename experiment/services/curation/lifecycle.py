@@ -1,24 +1,19 @@
-"""Curators write, review, accept, revise and retire items."""
-
-from collections.abc import Mapping
-from typing import Any
+"""A version's way: to review, back to draft, to its next version and to its end. Acceptance is in reviews.py."""
 
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from experiment.models import Item
+from experiment.domain.item_life import Move
+from experiment.models import Item, Study
+from experiment.models.studies import StudyQuerySet
+from experiment.services import audit
+from experiment.services.curation import changes
+from experiment.services.curation.checks import standing
+from experiment.services.curation.writers import locked
 
 Status = Item.Status
-
-# What may follow what; everything else is refused.
-NEXT_STATUSES: Mapping[str, tuple[str, ...]] = {
-    Status.DRAFT: (Status.IN_REVIEW, Status.ACCEPTED),
-    Status.IN_REVIEW: (Status.DRAFT, Status.ACCEPTED),
-    Status.ACCEPTED: (Status.RETIRED,),
-    Status.RETIRED: (),
-}
 # A new version starts from the old one's description; text and state are its own.
 CARRIED_FIELDS = (
     "key",
@@ -37,32 +32,88 @@ CARRIED_FIELDS = (
 
 
 @transaction.atomic
-def set_status(item: Item, status: str) -> Item:
-    """Move an item along draft -> in review -> accepted -> retired."""
-    item = Item.objects.select_for_update().get(pk=item.pk)
-    if status == item.status:
-        return item
-    if status not in NEXT_STATUSES[item.status]:
+def submit(item: Item, by: User) -> Item:
+    """Send a draft to review.
+
+    Raises:
+        ValidationError: it is no draft, or its checks find what keeps it from review.
+    """
+    item, _field = locked(item, Move.SUBMIT, by)
+    if not standing(item).may_be_reviewed:
         raise ValidationError(
-            _("%(item)s: an item that is %(before)s cannot become %(after)s."),
-            params={
-                "item": item,
-                "before": item.get_status_display(),
-                "after": Status(status).label,
-            },
+            _("The checks find what must be mended or explained before a review.")
         )
-    item.status = status
-    item.save(update_fields=["status"])
-    return item
+    return set_status(item, Status.IN_REVIEW, by=by)
 
 
 @transaction.atomic
-def revise(item: Item, *, user: User | None = None, **changes: Any) -> Item:
-    """A draft of the next version, with the given fields changed; the version at hand stays as it is."""
+def back_to_draft(item: Item, by: User, reason: str) -> Item:
+    """Take a version out of review, to be written. Reviews of the same text hold again when it comes back unchanged."""
+    item, _field = locked(item, Move.BACK, by)
+    return set_status(item, Status.DRAFT, by=by, reason=needed(reason))
+
+
+@transaction.atomic
+def retire(item: Item, by: User, reason: str, *, every_version: bool = False) -> list[Item]:
+    """Have a version drawn no more, in every study; or all versions of the test case.
+
+    Studies keep it in their list, and what was answered stays.
+    """
+    item, _field = locked(item, Move.RETIRE, by)
+    rows = Item.objects.filter(key=item.key).exclude(status=Status.RETIRED)
+    versions = list(rows.select_for_update()) if every_version else [item]
+    why = needed(reason)
+    for version in versions:
+        set_status(version, Status.RETIRED, by=by, reason=why)
+        audit.record(
+            audit.Action.ITEM_RETIRED, by=by, reason=why, field=item.field, item=str(version)
+        )
+    return versions
+
+
+@transaction.atomic
+def revise(item: Item, by: User | None = None) -> Item:
+    """A draft of the next version; the version at hand stays as it is, and so do those who were given it.
+
+    Raises:
+        ValidationError: a newer version is still being written or reviewed.
+    """
     newest = Item.objects.select_for_update().filter(key=item.key).order_by("-version")[0]
-    fields = (
-        {name: getattr(item, name) for name in CARRIED_FIELDS} | {"markup": item.markup} | changes
+    if not newest.is_frozen:
+        message = _("%(newest)s is %(status)s already: go on with that one.")
+        params = {"newest": newest, "status": newest.get_status_display()}
+        raise ValidationError(message, params=params)
+    carried = {name: getattr(item, name) for name in CARRIED_FIELDS}
+    draft = Item(**carried, markup=item.markup, version=newest.version + 1, created_by=by)
+    draft.save()
+    after = {"markup": draft.markup, "from_version": item.version}
+    changes.record(draft, changes.Action.CREATED, by=by, after=after)
+    return draft
+
+
+def set_status(item: Item, status: str, *, by: User | None, reason: str = "") -> Item:
+    """Store a step and remember it; who calls has seen to it that it may be taken."""
+    before, item.status = item.status, status
+    item.save(update_fields=["status", "accepted_by"])
+    changes.record(
+        item,
+        changes.Action.STATUS,
+        by=by,
+        before={"status": before},
+        after={"status": status},
+        reason=reason,
     )
-    revision = Item(**fields, version=newest.version + 1, created_by=user)
-    revision.save()
-    return revision
+    return item
+
+
+def needed(words: str) -> str:
+    """The words, trimmed. Raises ValidationError where there are none."""
+    if not (words := words.strip()):
+        raise ValidationError(_("Say why in a few words."))
+    return words
+
+
+def studies_drawing(item: Item) -> StudyQuerySet:
+    """Studies that are not over and have this very version in their list."""
+    studies = Study.objects.filter(study_items__item=item)
+    return studies.exclude(recruitment=Study.Recruitment.CLOSED).order_by("title")

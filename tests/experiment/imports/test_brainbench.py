@@ -23,6 +23,7 @@ from scoring.models import (
     ModelSetMember,
     ScoringRun,
 )
+from tests.factories import accepted
 from tests.published import run_import
 
 pytestmark = pytest.mark.django_db
@@ -270,7 +271,7 @@ def test_what_a_person_mended_is_drawn_and_kept(study, results_dir):
     draft = Item.objects.get(key=MENDABLE, version=2)
     draft.markup = draft.markup.replace("while they", "whereas they")
     draft.save()
-    lifecycle.set_status(draft, "accepted")
+    accepted(draft)
     run_import(results_dir)
     assert drawn(study)[MENDABLE] == 2
     before = state()
@@ -281,9 +282,9 @@ def test_what_a_person_mended_is_drawn_and_kept(study, results_dir):
 
 def test_decisions_of_curators_stand(study, results_dir):
     study.study_items.filter(item__key="brainbench-human-001").delete()
-    lifecycle.set_status(Item.objects.get(key="brainbench-human-002"), "retired")
+    Item.objects.filter(key="brainbench-human-002").update(status="retired")
     revised = lifecycle.revise(Item.objects.get(key="brainbench-machine-025", version=2))
-    revised = lifecycle.set_status(revised, "accepted")
+    revised = accepted(revised)
     study.study_items.filter(item__key=revised.key).update(item=revised)
     before = state()
     report = run_import(results_dir)

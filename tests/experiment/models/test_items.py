@@ -5,7 +5,6 @@ from django.core.exceptions import ValidationError
 from django.db import DatabaseError, IntegrityError, transaction
 
 from experiment.models import Item
-from experiment.services.curation.lifecycle import set_status
 from tests.factories import make_item
 
 pytestmark = pytest.mark.django_db
@@ -19,8 +18,7 @@ def test_the_database_refuses_to_change_an_accepted_text(field):
 
 
 def test_the_database_refuses_to_change_a_retired_text():
-    item = make_item()
-    set_status(item, Item.Status.RETIRED)
+    item = make_item(status="retired")
     with pytest.raises(DatabaseError, match="never changes"), transaction.atomic():
         Item.objects.filter(pk=item.pk).update(markup="x [[a, b]]")
 

@@ -1,39 +1,134 @@
-"""Use cases of curators and of setting a study up, called as pages and commands call them."""
+"""A version's way from draft to its end, and who may take which step."""
+
+from itertools import product
 
 import pytest
 from django.core.exceptions import ValidationError
 
-from experiment.models import Item, Study
-from experiment.services.curation.lifecycle import NEXT_STATUSES, revise, set_status
-from experiment.services.study_setup import (
-    pin_items,
-    readiness_problems,
-    set_recruitment,
-    word_consent,
-)
-from tests.factories import make_item, make_study, make_user
+from experiment.domain.item_life import Move, moves
+from experiment.models import AuditEvent, Item
+from experiment.services.curation import drafts, lifecycle, reviews
+from experiment.services.curation.writers import open_moves, writers_of
+from tests.factories import FILLER, accepted, make_item, make_research_field, make_study, make_user
 
 pytestmark = pytest.mark.django_db
-STATUSES = Item.Status.values
+TEXT = f"{FILLER}The dough [[rose, fell]]."
 
 
-@pytest.mark.parametrize("status", STATUSES)
-@pytest.mark.parametrize("wanted", STATUSES)
-def test_an_item_moves_along_its_stations_only(status: str, wanted: str) -> None:
-    item = make_item(status=status)
-    if wanted == status or wanted in NEXT_STATUSES[status]:
-        assert set_status(item, wanted).status == wanted
-    else:
-        with pytest.raises(ValidationError, match=r"item-1 v1: an item that is .* cannot become"):
-            set_status(item, wanted)
-    assert Item.objects.get().status in (status, wanted)
+class Kitchen:
+    """A field with a lead and three curators; Ada has written a draft."""
+
+    def __init__(self) -> None:
+        self.lead, self.ada, self.ben, self.cleo = map(make_user, ("lead", "ada", "ben", "cleo"))
+        curators = (self.ada, self.ben, self.cleo)
+        self.field = make_research_field(lead=self.lead, curators=curators)
+        self.draft = drafts.create(self.field, TEXT, by=self.ada)
 
 
-def test_a_stale_copy_does_not_bring_a_status_back() -> None:
-    stale = make_item(status="in_review")
-    set_status(stale, "accepted")
-    with pytest.raises(ValidationError, match="cannot become draft"):
-        set_status(stale, "draft")
+@pytest.fixture
+def kitchen() -> Kitchen:
+    return Kitchen()
+
+
+def last(item: Item) -> tuple[str, str, str]:
+    change = item.changes.last()
+    assert change is not None
+    return change.before.get("status", ""), change.after.get("status", ""), change.reason
+
+
+def test_a_draft_goes_to_review_and_back_with_a_reason(kitchen: Kitchen) -> None:
+    item = lifecycle.submit(kitchen.draft, kitchen.ada)
+    assert (item.status, last(item)) == ("in_review", ("draft", "in_review", ""))
+    with pytest.raises(ValidationError, match="Say why"):
+        lifecycle.back_to_draft(item, kitchen.ada, "  ")
+    item = lifecycle.back_to_draft(item, kitchen.ada, " One word is wrong. ")
+    assert (item.status, last(item)) == ("draft", ("in_review", "draft", "One word is wrong."))
+
+
+def test_who_did_not_write_it_does_not_take_it_back(kitchen: Kitchen) -> None:
+    item = lifecycle.submit(kitchen.draft, kitchen.ben)
+    with pytest.raises(ValidationError, match="in review now"):
+        lifecycle.back_to_draft(item, kitchen.ben, "no")
+    assert lifecycle.back_to_draft(item, kitchen.lead, "mine").status == "draft"
+
+
+def test_a_stranger_takes_no_step(kitchen: Kitchen) -> None:
+    stranger = make_user("stranger")
+    assert open_moves(kitchen.draft, kitchen.field, stranger) == frozenset()
+    with pytest.raises(ValidationError):
+        lifecycle.submit(kitchen.draft, stranger)
+
+
+def test_each_state_and_person_has_the_steps_of_the_decision() -> None:
+    found = {
+        (status, writer, lead, needed): "".join(
+            sorted(
+                move[0] if move != Move.RETIRE else "t"
+                for move in moves(status, is_writer=writer, is_lead=lead, reviews_needed=needed)
+            )
+        )
+        for status, writer, lead, needed in product(
+            Item.Status.values, (True, False), (True, False), (0, 2)
+        )
+    }
+    assert all(("t" in steps) == (k[2] and k[0] != "retired") for k, steps in found.items())
+    without_end = {key: steps.replace("t", "") for key, steps in found.items()}
+    assert {
+        without_end["draft", *rest] for rest in product((True, False), (True, False), (0, 2))
+    } == {"s"}
+    assert without_end["in_review", True, False, 0] == "ab"
+    assert without_end["in_review", True, False, 2] == "b"
+    assert (
+        without_end["in_review", False, False, 0]
+        == without_end["in_review", False, False, 2]
+        == "r"
+    )
+    assert without_end["in_review", False, True, 2] == "br"
+    assert {
+        without_end[s, *rest]
+        for s in ("accepted", "retired")
+        for rest in product((True, False), (True, False), (0, 2))
+    } == {"r"}
+
+
+def test_what_nobody_here_wrote_goes_back_by_anyone(kitchen: Kitchen) -> None:
+    item = make_item(field="cooking", status="in_review")
+    assert not writers_of(item).exists()
+    assert Move.BACK in open_moves(item, kitchen.field, kitchen.ben)
+
+
+def test_only_a_lead_retires_and_says_why(kitchen: Kitchen) -> None:
+    item = make_item(field="cooking")
+    study = make_study("running", recruitment="open")
+    study.study_items.create(item=item)
+    make_study("over", recruitment="closed").study_items.create(item=item)
+    assert list(lifecycle.studies_drawing(item)) == [study]
+    with pytest.raises(ValidationError, match="accepted now"):
+        lifecycle.retire(item, kitchen.ada, "leaky")
+    with pytest.raises(ValidationError, match="Say why"):
+        lifecycle.retire(item, kitchen.lead, "")
+    [retired] = lifecycle.retire(item, kitchen.lead, "It gives itself away.")
+    assert (retired.status, last(retired)[2]) == ("retired", "It gives itself away.")
+    assert study.items.filter(pk=item.pk).exists()
+    event = AuditEvent.objects.get(action="item_retired")
+    assert (event.actor, event.details["item"], event.reason) == (
+        "lead",
+        "item-1 v1",
+        "It gives itself away.",
+    )
+    with pytest.raises(ValidationError, match="retired now"):
+        lifecycle.retire(item, kitchen.lead, "again")
+
+
+def test_one_version_is_retired_or_all_are(kitchen: Kitchen) -> None:
+    first, second = (make_item(field="cooking", version=n) for n in (1, 2))
+    third = lifecycle.revise(second, kitchen.ada)
+    lifecycle.retire(second, kitchen.lead, "old")
+    statuses = Item.objects.order_by("version").exclude(pk=kitchen.draft.pk)
+    assert list(statuses.values_list("status", flat=True)) == ["accepted", "retired", "draft"]
+    retired = lifecycle.retire(first, kitchen.lead, "leaky", every_version=True)
+    assert {item.pk for item in retired} == {first.pk, third.pk}
+    assert set(statuses.values_list("status", flat=True)) == {"retired"}
 
 
 def test_a_revision_carries_the_description_and_starts_as_a_draft() -> None:
@@ -44,71 +139,48 @@ def test_a_revision_carries_the_description_and_starts_as_a_draft() -> None:
         generator="GPT-4",
         subfield="Systems/Circuits",
         texts="as-published",
+        accepted_by=2,
     )
-    revision = revise(item, user=user, markup="Rats [[slept, ran]] more.")
+    revision = lifecycle.revise(item, user)
     assert (revision.key, revision.version, revision.status) == ("item-1", 2, "draft")
     assert (revision.doi, revision.source, revision.generator) == ("10.1234/x", "machine", "GPT-4")
-    assert (revision.created_by, revision.texts, revision.altered) == (
+    assert (revision.created_by, revision.texts, revision.markup, revision.accepted_by) == (
         user,
         "authored",
-        "Rats ran more.",
+        item.markup,
+        None,
     )
+    change = revision.changes.get()
+    assert (change.action, change.by, change.after["from_version"]) == ("created", user, 1)
     item.refresh_from_db()
     assert item.status == "accepted"
 
 
-def test_versions_count_on_from_the_newest() -> None:
+def test_a_version_that_is_being_written_is_gone_on_with() -> None:
     first = make_item()
-    revise(first)
-    assert revise(first).version == 3
+    lifecycle.revise(first)
+    with pytest.raises(ValidationError, match="item-1 v2 is draft already"):
+        lifecycle.revise(first)
+    accepted(Item.objects.get(version=2))
+    assert lifecycle.revise(first).version == 3
 
 
 def test_the_latest_versions_are_one_per_key() -> None:
-    revise(make_item("a"))
+    lifecycle.revise(make_item("a"))
     make_item("b")
     assert set(Item.objects.latest_versions().values_list("key", "version")) == {("a", 2), ("b", 1)}
 
 
-def test_pinning_a_version_replaces_the_other_one() -> None:
-    study = make_study()
-    first = study.items.get(key="memory-human-1")
-    second = set_status(revise(first), "accepted")
-    assert pin_items(study, [second]) == 1
-    assert pin_items(study, [second]) == 0
-    assert study.items.get(key="memory-human-1") == second
+def test_a_step_is_taken_once_from_two_windows(kitchen: Kitchen) -> None:
+    lifecycle.submit(kitchen.draft, kitchen.ada)
+    with pytest.raises(ValidationError, match="in review now"):
+        lifecycle.submit(kitchen.draft, kitchen.ada)  # the window still shows the draft
+    assert kitchen.draft.changes.filter(action="status").count() == 1
 
 
-def test_drafts_are_not_pinned() -> None:
-    study = make_study()
-    with pytest.raises(ValidationError, match="Only accepted items can be used: draft-1 v1"):
-        pin_items(study, [make_item("fine"), make_item("draft-1", status="draft")])
-    assert not study.items.filter(key="fine").exists()
-
-
-def test_the_same_consent_text_makes_no_new_version() -> None:
-    study = make_study()
-    first = study.consent
-    assert word_consent(study, first.text) == first
-    second = word_consent(study, "Another text.")
-    assert (second.number, study.consent) == (2, second)
-    # An old wording that comes back is a version of its own: participants keep the one they saw.
-    assert word_consent(study, first.text).number == 3
-
-
-def test_a_study_with_everything_has_no_problems_and_is_opened() -> None:
-    study = make_study()
-    assert readiness_problems(study) == []
-    assert set_recruitment(study, "open").recruitment == "open"
-
-
-def test_every_gap_is_named_before_a_study_is_opened() -> None:
-    study = make_study(human=5, machine=3, catch=1)
-    study.study_items.filter(item__kind="practice").delete()
-    study.consent_versions.all().delete()
-    Study.objects.update(contact=" ")
-    with pytest.raises(ValidationError) as raised:
-        set_recruitment(study, "open")
-    text = " ".join(raised.value.messages)
-    for gap in ("6 human", "2 catch", "no practice", "no consent", "no contact"):
-        assert gap in text
-    assert set_recruitment(study, "closed").recruitment == "closed"
+def test_reviews_of_an_unchanged_text_hold_when_it_comes_back(kitchen: Kitchen) -> None:
+    item = lifecycle.submit(kitchen.draft, kitchen.ada)
+    reviews.review(item, kitchen.ben, "accept")
+    lifecycle.back_to_draft(item, kitchen.ada, "I will check.")
+    item = lifecycle.submit(item, kitchen.ada)
+    assert reviews.review(item, kitchen.cleo, "accept").status == "accepted"

@@ -1,0 +1,181 @@
+"""Verdicts on a text: by whom, on what, and when they make it accepted."""
+
+import threading
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.db import connection
+
+from experiment.models import AuditEvent, Item, ResearchField
+from experiment.services.curation import drafts, lifecycle, reviews
+from tests.experiment.services.curation.test_lifecycle import TEXT, Kitchen
+from tests.factories import make_item, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def kitchen() -> Kitchen:
+    found = Kitchen()
+    found.draft = lifecycle.submit(found.draft, found.ada)
+    return found
+
+
+def needing(kitchen: Kitchen, n: int) -> ResearchField:
+    ResearchField.objects.filter(pk=kitchen.field.pk).update(reviews_needed=n)
+    kitchen.field.refresh_from_db()
+    return kitchen.field
+
+
+def test_the_second_of_two_others_makes_it_accepted(kitchen: Kitchen) -> None:
+    item = reviews.review(kitchen.draft, kitchen.ben, "accept", " fine ")
+    assert (item.status, item.accepted_by) == ("in_review", None)
+    item = reviews.review(item, kitchen.cleo, "accept")
+    assert (item.status, item.accepted_by) == ("accepted", 2)
+    item.refresh_from_db()
+    assert (item.status, item.accepted_by) == ("accepted", 2)
+    assert list(item.reviews.values_list("text", "sha256")) == [
+        ("fine", item.sha256),
+        ("", item.sha256),
+    ]
+    change = item.changes.last()
+    assert change is not None
+    assert (change.by, change.after) == (kitchen.cleo, {"status": "accepted"})
+    event = AuditEvent.objects.get(action="item_accepted")
+    assert (event.actor, event.details["reviewers"]) == ("cleo", 2)
+
+
+def test_who_wrote_in_it_gives_no_verdict(kitchen: Kitchen) -> None:
+    with pytest.raises(ValidationError, match="in review now"):
+        reviews.review(kitchen.draft, kitchen.ada, "accept")
+    lifecycle.back_to_draft(kitchen.draft, kitchen.ada, "a word")
+    edited = drafts.write(kitchen.draft, by=kitchen.ben, edits=0, markup=TEXT + " It was warm.")
+    item = lifecycle.submit(edited, kitchen.ada)
+    with pytest.raises(ValidationError):
+        reviews.review(item, kitchen.ben, "accept")
+    assert reviews.is_awaited(item, kitchen.field, kitchen.cleo)
+    assert not reviews.is_awaited(item, kitchen.field, kitchen.ben)
+
+
+def test_a_verdict_is_given_once_and_a_refusal_has_words(kitchen: Kitchen) -> None:
+    for verdict in ("revise", "refuse"):
+        with pytest.raises(ValidationError, match="Say why"):
+            reviews.review(kitchen.draft, kitchen.ben, verdict, " ")
+    with pytest.raises(ValidationError, match="Choose one"):
+        reviews.review(kitchen.draft, kitchen.ben, "love")
+    reviews.review(kitchen.draft, kitchen.ben, "accept")
+    with pytest.raises(ValidationError, match="have given"):
+        reviews.review(kitchen.draft, kitchen.ben, "refuse", "no")
+    assert kitchen.draft.reviews.count() == 1
+
+
+@pytest.mark.parametrize("verdict", ["revise", "refuse"])
+def test_one_who_is_opposed_keeps_it_from_acceptance(kitchen: Kitchen, verdict: str) -> None:
+    reviews.review(kitchen.draft, kitchen.lead, verdict, "The methods give it away.")
+    reviews.review(kitchen.draft, kitchen.ben, "accept")
+    item = reviews.review(kitchen.draft, kitchen.cleo, "accept")
+    assert item.status == "in_review"
+    reviews.take_back(item, kitchen.lead)
+    assert reviews.is_awaited(item, kitchen.field, kitchen.lead)
+    change = item.changes.last()
+    assert change is not None
+    assert change.before == {"verdict": verdict, "why": "The methods give it away."}
+    item = reviews.review(item, kitchen.lead, "accept")
+    assert (item.status, item.accepted_by) == ("accepted", 3)
+
+
+def test_a_changed_text_has_no_reviews_yet(kitchen: Kitchen) -> None:
+    item = reviews.review(kitchen.draft, kitchen.ben, "accept")
+    lifecycle.back_to_draft(item, kitchen.ada, "a word")
+    edited = drafts.write(kitchen.draft, by=kitchen.ada, edits=0, markup=TEXT + " It was warm.")
+    item = lifecycle.submit(edited, kitchen.ada)
+    assert reviews.count(item, kitchen.field).accepting == 0
+    assert reviews.review(item, kitchen.cleo, "accept").status == "in_review"
+    assert reviews.review(item, kitchen.ben, "accept").status == "accepted"
+
+
+def test_a_reviewer_who_wrote_in_it_later_counts_no_more_even_if_the_old_text_returns(
+    kitchen: Kitchen,
+) -> None:
+    item = reviews.review(kitchen.draft, kitchen.ben, "accept")
+    lifecycle.back_to_draft(item, kitchen.ada, "a word")
+    other = drafts.write(kitchen.draft, by=kitchen.ben, edits=0, markup=TEXT + " It was warm.")
+    again = drafts.write(other, by=kitchen.ben, edits=1, markup=TEXT)
+    item = lifecycle.submit(again, kitchen.ada)
+    assert reviews.review(item, kitchen.cleo, "accept").status == "in_review"
+    assert reviews.count(item, kitchen.field).accepting == 1
+
+
+def test_a_field_may_ask_for_one_review(kitchen: Kitchen) -> None:
+    needing(kitchen, 1)
+    item = reviews.review(kitchen.draft, kitchen.ben, "accept")
+    assert (item.status, item.accepted_by) == ("accepted", 1)
+    with pytest.raises(ValidationError, match="accepted now"):
+        reviews.review(kitchen.draft, kitchen.cleo, "accept")
+
+
+def test_where_no_review_is_asked_for_the_writer_accepts_alone_which_stands_on_it(
+    kitchen: Kitchen,
+) -> None:
+    with pytest.raises(ValidationError):
+        reviews.accept_alone(kitchen.draft, kitchen.ada)
+    needing(kitchen, 0)
+    with pytest.raises(ValidationError):
+        reviews.accept_alone(kitchen.draft, kitchen.ben)  # who did not write it reviews it
+    item = reviews.accept_alone(kitchen.draft, kitchen.ada)
+    assert (item.status, item.accepted_by) == ("accepted", 0)
+
+
+def test_nobody_is_overruled_where_no_review_is_asked_for(kitchen: Kitchen) -> None:
+    needing(kitchen, 0)
+    reviews.review(kitchen.draft, kitchen.ben, "revise", "Too long.")
+    with pytest.raises(ValidationError, match="opposed"):
+        reviews.accept_alone(kitchen.draft, kitchen.ada)
+
+
+def test_what_nobody_here_wrote_needs_one_review_at_least(kitchen: Kitchen) -> None:
+    needing(kitchen, 0)
+    item = make_item(field="cooking", status="in_review")
+    with pytest.raises(ValidationError):
+        reviews.accept_alone(item, kitchen.ben)
+    assert reviews.review(item, kitchen.ben, "accept").accepted_by == 1
+
+
+def test_the_verdict_of_a_deleted_account_stays(kitchen: Kitchen) -> None:
+    guest = make_user("guest")
+    kitchen.field.members.add(guest)
+    reviews.review(kitchen.draft, guest, "accept")
+    guest.delete()
+    assert reviews.review(kitchen.draft, kitchen.ben, "accept").accepted_by == 2
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("needed", [1, 2])
+def test_reviews_at_the_same_moment_give_one_acceptance(needed: int) -> None:
+    kitchen = Kitchen()
+    needing(kitchen, needed)
+    item = lifecycle.submit(kitchen.draft, kitchen.ada)
+    start, outcomes = threading.Barrier(3), list[str]()
+
+    def accept(user: object) -> None:
+        start.wait()
+        try:
+            outcomes.append(reviews.review(item, user, "accept").status)  # type: ignore[arg-type]
+        except ValidationError:
+            outcomes.append("too late")
+        finally:
+            connection.close()
+
+    people = (kitchen.ben, kitchen.cleo, kitchen.lead)
+    threads = [threading.Thread(target=accept, args=(user,)) for user in people]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert outcomes.count("accepted") == 1
+    assert outcomes.count("too late") == 3 - needed
+    assert Item.objects.get().accepted_by == needed
+    assert item.reviews.count() == needed
+    assert item.changes.filter(after__status="accepted").count() == 1
+    assert AuditEvent.objects.filter(action="item_accepted").count() == 1

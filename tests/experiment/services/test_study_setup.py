@@ -1,0 +1,61 @@
+"""Setting a study up, called as pages and commands call it."""
+
+import pytest
+from django.core.exceptions import ValidationError
+
+from experiment.models import Study
+from experiment.services.curation.lifecycle import revise
+from experiment.services.study_setup import (
+    pin_items,
+    readiness_problems,
+    set_recruitment,
+    word_consent,
+)
+from tests.factories import accepted, make_item, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def test_pinning_a_version_replaces_the_other_one() -> None:
+    study = make_study()
+    first = study.items.get(key="memory-human-1")
+    second = accepted(revise(first))
+    assert pin_items(study, [second]) == 1
+    assert pin_items(study, [second]) == 0
+    assert study.items.get(key="memory-human-1") == second
+
+
+def test_drafts_are_not_pinned() -> None:
+    study = make_study()
+    with pytest.raises(ValidationError, match="Only accepted items can be used: draft-1 v1"):
+        pin_items(study, [make_item("fine"), make_item("draft-1", status="draft")])
+    assert not study.items.filter(key="fine").exists()
+
+
+def test_the_same_consent_text_makes_no_new_version() -> None:
+    study = make_study()
+    first = study.consent
+    assert word_consent(study, first.text) == first
+    second = word_consent(study, "Another text.")
+    assert (second.number, study.consent) == (2, second)
+    # An old wording that comes back is a version of its own: participants keep the one they saw.
+    assert word_consent(study, first.text).number == 3
+
+
+def test_a_study_with_everything_has_no_problems_and_is_opened() -> None:
+    study = make_study()
+    assert readiness_problems(study) == []
+    assert set_recruitment(study, "open").recruitment == "open"
+
+
+def test_every_gap_is_named_before_a_study_is_opened() -> None:
+    study = make_study(human=5, machine=3, catch=1)
+    study.study_items.filter(item__kind="practice").delete()
+    study.consent_versions.all().delete()
+    Study.objects.update(contact=" ")
+    with pytest.raises(ValidationError) as raised:
+        set_recruitment(study, "open")
+    text = " ".join(raised.value.messages)
+    for gap in ("6 human", "2 catch", "no practice", "no consent", "no contact"):
+        assert gap in text
+    assert set_recruitment(study, "closed").recruitment == "closed"
