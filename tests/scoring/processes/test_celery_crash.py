@@ -73,7 +73,10 @@ def kill_once(worker: Worker, run: ScoringRun, nth: int, rng: random.Random) -> 
 
 @pytest.mark.parametrize(
     ("broker", "kills"),
-    [(FILES, 3), *(pytest.param(b, 10, marks=pytest.mark.sweep) for b in BROKERS)],
+    [
+        pytest.param(FILES, 3, marks=pytest.mark.postgres),  # where workers are many
+        *(pytest.param(b, 10, marks=pytest.mark.sweep) for b in BROKERS),
+    ],
 )
 def test_killed_at_random_points_a_run_goes_on_by_itself_to_the_same_bits(
     broker: str, kills: int, worker_with: Callable[[str], Worker], study: Study, model: Path

@@ -18,6 +18,7 @@ from scoring.services.create_run import reopen
 from scoring.services.execute import execute
 from tests.experiment.http_client import ROOT, database_url
 from tests.factories import make_study
+from tests.scoring.commands import hf, score, score_json
 from tests.scoring.made_runs import Disturbed, ask, scores, tokens
 from tests.scoring.ngram_backend import NgramBackend
 from tests.scoring.tiny_models import save_gpt2
@@ -83,6 +84,7 @@ def score_in_a_process(
     return ran.returncode, json.loads(ran.stdout), ran.stderr
 
 
+@pytest.mark.sqlite  # about the process: no database does it otherwise
 @pytest.mark.django_db(transaction=True)
 def test_the_command_says_so_in_json_and_in_one_sentence_and_resumes(tmp_path: Path) -> None:
     make_study(human=N_ITEMS, machine=1)
@@ -94,25 +96,22 @@ def test_the_command_says_so_in_json_and_in_one_sentence_and_resumes(tmp_path: P
     assert said.splitlines()[-1] == f"CommandError: {sentence}"
     assert " cannot be used: " in sentence
     assert sentence.endswith(".")
-    code, printed, _ = score_in_a_process(model, tmp_path, "--resume")
-    assert (code, printed["n_items"]) == (0, N_ITEMS + 1)
+    assert score_json(*hf(model, "--resume"))["n_items"] == N_ITEMS + 1
     run = ScoringRun.objects.get()
     assert token_store.read_tokens(run).num_rows > 0
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 def test_results_that_cannot_be_written_do_not_spoil_the_json(tmp_path: Path) -> None:
     make_study(human=2, machine=1)
     model = save_gpt2(tmp_path / "model")
     in_the_way = tmp_path / "file"
     in_the_way.touch()
-    code, printed, said = score_in_a_process(model, tmp_path, "--output_path", in_the_way)
-    assert (code, printed["n_items"]) == (1, 3)
-    assert f"{in_the_way} was not written: " in said
-    code, printed, said = score_in_a_process(
-        model, tmp_path, "--resume", "--output_path", tmp_path / "results"
-    )
-    assert (code, printed["n_items"]) == (0, 3)
+    printed, _, error = score(*hf(model, "--json", "--output_path", in_the_way))
+    assert json.loads(printed)["n_items"] == 3
+    assert f"{in_the_way} was not written: " in str(error)
+    printed_again = score_json(*hf(model, "--resume", "--output_path", tmp_path / "results"))
+    assert printed_again["n_items"] == 3
     assert len(list(tmp_path.glob("results/*/samples_*.jsonl"))) == 1
 
 
