@@ -13,6 +13,7 @@ urlpatterns = [
     path("", include("experiment.lab.fields.urls")),
     path("fields/<slug:field>/items/<int:pk>/", include("experiment.lab.checks.urls")),
     path("fields/<slug:field>/items/", include("experiment.lab.items.urls")),
+    path("fields/<slug:field>/items/", include("experiment.lab.editor.urls")),
     path("studies/<slug:slug>/", include("experiment.lab.watch.urls")),
     path("studies/<slug:slug>/", include("experiment.lab.export.urls")),
     path("studies/<slug:slug>/test-cases/", include("experiment.lab.curation.urls")),

@@ -3,7 +3,14 @@
 from experiment.models.audit import AuditEvent
 from experiment.models.channels import Channel
 from experiment.models.counts import DataRevision, ItemCount, PeopleCount
-from experiment.models.curation import Comment, Explanation, ItemChange, Review, SavedView
+from experiment.models.curation import (
+    Comment,
+    Explanation,
+    ItemChange,
+    ItemScratch,
+    Review,
+    SavedView,
+)
 from experiment.models.dry_runs import DryRun
 from experiment.models.exports import TrialExport
 from experiment.models.items import Item, work_name
@@ -30,6 +37,7 @@ __all__ = [
     "Item",
     "ItemChange",
     "ItemCount",
+    "ItemScratch",
     "Judgment",
     "Membership",
     "Participant",

@@ -1,5 +1,7 @@
 """What people say and do about a version of a test case while it is written, reviewed and used."""
 
+import uuid
+
 from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -9,7 +11,9 @@ from experiment.models.research_fields import ResearchField
 
 
 class ItemChange(models.Model):
-    """One change of a version: its text, what is said of it, or its state. Appended, never changed."""
+    """One change of a version: its text, what is said of it, or its state. Appended, never changed: only a stretch of
+    writing, saved every few seconds, grows while it lasts.
+    """
 
     class Action(models.TextChoices):
         CREATED = "created", _("created")
@@ -116,6 +120,35 @@ class Explanation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.item}: {self.finding}"
+
+
+class ItemScratch(models.Model):
+    """What somebody has typed that no version can hold: its text cannot be read yet, or a detail is wrong.
+
+    Of a version's draft each writer has one row; one without a version is a test case that was begun.
+    """
+
+    uid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
+    field = models.ForeignKey(ResearchField, models.CASCADE, related_name="scratches")
+    item = models.ForeignKey(Item, models.CASCADE, related_name="scratches", null=True, blank=True)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+    values = models.JSONField(
+        default=dict, help_text=_("The form as it was typed; empty once the version holds it.")
+    )
+    edits = models.PositiveIntegerField(
+        default=0, help_text=_("The version's, as this writer left it.")
+    )
+    window = models.CharField(
+        max_length=36, blank=True, help_text=_("The page that wrote last, by a name of its own.")
+    )
+    at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ("pk",)
+        constraints = (models.UniqueConstraint(fields=("item", "user"), name="scratch_of_writer"),)
+
+    def __str__(self) -> str:
+        return f"{self.item or self.field}: {self.user}"
 
 
 class SavedView(models.Model):

@@ -1,6 +1,8 @@
 // Keeps a study's page current: every 10 seconds (or as its data-live-seconds says), while it is visible,
 // the parts that changed are replaced. Without JavaScript the page shows the state at which it was loaded.
 
+import { offerCopies } from "./copy.js";
+
 const root = document.getElementById("study-live");
 const state = document.getElementById("live-state");
 const INTERVAL_MS = 1000 * Number(root?.dataset.liveSeconds ?? 10);
@@ -17,10 +19,7 @@ if (root?.dataset.liveUrl) {
   plan();
 }
 
-for (const button of document.querySelectorAll("[data-copy]")) {
-  button.hidden = false;
-  button.addEventListener("click", () => copy(button));
-}
+offerCopies(document);
 
 function plan() {
   stop();
@@ -80,27 +79,4 @@ function say(news) {
   if (!news || news === root.dataset.liveSay) return;
   root.dataset.liveSay = news;
   document.getElementById("live-said").textContent = news;
-}
-
-// The text of a field, lines of code as they are, or a paragraph without its line breaks.
-async function copy(button) {
-  if ("said" in button.dataset) return; // the passing word is no label
-  const source = document.getElementById(button.dataset.copy);
-  const lines = source.textContent.trim();
-  const text = source.value ?? (source.tagName === "PRE" ? lines : lines.replace(/\s+/g, " "));
-  const label = [...button.childNodes];
-  button.dataset.said = "";
-  if (source.select) source.select();
-  else window.getSelection().selectAllChildren(source);
-  try {
-    await navigator.clipboard.writeText(text);
-    button.textContent = "Copied";
-  } catch {
-    // No clipboard on plain HTTP: the text is selected, Ctrl+C does it.
-    button.textContent = "Press Ctrl+C";
-  }
-  window.setTimeout(() => {
-    button.replaceChildren(...label);
-    delete button.dataset.said;
-  }, 2000);
 }

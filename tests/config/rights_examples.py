@@ -79,6 +79,11 @@ def item_of_field(study: Study) -> Example:
     return {"pk": (item or make_item(key, field=study.slug, status="in_review")).pk}
 
 
+def draft(study: Study) -> Example:
+    """Of the field of the study's name."""
+    return {"pk": make_item(f"draft-of-{study.slug}", field=study.slug, status="draft").pk}
+
+
 EXAMPLES: dict[str, Example | Callable[[Study], Example]] = {
     "lab:invitation": {"secret": "unknown"},
     "lab:explain_finding": item_of_field,
@@ -97,6 +102,7 @@ EXAMPLES: dict[str, Example | Callable[[Study], Example]] = {
     "lab:export_file": trial_export,
     "lab:export_retry": trial_export,
     "lab:channel": channel,
+    "lab:write_item": draft,
     "lab:document": {"name": "preregistration", "form": "md"},
     "lab:dry_run": dry_run,
     "lab:dry_run_live": dry_run,

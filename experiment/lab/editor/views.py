@@ -1,0 +1,146 @@
+"""A test case is written: a new one, or a draft."""
+
+import copy
+import uuid
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+
+from experiment.domain.roles import FieldRight
+from experiment.lab.access import for_field, user_of
+from experiment.lab.editor.forms import ItemForm, form_of
+from experiment.lab.editor.preview import preview_of
+from experiment.models import Item, ItemScratch, ResearchField
+from experiment.services.curation import writing
+from experiment.services.curation.drafts import EditedSinceError
+
+CONFLICT, UNPROCESSABLE = 409, 422
+either = require_http_methods(["GET", "HEAD", "POST"])
+
+
+@either
+@for_field(FieldRight.CURATE_FIELD)
+def new_item(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
+    """`begun` names what was typed on this page before, and is no test case yet."""
+    scratch = _begun(request, research_field)
+    if request.method != "POST":
+        return _page(request, scratch) if scratch.item is None else redirect(_url(scratch))
+    if "discard" in request.POST:
+        writing.discard(scratch)
+        return redirect("lab:new_item", research_field.slug)
+    return _save(request, scratch)
+
+
+@either
+@for_field(FieldRight.CURATE_FIELD)
+def write_item(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
+    item = get_object_or_404(Item, pk=pk, field=research_field.name)
+    scratch = writing.scratch_of(item, research_field, user_of(request))
+    if request.method == "POST" and "discard" in request.POST:
+        writing.discard(scratch)
+        return redirect(_url(scratch))
+    if request.method == "POST":
+        return _save(request, scratch)
+    if item.status != Item.Status.DRAFT:
+        messages.error(request, _("Only a draft can be written: take it back to draft first."))
+        return redirect("lab:field", research_field.slug)
+    return _page(request, scratch)
+
+
+@require_POST
+@for_field(FieldRight.CURATE_FIELD)
+def preview(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
+    """Of what is typed; `item` is the draft that it is of."""
+    named = request.POST.get("item", "")
+    item = Item.objects.filter(field=research_field.name, pk=named if named.isdecimal() else 0)
+    start = item.first() or Item(field=research_field.name)
+    form = ItemForm(request.POST, instance=start, research_field=research_field)
+    return render(request, "lab/editor/_preview.html", {"preview": preview_of(form.as_typed)})
+
+
+def _begun(request: HttpRequest, research_field: ResearchField) -> ItemScratch:
+    named = (request.POST or request.GET).get("begun")
+    try:
+        uid = uuid.UUID(named) if named else uuid.uuid4()
+        return writing.scratch_named(uid, research_field, user_of(request))
+    except (ValueError, ItemScratch.DoesNotExist) as error:
+        raise Http404 from error
+
+
+def _save(request: HttpRequest, scratch: ItemScratch) -> HttpResponse:
+    """Whatever was typed is kept: as the draft, or as it is where it is none yet."""
+    item = copy.copy(scratch.item) or Item(field=scratch.field.name)
+    form = ItemForm(request.POST, instance=item, research_field=scratch.field)
+    seen, window = request.POST.get("seen", ""), request.POST.get("window", "")[:36]
+    try:
+        if form.is_valid():
+            try:
+                saved = writing.finish(scratch, seen=seen, window=window, **form.columns)
+                scratch = writing.scratch_of(saved, scratch.field, scratch.user)
+            except ValidationError as error:
+                form.add_error(None, error.messages)
+        if form.errors:
+            scratch = writing.keep(scratch, form.typed, seen=seen, window=window)
+    except EditedSinceError:
+        return _conflict(request, scratch, form)
+    if _is_autosave(request):
+        state = {"url": _url(scratch), "seen": writing.state_of(scratch)}
+        return JsonResponse(state | {"is_finished": not form.errors})
+    if form.errors:
+        return _page(request, scratch, form, status=UNPROCESSABLE)
+    messages.success(request, _("Saved."))
+    return redirect(_url(scratch))
+
+
+def _conflict(request: HttpRequest, scratch: ItemScratch, form: ItemForm) -> HttpResponse:
+    """What is stored beside what was typed, of which nothing is stored."""
+    if scratch.item is None:
+        scratch = writing.scratch_named(scratch.uid, scratch.field, scratch.user)
+    else:
+        scratch = writing.scratch_of(
+            Item.objects.get(pk=scratch.item.pk), scratch.field, scratch.user
+        )
+    if not _is_autosave(request):
+        return _page(request, scratch, form, status=CONFLICT, theirs=form_of(scratch))
+    html = render_to_string("lab/editor/_conflict.html", {"theirs": form_of(scratch)}, request)
+    state = {"url": _url(scratch), "seen": writing.state_of(scratch), "html": html}
+    return JsonResponse(state, status=CONFLICT)
+
+
+def _page(
+    request: HttpRequest,
+    scratch: ItemScratch,
+    form: ItemForm | None = None,
+    status: int = 200,
+    theirs: ItemForm | None = None,
+) -> HttpResponse:
+    shown = form or form_of(scratch)
+    context = {
+        "research_field": scratch.field,
+        "scratch": scratch,
+        "seen": writing.state_of(scratch),
+        "form": shown,
+        "theirs": theirs,
+        "preview": preview_of(shown.as_typed),
+        "begun": writing.begun(scratch.field, scratch.user).exclude(pk=scratch.pk),
+        "section": "fields",
+    }
+    return render(request, "lab/editor/page.html", context, status=status)
+
+
+def _url(scratch: ItemScratch) -> str:
+    """Where the writer goes on."""
+    if scratch.item is not None:
+        return reverse("lab:write_item", args=[scratch.field.slug, scratch.item.pk])
+    address = reverse("lab:new_item", args=[scratch.field.slug])
+    return f"{address}?begun={scratch.uid}"
+
+
+def _is_autosave(request: HttpRequest) -> bool:
+    return request.headers.get("Accept", "") == "application/json"
