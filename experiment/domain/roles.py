@@ -1,7 +1,8 @@
 """Who may do what in a study and in a field of research. Every page, command and interface asks here; nothing else decides.
 
 Test cases belong to fields: a field's curators and leads write, review and retire them, whatever studies they are in. A study's
-curator sees the test cases of that study with their texts, and nothing of its data; who also writes them is a member of their field.
+curator sees the test cases of that study with their texts, pauses them, and sees nothing of its data; who also writes them is a member
+of their field.
 """
 
 from enum import StrEnum
@@ -19,6 +20,7 @@ class Right(StrEnum):
     """What can be allowed in a study."""
 
     SEE_ITEMS = "see_items"  # the test cases with their texts
+    CURATE = "curate"  # pause and resume test cases while it runs
     SEE_DATA = "see_data"  # counts, participants by pseudonym, models, results
     EXPORT = "export"  # trials and tables by pseudonym
     IDENTIFY = "identify"  # recruitment ids, free comments
@@ -30,7 +32,7 @@ class Right(StrEnum):
 
 RIGHTS: dict[Role, frozenset[Right]] = {
     Role.RESEARCHER: frozenset(Right),
-    Role.CURATOR: frozenset({Right.SEE_ITEMS}),
+    Role.CURATOR: frozenset({Right.SEE_ITEMS, Right.CURATE}),
     Role.AUDITOR: frozenset({Right.SEE_ITEMS, Right.SEE_DATA, Right.EXPORT, Right.SEE_TRAIL}),
 }
 

@@ -38,6 +38,10 @@ class ItemQuerySet(models.QuerySet["Item"]):
         given = Item.objects.filter(counts__study__in=studies, counts__assigned__gt=0).values("pk")
         return self.filter(models.Q(pk__in=drawn) | models.Q(pk__in=given))
 
+    def drawable_in(self, study: Any) -> Self:
+        """Accepted versions that the study (a row, or its key) holds and has not paused."""
+        return self.accepted().filter(study_items__study=study, study_items__paused_at__isnull=True)
+
     def of_stratum(self, stratum: str) -> Self:
         """Items a stratum is drawn from: catch items, or the test items of a source."""
         if stratum == "catch":

@@ -266,8 +266,13 @@ class Study(models.Model):
 
     @property
     def accepted_items(self) -> ItemQuerySet:
-        """What can be drawn: a test case that was retired since stays pinned and is not drawn."""
+        """Without those that were retired since, which stay pinned."""
         return Item.objects.accepted().filter(studies=self)
+
+    @property
+    def drawable_items(self) -> ItemQuerySet:
+        """What can be drawn now: accepted, and not paused."""
+        return Item.objects.drawable_in(self)
 
     @property
     def trial_counts(self) -> dict[Stratum, int]:

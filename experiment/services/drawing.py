@@ -199,7 +199,7 @@ class Joined(Aggregate):
 def _query(study: int, kind: str, since: datetime, stratum: str) -> QuerySet[Any, Any]:
     """In one query, so that nobody is seen to have finished and still to hold an item, or neither."""
     counts = FilteredRelation("counts", condition=Q(counts__study=study, counts__kind=kind))
-    items = Item.objects.accepted().filter(studies=study).of_stratum(stratum)
+    items = Item.objects.drawable_in(study).of_stratum(stratum)
     texts = ("doi", "key", "sha256")
     numbers = ("pk", "own__pk", "own__assigned", "own__valid")
     pool = items.annotate(own=counts).order_by().values_list(Value("pool"), *numbers, *texts)

@@ -242,8 +242,8 @@ def practice_item(study: Study) -> Item:
 
 _practice_item = Prepared(
     lambda study: (
-        Item.objects.accepted()
-        .filter(studies=study, kind=Item.Kind.PRACTICE)
+        Item.objects.drawable_in(study)
+        .filter(kind=Item.Kind.PRACTICE)
         .order_by("key")
         .values_list("pk", "sha256")[:1]
     ),

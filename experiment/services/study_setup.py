@@ -1,6 +1,6 @@
 """Researchers set a study up, pin its items, word its consent and switch recruitment."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import chain, count
@@ -155,25 +155,27 @@ def _channel_problems(channel: Channel) -> Iterator[StudyProblem]:
 
 def completion_problems(study: Study) -> list[StudyProblem]:
     """What keeps participants, simulated ones too, from completing the study."""
-    problems = _item_problems(study)
-    if not study.accepted_items.filter(kind=Item.Kind.PRACTICE).exists():
-        problems.append(StudyProblem("no_practice"))
+    problems = item_problems(study)
     if study.consent is None:
         problems.append(StudyProblem("no_consent"))
     return problems
 
 
-def works_by_stratum(study: Study) -> dict[str, set[str]]:
-    """The different works that each stratum can be drawn from; nobody meets one twice."""
+def works_by_stratum(study: Study, without: Collection[int] = ()) -> dict[str, set[str]]:
+    """The different works that each stratum can be drawn from; nobody meets one twice.
+
+    without: primary keys of items that are taken for paused.
+    """
     works: dict[str, set[str]] = {"human": set(), "machine": set(), "catch": set()}
-    rows = study.accepted_items.exclude(kind=Item.Kind.PRACTICE)
+    rows = study.drawable_items.exclude(kind=Item.Kind.PRACTICE).exclude(pk__in=without)
     for item in rows.only("key", "doi", "kind", "source"):
         works[item.stratum].add(item.work)
     return works
 
 
-def _item_problems(study: Study) -> list[StudyProblem]:
-    works = works_by_stratum(study)
+def item_problems(study: Study, without: Collection[int] = ()) -> list[StudyProblem]:
+    """What test cases are lacking; `without` as in `works_by_stratum`."""
+    works = works_by_stratum(study, without)
     counts: dict[str, int] = dict(study.trial_counts.items())
     problems = [
         StudyProblem("too_few_items", stratum, needed, len(works[stratum]))
@@ -188,6 +190,9 @@ def _item_problems(study: Study) -> list[StudyProblem]:
             problems.append(
                 StudyProblem("works_run_out", stratum, found=shared, other_stratum=other)
             )
+    practice = study.drawable_items.filter(kind=Item.Kind.PRACTICE)
+    if not practice.exclude(pk__in=without).exists():
+        problems.append(StudyProblem("no_practice"))
     return problems
 
 

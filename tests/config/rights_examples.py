@@ -95,6 +95,7 @@ EXAMPLES: dict[str, Example | Callable[[Study], Example]] = {
     "lab:move_item": item_of_field,
     "lab:retire_item": item_of_field,
     "lab:review_item": item_of_field,
+    "lab:pause_test_case": item_of,
     "lab:revoke_site": site_invitation,
     "lab:welcome": {"uidb64": "MQ", "token": "set-password"},
     "lab:export_job": trial_export,

@@ -4,7 +4,7 @@ from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from experiment.domain.roles import FieldRight
-from experiment.models import Item, ResearchField, Review
+from experiment.models import Item, ItemChange, ResearchField, Review
 from experiment.services.rights import field_rights_of
 
 
@@ -21,7 +21,7 @@ def difficulty_seen_by(user: User, research_field: ResearchField) -> Q:
     if FieldRight.LEAD_FIELD in rights:
         return in_field
     decided = Q(status__in=Item.FROZEN_STATUSES)
-    return in_field & (decided | Q(created_by=user) | Q(Exists(verdicts_of(user))))
+    return in_field & (decided | _written_by(user) | Q(Exists(_verdicts_of(user))))
 
 
 def may_see_difficulty(user: User, item: Item) -> bool:
@@ -34,11 +34,19 @@ def may_see_difficulty(user: User, item: Item) -> bool:
 
 def waiting_for(user: User) -> Q:
     """Versions in review that the user did not write and has given no verdict on, as they stand now."""
-    others = ~Q(created_by=user) | Q(created_by=None)
-    return Q(status=Item.Status.IN_REVIEW) & others & ~Q(Exists(verdicts_of(user)))
+    in_review = Q(status=Item.Status.IN_REVIEW)
+    return in_review & ~_written_by(user) & ~Q(Exists(_verdicts_of(user)))
 
 
-def verdicts_of(user: User) -> QuerySet[Review]:
+def _written_by(user: User) -> Q:
+    """Versions that the user made, or whose text they changed."""
+    wrote = (ItemChange.Action.CREATED, ItemChange.Action.TEXT)
+    own = ItemChange.objects.filter(item=OuterRef("pk"), by=user, action__in=wrote)
+    made = Q(created_by=user) & Q(created_by__isnull=False)
+    return made | Q(Exists(own))
+
+
+def _verdicts_of(user: User) -> QuerySet[Review]:
     return Review.objects.filter(
         item=OuterRef("pk"), sha256=OuterRef("sha256"), reviewer_id=user.pk
     )

@@ -100,8 +100,8 @@ def test_what_waits_for_my_review_is_what_i_neither_wrote_nor_judged(
 ) -> None:
     first, second, third = study.items.filter(kind="test").order_by("key")[:3]
     for item, by in ((first, None), (second, vera), (third, None)):
-        draft = lifecycle.revise(item, user=by)
-        lifecycle.set_status(draft, "in_review")
+        draft = lifecycle.revise(item, by)
+        lifecycle.set_status(draft, "in_review", by=None)
     judged = Item.objects.get(key=third.key, version=2)
     Review.objects.create(item=judged, reviewer=vera, verdict="revise", sha256=judged.sha256)
     waiting = Wanted(is_waiting=True)
@@ -201,7 +201,7 @@ def test_difficulty_in_review_is_hidden_from_reviewers_until_their_verdict(
     score(draft, "one", 2)
     lea = User.objects.get(username="lea")
     for status in ("draft", "in_review"):
-        lifecycle.set_status(draft, status)
+        lifecycle.set_status(draft, status, by=None)
         hidden = listed(vera, cooking, Wanted(order=Order.HARDEST), None)
         assert keys(hidden)[0] == "memory-human-1"  # by key alone: nothing is known of any
         assert (hidden.lines[0].is_hidden, hidden.lines[0].models) == (True, None)

@@ -1,0 +1,76 @@
+"""The list of a study's test cases shows what is drawn to every member, and figures to who may see data."""
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from experiment.models import Study
+from tests.factories import make_item, make_participant, make_research_field, make_study, make_user
+
+pytestmark = pytest.mark.django_db
+PAGE = "/lab/studies/memory/test-cases/"
+
+
+@pytest.fixture
+def study() -> Study:
+    study = make_study()
+    study.items.filter(kind="test").update(field="cooking")
+    make_participant(study)
+    return study
+
+
+def read(client: Client, role: str, study: Study) -> str:
+    user = make_user("vera")
+    study.members.add(user, through_defaults={"role": role})
+    client.force_login(user)
+    return client.get(PAGE).content.decode()
+
+
+def test_a_curator_sees_no_figures(client: Client, study: Study) -> None:
+    shown = read(client, "curator", study)
+    assert "memory-human-1 v1" in shown
+    assert "Exposures" not in shown
+    assert "100%" not in shown
+
+
+def test_an_auditor_sees_figures_and_pauses_nothing(client: Client, study: Study) -> None:
+    shown = read(client, "auditor", study)
+    assert "100%" in shown
+    assert "/pause/" not in shown
+
+
+def test_what_is_paused_is_marked(client: Client, study: Study) -> None:
+    study.study_items.filter(item__key="memory-human-1").update(paused_at=timezone.now())
+    shown = read(client, "researcher", study)
+    assert "1 is paused" in shown
+    assert shown.count("Resume<") == 1
+
+
+def test_other_studies_data_stay_with_them(client: Client, study: Study) -> None:
+    other = make_study("other")
+    item = make_item("shared", field="cooking")
+    for each in (study, other):
+        each.study_items.create(item=item)
+    for _ in range(12):
+        make_participant(other)
+    shown = read(client, "auditor", study)
+    row = shown[shown.index("shared v1") :].partition("</tr>")[0]
+    assert '<td class="number">0</td>' in row
+
+
+def test_members_of_the_field_are_led_to_its_page(client: Client, study: Study) -> None:
+    assert "in its field" not in read(client, "curator", study)
+    cooking = make_research_field("cooking")
+    cooking.members.add(study.members.get(username="vera"))
+    assert "/lab/fields/cooking/items/" in client.get(PAGE).content.decode()
+
+
+def test_another_page_costs_no_more_queries(
+    client: Client, study: Study, django_assert_max_num_queries: object
+) -> None:
+    for n in range(120):
+        study.study_items.create(item=make_item(f"more-{n}", field="cooking"))
+    read(client, "researcher", study)
+    with django_assert_max_num_queries(16):  # type: ignore[operator]
+        shown = client.get(f"{PAGE}?page=2").content.decode()
+    assert "Page 2 of 3" in shown
