@@ -1,12 +1,9 @@
-"""The administration: studies, and what participants did, to read."""
+"""What participants did, to read."""
 
 from django.contrib import admin
 
 from experiment.admin.read_only import ReadOnlyAdmin
-from experiment.admin.studies import StudyAdmin
-from experiment.models import Judgment, Participant, Study, Trial
-
-admin.site.register(Study, StudyAdmin)
+from experiment.models import Judgment, Participant, Trial
 
 
 @admin.register(Participant)
