@@ -12,7 +12,7 @@ from experiment.imports.read.tables import Problem
 from experiment.imports.read.testcases import PublishedItem
 from experiment.imports.read.trials import Excluded
 from experiment.imports.store.published import Created, Imported
-from experiment.models import Item
+from experiment.models import Item, ResearchField
 
 # More than a person reads in one go
 MAX_PROBLEMS_SHOWN = 50
@@ -30,7 +30,7 @@ class DamagedText:
     key: str
     version: int
     status: str
-    admin_path: str | None
+    path: str | None  # of the page on which a person corrects it
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +92,13 @@ def _damaged(item: PublishedItem, texts: str, outcome: Imported | None) -> Damag
         key=item.key,
         version=successor.version if successor else 1,
         status=successor.status if successor else Item.Status.ACCEPTED.value,
-        admin_path=f"{reverse('admin:index')}experiment/item/{successor.pk}/change/"
-        if successor
-        else None,
+        path=_page_of(successor) if successor else None,
     )
+
+
+def _page_of(item: Item) -> str | None:
+    research_field = ResearchField.objects.filter(name=item.field).first()
+    return research_field and reverse("lab:item", args=[research_field.slug, item.pk])
 
 
 def render_lines(template: str, context: Mapping[str, Any]) -> list[str]:

@@ -14,7 +14,6 @@ FILES = {
     "human": "testcases/BrainBench_Human_v0.1.csv",
     "machine": "testcases/BrainBench_GPT-4_v0.1.csv",
 }
-FIELD = "neuroscience"
 GENERATORS = {"human": "", "machine": "GPT-4"}
 DATES_FILE = "data/publication_dates_human_abstracts.npy"
 COLUMNS = ("doi", "journal_section", "original_abstract", "incorrect_abstract", "combined_abstract")

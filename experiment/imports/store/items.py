@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from experiment.imports.read.tables import Problem
-from experiment.imports.read.testcases import FIELD, GENERATORS, PublishedItem
+from experiment.imports.read.testcases import GENERATORS, PublishedItem
 from experiment.models import Item
+from experiment.services.fields.shipped import ensure_field
 
 Status, Texts = Item.Status, Item.Texts
+FIELD = "neuroscience"  # what BrainBench is about: a file in experiment/fields
 
 
 @dataclass
@@ -50,6 +52,9 @@ def store_items(items: Sequence[PublishedItem], texts: str, problems: list[Probl
                 successor = _repaired(item, 1 + max((row.version for row in known), default=1))
                 new.append(successor)
             stored.successors[item.key] = successor
+    research_field = ensure_field(FIELD, {item.subfield for item in items})
+    for row in new:
+        row.field = research_field.name
     Item.objects.bulk_create(new)
     Item.objects.bulk_update(dated, ["publication_date"])
     stored.n_created = len(new)
@@ -114,7 +119,6 @@ def _row(
         kind=Item.Kind.TEST,
         source=item.source,
         generator=GENERATORS[item.source],
-        field=FIELD,
         subfield=item.subfield,
         doi=item.doi,
         publication_date=item.publication_date,

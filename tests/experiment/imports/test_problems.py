@@ -82,7 +82,7 @@ def test_the_summary_for_people_names_what_was_done(copy):
     call_command("import_brainbench", str(copy.root), stdout=out)
     draft = Item.objects.get(key="brainbench-human-001", version=2)
     assert (
-        f"correct and accept version 2 at /admin/experiment/item/{draft.pk}/change/"
+        f"correct and accept version 2 at /lab/fields/neuroscience/items/{draft.pk}/"
         in out.getvalue()
     )
     assert "2 participants with 3 trials" in out.getvalue()
