@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from experiment.domain.roles import Role
 from experiment.domain.trial_query import TrialQuery
 from experiment.lab.setup.wording import number_of
-from experiment.models import DryRun, Item, Study
+from experiment.models import DryRun, Item, ResearchField, Study
 from experiment.services.export import jobs
 from experiment.services.participant_texts import participant_texts
 from experiment.services.people.invitations import invite, invite_to_site
@@ -84,6 +84,16 @@ def draft(study: Study) -> Example:
     return {"pk": make_item(f"draft-of-{study.slug}", field=study.slug, status="draft").pk}
 
 
+def subfield_of(study: Study) -> Example:
+    field = ResearchField.objects.get(slug=study.slug)
+    return {"pk": field.subfields.get_or_create(name="Sleep")[0].pk}
+
+
+def field_member(study: Study) -> Example:
+    field = ResearchField.objects.get(slug=study.slug)
+    return {"pk": field.memberships.get_or_create(user=user_named("curator", study))[0].pk}
+
+
 EXAMPLES: dict[str, Example | Callable[[Study], Example]] = {
     "lab:invitation": {"secret": "unknown"},
     "lab:explain_finding": item_of_field,
@@ -91,6 +101,10 @@ EXAMPLES: dict[str, Example | Callable[[Study], Example]] = {
     "lab:remove_member": membership,
     "lab:revoke_invitation": invitation,
     "lab:test_case": item_of,
+    "lab:subfield": subfield_of,
+    "lab:remove_subfield": subfield_of,
+    "lab:change_field_role": field_member,
+    "lab:remove_field_member": field_member,
     "lab:item": item_of_field,
     "lab:move_item": item_of_field,
     "lab:retire_item": item_of_field,
@@ -135,6 +149,7 @@ EXAMPLES: dict[str, Example | Callable[[Study], Example]] = {
 POSTED: dict[str, Mapping[str, str]] = {
     "lab:export_identities": {"reason": "To pay them."},
     "lab:change_role": {"role": "curator"},
+    "lab:change_field_role": {"role": "lead"},
     "lab:move_item": {"move": "revise"},
     "lab:retire_item": {"retire-reason": "leaky"},
     "lab:review_item": {"verdict": "accept"},

@@ -1,0 +1,120 @@
+"""A field's name, its subfields and how many reviews it asks for. Each change is in the audit trail."""
+
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+
+from experiment.domain.roles import FieldRole
+from experiment.models import Item, ResearchField, Subfield
+from experiment.services import audit
+from experiment.services.audit import Action
+from experiment.services.curation.reviews import settle
+
+RESERVED_SLUGS = ("new",)  # addresses of the lab
+
+
+@transaction.atomic
+def create_field(name: str, reviews_needed: int, by: User) -> ResearchField:
+    """A field without subfields; who makes it leads it. Raises ValidationError for a name that is taken."""
+    research_field = ResearchField(
+        name=name, slug=_unused_slug(name), reviews_needed=reviews_needed
+    )
+    _refuse_taken(research_field)
+    research_field.full_clean()
+    research_field.save()
+    research_field.members.add(by, through_defaults={"role": FieldRole.LEAD})
+    audit.record(Action.FIELD_CREATED, by=by, field=name, reviews_needed=reviews_needed)
+    return research_field
+
+
+@transaction.atomic
+def change_field(
+    research_field: ResearchField, name: str, reviews_needed: int, by: User
+) -> list[Item]:
+    """Give it another name, as long as it has no test cases, or ask for more or fewer reviews.
+
+    Returns the versions that are accepted now, since the reviews that they have are enough.
+
+    Raises:
+        ValidationError: the name is taken, or test cases have the one that it had.
+    """
+    research_field = ResearchField.objects.select_for_update().get(pk=research_field.pk)
+    before = {"name": research_field.name, "reviews_needed": research_field.reviews_needed}
+    after = {"name": name, "reviews_needed": reviews_needed}
+    if before == after:
+        return []
+    if name != research_field.name and has_items(research_field):
+        raise ValidationError({"name": _("Test cases and exports have this name: it stays.")})
+    research_field.name, research_field.reviews_needed = name, reviews_needed
+    _refuse_taken(research_field)
+    research_field.full_clean()
+    research_field.save()
+    told = {key: f"{before[key]} → {after[key]}" for key in after if before[key] != after[key]}
+    audit.record(Action.FIELD_CHANGED, by=by, field=name, changes=told)
+    waiting = Item.objects.filter(field=name, status=Item.Status.IN_REVIEW)
+    settled = [settle(item, research_field, by) for item in waiting.select_for_update()]
+    return [item for item in settled if item.status == Item.Status.ACCEPTED]
+
+
+@transaction.atomic
+def add_subfield(research_field: ResearchField, name: str, purpose: str, by: User) -> Subfield:
+    """Raises ValidationError for a name that is taken."""
+    subfield = Subfield(field=research_field, name=name, purpose=purpose)
+    _store(subfield, by, "added")
+    return subfield
+
+
+@transaction.atomic
+def change_subfield(subfield: Subfield, name: str, purpose: str, by: User) -> None:
+    """Raises ValidationError for a name that is taken, or where test cases have the one that it had."""
+    if name != subfield.name and is_used(subfield):
+        raise ValidationError({"name": _("Test cases have this name: it stays.")})
+    subfield.name, subfield.purpose = name, purpose
+    _store(subfield, by, "changed")
+
+
+@transaction.atomic
+def remove_subfield(subfield: Subfield, by: User) -> None:
+    """Raises ValidationError where test cases have it."""
+    if is_used(subfield):
+        raise ValidationError(_("Test cases have this subfield: it stays."))
+    subfield.delete()
+    _record(subfield, by, "removed")
+
+
+def has_items(research_field: ResearchField) -> bool:
+    return Item.objects.filter(field=research_field.name).exists()
+
+
+def is_used(subfield: Subfield) -> bool:
+    return Item.objects.filter(field=subfield.field.name, subfield=subfield.name).exists()
+
+
+def _store(subfield: Subfield, by: User, change: str) -> None:
+    others = subfield.field.subfields.exclude(pk=subfield.pk)
+    if others.filter(name__iexact=subfield.name).exists():
+        raise ValidationError({"name": _("The field has a subfield of this name.")})
+    subfield.full_clean()
+    subfield.save()
+    _record(subfield, by, change)
+
+
+def _record(subfield: Subfield, by: User, change: str) -> None:
+    about = {"field": subfield.field.name, "subfield": subfield.name, "change": change}
+    audit.record(Action.FIELD_CHANGED, by=by, reason="", **about)
+
+
+def _refuse_taken(research_field: ResearchField) -> None:
+    others = ResearchField.objects.exclude(pk=research_field.pk)
+    if others.filter(name__iexact=research_field.name).exists():
+        raise ValidationError({"name": _("Another field of this site has this name.")})
+
+
+def _unused_slug(name: str) -> str:
+    start = slugify(name)[:50] or "field"
+    slug, n = start, 2
+    while slug in RESERVED_SLUGS or ResearchField.objects.filter(slug=slug).exists():
+        slug, n = f"{start}-{n}", n + 1
+    return slug
