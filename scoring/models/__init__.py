@@ -1,3 +1,4 @@
+from scoring.models.drafts import DraftAttempt, DraftingRun, GeneratedDraft
 from scoring.models.imports import PublishedImport
 from scoring.models.language_models import (
     LanguageModel,
@@ -5,16 +6,23 @@ from scoring.models.language_models import (
     ModelSetMember,
     TrainingCorpus,
 )
+from scoring.models.model_reviews import ItemScreening, ModelReview, ReviewingRun
 from scoring.models.runs import ScoringRun
 from scoring.models.scores import CorpusScore, ItemScore, UnscoredText
 
 __all__ = [
     "CorpusScore",
+    "DraftAttempt",
+    "DraftingRun",
+    "GeneratedDraft",
     "ItemScore",
+    "ItemScreening",
     "LanguageModel",
+    "ModelReview",
     "ModelSet",
     "ModelSetMember",
     "PublishedImport",
+    "ReviewingRun",
     "ScoringRun",
     "TrainingCorpus",
     "UnscoredText",

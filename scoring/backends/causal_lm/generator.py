@@ -55,7 +55,7 @@ class TransformersGenerator:
         room = self.max_tokens if self.window is None else self.window - len(ids)
         if room < 1:
             detail = f"{len(ids):,} tokens, and the model's window holds {self.window:,}"
-            return Generated("", Finish.TOO_LONG, None, time.monotonic() - began, detail=detail)
+            return Generated("", Finish.TOO_LONG, Usage(), time.monotonic() - began, detail=detail)
         written = self._written(ids, min(room, self.max_tokens))
         ends = _ends(self.model)
         is_over = bool(written) and written[-1] in ends

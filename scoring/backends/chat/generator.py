@@ -19,7 +19,7 @@ from scoring.backends.http.client import Client
 from scoring.backends.http.errors import RefusedError, is_too_long
 from scoring.backends.http.hosts import allowed_address
 from scoring.domain.backend import ScoringError
-from scoring.domain.generating import Finish, Generated, Message
+from scoring.domain.generating import Finish, Generated, Message, Usage
 
 MAX_BYTES = 2**22
 REFUSED_PARAMETER = (400, 422, 501)
@@ -127,4 +127,5 @@ class ChatGenerator:
             finish = Finish.TOO_LONG
         else:
             raise ScoringError(f"The server at {self._address.origin} refused: {error}.") from error
-        return Generated("", finish, None, seconds, detail=error.message, request=parameters)
+        nothing = Usage()  # what a server refuses it does not read
+        return Generated("", finish, nothing, seconds, detail=error.message, request=parameters)

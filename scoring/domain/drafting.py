@@ -1,0 +1,96 @@
+"""Reads a draft that a language model wrote: finds the marked text in an answer and compares it with the abstract. Pure."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from experiment.domain.item_checks import Finding, Level
+from experiment.domain.markup import MarkupError, parse
+
+# What an answer is asked to be, where the server can hold the model to it
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"markup": {"type": "string"}},
+    "required": ["markup"],
+    "additionalProperties": False,
+}
+FENCE = re.compile(r"```[\w-]*\s*\n(.*?)```", re.DOTALL)
+SHOWN_CHARACTERS = 60
+
+
+def one_line(text: str) -> str:
+    r"""A text with one space for each run of white space, as abstracts and drafts are compared.
+
+    >>> one_line(" Rats\n slept. ")
+    'Rats slept.'
+    """
+    return " ".join(text.split())
+
+
+def marked_text(answer: str) -> str:
+    r"""The text with alternations in an answer: `markup` of a JSON object, in a code fence or not; else a paragraph with `[[`.
+
+    Empty where there is none.
+
+    >>> marked_text('{"markup": "Rats [[slept, ran]]."}')
+    'Rats [[slept, ran]].'
+    >>> marked_text("Here it is:\n\nRats [[slept, ran]].\n\nI changed a verb.")
+    'Rats [[slept, ran]].'
+    """
+    for value in _json_values(answer):
+        found = value.get("markup") if isinstance(value, dict) else None
+        if isinstance(found, str):
+            return one_line(found)
+    if answer.lstrip().startswith("{"):
+        return ""
+    bodies = [match.group(1) for match in FENCE.finditer(answer)] or [answer]
+    paragraphs = [p for body in bodies for p in re.split(r"\n\s*\n", body) if "[[" in p]
+    return one_line(" ".join(paragraphs))
+
+
+def _json_values(answer: str) -> Iterator[Any]:
+    """What in the answer can be read as JSON: all of it, code fences, from the first brace to the last."""
+    inner = answer[answer.find("{") : answer.rfind("}") + 1]
+    for text in (answer, *(match.group(1) for match in FENCE.finditer(answer)), inner):
+        try:
+            yield json.loads(text, strict=False)
+        except (ValueError, RecursionError):
+            continue
+
+
+def changed_abstract(markup: str, abstract: str) -> Finding | None:
+    """What differs where the text without its alternations is not the abstract; None where it is, or cannot be read.
+
+    >>> changed_abstract("Rats [[slept, ran]].", "Rats slept.") is None
+    True
+    >>> changed_abstract("Rats [[dozed, ran]].", "Rats slept.").code
+    'changed_abstract'
+    """
+    try:
+        original = parse(markup).original
+    except MarkupError:
+        return None
+    given = one_line(abstract)
+    if original == given:
+        return None
+    shared = min(len(original), len(given))
+    at = next((n for n in range(shared) if original[n] != given[n]), shared)
+    start = max(0, at - SHOWN_CHARACTERS // 2)
+    ours, theirs = given[start : at + SHOWN_CHARACTERS], original[start : at + SHOWN_CHARACTERS]
+    return Finding(
+        "changed_abstract",
+        Level.ERROR,
+        f"The abstract reads “{ours}” where the first passages of the text give “{theirs}”.",
+        "With the first passage of every pair, the text must be the abstract, letter by letter.",
+    )
+
+
+def no_text(message: str) -> Finding:
+    """An answer that holds no text with alternations."""
+    return Finding(
+        "no_text",
+        Level.ERROR,
+        message,
+        "The answer must hold the abstract with [[original, altered]].",
+    )

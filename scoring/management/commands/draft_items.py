@@ -1,0 +1,135 @@
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import CommandError, CommandParser
+from django.db import transaction
+
+from lib.commands import progress
+from lib.jobs import leases
+from scoring.management.writing import (
+    INTERRUPTED,
+    WritingCommand,
+    asked_of,
+    check_over,
+    find_field,
+    spending_data,
+    spending_lines,
+)
+from scoring.models import DraftingRun, GeneratedDraft
+from scoring.services.drafting import ask, work
+from scoring.services.drafting.sources import SourceAbstract, of_csv
+
+
+class Command(WritingCommand):
+    help = "Have a language model draft test cases from abstracts; people decide on the drafts."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--from",
+            dest="source",
+            type=Path,
+            required=True,
+            metavar="CSV",
+            help="columns abstract, doi, subfield, publication_date; only the first must be there",
+        )
+        super().add_arguments(parser)
+        parser.add_argument(
+            "--instructions",
+            type=Path,
+            metavar="FILE",
+            help="what the model is told instead of ours",
+        )
+        parser.add_argument(
+            "--repairs", type=int, default=3, choices=range(ask.MOST_REPAIRS + 1), metavar="K",
+            help="how often it is told what is wrong (default: 3)",
+        )  # fmt: skip
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        research_field = find_field(options)
+        try:
+            abstracts = of_csv(_content(options["source"]), research_field)[: options["limit"]]
+        except ValidationError as error:
+            raise CommandError("\n".join(error.messages)) from error
+        told = _content(options["instructions"]) if options["instructions"] else ""
+        asked = asked_of(options)
+        draft = ask.draft_run(
+            research_field, abstracts, asked, instructions=told, repairs=options["repairs"]
+        )
+        run = self._run_for(draft, abstracts, options)
+        try:
+            with progress(
+                "drafts", run.total, "abstracts", done=run.done, quiet=options["json"]
+            ) as update:
+                run = work.run(run, lambda job: update(job.done))
+        except KeyboardInterrupt as interrupt:
+            stopped = "Stopped; the same command with --resume goes on."
+            raise CommandError(stopped, returncode=INTERRUPTED) from interrupt
+        self.report(options, _data(run), _lines(run))
+        check_over(run)
+
+    def _run_for(
+        self, draft: DraftingRun, abstracts: list[SourceAbstract], options: Mapping[str, Any]
+    ) -> DraftingRun:
+        """The run to go on with, or a new one; this command's own for a moment."""
+        same = ask.newest_same(draft)
+        with transaction.atomic():
+            if same is not None and options["resume"]:
+                run = leases.reopen(same)
+                costs = ("prompt_price", "completion_price", "budget_tokens", "budget_money")
+                for name in costs:
+                    setattr(run, name, getattr(draft, name))
+                run.save(update_fields=costs)
+            else:
+                run = ask.store(draft, abstracts)
+            leases.reserve(run)
+        if same is not None and run != same and same.status != DraftingRun.Status.FINISHED:
+            self.stderr.write(
+                f"Run {same.pk} of the same settings stands at {same.done} of {same.total}; --resume would go on with it. "
+                f"Run {run.pk} begins anew."
+            )
+        return run
+
+
+def _content(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(
+            f"{path} cannot be read: {getattr(error, 'strerror', '') or error}."
+        ) from error
+
+
+def _data(run: DraftingRun) -> dict[str, Any]:
+    drafts = list(run.drafts.select_related("item").prefetch_related("attempts"))
+    return {
+        "run": run.pk,
+        "status": run.status,
+        "error": run.error,
+        "states": Counter(draft.state for draft in drafts),
+        "drafts": [_draft_data(draft) for draft in drafts],
+        **spending_data(work.spent(run)),
+    }
+
+
+def _draft_data(draft: GeneratedDraft) -> dict[str, Any]:
+    attempts = list(draft.attempts.all())
+    last = attempts[-1] if attempts else None
+    return {
+        "row": draft.row,
+        "state": draft.state,
+        "item": draft.item.key if draft.item else None,
+        "attempts": len(attempts),
+        "problems": [f.message for f in last.findings] + ([last.detail] if last.detail else [])
+        if last
+        else [],
+    }
+
+
+def _lines(run: DraftingRun) -> Iterator[str]:
+    states = Counter(run.drafts.values_list("state", flat=True))
+    told = [f"{n} {GeneratedDraft.State(s).label}" for s, n in sorted(states.items())]
+    yield f"Run {run.pk}, {run.model_name}: {', '.join(told)}."
+    yield from spending_lines(work.spent(run))

@@ -1,0 +1,1 @@
+"""Abstracts become drafts of test cases by way of a language model; people decide on them."""

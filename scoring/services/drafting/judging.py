@@ -1,0 +1,58 @@
+"""What is wrong with an answer, and which of several answers is the best."""
+
+from collections.abc import Sequence
+
+from experiment.domain.item_checks import Facts, Finding, Level
+from experiment.services.curation.checks import findings_of_text
+from scoring.domain.drafting import changed_abstract, marked_text, no_text
+from scoring.domain.generating import Finish
+from scoring.models import DraftAttempt, GeneratedDraft
+
+# The model has declined; to tell it that its text is wrong makes no sense
+FINAL = (Finish.REFUSED, Finish.FILTERED, Finish.TOO_LONG)
+# What the abstract itself is, whatever is altered in it
+OF_THE_ABSTRACT = ("length", "date", "doi_form")
+
+
+def judge(draft: GeneratedDraft, text: str, finish: str) -> list[Finding]:
+    """Findings of an answer, errors first."""
+    if finish in FINAL:
+        return []
+    if finish == Finish.EMPTY:
+        return [no_text("The answer is empty.")]
+    if finish == Finish.LENGTH:
+        return [no_text("The answer was cut off before its end: answer with the text alone.")]
+    markup = marked_text(text)
+    if not markup:
+        return [no_text("The answer holds no abstract with alterations.")]
+    changed = changed_abstract(markup, draft.abstract)
+    found = findings_of_text(markup, facts_of(draft))
+    return [changed, *found] if changed else found
+
+
+def facts_of(draft: GeneratedDraft) -> Facts:
+    return Facts(
+        field=draft.run.field.name,
+        source="machine",
+        doi=draft.doi,
+        publication_date=draft.publication_date,
+    )
+
+
+def to_mend(findings: Sequence[Finding]) -> list[Finding]:
+    """Those that another answer can do something about."""
+    return [finding for finding in findings if finding.code not in OF_THE_ABSTRACT]
+
+
+def has_errors(findings: Sequence[Finding]) -> bool:
+    return any(finding.level == Level.ERROR for finding in findings)
+
+
+def best(attempts: Sequence[DraftAttempt]) -> DraftAttempt:
+    """The one with fewest errors, then fewest warnings, then the latest."""
+
+    def rank(attempt: DraftAttempt) -> tuple[int, int, int]:
+        errors = sum(f.level == Level.ERROR for f in attempt.findings)
+        return errors, len(attempt.findings) - errors, -attempt.number
+
+    return min(attempts, key=rank)

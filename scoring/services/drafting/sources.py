@@ -1,0 +1,99 @@
+"""Abstracts to draft from: pasted, or rows of a CSV file. Everything wrong is named by its row."""
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from django.core.exceptions import ValidationError
+
+from experiment.models import ResearchField
+from scoring.domain.drafting import one_line
+
+COLUMNS = ("abstract", "doi", "subfield", "publication_date")
+MOST_ABSTRACTS = 1_000
+MOST_CHARACTERS = 10_000
+MOST_PROBLEMS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class SourceAbstract:
+    """An abstract and what is known of it; `row` counts from 1."""
+
+    row: int
+    abstract: str
+    doi: str = ""
+    subfield: str = ""
+    publication_date: date | None = None
+
+
+def of_csv(text: str, research_field: ResearchField) -> list[SourceAbstract]:
+    """The rows of a CSV file with at least the column `abstract`; other columns than ours are passed over.
+
+    Raises:
+        ValidationError: a sentence for each problem.
+    """
+    try:
+        reader = csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
+        rows = list(reader)
+    except csv.Error as error:
+        raise ValidationError(f"This is no CSV file: {error}.") from error
+    if "abstract" not in (reader.fieldnames or ()):
+        raise ValidationError(f"The column abstract is missing; columns are {', '.join(COLUMNS)}.")
+    cells = [{name: row.get(name) or "" for name in COLUMNS} for row in rows]
+    return _checked(cells, research_field)
+
+
+def of_pasted(text: str, subfield: str, research_field: ResearchField) -> list[SourceAbstract]:
+    """Abstracts with an empty line between them, all of one subfield.
+
+    Raises:
+        ValidationError: a sentence for each problem.
+    """
+    blocks = [block for block in text.replace("\r\n", "\n").split("\n\n") if block.strip()]
+    cells = [{**dict.fromkeys(COLUMNS, ""), "abstract": b, "subfield": subfield} for b in blocks]
+    return _checked(cells, research_field)
+
+
+def _checked(rows: Sequence[dict[str, str]], research_field: ResearchField) -> list[SourceAbstract]:
+    if not 0 < len(rows) <= MOST_ABSTRACTS:
+        raise ValidationError(
+            f"There are {len(rows):,} abstracts; 1 to {MOST_ABSTRACTS:,} can be drafted."
+        )
+    subfields = set(research_field.subfields.values_list("name", flat=True))
+    read: list[SourceAbstract] = []
+    problems: list[str] = []
+    for n, row in enumerate(rows, start=1):
+        cells = {name: one_line(row[name]) for name in COLUMNS}
+        wrong = _problem(cells, subfields)
+        if wrong:
+            problems.append(f"Row {n}: {wrong}.")
+            continue
+        on = date.fromisoformat(cells["publication_date"]) if cells["publication_date"] else None
+        read.append(SourceAbstract(n, cells["abstract"], cells["doi"], cells["subfield"], on))
+    if problems:
+        more = len(problems) - MOST_PROBLEMS
+        raise ValidationError(
+            [*problems[:MOST_PROBLEMS], *([f"… and {more} more."] if more > 0 else [])]
+        )
+    return read
+
+
+def _problem(cells: dict[str, str], subfields: set[str]) -> str:
+    abstract, subfield, on = cells["abstract"], cells["subfield"], cells["publication_date"]
+    if not abstract:
+        return "the abstract is empty"
+    if "\0" in "".join(cells.values()):
+        return "it holds a NUL character"
+    if len(abstract) > MOST_CHARACTERS:
+        return f"the abstract has {len(abstract):,} characters; {MOST_CHARACTERS:,} are the most"
+    if "[[" in abstract or "]]" in abstract:
+        return "the abstract holds [[ or ]], which mark alterations"
+    if subfield and subfield not in subfields:
+        return f"“{subfield[:60]}” is no subfield ({', '.join(sorted(subfields)) or 'the field has none'})"
+    try:
+        date.fromisoformat(on) if on else None
+    except ValueError:
+        return f"“{on[:40]}” is no date; write 2024-05-31"
+    return f"the DOI has {len(cells['doi'])} characters" if len(cells["doi"]) > 200 else ""

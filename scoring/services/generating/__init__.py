@@ -1,0 +1,1 @@
+"""What drafting and reviewing share: questions to a model, several at a time, within a budget."""

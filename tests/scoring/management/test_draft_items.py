@@ -1,0 +1,193 @@
+"""`draft_items`: from a CSV file to drafts, on one's own terminal; killed, it goes on without asking twice."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core.management import CommandError, call_command
+
+from experiment.models import Item, ResearchField
+from scoring.models import DraftAttempt, DraftingRun
+from tests.experiment.http_client import ROOT, database_url
+from tests.factories import make_research_field, make_study
+from tests.scoring.backends.chat.stub import MODEL, ChatStub
+from tests.scoring.services.drafting.abstracts import Lessons, csv_of
+
+TIMEOUT_S = 120
+
+
+@pytest.fixture
+def stub() -> Iterator[ChatStub]:
+    with ChatStub(Lessons(a2=["changed"])) as stub:
+        yield stub
+
+
+@pytest.fixture
+def cooking() -> ResearchField:
+    return make_research_field("cooking", "Vegetables")
+
+
+def arguments(stub: ChatStub, source: Path, *more: str) -> list[str]:
+    about = [] if "--study" in more else ["--field", "cooking"]
+    model = ["--generator", "chat", "--model", MODEL, "--base_url", stub.url]
+    quick = ["--model_args", "timeout=2,retry_seconds=3,concurrency=1,max_tokens=500"]
+    return ["--from", str(source), *about, *model, *quick, *more]
+
+
+def draft(stub: ChatStub, source: Path, *more: str) -> str:
+    out = StringIO()
+    call_command("draft_items", *arguments(stub, source, *more), stdout=out, stderr=StringIO())
+    return out.getvalue()
+
+
+def refusal(stub: ChatStub, source: Path, *more: str) -> str:
+    with pytest.raises(CommandError) as raised:
+        draft(stub, source, *more)
+    return str(raised.value)
+
+
+@pytest.mark.django_db
+class TestTheCommand:
+    def test_says_what_became_of_each_abstract_and_what_it_took(
+        self, stub: ChatStub, cooking: ResearchField, tmp_path: Path
+    ) -> None:
+        prices = ("--price-in", "2", "--price-out", "10")
+        said = json.loads(draft(stub, csv_of((1, 2), tmp_path / "a.csv"), *prices, "--json"))
+        assert said["status"] == "finished"
+        assert said["states"] == {"drafted": 2}
+        assert [d["attempts"] for d in said["drafts"]] == [1, 2]
+        assert said["requests"] == len(stub.requests) == 3
+        expected = (2 * said["prompt_tokens"] + 10 * said["completion_tokens"]) / 1e6
+        assert said["cost"] == pytest.approx(expected)
+        item = Item.objects.get(key=said["drafts"][0]["item"])
+        assert (item.doi, str(item.publication_date)) == ("10.1234/onion.1", "2025-01-01")
+
+    def test_tells_people_the_same_in_words(
+        self, stub: ChatStub, cooking: ResearchField, tmp_path: Path
+    ) -> None:
+        lines = draft(stub, csv_of((1, 2), tmp_path / "a.csv"), "--limit", "1").splitlines()
+        assert lines[0] == f"Run {DraftingRun.objects.get().pk}, {MODEL}: 1 drafted."
+        assert lines[1].startswith("1 answers in ")
+
+    def test_takes_the_field_of_a_study_and_instructions_of_a_file(
+        self, stub: ChatStub, cooking: ResearchField, tmp_path: Path
+    ) -> None:
+        make_study(field="cooking")
+        told = tmp_path / "told.txt"
+        told.write_text("Alter it: {abstract}")
+        stub.text_of = Lessons(a1=["prose"])
+        source = csv_of((1,), tmp_path / "a.csv")
+        draft(stub, source, "--study", "memory", "--instructions", str(told))
+        assert stub.last_words[0].startswith("Alter it: Slow cooking")
+
+    def test_resumed_goes_on_where_it_was_stopped_and_with_another_budget(
+        self, stub: ChatStub, cooking: ResearchField, tmp_path: Path
+    ) -> None:
+        source = csv_of((1, 3, 4, 5), tmp_path / "a.csv")
+        said = refusal(stub, source, "--budget-tokens", "4000")
+        assert "Abstracts left: " in said
+        assert said.endswith("--resume goes on.")
+        before = len(stub.requests)
+        assert 0 < before < 4
+        draft(stub, source, "--resume", "--budget-tokens", "100000")
+        assert len(stub.requests) == 4
+        assert DraftingRun.objects.get().status == "finished"
+
+    @pytest.mark.parametrize(
+        ("text", "words"),
+        [
+            ("title\nOnions\n", "The column abstract is missing"),
+            (
+                "abstract,subfield\nOnions rose.,Fruit\n",
+                "Row 1: “Fruit” is no subfield (Vegetables).",
+            ),
+            ("abstract\n\nOnions [[rose\n", "Row 1: the abstract holds [[ or ]]"),
+            ("abstract,publication_date\nOnions rose.,May 2025\n", "Row 1: “May 2025” is no date"),
+            ("abstract\n", "There are 0 abstracts"),
+            ('abstract\n"Onions rose.\n', "This is no CSV file"),
+        ],
+    )
+    def test_names_what_is_wrong_with_a_file_by_its_row(
+        self, stub: ChatStub, cooking: ResearchField, tmp_path: Path, text: str, words: str
+    ) -> None:
+        source = tmp_path / "a.csv"
+        source.write_text(text)
+        assert words in refusal(stub, source)
+        assert not stub.requests
+        assert not DraftingRun.objects.exists()
+
+    @pytest.mark.parametrize(
+        ("more", "words"),
+        [
+            (("--base_url", "http://192.0.2.7"), "192.0.2.7 is not among the hosts"),
+            (("--budget-money", "5"), "A budget in money needs the prices of tokens."),
+            (("--field", "baking"), "There is no field “baking” (cooking)."),
+            (("--price-in", "dear"), "“dear” is no amount."),
+        ],
+    )
+    def test_refuses_what_cannot_be_meant_in_one_sentence(
+        self,
+        stub: ChatStub,
+        cooking: ResearchField,
+        tmp_path: Path,
+        more: tuple[str, ...],
+        words: str,
+    ) -> None:
+        assert words in refusal(stub, csv_of((1,), tmp_path / "a.csv"), *more)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_killed_it_goes_on_and_asks_nothing_twice_whose_answer_is_stored(
+    stub: ChatStub, tmp_path: Path
+) -> None:
+    make_research_field("cooking", "Vegetables")
+    source = csv_of((1, 2, 3, 4), tmp_path / "a.csv")
+    killed = 0
+    for wanted in (1, 3):
+        stub.delay_s = 0.3
+        process = _process(stub, source, tmp_path)
+        _wait_for(process, lambda n=wanted: DraftAttempt.objects.count() >= n)  # type: ignore[misc]
+        process.send_signal(signal.SIGKILL)
+        assert process.wait(timeout=TIMEOUT_S) == -signal.SIGKILL
+        killed += 1
+    stub.delay_s = 0.0
+    assert _process(stub, source, tmp_path).wait(timeout=TIMEOUT_S) == 0
+    run = DraftingRun.objects.get()
+    assert run.status == "finished"
+    assert DraftAttempt.objects.count() == 5  # one of four was told what is wrong
+    assert Item.objects.filter(generator="writer-2026-01").count() == 4
+    # Besides those stored, at most the one under way at each kill
+    assert 5 <= len(stub.requests) <= 5 + killed
+    lost = len(stub.requests) - 5
+    bodies = [json.dumps(request["messages"]) for request in stub.requests]
+    assert len(bodies) - len(set(bodies)) == lost
+
+
+def _process(stub: ChatStub, source: Path, folder: Path) -> subprocess.Popen[bytes]:
+    resume = ["--resume"] if DraftingRun.objects.exists() else []
+    environment = {
+        **os.environ,
+        "DATABASE_URL": database_url(),
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "SECRET_KEY": settings.SECRET_KEY,
+        "VAR_DIR": str(folder),
+    }
+    command = [sys.executable, "manage.py", "draft_items", *arguments(stub, source, *resume)]
+    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
+
+
+def _wait_for(process: subprocess.Popen[bytes], condition: Any) -> None:
+    until = time.monotonic() + TIMEOUT_S
+    while not condition():
+        assert process.poll() is None, "it ended by itself"
+        assert time.monotonic() < until
+        time.sleep(0.01)

@@ -1,0 +1,295 @@
+"""A model drafts, is told what is wrong, and mends it or not; every answer is kept, and people decide."""
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from experiment.models import Item, ResearchField
+from lib.jobs import leases
+from scoring.domain.backend import ScoringError
+from scoring.models import DraftingRun, GeneratedDraft
+from scoring.services.drafting import ask, work
+from scoring.services.drafting.sources import SourceAbstract
+from scoring.services.generating.settings import Asked
+from tests.factories import make_research_field
+from tests.scoring.backends.chat.stub import MODEL, ChatStub
+from tests.scoring.services.drafting.abstracts import Lessons, abstract, right
+
+pytestmark = pytest.mark.django_db
+PRICES = {"prompt_price": Decimal("2"), "completion_price": Decimal("10")}
+
+
+@pytest.fixture
+def stub() -> Iterator[ChatStub]:
+    with ChatStub(Lessons()) as stub:
+        yield stub
+
+
+@pytest.fixture
+def cooking() -> ResearchField:
+    return make_research_field("cooking", "Vegetables")
+
+
+def run_of(
+    stub: ChatStub,
+    cooking: ResearchField,
+    n: int = 1,
+    told: str = "",
+    repairs: int = 3,
+    **costs: Any,
+) -> DraftingRun:
+    args = {"base_url": stub.url, "model": MODEL, "timeout": "2", "retry_seconds": "3"}
+    args |= {"concurrency": "1", "max_tokens": "500"}
+    abstracts = [
+        SourceAbstract(row, abstract(row), f"10.1234/onion.{row}", "Vegetables")
+        for row in range(1, n + 1)
+    ]
+    asked = Asked("chat", args, **costs)
+    draft = ask.draft_run(cooking, abstracts, asked, instructions=told, repairs=repairs)
+    return ask.store(draft, abstracts)
+
+
+def only(run: DraftingRun) -> GeneratedDraft:
+    return run.drafts.get()
+
+
+def codes(draft: GeneratedDraft) -> list[list[str]]:
+    return [[finding.code for finding in a.findings] for a in draft.attempts.all()]
+
+
+class TestAGoodAnswer:
+    def test_becomes_a_draft_with_all_that_made_it(
+        self, stub: ChatStub, cooking: ResearchField
+    ) -> None:
+        run = work.run(run_of(stub, cooking, **PRICES))
+        draft = only(run)
+        item = draft.item
+        assert (run.status, run.done, run.error) == ("finished", 1, "")
+        assert draft.state == "drafted"
+        assert item is not None
+        assert (item.status, item.source, item.generator) == ("draft", "machine", "writer-2026-01")
+        assert (item.field, item.subfield, item.doi) == ("cooking", "Vegetables", "10.1234/onion.1")
+        assert item.markup == right(1)
+        assert item.original == abstract(1)
+        assert item.created_by is None  # nobody wrote it: whoever asked may review it
+        attempt = draft.attempts.get()
+        assert attempt.text == Lessons()(stub.requests[0])
+        assert attempt.request["model"] == MODEL
+        assert attempt.messages == stub.requests[0]["messages"]
+        spending = work.spent(run)
+        assert spending.usage.prompt_tokens == attempt.prompt_tokens
+        assert spending.cost == cost_of(attempt.prompt_tokens, attempt.completion_tokens)
+
+    def test_was_asked_for_with_the_purpose_two_examples_and_a_schema(
+        self, stub: ChatStub, cooking: ResearchField
+    ) -> None:
+        cooking.subfields.update(purpose="Which steps change the taste.")
+        work.run(run_of(stub, cooking))
+        system, user = stub.requests[0]["messages"]
+        assert "Which steps change the taste." in system["content"]
+        assert system["content"].count("[[") >= 4  # of two examples, and of the rules
+        assert "{" not in system["content"]
+        assert user["content"] == abstract(1)
+        schema = stub.requests[0]["response_format"]["json_schema"]["schema"]
+        assert schema["required"] == ["markup"]
+
+    @pytest.mark.parametrize("form", ["prose", "fenced"])
+    def test_may_come_in_other_forms(
+        self, stub: ChatStub, cooking: ResearchField, form: str
+    ) -> None:
+        stub.text_of = Lessons(a1=[form])
+        assert only(work.run(run_of(stub, cooking))).state == "drafted"
+        assert len(stub.requests) == 1
+
+
+def cost_of(read: int | None, written: int | None) -> Decimal:
+    return (2 * Decimal(read or 0) + 10 * Decimal(written or 0)) / 1_000_000
+
+
+class TestRepairs:
+    def test_each_fault_is_told_to_the_model_until_its_text_is_right(
+        self, stub: ChatStub, cooking: ResearchField
+    ) -> None:
+        stub.text_of = Lessons(a1=["wrong json", "changed", "unbalanced"])
+        draft = only(work.run(run_of(stub, cooking)))
+        assert draft.state == "drafted"
+        found = codes(draft)
+        assert found[0] == ["no_text"]
+        assert "changed_abstract" in found[1]
+        assert "markup" in found[2]
+        assert len(found) == len(stub.requests) == 4
+        told = stub.last_words
+        assert "holds no abstract" in told[1]
+        assert "in a trained panel" in told[2]
+        assert "line 1, column" in told[3]
+        roles = [message["role"] for message in stub.requests[3]["messages"]]
+        assert roles == ["system", "user", *["assistant", "user"] * 3]
+
+    def test_that_come_to_nothing_keep_the_text_and_its_reasons_for_a_person(
+        self, stub: ChatStub, cooking: ResearchField
+    ) -> None:
+        stub.text_of = Lessons(a1=["changed"] * 9)
+        draft = only(work.run(run_of(stub, cooking, repairs=2)))
+        assert draft.state == "unrepaired"
+        assert draft.item is None
+        assert "[[fell, rose]]" in draft.markup
+        assert len(stub.requests) == 3
+        assert not Item.objects.exists()
+
+    def test_none_are_made_of_an_abstract_that_is_itself_too_short(
+        self, stub: ChatStub, cooking: ResearchField
+    ) -> None:
+        short = "Onions were cooked. In batch 1, sweetness rose with time."
+        source = [SourceAbstract(1, short)]
+        asked = Asked("chat", {"base_url": stub.url, "model": MODEL})
+        stub.text_of = lambda request: short.replace("rose", "[[rose, fell]]")
+        run = ask.store(ask.draft_run(cooking, source, asked), source)
+        assert only(work.run(run)).state == "drafted"
+        assert "length" in codes(only(run))[0]
+        assert len(stub.requests) == 1
+
+    @pytest.mark.parametrize("fault", ["truncated", "silent"])
+    def test_an_answer_cut_off_or_empty_is_asked_for_again(
+        self, stub: ChatStub, cooking: ResearchField, fault: str
+    ) -> None:
+        stub.script = [fault]
+        draft = only(work.run(run_of(stub, cooking)))
+        assert draft.state == "drafted"
+        assert len(stub.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "finish", "detail"),
+    [
+        ("refuses", "refused", "I cannot help with that."),
+        ("filtered", "filtered", ""),
+        ("prompt filtered", "filtered", "content management"),
+        ("window", "too_long", "maximum context length"),
+    ],
+)
+def test_a_model_that_declines_is_not_argued_with(
+    stub: ChatStub, cooking: ResearchField, fault: str, finish: str, detail: str
+) -> None:
+    stub.script = [fault]
+    run = work.run(run_of(stub, cooking, 2))
+    first, second = run.drafts.all()
+    assert (run.status, first.state, second.state) == ("finished", "declined", "drafted")
+    attempt = first.attempts.get()
+    assert attempt.finish == finish
+    assert detail in attempt.detail
+    assert len(stub.requests) == 2
+
+
+@pytest.mark.parametrize("fault", ["500", "hangs", "garbage", "401"])
+def test_a_server_that_fails_ends_the_run_and_it_goes_on_where_it_was(
+    stub: ChatStub, cooking: ResearchField, fault: str
+) -> None:
+    run = run_of(stub, cooking, 3)
+    stub.script = ["", *[fault] * 20]
+    run.model_args |= {"timeout": "0.3", "retry_seconds": "0.5"}
+    run.save()
+    run = work.run(run)
+    assert (run.status, run.done) == ("failed", 1)
+    assert run.error.endswith(".")
+    stub.script, before = [], len(stub.requests)
+    run = work.run(leases.reopen(run))
+    assert (run.status, run.done) == ("finished", 3)
+    assert len(stub.requests) - before == 2
+
+
+def test_a_pause_that_the_server_asks_for_does_not_end_the_run(
+    stub: ChatStub, cooking: ResearchField
+) -> None:
+    stub.script = ["429", "500"]
+    assert work.run(run_of(stub, cooking)).status == "finished"
+    assert len(stub.requests) == 3
+
+
+class TestABudget:
+    def test_in_tokens_is_never_exceeded_and_stops_with_a_sentence(
+        self, stub: ChatStub, cooking: ResearchField
+    ) -> None:
+        run = work.run(run_of(stub, cooking, 5, budget_tokens=5_000))
+        assert run.status == "cancelled"
+        assert 0 < run.done < 5
+        assert f"Abstracts left: {5 - run.done}." in run.error
+        assert work.spent(run).usage.total <= 5_000
+
+    def test_in_money_goes_on_once_it_is_raised(
+        self, stub: ChatStub, cooking: ResearchField
+    ) -> None:
+        run = work.run(run_of(stub, cooking, 4, budget_money=Decimal("0.012"), **PRICES))
+        assert run.status == "cancelled"
+        spent = work.spent(run).cost
+        assert spent is not None
+        assert spent <= Decimal("0.012")
+        run.budget_money = Decimal(5)
+        run.save()
+        assert work.run(leases.reopen(run)).done == 4
+        assert len(stub.requests) == 4
+
+    def test_cannot_be_kept_where_the_server_says_no_usage(
+        self, stub: ChatStub, cooking: ResearchField
+    ) -> None:
+        stub.says_usage = False
+        run = work.run(run_of(stub, cooking, 3, budget_tokens=100_000))
+        assert (run.status, len(stub.requests)) == ("failed", 1)
+        assert "no budget can be kept" in run.error
+        assert work.spent(run_of(stub, cooking)).unknown == 0
+
+
+def test_a_run_stopped_in_between_leaves_what_is_stored(
+    stub: ChatStub, cooking: ResearchField
+) -> None:
+    run = run_of(stub, cooking, 3)
+
+    def stop(job: DraftingRun) -> None:
+        if job.done == 1:
+            leases.request_cancel(DraftingRun.objects.get(pk=job.pk))
+
+    run = work.run(run, stop)
+    assert run.status == "cancelled"
+    assert Item.objects.filter(status="draft").count() == run.done >= 1
+    work.run(leases.reopen(run))
+    assert Item.objects.count() == 3
+
+
+class TestInstructionsOfALab:
+    def test_are_sent_as_they_are_with_their_places_filled_in(
+        self, stub: ChatStub, cooking: ResearchField
+    ) -> None:
+        told = "Alter this {subfield} abstract, keep {this}:\n{abstract}"
+        stub.text_of = Lessons(a1=["prose"])
+        run = work.run(run_of(stub, cooking, told=told))
+        assert only(run).state == "drafted"
+        (turn,) = stub.requests[0]["messages"]
+        assert turn["content"] == f"Alter this Vegetables abstract, keep {{this}}:\n{abstract(1)}"
+        assert "response_format" not in stub.requests[0]
+        assert run.instructions == told
+
+
+def test_the_embedded_model_goes_through_the_whole_way(cooking: ResearchField) -> None:
+    source = [SourceAbstract(1, abstract(1))]
+    draft = ask.draft_run(cooking, source, Asked("embedded", {"max_tokens": "8"}), repairs=1)
+    run = work.run(ask.store(draft, source))
+    assert run.status == "finished"
+    assert only(run).state == "unrepaired"
+    assert only(run).attempts.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (Asked("chat", {"base_url": "http://192.0.2.7", "model": "m"}), "is not among the hosts"),
+        (Asked("embedded", {}, budget_money=Decimal(1)), "needs the prices"),
+        (Asked("embedded", {}, prompt_price=Decimal(1)), "Give both prices"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_before_anything_is_stored(
+    cooking: ResearchField, asked: Asked, words: str
+) -> None:
+    source: Sequence[SourceAbstract] = [SourceAbstract(1, abstract(1))]
+    with pytest.raises(ScoringError, match=words):
+        ask.draft_run(cooking, source, asked)
