@@ -5,11 +5,15 @@ class AnalysisConfig(AppConfig):
     name = "analysis"
 
     def ready(self) -> None:
-        """A run's samples are written with what is found here about its preferences; results go with who withdraws."""
+        """A run's samples are written with what is found here about its preferences; results go with who withdraws; a data set
+        has models and teams too."""
         from analysis.services.forget import forget_results
         from experiment.models import Study
+        from experiment.services.export import added
         from experiment.services.privacy.erasure import people_erased
         from scoring.lm_eval import ADDED_TO_SAMPLES
 
         ADDED_TO_SAMPLES.append("analysis.report.services.sample_flips.sample_flips")
+        added.TABLES.append("analysis.data_set.tables.more_tables")
+        added.STATES.append("analysis.data_set.state.state")
         people_erased.connect(forget_results, sender=Study)

@@ -4,7 +4,6 @@ import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -19,8 +18,8 @@ from analysis.teams.options import TeamOptions
 from experiment.domain.codebook import TRIAL_COLUMNS, Column
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Participant, Study, Trial
+from experiment.services.export.added import MoreTables
 from experiment.services.export.columns import HEADER
-from experiment.services.export.files import More
 from experiment.services.export.select import completed
 from experiment.services.export.tables import Held, Table
 from experiment.services.export.trials import trials
@@ -82,14 +81,14 @@ class Pairs:
     by_item: Mapping[tuple[str, int], Mapping[int, tuple[float, bool]]]
 
 
-def more_tables(study: Study, query: TrialQuery) -> More:
+def more_tables(study: Study, query: TrialQuery) -> MoreTables:
     """Item scores, trials with models beside them, and predictions of teams that the Teams page has for today's data.
 
     What is stored of teams is found now; what it gives is called at the moment that the export is of. Like the trials, scores
     and predictions are of the test cases and participants that the query means alone.
     """
     teams = list(_stored_teams(study, query))
-    return partial(_tables, teams=teams)
+    return lambda held: _tables(study, query, held, teams)
 
 
 def _tables(

@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from analysis.lab import compare, data_set, report, teams, trace
+from analysis.lab import compare, report, teams, trace
 from analysis.lab.items import study
 
 _RESULTS = "studies/<slug:slug>/results/"
@@ -11,7 +11,6 @@ _TEAMS = f"{_RESULTS}teams/"
 urlpatterns = [
     path("fields/<slug:field>/", include("analysis.lab.items.urls")),
     path("studies/<slug:slug>/test-cases/", study.test_cases, name="test_cases"),
-    path("studies/<slug:slug>/export/data-set/", data_set.data_set, name="export_data_set"),
     path("studies/<slug:slug>/documents/", include("analysis.lab.documents.urls")),
     path(_RESULTS, report.results, name="results"),
     path(f"{_RESULTS}retry/", report.results_retry, name="results_retry"),

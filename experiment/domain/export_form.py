@@ -8,6 +8,8 @@ from experiment.domain.trial_query import Problem, QueryError
 
 FORMATS = ("csv", "jsonl", "parquet")
 PSYCH_DS = "psych-ds"
+DATA_SET = "data-set"  # with all that joins the trials, in the same form
+IN_TABLES = (PSYCH_DS, DATA_SET)
 USUAL_K = 5
 
 
@@ -34,7 +36,11 @@ class Form:
 
     @property
     def is_zip(self) -> bool:
-        return self.zip or self.format == PSYCH_DS
+        return self.zip or self.is_in_tables
+
+    @property
+    def is_in_tables(self) -> bool:
+        return self.format in IN_TABLES
 
     @property
     def suffix(self) -> str:
@@ -43,7 +49,7 @@ class Form:
         ('.csv', '-bom.csv.zip', '-k5-psych-ds.zip')
         """
         marks = f"{f'-k{self.k}' if self.k else ''}{'-bom' * self.bom}"
-        kind = f"-{PSYCH_DS}" if self.format == PSYCH_DS else f".{self.format}"
+        kind = f"-{self.format}" if self.is_in_tables else f".{self.format}"
         return f"{marks}{kind}{'.zip' * self.is_zip}"
 
 
@@ -60,8 +66,8 @@ def parse(values: Mapping[str, Sequence[str]]) -> Form:
     """
     said = {name: "".join(values.get(name, ())[-1:]) for name in NAMES}
     format_name = said["format"] or CSV.format
-    if format_name not in (*FORMATS, PSYCH_DS):
-        raise QueryError([Problem("format", format_name, (*FORMATS, PSYCH_DS))])
+    if format_name not in (*FORMATS, *IN_TABLES):
+        raise QueryError([Problem("format", format_name, (*FORMATS, *IN_TABLES))])
     for name in ("bom", "zip", "release"):
         if said[name] not in ("", *TRUTH):
             raise QueryError([Problem(name, said[name], TRUTH)])
@@ -70,7 +76,7 @@ def parse(values: Mapping[str, Sequence[str]]) -> Form:
     k = said["k"] or str(USUAL_K)
     if not (k.isascii() and k.isdigit() and len(k) < 5 and int(k) >= 2):
         raise QueryError([Problem("k", k, why="a number of people, 2 or more")])
-    is_zip = said["zip"] == "true" and format_name != PSYCH_DS  # which is one anyhow
+    is_zip = said["zip"] == "true" and format_name not in IN_TABLES  # which are one anyhow
     return Form(
         format_name, said["bom"] == "true", is_zip, int(k) if said["release"] == "true" else 0
     )

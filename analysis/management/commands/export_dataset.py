@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from experiment.domain.export_form import PSYCH_DS
+from experiment.domain.export_form import DATA_SET
 from experiment.domain.trial_query import QueryError
 from experiment.management.asking import add_filters, add_release, asked
 from experiment.management.studies import find_study
@@ -38,8 +38,6 @@ class Command(ReportingCommand):
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from analysis.data_set.tables import more_tables  # takes long to load
-
         study, place = find_study(options["study"]), options["output"]
         is_zip = place.suffix == ".zip"
         if not is_zip and place.exists():
@@ -49,9 +47,9 @@ class Command(ReportingCommand):
             query = completed(study, query)
             if problem := name_problem(place.name, query.kind):
                 raise CommandError(problem)
-            form = replace(form, format=PSYCH_DS)
+            form = replace(form, format=DATA_SET)
             with tempfile.TemporaryFile() as file:
-                written = export_trials(study, query, file, form, more=more_tables(study, query))
+                written = export_trials(study, query, file, form)
                 if is_zip:
                     with atomic_file(place) as target:
                         shutil.copyfileobj(file, target)

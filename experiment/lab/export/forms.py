@@ -1,5 +1,6 @@
 """The filters of the export page, as fields; what can be asked is decided by the domain and by the study."""
 
+from dataclasses import replace
 from typing import Any
 
 from django import forms
@@ -9,7 +10,7 @@ from django_stubs_ext import StrOrPromise
 
 from experiment.domain import export_form, trial_query
 from experiment.domain.codebook import EXPORT_REASONS
-from experiment.domain.export_form import CSV, USUAL_K
+from experiment.domain.export_form import CSV, DATA_SET, USUAL_K
 from experiment.domain.trial_query import QueryError, TrialQuery
 from experiment.models import Item, Participant, Study
 from experiment.services import counts
@@ -26,6 +27,7 @@ FORMATS: Choices = [
     ("jsonl", "JSON Lines"),
     ("parquet", "Parquet"),
     ("psych-ds", _("Psych-DS (zip: trials, participants and test cases)")),
+    ("data-set", _("Psych-DS with language models and teams")),
 ]
 RECOGNISED: Choices = [("true", _("yes")), ("false", _("no")), ("unknown", _("not asked"))]
 # One value a line, since there can be many
@@ -151,6 +153,12 @@ class ExportForm(forms.Form):
     def address(self) -> str:
         """Of the file, after the question mark."""
         return f"{self.query.encode()}&{self.form.encode()}"
+
+    @property
+    def data_set_address(self) -> str:
+        """Of the whole data set of these trials."""
+        form = replace(self.form, format=DATA_SET, bom=False, zip=False)
+        return f"{self.query.encode()}&{form.encode()}"
 
 
 def _lines(values: dict[str, list[str]]) -> dict[str, list[str]]:

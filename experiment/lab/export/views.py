@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.codebook import TRIAL_COLUMNS
-from experiment.domain.export_form import Form
+from experiment.domain.export_form import DATA_SET, Form
 from experiment.domain.release import DROPPED
 from experiment.domain.roles import Right
 from experiment.domain.trial_query import TrialQuery
@@ -31,11 +31,10 @@ from experiment.services.export.release import RELEASE_COLUMNS, first_released
 from experiment.services.export.trials import count, first_rows, is_quickly_counted
 from experiment.services.participant_kinds import kind_note
 from lib.csv import cell
-from lib.jobs import presence
 from lib.table_files import CONTENT_TYPES, ZIP_TYPE
 
 FIRST_ROWS, MOST_REASON = 10, 1_000
-LARGE = 100_000  # rows that a worker writes, where one lives
+LARGE = 100_000  # rows: what has more is a worker's
 
 
 @require_safe
@@ -75,7 +74,7 @@ def download(request: HttpRequest, study: Study) -> HttpResponseBase:
     if wanted.errors:
         return redirect(f"{reverse('lab:export', args=[study.slug])}?{request.GET.urlencode()}")
     query, form = wanted.query, wanted.form
-    if is_for_workers(study, query):
+    if is_for_workers(study, query, form):
         job = jobs.ensure_exported(study, query, form)
         is_made = job.status == TrialExport.Status.FINISHED
         return redirect("lab:export_file" if is_made else "lab:export_job", study.slug, job.pk)
@@ -140,17 +139,18 @@ def retry(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     return redirect("lab:export_job", study.slug, pk)
 
 
-def is_for_workers(study: Study, query: TrialQuery) -> bool:
-    """Whether a worker writes the file: always where all work is theirs, else what is large while one lives."""
-    if settings.JOB_EXECUTOR == "celery":
+def is_for_workers(study: Study, query: TrialQuery, form: Form) -> bool:
+    """Whether a worker writes the file: always where all work is theirs, else what takes longer than a page may."""
+    if settings.JOB_EXECUTOR == "celery" or form.format == DATA_SET:
         return True
-    is_large = not is_quickly_counted(study, query) or count(study, query) > LARGE
-    return is_large and presence.is_taken(TrialExport)
+    return not is_quickly_counted(study, query) or count(study, query) > LARGE
 
 
 def command(study: Study, query: TrialQuery, form: Form) -> str:
     """What writes the same file in a terminal."""
     parts = ["manage.py", "export_trials", study.slug, "--format", form.format]
+    if form.format == DATA_SET:
+        parts = ["manage.py", "export_dataset", study.slug]
     for name, texts in query.as_dict().items():
         parts += [f"--{name}", *([texts] if isinstance(texts, str) else texts)]
     parts += [f"--{name}" for name in ("bom", "zip") if getattr(form, name)]

@@ -1,7 +1,7 @@
 """A query's trials as a file of one moment, which appears whole or not at all, with a manifest that says what it holds."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -15,12 +15,13 @@ from django.utils.translation import gettext
 
 from experiment.domain import codebook
 from experiment.domain.codebook import TRIAL_COLUMNS
-from experiment.domain.export_form import CSV, PSYCH_DS, Form
+from experiment.domain.export_form import CSV, DATA_SET, Form
 from experiment.domain.release import DROPPED, Released
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Study
 from experiment.services.audit import Action, record
 from experiment.services.export import psych_ds
+from experiment.services.export.added import MoreTables, more_tables, no_tables
 from experiment.services.export.columns import HEADER
 from experiment.services.export.release import RELEASE_COLUMNS, release_of, released
 from experiment.services.export.select import completed, deciding
@@ -32,7 +33,6 @@ from lib.snapshot import snapshot
 from lib.table_files import Block, Digesting, writing
 
 Blocks = Iterator[Block]
-More = Callable[[Study, TrialQuery, Held], Iterable[Table]]
 PARTICIPANT, ITEM = HEADER.index("participant"), HEADER.index("item_key")
 
 
@@ -102,21 +102,20 @@ def export_trials(
     file: BinaryIO,
     form: Form = CSV,
     watch: Callable[[Blocks], Blocks] = iter,
-    more: More = lambda *_: (),
 ) -> Manifest:
     """Write the rows of one moment to a new file, which is at its start afterwards.
 
-    `watch` passes the blocks on, and sees the database as it is at that moment. `more`: tables that a data set in
-    several files has besides; asked once the trials are written, by what they hold.
+    `watch` passes the blocks on, and sees the database as it is at that moment.
 
     Raises:
         QueryError: the query names what the study does not have.
     """
+    more = more_tables(study, completed(study, query)) if form.format == DATA_SET else no_tables
     with snapshot():
         study = Study.objects.get(pk=study.pk)  # its version at that moment
         query = completed(study, query)
         rows = _Rows(study, query, form, watch)
-        if form.format == PSYCH_DS:
+        if form.is_in_tables:
             manifest = _write_data_set(rows, file, more)
         elif form.zip:
             manifest = _write_zip(rows, file)
@@ -191,7 +190,7 @@ def _write_zip(rows: _Rows, file: BinaryIO) -> Manifest:
     return manifest
 
 
-def _write_data_set(rows: _Rows, file: BinaryIO, more: More) -> Manifest:
+def _write_data_set(rows: _Rows, file: BinaryIO, more: MoreTables) -> Manifest:
     """A data set of Psych-DS; the manifest's hash is of its trials."""
     people, cases, held = participants(rows.columns), items(rows.columns), Held(rows.columns)
 
@@ -207,7 +206,7 @@ def _write_data_set(rows: _Rows, file: BinaryIO, more: More) -> Manifest:
         yield Table(
             "items", gettext("the test cases that they show"), cases.columns, cases.blocks()
         )
-        yield from more(rows.study, rows.query, held)
+        yield from more(held)
 
     with _archive(file) as archive:
         written = psych_ds.write(archive, rows.study, tables())

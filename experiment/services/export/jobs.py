@@ -1,5 +1,6 @@
 """Exports of trials that workers make: found again while the data stay as they are, deleted when a participant withdraws."""
 
+import hashlib
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,9 +15,10 @@ from django.core.files.storage import Storage, storages
 from django.db import connections, transaction
 from django.utils import timezone
 
-from experiment.domain.export_form import CSV, Form
+from experiment.domain.export_form import CSV, DATA_SET, Form
 from experiment.domain.trial_query import QueryError, TrialQuery, parse
 from experiment.models import Study, TrialExport
+from experiment.services.export import added
 from experiment.services.export.files import Blocks, export_trials
 from experiment.services.export.select import completed
 from experiment.services.export.trials import count, data_state, is_quickly_counted
@@ -36,7 +38,7 @@ def ensure_exported(study: Study, query: TrialQuery, form: Form = CSV) -> TrialE
         QueryError: the query names what the study does not have.
     """
     query = completed(study, query)
-    key = data_state(study, query)
+    key = _state(study, query, form)
     asked = {"study": study, "query": query.encode(), "format": form.encode()}
     exports = TrialExport.objects.filter(**asked)
     found = exports.filter(status=Status.FINISHED, state=key).first()
@@ -93,10 +95,18 @@ def run(job: TrialExport) -> TrialExport:
         return job
 
 
+def _state(study: Study, query: TrialQuery, form: Form) -> str:
+    """A name for all that the file depends on."""
+    trials = data_state(study, query)
+    if form.format != DATA_SET:
+        return trials
+    return hashlib.sha256(" ".join([trials, *added.state(study)]).encode()).hexdigest()[:24]
+
+
 def _export(job: TrialExport, lease: Lease) -> None:
     def watch(blocks: Blocks) -> Blocks:
         study = Study.objects.get(pk=job.study_id)
-        job.state = data_state(study, query)
+        job.state = _state(study, query, job.form)
         total = count(study, query) if is_quickly_counted(study, query) else 0
         # Before there is a file, so that one without a row belongs to no worker
         outside(partial(lease.write, state=job.state, total=total))

@@ -3,8 +3,8 @@
 import io
 import json
 import zipfile
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -13,9 +13,10 @@ from django.test import Client
 from django.urls import reverse
 
 from analysis.data_set import tables
-from experiment.domain.export_form import PSYCH_DS, Form
+from experiment.domain.export_form import DATA_SET, Form
 from experiment.domain.trial_query import TrialQuery
-from experiment.models import AuditEvent, Item, Judgment, Study
+from experiment.models import AuditEvent, Item, Judgment, Study, TrialExport
+from experiment.services.export import jobs
 from experiment.services.export.files import export_trials
 from scoring.models import ItemScore
 from scoring.services.execute import execute
@@ -23,6 +24,7 @@ from tests.experiment.services.export.test_psych_ds import problems
 from tests.factories import make_participant, make_study, make_user
 from tests.scoring.lab.rows import ask
 from tests.scoring.ngram_backend import NgramBackend
+from tests.storages import store_files_in
 
 pytestmark = pytest.mark.django_db
 
@@ -72,15 +74,28 @@ def test_a_folder_appears_whole_and_is_never_written_over(study: Study, tmp_path
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
-def test_the_page_offers_the_same_tables(study: Study, client: Client) -> None:
+@pytest.mark.django_db(transaction=True)  # a worker writes its progress beside the snapshot
+def test_a_worker_makes_what_the_page_offers(
+    study: Study, client: Client, settings: Any, tmp_path: Path
+) -> None:
+    store_files_in(settings, tmp_path)
     client.force_login(make_user("ruth", study))
     page = client.get(reverse("lab:export", args=["memory"]), {"source": "human"}).content.decode()
-    address = reverse("lab:export_data_set", args=["memory"])
-    assert f"{address}?set=all&amp;kind=real&amp;source=human" in page
-    content = client.get(address, {"source": "human", "format": "parquet"}).getvalue()
-    archive = zipfile.ZipFile(io.BytesIO(content))
+    address = f"{reverse('lab:export_download', args=['memory'])}?set=all&kind=real&source=human&format=data-set"
+    assert address.replace("&", "&amp;") in page
+    waiting = client.get(address, follow=True).content.decode()
+    assert "No worker is running" in waiting
+    job = jobs.run(TrialExport.objects.get())
+    response = client.get(address, follow=True)
+    assert response.redirect_chain[-1][0] == reverse("lab:export_file", args=["memory", job.pk])
+    archive = zipfile.ZipFile(io.BytesIO(response.getvalue()))
     manifest = json.loads(archive.read("documentation/manifest.json"))
     assert (manifest["rows"], len(manifest["files"])) == (16, 5)
+    assert manifest["rows"] == job.rows
+    event = AuditEvent.objects.get(action="exported")
+    assert (event.actor, event.details["format"]) == ("ruth", "data-set")
+    execute(ask(study, "lab/two"), backend=NgramBackend())  # its scores are not in that file
+    assert client.get(address)["Location"] != reverse("lab:export_file", args=["memory", job.pk])
 
 
 ITEM = "memory-human-2"
@@ -93,11 +108,15 @@ STORED = f"""trial,participant,item,original_side,team,method,fold,p_original,p_
 """.encode()
 
 
+@pytest.fixture
+def _teams(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "_stored_teams", lambda *_: [("human", STORED)])
+
+
 def table(study: Study, query: TrialQuery, name: str) -> pd.DataFrame:
-    """Of the data set that has stored teams; the manifest counts its rows."""
+    """Of the data set; the manifest counts its rows."""
     file = io.BytesIO()
-    more = partial(tables._tables, teams=[("human", STORED)])
-    manifest = export_trials(study, query, file, Form(PSYCH_DS), more=more)
+    manifest = export_trials(study, query, file, Form(DATA_SET))
     archive = zipfile.ZipFile(file)
     for each, n in manifest.table_rows.items():
         path = f"data/study-memory_description-{each}_data.csv"
@@ -108,6 +127,7 @@ def table(study: Study, query: TrialQuery, name: str) -> pd.DataFrame:
     return pd.read_csv(archive.open(f"data/study-memory_description-{name}_data.csv"))
 
 
+@pytest.mark.usefixtures("_teams")
 def test_teams_of_the_page_are_in_it_by_pseudonym(study: Study) -> None:
     people = [str(person.public_id) for person in study.participants.order_by("pk")]
     found = table(study, TrialQuery(), "teampredictions")
@@ -119,6 +139,7 @@ def test_teams_of_the_page_are_in_it_by_pseudonym(study: Study) -> None:
     assert found.iloc[2]["participant"] == f"{people[0]}+{people[1]}"
 
 
+@pytest.mark.usefixtures("_teams")
 def test_predictions_are_of_the_trials_that_the_query_means(study: Study) -> None:
     people = [str(person.public_id) for person in study.participants.order_by("pk")]
     queries: dict[TrialQuery, list[str]] = {
@@ -133,6 +154,7 @@ def test_predictions_are_of_the_trials_that_the_query_means(study: Study) -> Non
         assert list(table(study, query, "teampredictions")["team"]) == teams, query
 
 
+@pytest.mark.usefixtures("_teams")
 def test_a_prediction_of_a_trial_that_is_left_out_is_left_out(study: Study) -> None:
     first, second = study.participants.order_by("pk")
     one = Judgment.objects.filter(trial__participant=first, trial__item__key=ITEM)

@@ -123,20 +123,21 @@ def test_the_page_costs_the_same_with_more_participants(ruth: Client, study: Stu
     assert n_queries() == before
 
 
-def test_a_large_export_is_for_a_worker_that_lives(
+def test_a_large_export_is_for_a_worker_and_the_page_says_if_none_lives(
     ruth: Client, study: Study, monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("experiment.lab.export.views.LARGE", 10)
     store_files_in(settings, tmp_path)
-    assert ruth.get(FILE).getvalue().startswith(b"study,")  # nobody else would write it
+    assert ruth.get(f"{FILE}?item=memory-human-2").getvalue().startswith(b"study,")  # is small
+    assert "No worker is running" in ruth.get(FILE, follow=True).content.decode()
     LivingWorker.objects.create(
         name=str(Worker.of_this_process()),
         kinds=["experiment.trialexport"],
         beat_at=timezone.now(),
     )
-    assert ruth.get(f"{FILE}?item=memory-human-2").getvalue().startswith(b"study,")  # is small
+    assert "No worker is running" not in ruth.get(FILE, follow=True).content.decode()
     response = ruth.get(f"{FILE}?format=parquet")
-    job = TrialExport.objects.get()
+    job = TrialExport.objects.latest("pk")
     assert response["Location"] == reverse("lab:export_job", args=["memory", job.pk])
     assert (job.query, job.form.format) == ("set=all&kind=real", "parquet")
 
