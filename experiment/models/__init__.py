@@ -16,6 +16,7 @@ from experiment.models.exports import TrialExport
 from experiment.models.items import Item, work_name
 from experiment.models.participants import Participant
 from experiment.models.people import Invitation, Membership, SignInAttempts
+from experiment.models.purges import Purge
 from experiment.models.recruitment import RecruitmentRecord
 from experiment.models.research_fields import FieldMember, ResearchField, Subfield
 from experiment.models.studies import ConsentVersion, Study, StudyItem, StudyText
@@ -42,6 +43,7 @@ __all__ = [
     "Membership",
     "Participant",
     "PeopleCount",
+    "Purge",
     "RecruitmentRecord",
     "ResearchField",
     "Review",

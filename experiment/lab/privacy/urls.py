@@ -7,4 +7,5 @@ urlpatterns = [
     path("privacy/withdraw/", views.withdraw, name="privacy_withdraw"),
     path("privacy/policy/", views.policy, name="privacy_policy"),
     path("privacy/purge/", views.purge, name="privacy_purge"),
+    path("privacy/purge/live/", views.purge_live, name="privacy_purge_live"),
 ]

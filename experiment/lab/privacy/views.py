@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib import messages
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -15,8 +16,7 @@ from experiment.lab.access import for_study, user_of
 from experiment.lab.privacy.forms import PolicyForm, RequestForm
 from experiment.models import Participant, RecruitmentRecord, Study
 from experiment.services import audit
-from experiment.services.privacy.retention import NotDueError, is_due, planned
-from experiment.services.privacy.retention import purge as purge_study
+from experiment.services.privacy.retention import NotDueError, ask, concerned, is_due
 from experiment.services.withdrawal import find_on_request, withdraw_on_request
 
 UNPROCESSABLE = 422
@@ -76,14 +76,19 @@ def purge(request: HttpRequest, study: Study) -> HttpResponse:
         )
         return redirect("lab:privacy", study.slug)
     try:
-        purge_study(study, timezone.localdate(), by=user_of(request))
+        ask(study, timezone.localdate(), user_of(request))
     except NotDueError:
         messages.error(request, _("Personal data of this study are still to be kept."))
-    else:
-        messages.success(
-            request, _("Nothing leads from the answers to their participants any more.")
-        )
+    except ValidationError as error:
+        messages.error(request, error.messages[0])
     return redirect("lab:privacy", study.slug)
+
+
+@require_safe
+@for_study(Right.SET_UP)
+def purge_live(request: HttpRequest, study: Study) -> HttpResponse:
+    """The part of the page that changes while a worker is at it."""
+    return render(request, "lab/privacy/_purge.html", _purge(study))
 
 
 def _site(person: Participant) -> str:
@@ -92,13 +97,21 @@ def _site(person: Participant) -> str:
     return record.source if record else ""
 
 
+def _purge(study: Study) -> dict[str, Any]:
+    return {
+        "study": study,
+        "job": study.purges.first(),
+        "concerned": concerned(study),
+        "is_due": is_due(study, timezone.localdate()),
+    }
+
+
 def _page(request: HttpRequest, study: Study, status: int = 200, **changes: Any) -> HttpResponse:
     context: dict[str, Any] = {
         "study": study,
         "part": "privacy",
         "request_form": RequestForm(),
         "policy_form": PolicyForm(instance=study),
-        "purge": planned(study),
-        "is_due": is_due(study, timezone.localdate()),
     }
+    context |= _purge(study)
     return render(request, "lab/privacy/privacy.html", context | changes, status=status)

@@ -2,11 +2,14 @@ from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
+from django.db import transaction
 from django.utils import timezone
 
 from experiment.management.studies import find_study
-from experiment.services.privacy.retention import NotDueError, planned, purge
+from experiment.models import Purge, Study
+from experiment.services.privacy.retention import NotDueError, ask, concerned, run
 from lib.commands import ReportingCommand, add_json_argument
+from lib.jobs import leases
 
 
 class Command(ReportingCommand):
@@ -20,7 +23,9 @@ class Command(ReportingCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
         try:
-            found = planned(study) if options["dry_run"] else purge(study, timezone.localdate())
+            found = concerned(study)
+            if not options["dry_run"]:
+                self._purge(study)
         except NotDueError as error:
             until = study.retain_until or "no day"
             raise CommandError(
@@ -32,3 +37,15 @@ class Command(ReportingCommand):
             f"{found.with_comment} with a comment, {found.with_ids} with recruitment ids)."
         )
         self.report(options, asdict(found) | {"dry_run": options["dry_run"]}, [line])
+
+    def _purge(self, study: Study) -> None:
+        """Here; one that was killed goes on."""
+        with transaction.atomic():  # no worker is quicker
+            opened = study.purges.filter(status__in=Purge.OPEN_STATUSES).first()
+            job = opened or ask(study, timezone.localdate())
+            leases.reserve(job)
+        job = run(job)
+        if job.status != Purge.Status.FINISHED:
+            raise CommandError(
+                f"{study.slug}: {job.error or 'a worker is at it, or it was stopped'}"
+            )

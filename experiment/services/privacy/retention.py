@@ -1,17 +1,27 @@
-"""Past a study's day, everything that could lead from its participants' answers to them is taken away."""
+"""Past a study's day, everything that could lead from its participants' answers to them is taken away.
+
+It is done some participants at a time, each time in a transaction of its own: nobody waits for long, and who was killed over it
+has the next worker go on with those who are left.
+"""
 
 from dataclasses import dataclass
 from datetime import date
 
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
 
-from experiment.models import Participant, RecruitmentRecord, Study
+from experiment.models import Participant, Purge, RecruitmentRecord, Study
 from experiment.models.participants import ParticipantQuerySet
-from experiment.services import audit
+from experiment.services import audit, work
 from experiment.services.privacy.erasure import anonymise, forget_copies
+from lib.jobs.leases import Lease
+from lib.jobs.running import run_job
 
 OURS = (Participant.Kind.REAL, Participant.Kind.PILOT)
+CHUNK = 25  # participants, in about a second
 
 
 class NotDueError(Exception):
@@ -19,7 +29,7 @@ class NotDueError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Purge:
+class Concerned:
     """Whose data lead to them still: how many participants, those of them with details, with a comment, and with ids."""
 
     participants: int
@@ -32,9 +42,9 @@ def is_due(study: Study, today: date) -> bool:
     return study.retain_until is not None and study.retain_until < today
 
 
-def planned(study: Study) -> Purge:
+def concerned(study: Study) -> Concerned:
     people = _people(study)
-    return Purge(
+    return Concerned(
         people.count(),
         people.exclude(demographics={}).count(),
         people.exclude(comments="").count(),
@@ -42,27 +52,60 @@ def planned(study: Study) -> Purge:
     )
 
 
-def purge(study: Study, today: date, *, by: User | None = None) -> Purge:
-    """Make all participants' answers anonymous; those who withdrew are gone already.
+def ask(study: Study, today: date, by: User | None = None) -> Purge:
+    """Have all participants' answers made anonymous; those who withdrew are gone already.
 
     Raises:
         NotDueError: it is too early.
+        ValidationError: it is under way.
     """
     if not is_due(study, today):
         raise NotDueError
+    try:
+        with transaction.atomic():
+            job = Purge.objects.create(study=study, created_by=by)
+            work.start(job, by)
+    except IntegrityError as error:
+        raise ValidationError(_("It is under way.")) from error
+    return job
+
+
+def run(job: Purge) -> Purge:
+    """Do it, as a worker does; the row says how it went."""
+    return run_job(job, _purge, expected=(NotDueError,))
+
+
+def _purge(job: Purge, lease: Lease) -> None:
+    done = job.done
+    lease.write(total=done + _people(job.study).count())
+    while n := _make_some_anonymous(job, lease, done):
+        done += n
+        lease.check()
     with transaction.atomic():
-        found = planned(study)
-        for person in _people(study).select_for_update(no_key=True):
-            anonymise(person, study)
-        forget_copies(study)
         audit.record(
             audit.Action.PURGED,
-            by=by,
-            study=study,
-            retain_until=str(study.retain_until),
-            participants=found.participants,
+            by=job.created_by,
+            study=job.study,
+            retain_until=str(job.study.retain_until),
+            participants=done,
         )
-    return found
+        lease.write(total=done)
+        lease.end(Purge.Status.FINISHED)  # here: it is in the trail once
+
+
+def _make_some_anonymous(job: Purge, lease: Lease, done: int) -> int:
+    """The next participants; how many they were, 0 once none is left."""
+    with transaction.atomic():
+        study = Study.objects.get(pk=job.study_id)
+        if not is_due(study, timezone.localdate()):  # the day can be changed meanwhile
+            raise NotDueError(_("Personal data of this study are still to be kept."))
+        people = list(_people(study).order_by("pk").select_for_update(no_key=True)[:CHUNK])
+        for person in people:
+            anonymise(person, study)
+        if people:
+            forget_copies(study)
+            lease.advance(done=done + len(people))
+    return len(people)
 
 
 def _people(study: Study) -> ParticipantQuerySet:

@@ -9,7 +9,15 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from experiment.models import AuditEvent, Judgment, Participant, RecruitmentRecord, Study
+from experiment.models import (
+    AuditEvent,
+    Judgment,
+    Participant,
+    Purge,
+    RecruitmentRecord,
+    Study,
+)
+from experiment.services.privacy.retention import run
 from experiment.services.study_settings import change_study
 from tests.experiment.people import finish
 from tests.factories import make_participant, make_study, make_user, recruited
@@ -84,13 +92,21 @@ def test_data_are_purged_past_their_day_and_not_before(study: Study, lab: Client
     lab.post(address(study, "privacy_purge"), {"confirm": "another"})
     assert RecruitmentRecord.objects.exists()
     assert "with recruitment ids 1" in lab.get(address(study, "privacy")).content.decode()
-    lab.post(address(study, "privacy_purge"), {"confirm": study.slug})
+    for _ in range(2):
+        page = lab.post(address(study, "privacy_purge"), {"confirm": study.slug}, follow=True)
+        assert "No worker is running" in page.content.decode()
+    assert RecruitmentRecord.objects.exists()
+    assert "Waiting for the worker" in lab.get(address(study, "privacy_purge_live")).text
+    run(Purge.objects.get())
+    assert "Done at" in lab.get(address(study, "privacy_purge_live")).text
     row = Participant.objects.get()
     assert (row.demographics, row.is_anonymous, row.stage) == ({}, True, "finished")
     assert row.public_id != person.public_id
     assert not RecruitmentRecord.objects.exists()
     assert Judgment.objects.count() == study.n_trials
-    assert AuditEvent.objects.filter(action="purged").get().details["participants"] == 1
+    event = AuditEvent.objects.get(action="purged")
+    assert (event.actor, event.details["participants"]) == ("ruth", 1)
+    assert AuditEvent.objects.get(action="work_started").actor == "ruth"
 
 
 def test_deletion_that_participants_agreed_to_stays_promised(study: Study, lab: Client) -> None:
