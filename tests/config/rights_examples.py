@@ -106,6 +106,8 @@ EXAMPLES: dict[str, Example | Callable[[Study], Example]] = {
     "lab:change_field_role": field_member,
     "lab:remove_field_member": field_member,
     "lab:item": item_of_field,
+    "lab:item_statistics": item_of_field,
+    "lab:item_statistics_picture": item_of_field,
     "lab:move_item": item_of_field,
     "lab:retire_item": item_of_field,
     "lab:review_item": item_of_field,
@@ -164,5 +166,6 @@ MISSING_YET = frozenset(
         "lab:results_figure",
         "lab:results_table",
         "lab:results_trace_picture",
+        "lab:item_statistics_picture",
     }
 )
