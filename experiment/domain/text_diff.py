@@ -34,7 +34,8 @@ def word_diff(before: str, after: str) -> tuple[Piece, ...]:
     found = [Piece("same", "".join(old[:head]))]
     found += _middle(old[head : ends[0]], new[head : ends[1]])
     found.append(Piece("same", "".join(old[ends[0] :])))
-    return tuple(_shortened([piece for piece in found if piece.text]))
+    shown = _shortened([piece for piece in found if piece.text])
+    return tuple(piece for piece in shown if piece.text or piece.kind == "gap")
 
 
 def _common(old: Sequence[str], new: Sequence[str]) -> int:

@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from experiment.domain.roles import Role
 from experiment.domain.trial_query import TrialQuery
 from experiment.lab.setup.wording import number_of
-from experiment.models import DryRun, Item, ResearchField, Study
+from experiment.models import Comment, DryRun, Item, ResearchField, Study
 from experiment.services.export import jobs
 from experiment.services.participant_texts import participant_texts
 from experiment.services.people.invitations import invite, invite_to_site
@@ -79,6 +79,12 @@ def item_of_field(study: Study) -> Example:
     return {"pk": (item or make_item(key, field=study.slug, status="in_review")).pk}
 
 
+def comment_of(study: Study) -> Example:
+    pk = item_of_field(study)["pk"]
+    made = Comment.objects.get_or_create(item_id=pk, text="Which rats?")[0]
+    return {"pk": pk, "comment": made.pk}
+
+
 def draft(study: Study) -> Example:
     """Of the field of the study's name."""
     return {"pk": make_item(f"draft-of-{study.slug}", field=study.slug, status="draft").pk}
@@ -111,6 +117,8 @@ EXAMPLES: dict[str, Example | Callable[[Study], Example]] = {
     "lab:move_item": item_of_field,
     "lab:retire_item": item_of_field,
     "lab:review_item": item_of_field,
+    "lab:comment_on_item": item_of_field,
+    "lab:answer_comment": comment_of,
     "lab:pause_test_case": item_of,
     "lab:revoke_site": site_invitation,
     "lab:welcome": {"uidb64": "MQ", "token": "set-password"},
@@ -154,7 +162,7 @@ POSTED: dict[str, Mapping[str, str]] = {
     "lab:change_field_role": {"role": "lead"},
     "lab:move_item": {"move": "revise"},
     "lab:retire_item": {"retire-reason": "leaky"},
-    "lab:review_item": {"verdict": "accept"},
+    "lab:review_item": {"review-verdict": "accept"},
     "lab:recruitment": {"recruitment": "closed"},
     "api:recruitment": {"recruitment": "closed"},
 }

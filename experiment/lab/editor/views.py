@@ -49,7 +49,7 @@ def write_item(request: HttpRequest, research_field: ResearchField, pk: int) -> 
         return _save(request, scratch)
     if item.status != Item.Status.DRAFT:
         messages.error(request, _("Only a draft can be written: take it back to draft first."))
-        return redirect("lab:field", research_field.slug)
+        return redirect("lab:item", research_field.slug, pk)
     return _page(request, scratch)
 
 

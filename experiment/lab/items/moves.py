@@ -14,7 +14,8 @@ from django.views.decorators.http import require_POST
 from experiment.domain.item_life import Move
 from experiment.domain.roles import FieldRight
 from experiment.lab.access import for_field, user_of
-from experiment.lab.items.views import ReasonForm, RetireForm, ReviewForm, item_of, item_page
+from experiment.lab.items.forms import ReasonForm, RetireForm, ReviewForm
+from experiment.lab.items.views import item_of, item_page
 from experiment.models import Item, ResearchField
 from experiment.services.curation import lifecycle, reviews
 
@@ -40,7 +41,8 @@ def move(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpRe
         item = PLAIN[wanted](item, user_of(request))
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
-    return redirect("lab:item", research_field.slug, item.pk)
+    page = "lab:write_item" if wanted == Move.REVISE and not item.is_frozen else "lab:item"
+    return redirect(page, research_field.slug, item.pk)
 
 
 @require_POST
@@ -67,7 +69,7 @@ def retire(request: HttpRequest, research_field: ResearchField, pk: int) -> Http
 @for_field(FieldRight.CURATE_FIELD)
 def review(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
     """One's verdict on the text."""
-    item, form = item_of(research_field, pk), ReviewForm(request.POST)
+    item, form = item_of(research_field, pk), ReviewForm(request.POST, prefix="review")
     if not form.is_valid():
         return item_page(request, research_field, item, review_form=form)
     sent = form.cleaned_data

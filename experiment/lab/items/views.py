@@ -2,47 +2,21 @@
 
 from typing import Any
 
-from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from experiment.domain.roles import FieldRight
 from experiment.lab.access import for_field, user_of
-from experiment.models import Item, ResearchField, Review
-from experiment.services.curation import reviews
+from experiment.lab.items.forms import CommentForm, ReasonForm, RetireForm, ReviewForm
+from experiment.models import Item, ResearchField
+from experiment.services.curation import comments, reviews
 from experiment.services.curation.checks import standing
 from experiment.services.curation.history import history
 from experiment.services.curation.lifecycle import studies_drawing
 from experiment.services.curation.writers import open_moves, writers_of
 
 UNPROCESSABLE = 422
-
-
-class ReviewForm(forms.Form):
-    verdict = forms.ChoiceField(
-        label=_("Verdict"), choices=Review.Verdict.choices, widget=forms.RadioSelect
-    )
-    text = forms.CharField(
-        label=_("Why"),
-        required=False,
-        max_length=5_000,
-        widget=forms.Textarea(attrs={"rows": 4}),
-        help_text=_("Needed to ask for a revision or to refuse."),
-    )
-
-
-class ReasonForm(forms.Form):
-    reason = forms.CharField(
-        label=_("Why"), max_length=2_000, widget=forms.Textarea(attrs={"rows": 3})
-    )
-
-
-class RetireForm(ReasonForm):
-    every_version = forms.BooleanField(
-        label=_("its other versions too"), required=False, initial=True
-    )
 
 
 def item_of(research_field: ResearchField, pk: int) -> Item:
@@ -80,7 +54,10 @@ def item_page(
         "versions": versions,
         "newest_accepted": max(accepted, default=None),
         "studies": studies_drawing(item),
-        "review_form": ReviewForm(),
+        "unfinished": item.scratches.exclude(values={}).select_related("user"),
+        "threads": comments.threads(item),
+        "comment_form": CommentForm(),
+        "review_form": ReviewForm(prefix="review"),
         "back_form": ReasonForm(prefix="back"),
         "retire_form": RetireForm(prefix="retire"),
     }

@@ -1,9 +1,7 @@
 """The changes of a version as a person reads them, the newest first."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from itertools import pairwise
+from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -11,8 +9,6 @@ from django.contrib.auth.models import User
 from experiment.domain.text_diff import Piece, word_diff
 from experiment.models import Item, ItemChange
 
-# Saved again within this time by the same person: one change
-PAUSE = timedelta(minutes=30)
 Action = ItemChange.Action
 
 
@@ -43,25 +39,10 @@ def history(item: Item, *, without_verdicts: bool = False) -> list[Entry]:
     """All changes; those that tell a verdict may be left out, for who has none given yet."""
     rows = item.changes.select_related("by")
     shown = [row for row in rows if not (without_verdicts and "verdict" in row.before)]
-    return [_entry(item, row) for row in reversed(list(_sittings(shown)))]
+    return [_entry(row) for row in reversed(shown)]
 
 
-def _sittings(rows: list[ItemChange]) -> Iterator[ItemChange]:
-    """Changes of the text that follow each other by the same person are one, from first to last."""
-    if not rows:
-        return
-    kept = rows[0]
-    for before, row in pairwise(rows):
-        same = before.action == row.action == Action.TEXT and before.by_id == row.by_id
-        if same and row.at - before.at < PAUSE:
-            row.before, row.after = row.before | kept.before, kept.after | row.after
-        else:
-            yield kept
-        kept = row
-    yield kept
-
-
-def _entry(item: Item, row: ItemChange) -> Entry:
+def _entry(row: ItemChange) -> Entry:
     before, after = dict(row.before), dict(row.after)
     texts = before.pop("markup", ""), after.pop("markup", "")
     from_version = after.pop("from_version", None)

@@ -340,3 +340,39 @@ def test_a_platforms_ends_become_the_first_channel_and_go_back(migrate: Migrate)
         row = studies.filter(slug=slug).values(*values) if values else []
         assert all(own == values for own in row)
     assert studies.get(slug="code").platform == ""
+
+
+def test_fields_are_made_of_what_test_cases_name_with_who_curated_them(migrate: Migrate) -> None:
+    old = migrate("0024_target_limits")
+    item, study = old.get_model("experiment", "Item"), old.get_model("experiment", "Study")
+    user, member = old.get_model("auth", "User"), old.get_model("experiment", "Membership")
+    text = {"markup": "a [[b, c]]", "original": "a b", "altered": "a c", "status": "accepted"}
+    named = {"x": ("Sleep!", "REM"), "y": ("Sleep!", ""), "z": ("sleep?", "REM"), "none": ("", "A")}
+    items = {
+        key: item.objects.create(key=key, field=field, subfield=subfield, **text)
+        for key, (field, subfield) in named.items()
+    }
+    lab, elsewhere = (study.objects.create(slug=s, title=s, briefing="B") for s in ("l", "e"))
+    old.get_model("experiment", "StudyItem").objects.create(study=lab, item=items["x"])
+    roles = {"ruth": "researcher", "cora": "curator", "audi": "auditor"}
+    for name, role in roles.items():
+        member.objects.create(study=lab, user=user.objects.create(username=name), role=role)
+    stranger = user.objects.create(username="stranger")
+    member.objects.create(study=elsewhere, user=stranger, role="researcher")
+
+    new = migrate("0026_fields_of_items")
+    fields = new.get_model("experiment", "ResearchField").objects
+    assert list(fields.order_by("name").values_list("name", "slug", "reviews_needed")) == [
+        ("Sleep!", "sleep", 2),
+        ("sleep?", "sleep-2", 2),
+    ]
+    subfields = new.get_model("experiment", "Subfield").objects
+    assert set(subfields.values_list("field__slug", "name")) == {
+        ("sleep", "REM"),
+        ("sleep-2", "REM"),
+    }
+    people = new.get_model("experiment", "FieldMember").objects
+    assert set(people.values_list("field__slug", "user__username", "role")) == {
+        ("sleep", "ruth", "lead"),
+        ("sleep", "cora", "curator"),
+    }
