@@ -3,7 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
+from operator import itemgetter
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
@@ -12,6 +13,7 @@ from experiment.domain import exclusion
 from experiment.domain.exclusion import Rules
 from experiment.models import Judgment, Participant, RecruitmentRecord, Study
 from experiment.models.participants import ParticipantQuerySet
+from experiment.models.trials import server_ms
 from experiment.services.counting import Difference, judged_by, settle
 from experiment.services.recount import recount_people
 from lib.locks import hold_shared
@@ -19,6 +21,16 @@ from lib.prepared import Prepared, update
 
 Stage = Participant.Stage
 CHUNK = 2_000
+# What the rules look at, and where it is read from without making rows of it
+FACTS = {
+    "trial_id": "pk",
+    "stratum": "trial__stratum",
+    "correct": "correct",
+    "confidence_moved": "confidence_moved",
+    "expertise_moved": "expertise_moved",
+    "rt_choice_ms": "rt_choice_ms",
+    "hidden_ms": "hidden_ms",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +77,43 @@ def verdicts(study: Study, kind: str, rules: Rules) -> Verdicts:
 
 
 def verdicts_of(people: ParticipantQuerySet, rules: Rules) -> Verdicts:
-    """What these rules would say of those who finished among them, who are not imported; nothing is stored."""
+    """What these rules would say of those who finished among them, who are not imported; nothing is stored.
+
+    Exports and comparisons ask it of everybody: what the rules look at is read, and no rows are made of it.
+    """
+    finished = people.finished()
+    cheated, sharing = dict(finished.values_list("pk", "cheated")), _sharing_an_id(finished)
     marks: dict[int, Marks] = {}
     judgments: dict[int, Marks] = {}
-    for person, own, verdict in _judged(people.finished(), rules):
-        marks[person.pk] = _participant_marks(verdict)
-        judgments |= {judgment.pk: _trial_marks(verdict, judgment) for judgment in own}
+    without_trials = ((pk, []) for pk in cheated if pk not in marks)
+    for pk, trials in chain(_told_by_judgment(finished), without_trials):
+        shares = pk in sharing
+        facts = exclusion.ParticipantFacts(True, cheated.get(pk), trials, shares_external_id=shares)
+        verdict = exclusion.judge_participant(facts, rules)
+        marks[pk] = _participant_marks(verdict)
+        judgments |= {own: _trial_marks(verdict, own) for own in verdict.trials}
     return Verdicts(marks, judgments)
+
+
+def _told_by_judgment(
+    people: ParticipantQuerySet,
+) -> Iterator[tuple[int, list[exclusion.TrialFacts]]]:
+    """What the rules look at in each participant's trials; each goes by the key of its judgment."""
+    rows = Judgment.objects.filter(trial__participant__in=people.order_by().values("pk"))
+    read = rows.order_by("trial__participant_id").values_list(
+        "trial__participant_id",
+        *("trial__shown_at", "received_at", "rt_ms", "recognised"),
+        *FACTS.values(),
+    )
+    for pk, group in groupby(read.iterator(), key=itemgetter(0)):
+        trials = []
+        for _, shown_at, received_at, rt_ms, recognised, *told in group:
+            timed_ms = server_ms(shown_at, received_at) if rt_ms is None else rt_ms
+            facts = dict(zip(FACTS, told, strict=True))
+            trials.append(
+                exclusion.TrialFacts(**facts, rt_ms=timed_ms, recognised=bool(recognised))
+            )
+        yield pk, trials
 
 
 _study = Prepared(lambda pk: Study.objects.filter(pk=pk), (1, 2))
@@ -156,7 +198,7 @@ def _mark_all(
     people = [person] if _mark(person, own) else []
     n_trials, marked = 0, []
     for judgment in judgments:
-        marks = _trial_marks(verdict, judgment)
+        marks = _trial_marks(verdict, judgment.trial_id)
         n_trials += marks.excluded_by != judgment.excluded_by
         if _mark(judgment, marks):
             marked.append(judgment)
@@ -174,8 +216,8 @@ def _participant_marks(verdict: exclusion.Verdict) -> Marks:
     return Marks(" ".join(verdict.participant), " ".join(verdict.participant_flags))
 
 
-def _trial_marks(verdict: exclusion.Verdict, judgment: Judgment) -> Marks:
-    trial = judgment.trial_id
+def _trial_marks(verdict: exclusion.Verdict, trial: int) -> Marks:
+    """Of a trial by the key under which the rules were told of it."""
     return Marks(" ".join(verdict.trials[trial]), " ".join(verdict.trial_flags[trial]))
 
 

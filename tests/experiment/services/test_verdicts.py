@@ -1,0 +1,54 @@
+"""What other rules would say is read without making rows of trials; it is what the rules say once they are in force."""
+
+import pytest
+from django.utils import timezone
+
+from experiment.domain.exclusion import Rules
+from experiment.models import Judgment, Participant, Study
+from experiment.services.exclusions import Marks, reapply_exclusions, verdicts_of
+from experiment.services.study_versions import freeze, revise
+from tests.factories import make_participant, make_study, recruited
+
+pytestmark = pytest.mark.django_db
+RULES = [
+    Rules(),
+    Rules(missed_catch=False, recognised=False, min_rt_ms=0, fast_page_ms=0),
+    Rules(min_rt_ms=76_500, fast_page_ms=80_000),
+    Rules(min_rt_ms=3_000, min_rt_clock="choice"),
+    Rules(untouched_sliders="either", admitted_cheating=False, hidden_flag_ms=10),
+]
+
+
+@pytest.fixture
+def study() -> Study:
+    """Finished without JavaScript (by the server's time), fast, hidden, untouched, cheated, twice, and without a trial."""
+    study = make_study()
+    make_participant(study)
+    make_participant(study, judgment={"rt_ms": None, "rt_choice_ms": None})
+    make_participant(study, judgment={"rt_ms": 4_000, "rt_choice_ms": 2_000, "hidden_ms": 11})
+    make_participant(study, judgment={"expertise_moved": False, "recognised": True})
+    make_participant(study, cheated=True)
+    for _ in range(2):
+        recruited(make_participant(study), "p-1")
+    make_participant(study, judged=0, stage="finished")
+    make_participant(study, judged=3)  # has not finished
+    freeze(study, timezone.now())
+    return study
+
+
+@pytest.mark.drifts  # a finisher without a trial
+@pytest.mark.parametrize("rules", RULES)
+def test_verdicts_are_those_that_are_stored_by_the_same_rules(study: Study, rules: Rules) -> None:
+    said = verdicts_of(Participant.objects.filter(study=study), rules)
+    revise(study, rules=rules, reason="A test.")
+    study.refresh_from_db()
+    reapply_exclusions(study)  # also where these rules were in force: nobody here came to a finish
+    finished = study.participants.finished()
+    people = finished.values_list("pk", "excluded_by", "flags")
+    rows = Judgment.objects.filter(trial__participant__in=finished)
+    assert said.participants == {pk: Marks(*marks) for pk, *marks in people}
+    assert said.judgments == {
+        pk: Marks(*m) for pk, *m in rows.values_list("pk", "excluded_by", "flags")
+    }
+    assert len(said.participants) == 8
+    assert len({*said.participants.values(), *said.judgments.values()}) > 1
