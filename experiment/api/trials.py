@@ -3,8 +3,9 @@
 from base64 import b64encode
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, BinaryIO
 
+from django.http import FileResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 from rest_framework import serializers
@@ -17,12 +18,16 @@ from experiment.domain.codebook import TRIAL_COLUMNS, Column
 from experiment.domain.export_form import Form
 from experiment.domain.roles import Right
 from experiment.domain.trial_query import ALLOWED, SEVERAL, QueryError
+from experiment.models import TrialExport
 from experiment.services import audit
+from experiment.services.export import jobs
 from experiment.services.export.files import Manifest, export_trials, record_export
 from experiment.services.export.select import completed
 from experiment.services.export.trials import After, first_rows
 from lib.api import files, pages, parameters
+from lib.api.problems import Problem
 from lib.api.views import TableQuery
+from lib.jobs import presence
 
 HELP = {
     "set": "all judged trials with the reasons that exclude them, or those of the analysis.",
@@ -36,6 +41,7 @@ HELP = {
     "participant": "Pseudonyms.",
     "reason": "A reason that excludes the trial.",
 }
+ASK_AGAIN_S = 5
 FIELDS: dict[str, Any] = {
     "text": serializers.CharField,
     "integer": serializers.IntegerField,
@@ -104,6 +110,7 @@ class Trials(StudyTable):
     table = "trials"
     query_class = TrialsQuery
     result_class = TrialSerializer
+    problems = (409, 503)
 
     def get(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
         try:
@@ -112,16 +119,43 @@ class Trials(StudyTable):
             raise _named(error) from error
         if self.query["format"] == "json":
             return self._page(asked)
-        made: list[Manifest] = []
-
-        def write(file: Any) -> None:
-            made.append(export_trials(self.study, asked, file, Form(self.query["format"])))
-
-        response = files.send(self.query["format"], self.file_name(), write)
-        record_export(self.study, made[0], self.token.user)
-        digest = b64encode(bytes.fromhex(made[0].sha256)).decode()
+        form = Form(self.query["format"])
+        if jobs.takes_long(self.study, asked):
+            response, manifest = self._stored(asked, form)
+        else:
+            response, manifest = self._written(asked, form)
+        record_export(self.study, manifest, self.token.user)
+        digest = b64encode(bytes.fromhex(manifest.sha256)).decode()
         response["Repr-Digest"] = f"sha-256=:{digest}:"  # RFC 9530
         return response
+
+    def _written(self, asked: trial_query.TrialQuery, form: Form) -> tuple[FileResponse, Manifest]:
+        made: list[Manifest] = []
+
+        def write(file: BinaryIO) -> None:
+            made.append(export_trials(self.study, asked, file, form))
+
+        return files.send(form.format, self.file_name(), write), made[0]
+
+    def _stored(self, asked: trial_query.TrialQuery, form: Form) -> tuple[FileResponse, Manifest]:
+        """A worker's file. Until it is there the answer is no success, which a program would take for the file."""
+        job = jobs.ensure_recent(self.study, asked, form)
+        if job.status == TrialExport.Status.FINISHED:
+            try:
+                file = jobs.open_file(job)
+            except FileNotFoundError as gone:  # cleared away at this moment
+                raise Problem(503, "being_made", "Ask again.", wait=ASK_AGAIN_S) from gone
+            return files.attached(form.format, self.file_name(), file), Manifest.from_dict(
+                job.manifest
+            )
+        if not job.is_open:
+            raise Problem(409, "not_made", job.error or "The export was stopped.")
+        if not presence.is_taken(TrialExport):
+            raise Problem(503, "no_worker", "No worker is running that would make so large a file.")
+        detail = (
+            f"A worker makes so large a file: {job.done} of {job.total or 'its'} rows are written."
+        )
+        raise Problem(503, "being_made", detail, wait=ASK_AGAIN_S, done=job.done, total=job.total)
 
     def _page(self, asked: trial_query.TrialQuery) -> Response:
         limit, after = self.query.get("limit", pages.USUAL), None

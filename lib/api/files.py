@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 from django.http import FileResponse
 from rest_framework import serializers
@@ -46,6 +46,10 @@ def send(kind: str, name: str, write: Callable[[BinaryIO], object]) -> FileRespo
         write(file)
         file.seek(0)
         stack.pop_all()  # from here on the response closes it
+    return attached(kind, name, file)
+
+
+def attached(kind: str, name: str, file: IO[bytes]) -> FileResponse:
     return FileResponse(
         file, as_attachment=True, filename=f"{name}.{kind}", content_type=CONTENT_TYPES[kind]
     )

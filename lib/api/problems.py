@@ -16,9 +16,13 @@ WHOLE = "non_field_errors"  # rest_framework's name for what is wrong with no fi
 class Problem(exceptions.APIException):
     """A refusal with a code that programs can tell apart, and members of its own."""
 
-    def __init__(self, status: int, code: str, detail: str, **members: Any) -> None:
+    def __init__(
+        self, status: int, code: str, detail: str, *, wait: int | None = None, **members: Any
+    ) -> None:
+        """`wait`: seconds after which to ask again."""
         super().__init__(detail, code)
         self.status_code = status
+        self.wait = wait
         self.members = members
 
 

@@ -21,6 +21,7 @@ WORDS = {
     409: "It cannot be done as things stand; `code` says why.",
     413: "The body is too large.",
     415: "The body is not JSON.",
+    503: "A worker makes the file: ask again after `Retry-After` seconds; `code` says if none lives.",
     429: "Too many requests: wait for `Retry-After` seconds.",
 }
 

@@ -34,7 +34,6 @@ from lib.csv import cell
 from lib.table_files import CONTENT_TYPES, ZIP_TYPE
 
 FIRST_ROWS, MOST_REASON = 10, 1_000
-LARGE = 100_000  # rows: what has more is a worker's
 
 
 @require_safe
@@ -51,7 +50,9 @@ def page(request: HttpRequest, study: Study) -> HttpResponse:
     n_rows = count(study, query) if is_quickly_counted(study, query) else None
     if not form.form.k:
         rows = first_rows(study, query, FIRST_ROWS)
-    elif n_rows is not None and n_rows <= LARGE:  # how coarse answers are depends on everybody's
+    elif (
+        n_rows is not None and n_rows <= jobs.LARGE
+    ):  # how coarse answers are depends on everybody's
         rows = first_released(study, query, form.form.k, FIRST_ROWS)
     else:
         rows = []
@@ -143,7 +144,7 @@ def is_for_workers(study: Study, query: TrialQuery, form: Form) -> bool:
     """Whether a worker writes the file: always where all work is theirs, else what takes longer than a page may."""
     if settings.JOB_EXECUTOR == "celery" or form.format == DATA_SET:
         return True
-    return not is_quickly_counted(study, query) or count(study, query) > LARGE
+    return jobs.takes_long(study, query)
 
 
 def command(study: Study, query: TrialQuery, form: Form) -> str:

@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import IO, cast
@@ -28,6 +29,8 @@ from lib.jobs.running import run_job
 from lib.storage import file_names
 
 STORED_PER_STUDY = 8
+LARGE = 100_000  # rows: what has more takes longer than a request may
+RECENT = timedelta(minutes=10)  # in which a program that waited comes for its file
 Status = TrialExport.Status
 
 
@@ -57,6 +60,28 @@ def ensure_exported(study: Study, query: TrialQuery, form: Form = CSV) -> TrialE
             job.refresh_from_db()
             enqueue(job)
     return job
+
+
+def takes_long(study: Study, query: TrialQuery) -> bool:
+    """Whether a completed query is a worker's to answer."""
+    return not is_quickly_counted(study, query) or count(study, query) > LARGE
+
+
+def ensure_recent(study: Study, query: TrialQuery, form: Form = CSV) -> TrialExport:
+    """As `ensure_exported`, for a program that asks until the file is there: while people answer, the data never rest.
+
+    So one of the same question that is on its way, or was made a moment ago, is as good.
+    """
+    asked = {"study": study, "query": query.encode(), "format": form.encode()}
+    good = (*TrialExport.OPEN_STATUSES, Status.FINISHED)
+    newest = TrialExport.objects.filter(**asked, status__in=good).order_by("pk").last()
+    if newest is not None:
+        if newest.is_open:
+            return newest
+        is_recent = newest.finished_at and timezone.now() - newest.finished_at < RECENT
+        if is_recent and _storage().exists(newest.path):
+            return newest
+    return ensure_exported(study, query, form)
 
 
 def retry(job: TrialExport) -> None:

@@ -10,11 +10,16 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from django.utils import timezone
 
-from experiment.models import AuditEvent, Participant, Study
-from tests.api_client import Program, named
+from experiment.models import AuditEvent, Participant, Study, TrialExport
+from experiment.services.export import jobs
+from lib.jobs.models import LivingWorker
+from lib.jobs.workers import Worker
+from tests.api_client import Program, named, problem
 from tests.experiment.lab_client import run
 from tests.factories import make_participant, make_study, make_user
+from tests.storages import store_files_in
 
 pytestmark = pytest.mark.django_db
 TRIALS = "studies/memory/trials/"
@@ -50,6 +55,38 @@ def test_a_file_is_what_the_command_writes(
     assert response["Repr-Digest"] == f"sha-256=:{digest}:"
     event = AuditEvent.objects.filter(action="exported").last()
     assert (event.actor, event.details["sha256"]) == ("ruth", sha256(content).hexdigest())
+
+
+@pytest.mark.django_db(transaction=True)  # a worker writes its progress beside the snapshot
+def test_a_large_file_is_made_by_a_worker_and_never_half_of_it_is_sent(
+    ruth: Program, study: Study, monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path
+) -> None:
+    store_files_in(settings, tmp_path)
+    monkeypatch.setattr(jobs, "LARGE", 10)
+    assert problem(ruth.get(TRIALS, format="csv")) == (503, "no_worker")
+    LivingWorker.objects.create(
+        name=str(Worker.of_this_process()), kinds=["experiment.trialexport"], beat_at=timezone.now()
+    )
+    for _ in range(2):
+        waiting = ruth.get(TRIALS, format="csv")
+        assert problem(waiting) == (503, "being_made")
+        assert int(waiting["Retry-After"]) > 0
+    make_participant(study)  # it would have another key now, and is the same question
+    assert problem(ruth.get(TRIALS, format="csv")) == (503, "being_made")
+    jobs.run(TrialExport.objects.get())
+    with monkeypatch.context() as patch:
+        patch.setattr(jobs, "LARGE", 1_000)
+        direct = ruth.get(TRIALS, format="csv").getvalue()
+    make_participant(study)
+    response = ruth.get(TRIALS, format="csv")
+    assert response.getvalue() == direct
+    digest = b64encode(sha256(direct).digest()).decode()
+    assert response["Repr-Digest"] == f"sha-256=:{digest}:"
+    assert response["Content-Length"] == str(len(direct))
+    TrialExport.objects.update(finished_at=timezone.now() - jobs.RECENT)
+    assert problem(ruth.get(TRIALS, format="csv")) == (503, "being_made")
+    TrialExport.objects.update(status="failed", error="The disk is full.")
+    assert problem(ruth.get(TRIALS, format="csv")) == (409, "not_made")
 
 
 @pytest.mark.parametrize(

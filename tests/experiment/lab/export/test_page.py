@@ -126,7 +126,7 @@ def test_the_page_costs_the_same_with_more_participants(ruth: Client, study: Stu
 def test_a_large_export_is_for_a_worker_and_the_page_says_if_none_lives(
     ruth: Client, study: Study, monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("experiment.lab.export.views.LARGE", 10)
+    monkeypatch.setattr("experiment.services.export.jobs.LARGE", 10)
     store_files_in(settings, tmp_path)
     assert ruth.get(f"{FILE}?item=memory-human-2").getvalue().startswith(b"study,")  # is small
     assert "No worker is running" in ruth.get(FILE, follow=True).content.decode()
@@ -171,7 +171,7 @@ def test_the_first_rows_of_a_release_are_those_of_its_file(
 def test_a_release_of_many_trials_shows_no_rows_and_says_so(
     ruth: Client, study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("experiment.lab.export.views.LARGE", 10)
+    monkeypatch.setattr("experiment.services.export.jobs.LARGE", 10)
     page = ruth.get(f"{PAGE}?release=true&k=3")
     assert page.context["rows"] == []
     assert "depends on everybody" in page.content.decode()
