@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 
 from experiment.domain.markup import WHITESPACE, Abstract, Alternation, Plain, parse
-from scoring.domain.sentences import sentence_spans
+from lib.sentences import sentence_spans
 
 KEPT = 4096  # abstracts: conditions, prompts and models of one command read the same ones
 Span = tuple[int, int]
