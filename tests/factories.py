@@ -1,5 +1,6 @@
 """Rows for tests, made directly: what a study and its participants look like once people took part."""
 
+import random
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -27,6 +28,13 @@ NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 FILLER = (
     "The sample was large, the measure was reliable and the analysis was planned in advance. " * 5
 )
+
+
+def sound_text(n: int = 1) -> str:
+    """A text in which the checks find nothing; it is near to that of no other number."""
+    letters = random.Random(n)
+    words = " ".join("".join(letters.choices("bdfgklmnprtv", k=7)) for _ in range(60))
+    return f"Bread is old. So is its study. We saw {words}. The dough [[rose early, fell late]]."
 
 
 def make_item(key: str = "item-1", **fields: Any) -> Item:

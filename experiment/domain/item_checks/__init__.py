@@ -2,7 +2,6 @@
 
 from experiment.domain.item_checks.facts import Facts, Other
 from experiment.domain.item_checks.findings import Finding, Level, Place
-from experiment.domain.item_checks.form import check_item
-from experiment.domain.item_checks.text import check_text
+from experiment.domain.item_checks.text import check_item, check_text
 
 __all__ = ["Facts", "Finding", "Level", "Other", "Place", "check_item", "check_text"]

@@ -40,6 +40,7 @@ _KINDS = {
     ),
 }
 _KINDS_FOUND = {code: re.compile(pattern) for code, (pattern, _) in _KINDS.items()}
+_UNSEEN = re.compile("|".join(pattern for pattern, _ in _KINDS.values()))
 # What no database row and no page can hold at all
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
@@ -71,6 +72,15 @@ def unstorable(text: str) -> str:
     if found := _UNSTORABLE.search(text):
         return _named(text, found.start())
     return _too_long(text).message if len(text) > MAX_CHARACTERS else ""
+
+
+def visible(text: str) -> str:
+    """A text with its unseen characters written out.
+
+    >>> visible("a\\u202eb")
+    'a⟨U+202E⟩b'
+    """
+    return _UNSEEN.sub(lambda found: f"⟨{code_point(found[0])}⟩", text)
 
 
 def code_point(char: str) -> str:

@@ -1,17 +1,46 @@
 """All checks of a text and what is said of it. Pure; which other items are near is found by the caller."""
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import date
 
-from experiment.domain.item_checks.characters import check_characters
-from experiment.domain.item_checks.facts import Facts
+from experiment.domain.item_checks.articles import check_articles
+from experiment.domain.item_checks.boundaries import check_boundaries
+from experiment.domain.item_checks.characters import check_characters, visible
+from experiment.domain.item_checks.contradictions import check_contradictions
+from experiment.domain.item_checks.facts import Facts, Other
 from experiment.domain.item_checks.findings import Finding, Level, Place
-from experiment.domain.item_checks.form import check_item
+from experiment.domain.item_checks.form import check_form
+from experiment.domain.item_checks.leaks import check_leaks
+from experiment.domain.item_checks.numbers import check_numbers
+from experiment.domain.item_checks.opening import check_opening, check_whole_sentences
 from experiment.domain.item_checks.record import check_record
-from experiment.domain.markup import MarkupError, offset, parse
+from experiment.domain.item_checks.similarity import check_others
+from experiment.domain.item_checks.tokens import check_tokens
+from experiment.domain.item_checks.verbs import check_verbs
+from experiment.domain.markup import Abstract, MarkupError, offset, parse
+
+# Of any text, and of what a test case asks; catch and practice items are to be told by anyone
+OF_FORM: tuple[Callable[[Abstract], Iterable[Finding]], ...] = (
+    check_tokens,
+    check_form,
+    check_articles,
+    check_boundaries,
+)
+OF_TESTS: tuple[Callable[[Abstract], Iterable[Finding]], ...] = (
+    check_opening,
+    check_whole_sentences,
+    check_leaks,
+    check_contradictions,
+    check_numbers,
+    check_verbs,
+)
 
 
-def check_text(markup: str, facts: Facts, today: date) -> list[Finding]:
-    """Look a text over, errors first.
+def check_text(
+    markup: str, facts: Facts, today: date, others: Sequence[Other] = ()
+) -> list[Finding]:
+    """Look a text over, errors first; `others` are items whose original may be nearly the same.
 
     >>> [f.code for f in check_text("Rats [[slept.", Facts("sleep"), date(2026, 1, 1))]
     ['markup']
@@ -20,9 +49,22 @@ def check_text(markup: str, facts: Facts, today: date) -> list[Finding]:
     try:
         abstract = parse(markup)
     except MarkupError as error:
-        return [_markup_finding(markup, error), *found]
-    found += check_item(abstract)
-    return sorted(found, key=lambda finding: finding.level != Level.ERROR)
+        found.insert(0, _markup_finding(markup, error))
+    else:
+        found += check_item(abstract, facts.kind)
+        found += check_others(abstract.original, facts, others)
+    seen = [replace(f, message=visible(f.message), quote=visible(f.quote)) for f in found]
+    return sorted(seen, key=lambda finding: finding.level != Level.ERROR)
+
+
+def check_item(abstract: Abstract, kind: str = "test") -> list[Finding]:
+    """The checks of a text that can be read, by itself."""
+    return list(_check_item(abstract, kind))
+
+
+def _check_item(abstract: Abstract, kind: str) -> Iterator[Finding]:
+    for check in (*OF_FORM, *(OF_TESTS if kind == "test" else ())):
+        yield from check(abstract)
 
 
 def _markup_finding(markup: str, error: MarkupError) -> Finding:

@@ -8,7 +8,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from experiment.domain.item_checks import Facts, Finding, Level, check_text
+from experiment.domain.markup import MarkupError, parse
 from experiment.models import Explanation, Item
+from experiment.services.curation.near import others_near
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,11 @@ def findings(item: Item) -> list[Finding]:
 
 def findings_of_text(markup: str, facts: Facts) -> list[Finding]:
     """Of a text as it is being written, readable or not; errors first."""
-    return check_text(markup, facts, timezone.localdate())
+    try:
+        others = others_near(parse(markup).original, facts)
+    except MarkupError:  # which is found below
+        others = []
+    return check_text(markup, facts, timezone.localdate(), others)
 
 
 def facts_of(item: Item) -> Facts:

@@ -11,7 +11,10 @@ from scoring.models import DraftAttempt, GeneratedDraft
 # The model has declined; to tell it that its text is wrong makes no sense
 FINAL = (Finish.REFUSED, Finish.FILTERED, Finish.TOO_LONG)
 # What the abstract itself is, whatever is altered in it
-OF_THE_ABSTRACT = ("length", "date", "doi_form")
+OF_THE_ABSTRACT = (
+    *("length", "date", "doi_form", "equal_original", "near_original"),
+    *("too_many_characters", "too_many_tokens", "maybe_too_many_tokens"),
+)
 
 
 def judge(draft: GeneratedDraft, text: str, finish: str) -> list[Finding]:

@@ -3,8 +3,8 @@
 import pytest
 
 from experiment.models import Study
-from scoring.domain import marked_texts
 from lib.sentences import sentence_spans
+from scoring.domain import marked_texts
 from scoring.services.texts import texts_of
 from tests.factories import make_item, make_study
 from tests.scoring.made_runs import ask

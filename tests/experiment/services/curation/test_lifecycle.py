@@ -9,10 +9,17 @@ from experiment.domain.item_life import Move, moves
 from experiment.models import AuditEvent, Item
 from experiment.services.curation import drafts, lifecycle, reviews
 from experiment.services.curation.writers import open_moves, writers_of
-from tests.factories import FILLER, accepted, make_item, make_research_field, make_study, make_user
+from tests.factories import (
+    accepted,
+    make_item,
+    make_research_field,
+    make_study,
+    make_user,
+    sound_text,
+)
 
 pytestmark = pytest.mark.django_db
-TEXT = f"{FILLER}The dough [[rose, fell]]."
+TEXT = sound_text()
 
 
 class Kitchen:

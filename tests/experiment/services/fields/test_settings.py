@@ -8,7 +8,7 @@ from experiment.models import AuditEvent, ResearchField
 from experiment.services.curation import drafts, lifecycle, reviews
 from experiment.services.fields import members, settings
 from experiment.services.rights import field_rights_of
-from tests.factories import FILLER, make_item, make_research_field, make_user
+from tests.factories import make_item, make_research_field, make_user, sound_text
 
 pytestmark = pytest.mark.django_db
 
@@ -52,8 +52,7 @@ def test_fewer_reviews_accept_what_has_enough_and_nothing_without_one() -> None:
     lead, ada, ben = map(make_user, ("lead", "ada", "ben"))
     field = make_research_field(lead=lead, curators=(ada, ben))
     first, second = (
-        lifecycle.submit(drafts.create(field, f"{FILLER}{n} [[rose, fell]].", by=ada), ada)
-        for n in ("Bread", "Dough")
+        lifecycle.submit(drafts.create(field, sound_text(n), by=ada), ada) for n in (1, 2)
     )
     reviews.review(first, ben, "accept")
     [accepted] = settings.change_field(field, "cooking", 0, lead)

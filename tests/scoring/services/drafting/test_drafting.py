@@ -144,7 +144,7 @@ class TestRepairs:
         short = "Onions were cooked. In batch 1, sweetness rose with time."
         source = [SourceAbstract(1, short)]
         asked = Asked("chat", {"base_url": stub.url, "model": MODEL})
-        stub.text_of = lambda request: short.replace("rose", "[[rose, fell]]")
+        stub.text_of = lambda request: short.replace("sweetness", "[[sweetness, pungency]]")
         run = ask.store(ask.draft_run(cooking, source, asked), source)
         assert only(work.run(run)).state == "drafted"
         assert "length" in codes(only(run))[0]

@@ -1,0 +1,34 @@
+"""Alternations that go together, and that do not."""
+
+import pytest
+
+from tests.experiment.domain.item_checks.abstracts import codes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Cells of the [[VTA, SNc]] fired. Thus the [[VTA, PFC]] matters.",
+        # The conclusion was changed to agree with what it now contradicts
+        "Spindle density in old rats [[rose, fell]]. Thus spindle density in old rats is [[higher, even higher]].",
+    ],
+)
+def test_what_contradicts_itself_is_found(text: str) -> None:
+    assert "contradiction" in codes(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Cells of the [[VTA, SNc]] fired. Thus the [[VTA, SNc]] matters.",
+        # Exchanged, as is usual
+        "Cells of the [[VTA, SNc]] fired, those of the [[SNc, VTA]] did not.",
+        "Spindle density in old rats [[increased, decreased]]. Thus spindle density in old rats is [[higher, lower]].",
+        # Not about the same
+        "Spindle density [[increased, decreased]]. Heart rate at noon was [[higher, even higher]].",
+        # No name: one word may be altered differently in two places
+        "They [[slept, ran]] at night and [[slept, ate]] at noon.",
+    ],
+)
+def test_what_agrees_is_not(text: str) -> None:
+    assert "contradiction" not in codes(text)
