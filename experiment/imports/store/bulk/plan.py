@@ -123,9 +123,14 @@ def plan_import(
     *,
     locked: bool = False,
     progress: Progress = lambda done: None,
+    total: Progress = lambda n: None,
 ) -> ImportPlan:
-    """Compare a file's bytes with the field's test cases; `locked` in the transaction that writes."""
+    """Compare a file's bytes with the field's test cases; `locked` in the transaction that writes.
+
+    total, progress: told how many rows there are, and how many are compared.
+    """
     file = read_items(data, options.defaults)
+    total(len(file.records))
     known = Known.of(research_field, locked=locked)
     planner = _Planner(file, known, options)
     rows = []
