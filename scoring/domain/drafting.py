@@ -38,7 +38,7 @@ def marked_text(answer: str) -> str:
     >>> marked_text("Here it is:\n\nRats [[slept, ran]].\n\nI changed a verb.")
     'Rats [[slept, ran]].'
     """
-    for value in _json_values(answer):
+    for value in json_values(answer):
         found = value.get("markup") if isinstance(value, dict) else None
         if isinstance(found, str):
             return one_line(found)
@@ -49,7 +49,7 @@ def marked_text(answer: str) -> str:
     return one_line(" ".join(paragraphs))
 
 
-def _json_values(answer: str) -> Iterator[Any]:
+def json_values(answer: str) -> Iterator[Any]:
     """What in the answer can be read as JSON: all of it, code fences, from the first brace to the last."""
     inner = answer[answer.find("{") : answer.rfind("}") + 1]
     for text in (answer, *(match.group(1) for match in FENCE.finditer(answer)), inner):

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 from django.core.management.base import CommandError, CommandParser
 
@@ -17,6 +18,8 @@ from scoring.services.generating.settings import Asked
 from scoring.services.generating.spending import Spending
 
 INTERRUPTED = 130  # as shells report it
+COSTS = ("prompt_price", "completion_price", "budget_tokens", "budget_money")
+J = TypeVar("J", bound=WritingJob)
 NAMED_BY = {"chat": "model", "hf": "pretrained"}
 
 
@@ -112,6 +115,23 @@ def find_field(options: Mapping[str, Any]) -> ResearchField:
         )
         raise CommandError(f"There is no field “{options['field']}” ({known}).")
     return found
+
+
+def content_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(
+            f"{path} cannot be read: {getattr(error, 'strerror', '') or error}."
+        ) from error
+
+
+def renew_costs(run: J, draft: J) -> J:
+    """A run that goes on, with the prices and budgets of now."""
+    for name in COSTS:
+        setattr(run, name, getattr(draft, name))
+    run.save(update_fields=COSTS)
+    return run
 
 
 def check_over(job: WritingJob) -> None:

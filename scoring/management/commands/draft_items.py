@@ -14,7 +14,9 @@ from scoring.management.writing import (
     WritingCommand,
     asked_of,
     check_over,
+    content_of,
     find_field,
+    renew_costs,
     spending_data,
     spending_lines,
 )
@@ -50,10 +52,10 @@ class Command(WritingCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         research_field = find_field(options)
         try:
-            abstracts = of_csv(_content(options["source"]), research_field)[: options["limit"]]
+            abstracts = of_csv(content_of(options["source"]), research_field)[: options["limit"]]
         except ValidationError as error:
             raise CommandError("\n".join(error.messages)) from error
-        told = _content(options["instructions"]) if options["instructions"] else ""
+        told = content_of(options["instructions"]) if options["instructions"] else ""
         asked = asked_of(options)
         draft = ask.draft_run(
             research_field, abstracts, asked, instructions=told, repairs=options["repairs"]
@@ -77,11 +79,7 @@ class Command(WritingCommand):
         same = ask.newest_same(draft)
         with transaction.atomic():
             if same is not None and options["resume"]:
-                run = leases.reopen(same)
-                costs = ("prompt_price", "completion_price", "budget_tokens", "budget_money")
-                for name in costs:
-                    setattr(run, name, getattr(draft, name))
-                run.save(update_fields=costs)
+                run = renew_costs(leases.reopen(same), draft)
             else:
                 run = ask.store(draft, abstracts)
             leases.reserve(run)
@@ -91,15 +89,6 @@ class Command(WritingCommand):
                 f"Run {run.pk} begins anew."
             )
         return run
-
-
-def _content(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CommandError(
-            f"{path} cannot be read: {getattr(error, 'strerror', '') or error}."
-        ) from error
 
 
 def _data(run: DraftingRun) -> dict[str, Any]:

@@ -14,7 +14,7 @@ NO_PURPOSE = "to know the field's findings, and what they would look like were t
 
 
 def default_instructions() -> str:
-    return render_to_string("scoring/drafting/instructions.txt")
+    return render_to_string("scoring/drafting/instructions.txt").strip()
 
 
 def opening(

@@ -19,8 +19,8 @@ from scoring.domain.drafting import SCHEMA, marked_text
 from scoring.domain.generating import Finish, Generated, Message
 from scoring.models import DraftAttempt, DraftingRun, GeneratedDraft
 from scoring.services.drafting import judging, prompts
-from scoring.services.generating.asking import Question, ask_all
-from scoring.services.generating.spending import BudgetSpentError, Spending, spending_of
+from scoring.services.generating.asking import Question, ask_all, stored
+from scoring.services.generating.spending import COUNTED, BudgetSpentError, Spending, spending_of
 
 State = GeneratedDraft.State
 NO_ANSWER = "(no answer)"
@@ -37,7 +37,7 @@ def run(job: DraftingRun, on_progress: OnProgress = lambda job: None) -> Draftin
 
 
 def spent(job: DraftingRun) -> Spending:
-    return spending_of(job, DraftAttempt.objects.filter(draft__run=job))
+    return spending_of(job, DraftAttempt.objects.filter(draft__run=job).only(*COUNTED))
 
 
 class _Drafting:
@@ -142,20 +142,6 @@ class _Drafting:
         self.lease.advance(done=done, **changes)
         self.job.done = done
         self.on_progress(self.job)
-
-
-def stored(answer: Generated) -> dict[str, object]:
-    """An answer as columns of `ModelAnswer`."""
-    return {
-        "text": answer.text,
-        "finish": answer.finish.value,
-        "detail": answer.detail,
-        "model": answer.model[:200],
-        "request": dict(answer.request),
-        "prompt_tokens": answer.usage.prompt_tokens if answer.usage else None,
-        "completion_tokens": answer.usage.completion_tokens if answer.usage else None,
-        "seconds": answer.seconds,
-    }
 
 
 def _turns(attempt: DraftAttempt) -> list[Message]:

@@ -90,3 +90,17 @@ def _may_begin(
             f"{expected[-1].total:,}."
         )
     return False
+
+
+def stored(answer: Generated) -> dict[str, object]:
+    """An answer as columns of `ModelAnswer`."""
+    return {
+        "text": answer.text,
+        "finish": answer.finish.value,
+        "detail": answer.detail,
+        "model": answer.model[:200],
+        "request": dict(answer.request),
+        "prompt_tokens": answer.usage.prompt_tokens if answer.usage else None,
+        "completion_tokens": answer.usage.completion_tokens if answer.usage else None,
+        "seconds": answer.seconds,
+    }

@@ -8,6 +8,8 @@ from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Message, Prices, Usage
 from scoring.models.generating import ModelAnswer, WritingJob
 
+# Columns of an answer that say what it took
+COUNTED = ("prompt_tokens", "completion_tokens", "seconds")
 BYTES_PER_TOKEN = 3  # few tokenizers make more tokens of a text than this
 
 

@@ -1,0 +1,86 @@
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+from django.db import transaction
+
+from experiment.models import Review
+from lib.commands import progress
+from lib.jobs import leases
+from scoring.management.writing import (
+    INTERRUPTED,
+    WritingCommand,
+    asked_of,
+    check_over,
+    content_of,
+    find_field,
+    renew_costs,
+    spending_data,
+    spending_lines,
+)
+from scoring.models import ReviewingRun
+from scoring.services.model_reviews import ask, work
+
+
+class Command(WritingCommand):
+    help = "Have a language model review a field's test cases that are in review; people see it after their own verdict."
+    generator_flag = "--reviewer"
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument(
+            "--instructions",
+            type=Path,
+            metavar="FILE",
+            help="what the model is told instead of ours",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        research_field, asked = find_field(options), asked_of(options)
+        told = content_of(options["instructions"]) if options["instructions"] else ""
+        draft = ask.review_run(research_field, asked, instructions=told, limit=options["limit"])
+        run = self._run_for(draft, options)
+        try:
+            with progress(
+                "reviews", run.total, "test cases", done=run.done, quiet=options["json"]
+            ) as update:
+                run = work.run(run, lambda job: update(job.done))
+        except KeyboardInterrupt as interrupt:
+            stopped = "Stopped; the same command with --resume goes on."
+            raise CommandError(stopped, returncode=INTERRUPTED) from interrupt
+        self.report(options, _data(run), _lines(run))
+        check_over(run)
+
+    def _run_for(self, draft: ReviewingRun, options: Mapping[str, Any]) -> ReviewingRun:
+        with transaction.atomic():
+            same = ask.newest_open(draft) if options["resume"] else None
+            if same is None:
+                draft.save()
+            else:
+                draft = renew_costs(leases.reopen(same), draft)
+            leases.reserve(draft)
+        return draft
+
+
+def _data(run: ReviewingRun) -> dict[str, Any]:
+    found = run.reviews.select_related("item")
+    return {
+        "run": run.pk,
+        "status": run.status,
+        "error": run.error,
+        "reviews": [
+            {"item": review.item.key, "verdict": review.verdict, "finish": review.finish}
+            for review in found
+        ],
+        **spending_data(work.spent(run)),
+    }
+
+
+def _lines(run: ReviewingRun) -> Iterator[str]:
+    counted = Counter(run.reviews.values_list("verdict", flat=True))
+    told = [f"{counted[v]} {Review.Verdict(v).label}" for v in Review.Verdict if counted[v]]
+    told += [f"{counted['']} without a verdict"] if counted[""] else []
+    yield f"Run {run.pk}, {run.model_name}: {', '.join(told) or 'nothing reviewed'}."
+    yield from spending_lines(work.spent(run))
