@@ -1,0 +1,68 @@
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from lib.commands import ReportingCommand, add_json_argument, progress, table_lines
+from scoring.backends import ALIASES, parse_model_args
+from scoring.backends.opening import check_model_args
+from scoring.domain.backend import ScoringError
+from scoring.domain.prompts import KINDS
+from scoring.management.asked import WORDS
+from scoring.management.writing import find_field
+from scoring.models import ItemScreening
+from scoring.services.open_model import default_name
+from scoring.services.screening import screen, unscreened
+
+PROMPTS = tuple(kind for kind in KINDS if kind != "custom")
+
+
+class Command(ReportingCommand):
+    help = "Have a language model read a field's drafts and what is in review: how hard each is, for who leads the field."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        about = parser.add_mutually_exclusive_group(required=True)
+        about.add_argument("--field", metavar="SLUG", help="the field of research")
+        about.add_argument("--study", metavar="SLUG", help="or a study, whose field it is")
+        parser.add_argument("--model", choices=WORDS, required=True)
+        parser.add_argument(
+            "--model_args", default="", metavar="NAME=VALUE,…", help="as of the command score"
+        )
+        parser.add_argument("--prompt", choices=PROMPTS, default="paper")
+        parser.add_argument("--limit", type=int, metavar="N", help="only the first N")
+        add_json_argument(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            self._screen(options)
+        except ScoringError as error:
+            raise CommandError(error.for_terminal) from error
+
+    def _screen(self, options: Mapping[str, Any]) -> None:
+        kind = ALIASES.get(options["model"], options["model"])
+        model_args = parse_model_args(options["model_args"])
+        check_model_args(kind, model_args)
+        model, prompt = default_name(kind, model_args), options["prompt"]
+        items = unscreened(find_field(options), model, prompt)[: options["limit"]]
+        rows: list[ItemScreening] = []
+        if items:
+            with progress("screening", len(items), "texts", quiet=options["json"]) as update:
+                rows = screen(items, kind, model_args, model, prompt, update)
+        data = {"model": model, "screened": [_data(row) for row in rows]}
+        lines = table_lines(
+            (
+                {k: v if isinstance(v, str) else f"{v:.2f}" for k, v in _data(row).items()}
+                for row in rows
+            ),
+            left=("item",),
+        )
+        self.report(options, data, lines if rows else ["Nothing is left to screen."])
+
+
+def _data(row: ItemScreening) -> dict[str, str | float]:
+    return {
+        "item": row.item.key,
+        "ppl_original": row.ppl_original,
+        "ppl_altered": row.ppl_altered,
+        "difficulty": row.difficulty,
+    }
