@@ -36,15 +36,7 @@ def cell(value: Any) -> str:
 
 def field(value: Any) -> str:
     """A value as it stands in a line: its cell, in quotation marks where it needs them."""
-    return quoted(cell(value))
-
-
-def quoted(text: str) -> str:
-    """A cell as it stands in a line.
-
-    >>> quoted("slept"), quoted("slept, and ate")
-    ('slept', '"slept, and ate"')
-    """
+    text = cell(value)
     return '"{}"'.format(text.replace('"', '""')) if QUOTED.search(text) else text
 
 

@@ -1,6 +1,6 @@
 """The lab's pages about models, in the namespace `lab` (config/urls.py)."""
 
-from django.urls import path
+from django.urls import include, path
 
 from scoring.lab import views
 from scoring.lab.imports import views as import_views
@@ -9,6 +9,7 @@ _MODELS = "studies/<slug:slug>/models/"
 _RUN = f"{_MODELS}<int:pk>/"
 
 urlpatterns = [
+    path("fields/<slug:field>/drafting/", include("scoring.lab.drafting.urls")),
     path("imports/", import_views.imports, name="imports"),
     path("imports/corpus/", import_views.corpus_start, name="corpus_start"),
     path("imports/live/", import_views.imports_live, name="imports_live"),

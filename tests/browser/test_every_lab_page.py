@@ -11,7 +11,7 @@ from experiment.lab.routes import ADMIN, PUBLIC, Route, routes
 from experiment.models import Study
 from tests.browser.accessibility import faults
 from tests.config.test_rights import address, arguments
-from tests.factories import make_participant, make_study, make_user
+from tests.factories import make_participant, make_research_field, make_study, make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
 # What an address can answer besides a page, by the name of its route
@@ -46,8 +46,9 @@ def page(browser: Browser, live_server: Any) -> Iterator[Page]:
 
 @pytest.fixture
 def study() -> Study:
-    """A study with people at several places."""
+    """A study with people at several places, and the field of research of its name."""
     study = make_study()
+    make_research_field(study.slug)
     for judged in (None, None, 2):
         make_participant(study, judged=judged)
     return study

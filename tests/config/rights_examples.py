@@ -12,10 +12,11 @@ from django.contrib.auth.models import User
 from experiment.domain.roles import Role
 from experiment.domain.trial_query import TrialQuery
 from experiment.lab.setup.wording import number_of
-from experiment.models import Comment, DryRun, Item, ItemImport, ResearchField, Study
+from experiment.models import Comment, DryRun, Item, ResearchField, Study
 from experiment.services.export import jobs
 from experiment.services.participant_texts import participant_texts
 from experiment.services.people.invitations import invite, invite_to_site
+from scoring.models import DraftingRun, ReviewingRun
 from tests.factories import make_channel, make_item, make_participant
 from tests.scoring.lab.rows import ask, finish
 
@@ -100,12 +101,20 @@ def field_member(study: Study) -> Example:
     return {"pk": field.memberships.get_or_create(user=user_named("curator", study))[0].pk}
 
 
-def item_import(study: Study) -> Example:
+def drafting_run(study: Study) -> Example:
     field = ResearchField.objects.get(slug=study.slug)
-    job, _ = ItemImport.objects.get_or_create(
-        research_field=field, created_by=user_named("curator", study), status="finished"
-    )
-    return {"pk": job.pk}
+    run = DraftingRun.objects.create(field=field, generator="embedded", total=1)
+    run.drafts.create(row=1, abstract="Onions rose.", state="unrepaired")
+    return {"pk": run.pk}
+
+
+def generated_draft(study: Study) -> Example:
+    return {**drafting_run(study), "row": 1}
+
+
+def reviewing_run(study: Study) -> Example:
+    field = ResearchField.objects.get(slug=study.slug)
+    return {"pk": ReviewingRun.objects.create(field=field, generator="embedded").pk}
 
 
 EXAMPLES: dict[str, Example | Callable[[Study], Example]] = {
@@ -119,10 +128,6 @@ EXAMPLES: dict[str, Example | Callable[[Study], Example]] = {
     "lab:remove_subfield": subfield_of,
     "lab:change_field_role": field_member,
     "lab:remove_field_member": field_member,
-    "lab:import_difference": {"upload": "0" * 32},
-    "lab:import_apply": {"upload": "0" * 32},
-    "lab:import_job": item_import,
-    "lab:import_job_live": item_import,
     "lab:item": item_of_field,
     "lab:item_statistics": item_of_field,
     "lab:item_statistics_picture": item_of_field,
@@ -154,6 +159,14 @@ EXAMPLES: dict[str, Example | Callable[[Study], Example]] = {
     "lab:scoring_scores": finished_run,
     "lab:scoring_cancel": open_run,
     "lab:scoring_resume": open_run,
+    "lab:drafting_run": drafting_run,
+    "lab:drafting_run_live": drafting_run,
+    "lab:drafting_stop": drafting_run,
+    "lab:drafting_resume": drafting_run,
+    "lab:generated_draft": generated_draft,
+    "lab:generated_draft_take": generated_draft,
+    "lab:generated_draft_dismiss": generated_draft,
+    "lab:model_review_stop": reviewing_run,
     "lab:work_stop": open_job,
     "lab:work_retry": open_job,
     "lab:site_work_stop": open_job,

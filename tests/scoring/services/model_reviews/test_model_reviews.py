@@ -1,0 +1,209 @@
+"""A model reviews what is in review; nobody sees it before their own verdict, and it decides nothing."""
+
+import json
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from experiment.models import Item, ResearchField
+from experiment.services.curation import reviews
+from lib.jobs import leases
+from scoring.models import ItemScreening, ModelReview, ReviewingRun
+from scoring.services.generating.settings import Asked
+from scoring.services.model_reviews import ask, work
+from scoring.services.model_reviews.shown import opinions
+from tests.factories import make_item, make_research_field, make_user
+from tests.scoring.backends.chat.stub import MODEL, ChatStub
+
+pytestmark = pytest.mark.django_db
+SAID = json.dumps({"reasons": "The last sentence gives it away.", "verdict": "revise"})
+
+
+@pytest.fixture
+def stub() -> Iterator[ChatStub]:
+    with ChatStub(lambda request: SAID) as stub:
+        yield stub
+
+
+@pytest.fixture
+def cooking() -> ResearchField:
+    people = [make_user(name) for name in ("carl", "cora", "cleo")]
+    return make_research_field("cooking", lead=make_user("lena"), curators=people)
+
+
+def person(cooking: ResearchField, name: str) -> Any:
+    return cooking.members.get(username=name)
+
+
+def in_review(cooking: ResearchField, key: str = "onion", **fields: Any) -> Item:
+    return make_item(key, field="cooking", status="in_review", subfield="", **fields)
+
+
+def run_of(stub: ChatStub, cooking: ResearchField) -> ReviewingRun:
+    args = {"base_url": stub.url, "model": MODEL, "timeout": "2", "retry_seconds": "1"}
+    run = ask.review_run(cooking, Asked("chat", args | {"concurrency": "1"}))
+    run.save()
+    return run
+
+
+def test_a_verdict_is_stored_for_the_text_as_it_stands_with_the_answer(
+    stub: ChatStub, cooking: ResearchField
+) -> None:
+    item = in_review(cooking)
+    run = work.run(run_of(stub, cooking))
+    found = ModelReview.objects.get()
+    assert (run.status, run.done) == ("finished", 1)
+    assert (found.verdict, found.reasons) == ("revise", "The last sentence gives it away.")
+    assert (found.sha256, found.text, found.model) == (item.sha256, SAID, "writer-2026-01")
+    assert found.messages == stub.requests[0]["messages"]
+    assert stub.last_words == [item.markup]
+    item.refresh_from_db()
+    assert item.status == "in_review"
+    assert not item.reviews.exists()
+
+
+@pytest.mark.parametrize("fault", ["refuses", "wrong json", "truncated", "silent"])
+def test_an_answer_without_a_verdict_is_kept_and_shown_to_nobody(
+    stub: ChatStub, cooking: ResearchField, fault: str
+) -> None:
+    item = in_review(cooking, created_by=person(cooking, "carl"))
+    stub.fault = fault
+    assert work.run(run_of(stub, cooking)).status == "finished"
+    assert ModelReview.objects.get().verdict == ""
+    assert opinions(item, person(cooking, "carl")).reviews == ()
+    run_of(stub, cooking)  # it may be asked again
+
+
+class TestWhoSeesIt:
+    @pytest.fixture
+    def item(self, stub: ChatStub, cooking: ResearchField) -> Item:
+        item = in_review(cooking, created_by=person(cooking, "carl"))
+        work.run(run_of(stub, cooking))
+        ItemScreening.objects.create(
+            item=item,
+            sha256=item.sha256,
+            model="m",
+            prompt="paper",
+            ppl_original=9,
+            ppl_altered=8.5,
+        )
+        return item
+
+    def test_its_writer_does(self, item: Item, cooking: ResearchField) -> None:
+        found = opinions(item, person(cooking, "carl"))
+        assert [r.verdict for r in found.reviews] == ["revise"]
+        assert [s.difficulty for s in found.screenings] == [-0.5]
+
+    @pytest.mark.parametrize("name", ["cora", "lena"])
+    def test_who_could_review_it_does_after_their_own_verdict_alone(
+        self, item: Item, cooking: ResearchField, name: str
+    ) -> None:
+        reader, client = person(cooking, name), Client()
+        client.force_login(reader)
+        page = f"/lab/fields/cooking/items/{item.pk}/"
+        assert opinions(item, reader) == type(opinions(item, reader))()
+        assert "The last sentence gives it away." not in client.get(page).text
+        reviews.review(item, reader, "accept")
+        shown = client.get(page).text
+        assert "The last sentence gives it away." in shown
+        assert "-0.50" in shown or "−0.50" in shown  # noqa: RUF001
+
+    def test_a_draft_that_no_person_wrote_shows_it_to_nobody_yet(
+        self, stub: ChatStub, cooking: ResearchField
+    ) -> None:
+        item = in_review(cooking, "machine")
+        work.run(run_of(stub, cooking))
+        Item.objects.filter(pk=item.pk).update(status="draft")
+        item.refresh_from_db()
+        assert opinions(item, person(cooking, "cleo")).reviews == ()
+
+    def test_nobody_outside_the_field_does(self, item: Item) -> None:
+        assert opinions(item, make_user("olga")).reviews == ()
+
+    def test_a_changed_text_has_none(self, item: Item, cooking: ResearchField) -> None:
+        item.markup += " It did."
+        item.save()
+        assert (
+            opinions(item, person(cooking, "carl"))
+            == type(opinions(item, person(cooking, "carl")))()
+        )
+
+
+def test_what_a_model_has_reviewed_it_is_not_asked_about_again(
+    stub: ChatStub, cooking: ResearchField
+) -> None:
+    in_review(cooking)
+    work.run(run_of(stub, cooking))
+    in_review(cooking, "garlic")
+    assert run_of(stub, cooking).total == 1
+
+
+def test_a_run_that_fails_goes_on_without_asking_twice(
+    stub: ChatStub, cooking: ResearchField
+) -> None:
+    for key in ("onion", "garlic", "leek"):
+        in_review(cooking, key)
+    run = run_of(stub, cooking)
+    stub.script = ["", *["500"] * 20]
+    run = work.run(run)
+    assert (run.status, run.done) == ("failed", 1)
+    stub.script, before = [], len(stub.requests)
+    assert work.run(leases.reopen(run)).status == "finished"
+    assert len(stub.requests) - before == 2
+    assert ModelReview.objects.count() == 3
+
+
+class TestTheCommand:
+    def call(self, stub: ChatStub, *more: str) -> str:
+        out = StringIO()
+        model = ["--reviewer", "chat", "--model", MODEL, "--base_url", stub.url]
+        call_command("review_items", "--field", "cooking", *model, *more, stdout=out)
+        return out.getvalue()
+
+    def test_says_the_verdicts_and_what_they_took(
+        self, stub: ChatStub, cooking: ResearchField
+    ) -> None:
+        in_review(cooking)
+        said = json.loads(self.call(stub, "--json"))
+        assert said["reviews"] == [{"item": "onion", "verdict": "revise", "finish": "stop"}]
+        assert said["requests"] == 1
+
+    def test_says_it_to_people_in_words(self, stub: ChatStub, cooking: ResearchField) -> None:
+        in_review(cooking)
+        assert ": 1 revise." in self.call(stub).splitlines()[0]
+
+    def test_has_nothing_to_do_where_nothing_is_in_review(
+        self, stub: ChatStub, cooking: ResearchField
+    ) -> None:
+        with pytest.raises(CommandError, match="Nothing is left to review"):
+            self.call(stub)
+        assert not stub.requests
+
+
+def test_a_lead_asks_for_it_on_the_page_of_the_field(
+    stub: ChatStub, cooking: ResearchField
+) -> None:
+    in_review(cooking)
+    client = Client()
+    client.force_login(person(cooking, "lena"))
+    form = {
+        "review-generator": "chat",
+        "review-model": MODEL,
+        "review-base_url": stub.url,
+        "review-instructions": ask.default_instructions(),
+    }
+    assert client.post("/lab/fields/cooking/drafting/review/", form).status_code == 302
+    run = ReviewingRun.objects.get()
+    assert work.run(run).status == "finished"
+    assert "response_format" in stub.requests[0]
+    page = client.get("/lab/fields/cooking/drafting/").text
+    assert f"{MODEL}, " in page
+    assert "1 answer in " in page
+    assert "The last sentence gives it away." not in page
+    again = client.post("/lab/fields/cooking/drafting/review/", form)
+    assert again.status_code == 422
+    assert "Nothing is left to review" in again.text
