@@ -6,7 +6,8 @@ from typing import Any
 from django import forms
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
@@ -15,6 +16,7 @@ from analysis.data.filters import SOURCES, ReportOptions
 from analysis.lab.filter_form import LABELS
 from analysis.services import compute
 from analysis.services.compute import Waiting
+from analysis.store import StoredResult
 from experiment.domain.roles import Right
 from experiment.lab.access import for_study
 from experiment.models import Participant, Study, StudyVersion
@@ -79,6 +81,14 @@ class CompareForm(forms.Form):
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far one side is; `waiting` is None where it is there."""
+
+    asked: Asked
+    waiting: Waiting | None
+
+
 @require_safe
 @for_study(Right.SEE_DATA)
 def compare(request: HttpRequest, study: Study) -> HttpResponse:
@@ -89,8 +99,24 @@ def compare(request: HttpRequest, study: Study) -> HttpResponse:
     if sides:
         source = form.cleaned_data["source"] or "human"
         context |= _answer(sides, source, may_compute="now" in request.GET)
-        context["now_query"] = _now_query(request)
+        context["query"] = request.GET.urlencode()
     return render(request, "analysis/compare.html", context, status=200 if is_valid else 400)
+
+
+@require_safe
+@for_study(Right.SEE_DATA)
+def compare_live(request: HttpRequest, study: Study) -> HttpResponse:
+    """A page without results asks here until both sides are computed, and is then led to them."""
+    form = CompareForm(study, request.user, request.GET)  # type: ignore[arg-type]
+    sides = _asked(study, form.cleaned_data) if form.is_valid() else None
+    query = request.GET.urlencode()
+    if sides:
+        source = form.cleaned_data["source"] or "human"
+        states = _states(sides, source, may_compute=True)
+        if any(isinstance(state, Waiting) for state in states):
+            context = _progress(sides, states) | {"study": study, "query": query}
+            return render(request, "analysis/_compare_waiting.html", context)
+    return redirect(f"{reverse('lab:compare', args=[study.slug])}?{query}")
 
 
 def _asked(study: Study, found: dict[str, Any]) -> tuple[Asked, Asked] | None:
@@ -110,21 +136,22 @@ def _kind(study: Study) -> str:
     return Kind.SIMULATED.value if usual not in counts and Kind.SIMULATED in counts else usual
 
 
-def _answer(sides: tuple[Asked, Asked], source: str, *, may_compute: bool) -> dict[str, Any]:
+def _states(
+    sides: tuple[Asked, Asked], source: str, *, may_compute: bool
+) -> list[StoredResult | Waiting]:
     find = compute.ensure_computed if may_compute else compute.state
-    states = [
+    return [
         find(
             asked.study, ReportOptions(source=source, participants=_other(asked), rules=asked.rules)
         )
         for asked in sides
     ]
-    waiting = [
-        (asked, state)
-        for asked, state in zip(sides, states, strict=True)
-        if isinstance(state, Waiting)
-    ]
-    if waiting:
-        return {"waiting": waiting}
+
+
+def _answer(sides: tuple[Asked, Asked], source: str, *, may_compute: bool) -> dict[str, Any]:
+    states = _states(sides, source, may_compute=may_compute)
+    if any(isinstance(state, Waiting) for state in states):
+        return _progress(sides, states)
     # Here, since pages without results do without what computes
     from analysis.report.services import compare as comparing
     from analysis.report.stored import StoredReport
@@ -150,7 +177,11 @@ def _other(asked: Asked) -> str:
     return "" if asked.kind == default_kind(asked.study) else asked.kind
 
 
-def _now_query(request: HttpRequest) -> str:
-    query = request.GET.copy()
-    query["now"] = "1"
-    return query.urlencode()
+def _progress(sides: tuple[Asked, Asked], states: list[StoredResult | Waiting]) -> dict[str, Any]:
+    """`is_over` where nothing goes on by itself."""
+    found = [
+        Progress(asked, state if isinstance(state, Waiting) else None)
+        for asked, state in zip(sides, states, strict=True)
+    ]
+    is_over = all(side.waiting is None or side.waiting.problem for side in found)
+    return {"progress": found, "is_over": is_over}

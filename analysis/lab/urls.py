@@ -23,6 +23,7 @@ urlpatterns = [
     path(f"{_RESULTS}report.json", report.results_report, name="results_report"),
     path(f"{_RESULTS}report.html", report.results_html, name="results_html"),
     path(f"{_RESULTS}compare/", compare.compare, name="compare"),
+    path(f"{_RESULTS}compare/live/", compare.compare_live, name="compare_live"),
     path(f"{_RESULTS}trace/", trace.trace, name="results_trace"),
     path(f"{_RESULTS}trace.svg", trace.trace_picture, name="results_trace_picture"),
     path(_TEAMS, teams.teams, name="results_teams"),

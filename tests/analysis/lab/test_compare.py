@@ -8,6 +8,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from analysis.models import Computation
 from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.services import compare as comparing
 from analysis.stats.two_samples import Sample, two_samples
@@ -45,8 +46,10 @@ def test_two_studies_stand_side_by_side_with_difference_interval_and_shared_test
     for n in range(6):
         make_participant(study, judgment={"correct": n % 3 > 0})
         make_participant(other, judgment={"correct": n % 2 > 0})
-    assert "not computed yet" in shown(ruth, "?other=other")
-    page = shown(ruth, "?other=other&now=1")
+    assert "about to begin" in shown(ruth, "?other=other")
+    live = reverse("lab:compare_live", args=["memory"]) + "?other=other"
+    assert ruth.get(live)["Location"] == reverse("lab:compare", args=["memory"]) + "?other=other"
+    page = shown(ruth, "?other=other")
     assert "66.7%" in page
     assert "50.0%" in page
     assert "<strong>\N{MINUS SIGN}16.7</strong> points" in page
@@ -73,6 +76,26 @@ def test_two_versions_of_the_rules_have_a_difference_and_no_test(
     assert "Trials: too fast" in page
     assert "it has no test" in page
     assert "taken as independent" not in page
+
+
+def test_while_workers_compute_both_sides_the_page_says_how_far_each_is(
+    ruth: Client, study: Study, other: Study, settings: Any
+) -> None:
+    settings.JOB_EXECUTOR = "celery"
+    for one in (study, other):
+        make_participant(one)
+    live = reverse("lab:compare_live", args=["memory"]) + "?other=other"
+    assert ruth.get(live).content.decode().count("about to begin") == 2
+    assert ruth.get(live).content.decode().count("waits for its turn") == 2
+    rows = Computation.objects.order_by("pk")
+    rows.filter(study=study).update(status="running", done=3, total=40)
+    rows.filter(study=other).update(status="failed", error="The disk is full.")
+    page = ruth.get(live).content.decode()
+    assert "3 of 40 results" in page
+    assert "The disk is full." in page
+    assert "data-live-over" not in page
+    rows.update(status="failed", error="The disk is full.")
+    assert "data-live-over" in ruth.get(live).content.decode()
 
 
 @pytest.mark.parametrize(
