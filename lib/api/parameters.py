@@ -14,6 +14,17 @@ MOST = 2**31 - 1  # what the database's whole numbers hold
 class Strict(serializers.Serializer[Any]):
     """The parameters of an address, or the fields of a body."""
 
+    def get_fields(self) -> dict[str, Any]:
+        fields: dict[str, Any] = super().get_fields()
+        for field in fields.values():
+            one = getattr(field, "child", field)
+            if isinstance(one, serializers.ChoiceField):
+                known = ", ".join(str(choice) for choice in one.choices)
+                known = known.replace("{", "{{").replace("}", "}}")
+                sentence = f'"{{input}}" is not a valid choice; there are: {known}.'
+                one.error_messages["invalid_choice"] = sentence
+        return fields
+
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, Mapping) and (unknown := [n for n in data if n not in self.fields]):
             known = ", ".join(sorted(self.fields)) or "none"

@@ -127,6 +127,8 @@ def test_a_parameter_that_is_not_meant_is_named_and_never_ignored(
 def test_a_body_is_as_strict(ruth: Program) -> None:
     path = "studies/memory/recruitment/"
     assert named(ruth.post(path, {"recruitment": "ajar"})) == ["recruitment"]
+    refused = ruth.post(path, {"recruitment": "ajar"}).json()["detail"]
+    assert all(state in refused for state in ("draft", "pilot", "open", "closed"))
     assert named(ruth.post(path, {"recruitment": "open", "now": 1})) == ["now"]
     assert named(ruth.post(path, [])) == [""]
     broken = ("{", "[" * 100_000, '"\ud800"'.encode("utf-8", "surrogatepass"))
