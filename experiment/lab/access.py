@@ -21,6 +21,14 @@ from experiment.services.rights import field_rights_of, may_create_studies, righ
 
 View = Callable[..., HttpResponseBase]
 
+
+class LabRequest(HttpRequest):
+    """With what who asks may do: in the study behind `for_study`, in the field behind `for_field`."""
+
+    rights: frozenset[Right]
+    field_rights: frozenset[FieldRight]
+
+
 # What a view says in `access` that asks for no right in a study
 SIGNED_IN = "signed_in"
 CREATOR = "creator"
@@ -57,14 +65,14 @@ def for_study(right: Right) -> Callable[[View], View]:
     def decorate(view: View) -> View:
         @_in_two_steps
         @wraps(view)
-        def wrapped(request: HttpRequest, slug: str, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        def wrapped(request: LabRequest, slug: str, *args: Any, **kwargs: Any) -> HttpResponseBase:
             study = Study.objects.filter(slug=slug).first()
             rights = frozenset[Right]() if study is None else rights_of(request.user, study)
             if not rights:
                 raise Http404
             if right not in rights:
                 raise PermissionDenied
-            request.rights = rights  # type: ignore[attr-defined]
+            request.rights = rights
             return view(request, *args, study=study, **kwargs)
 
         wrapped.access = right  # type: ignore[attr-defined]
@@ -82,9 +90,7 @@ def for_field(right: FieldRight) -> Callable[[View], View]:
     def decorate(view: View) -> View:
         @_in_two_steps
         @wraps(view)
-        def wrapped(
-            request: HttpRequest, field: str, *args: Any, **kwargs: Any
-        ) -> HttpResponseBase:
+        def wrapped(request: LabRequest, field: str, *args: Any, **kwargs: Any) -> HttpResponseBase:
             found = ResearchField.objects.filter(slug=field).first()
             rights = (
                 frozenset[FieldRight]() if found is None else field_rights_of(request.user, found)
@@ -93,7 +99,7 @@ def for_field(right: FieldRight) -> Callable[[View], View]:
                 raise Http404
             if right not in rights:
                 raise PermissionDenied
-            request.field_rights = rights  # type: ignore[attr-defined]
+            request.field_rights = rights
             return view(request, *args, research_field=found, **kwargs)
 
         wrapped.access = right  # type: ignore[attr-defined]

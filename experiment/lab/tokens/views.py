@@ -16,7 +16,7 @@ from experiment.domain import trial_query
 from experiment.domain.roles import Right
 from experiment.domain.scopes import Scope
 from experiment.domain.trial_query import QueryError, TrialQuery
-from experiment.lab.access import for_signed_in, for_study
+from experiment.lab.access import LabRequest, for_signed_in, for_study
 from experiment.lab.tokens.forms import TokenForm
 from experiment.models import AccessToken, Study
 from experiment.services.access_tokens import create_token, revoke
@@ -27,7 +27,7 @@ either = require_http_methods(["GET", "HEAD", "POST"])
 
 @either
 @for_study(Right.SEE_ITEMS)
-def tokens(request: HttpRequest, study: Study) -> HttpResponse:
+def tokens(request: LabRequest, study: Study) -> HttpResponse:
     """With lines to copy for a program, which download the trials that the address asks for."""
     context: dict[str, Any] = {"study": study, "part": "export"}
     try:
@@ -39,7 +39,7 @@ def tokens(request: HttpRequest, study: Study) -> HttpResponse:
     path = reverse("api:trials", args=[study.slug])
     context["url"] = f"{settings.BASE_URL}{path}?{asked.encode()}&format=csv"
     context["asked"] = asked.pairs
-    return _answer(request, request.rights, context, study)  # type: ignore[attr-defined]
+    return _answer(request, request.rights, context, study)
 
 
 @either
