@@ -21,7 +21,8 @@ SECRET_KEY = env.text("SECRET_KEY", "") or file_secret(VAR_DIR / "secret_key")
 # Participants' own codes are kept under it (docs/decisions/0019-withdrawal-codes.md): it outlives the key above
 WITHDRAWAL_KEY = env.text("WITHDRAWAL_KEY", "") or file_secret(VAR_DIR / "withdrawal_key")
 ALLOWED_HOSTS = env.names("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
-BASE_URL = env.url("BASE_URL", "http://127.0.0.1:8000")  # in links that commands print
+PORT = env.integer("PORT", 8000, minimum=1, maximum=65535)
+BASE_URL = env.url("BASE_URL", f"http://127.0.0.1:{PORT}")  # in links that commands print
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

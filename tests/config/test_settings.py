@@ -44,6 +44,7 @@ def test_with_nothing_set_the_site_is_safe_and_local(tmp_path: Path) -> None:
     assert loaded["DATABASES"]["default"]["NAME"] == str(tmp_path / "brainbench.sqlite3")
     assert loaded["SECRET_KEY"] == (tmp_path / "secret_key").read_text()
     assert loaded["BASE_URL"] == "http://127.0.0.1:8000"
+    assert load(tmp_path, "BASE_URL", PORT="8461")["BASE_URL"] == "http://127.0.0.1:8461"
 
 
 def test_a_secret_key_from_the_environment_writes_no_file(tmp_path: Path) -> None:
