@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 from django_otp.models import Device
 
 from experiment.services.people import attempts
-from experiment.services.people.second_step import check_code, confirm_app
+from experiment.services.people.second_step import TooSoonError, check_code, confirm_app
 
 
 @contextmanager
@@ -70,7 +70,13 @@ class CodeForm(forms.Form):
     def clean_code(self) -> str:
         code = "".join(str(self.cleaned_data["code"]).split())
         with limited(self.request, self.user.get_username(), "code"):
-            self.device = self.check(code)
+            try:
+                self.device = self.check(code)
+            except TooSoonError:
+                raise forms.ValidationError(
+                    _("This came too soon after a wrong code: wait a moment and try again."),
+                    code="soon",
+                ) from None
             if self.device is None:
                 raise forms.ValidationError(
                     _(

@@ -69,7 +69,7 @@ def second_step(request: HttpRequest) -> HttpResponse:
         user.otp_device = form.device  # type: ignore[attr-defined]
         login(request, user, settings.AUTHENTICATION_BACKENDS[0])
         return redirect(_next(request))
-    if form.has_error("code", "wrong"):
+    if form.has_error("code", "wrong") or form.has_error("code", "soon"):
         audit.record(audit.Action.SIGN_IN_FAILED, name=user.get_username(), step="code")
     return render(request, "lab/members/second_step.html", {"form": form, "next": _next(request)})
 

@@ -14,6 +14,10 @@ from experiment.services.audit import Action
 N_RECOVERY_CODES = 10
 
 
+class TooSoonError(Exception):
+    """A code right after a wrong one is not compared: each has to wait twice as long as the last, from a second on."""
+
+
 def has_second_step(user: User | AnonymousUser) -> bool:
     return bool(TOTPDevice.objects.filter(user_id=user.pk, confirmed=True).exists())
 
@@ -35,17 +39,25 @@ def spelled_key(device: TOTPDevice) -> str:
 
 
 def check_code(user: User, code: str) -> TOTPDevice | StaticDevice | None:
-    """The device whose code this is; None where it is wrong, was used, or came too soon after a wrong one."""
+    """The device whose code this is; None where it is wrong or was used.
+
+    Raises:
+        TooSoonError: it was not compared.
+    """
     kind = TOTPDevice if code.isdecimal() else StaticDevice
     device = kind.objects.filter(user=user, confirmed=True).first()
-    return None if device is None else verify_token(user, device.persistent_id, code.lower())
+    return None if device is None else _verified(device, code.lower())
 
 
 @transaction.atomic
 def confirm_app(user: User, code: str) -> tuple[TOTPDevice, list[str]] | None:
-    """From now on the app's codes are asked for. Gives it and the recovery codes; None for a wrong code."""
+    """From now on the app's codes are asked for. Gives it and the recovery codes; None for a wrong code.
+
+    Raises:
+        TooSoonError: it was not compared.
+    """
     device = new_app(user)
-    if not verify_token(user, device.persistent_id, code):
+    if not _verified(device, code):
         return None
     device.refresh_from_db()
     device.confirmed = True
@@ -70,6 +82,13 @@ def switch_off(user: User) -> None:
 
 def n_recovery_codes(user: User) -> int:
     return sum(device.token_set.count() for device in StaticDevice.objects.filter(user=user))
+
+
+def _verified(device: TOTPDevice | StaticDevice, code: str) -> TOTPDevice | StaticDevice | None:
+    if not device.verify_is_allowed()[0]:
+        raise TooSoonError
+    found: TOTPDevice | StaticDevice | None = verify_token(device.user, device.persistent_id, code)
+    return found
 
 
 def _new_codes(user: User) -> list[str]:

@@ -1,12 +1,14 @@
 """Codes of an app as a second step of signing in: set up, asked for, replaced, required."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from django_otp.plugins.otp_static.models import StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
@@ -73,6 +75,23 @@ def test_the_code_is_asked_for_and_leads_where_one_wanted_to_go(client: Client, 
     assert not is_in(client)
     done = client.post(CODE_PAGE, {"code": shown_by_app(device), "next": "/lab/studies/memory/"})
     assert done["Location"] == "/lab/studies/memory/"
+    assert is_in(client)
+
+
+def test_a_right_code_at_once_after_a_wrong_one_is_asked_to_wait_a_moment(
+    client: Client, user: Any
+) -> None:
+    device, _ = switch_on(user)
+    give_password(client)
+    right = {"code": shown_by_app(device)}
+    assert client.post(CODE_PAGE, {"code": "000000"}).context["form"].has_error("code", "wrong")
+    early = client.post(CODE_PAGE, right)
+    assert early.context["form"].has_error("code", "soon")
+    assert "wait a moment" in early.content.decode()
+    assert not is_in(client)
+    before = timezone.now() - timedelta(minutes=1)
+    TOTPDevice.objects.update(throttling_failure_timestamp=before)
+    assert client.post(CODE_PAGE, right).status_code == 302
     assert is_in(client)
 
 
