@@ -14,7 +14,7 @@ class AuditEvent(models.Model):
 
     class Action(models.TextChoices):
         SIGNED_IN = "signed_in", _("signed in")
-        SIGN_IN_FAILED = "sign_in_failed", _("failed to sign in")
+        SIGN_IN_FAILED = "sign_in_failed", _("refused a sign-in")
         PASSWORD_CHANGED = "password_changed", _("changed their password")
         SECOND_STEP = "second_step", _("changed their sign-in in two steps")
         JOINED = "joined", _("accepted an invitation")
@@ -28,6 +28,8 @@ class AuditEvent(models.Model):
         FIELD_CREATED = "field_created", _("created a field of research")
         FIELD_CHANGED = "field_changed", _("changed a field of research")
         RECRUITMENT = "recruitment", _("switched recruitment")
+        CHANNEL_ADDED = "channel_added", _("added a recruitment channel")
+        CHANNEL_CHANGED = "channel_changed", _("changed a recruitment channel")
         INVITED = "invited", _("invited a member")
         INVITATION_REVOKED = "invitation_revoked", _("took an invitation back")
         MEMBER_ADDED = "member_added", _("added a member")
@@ -37,7 +39,7 @@ class AuditEvent(models.Model):
         TOKEN_REVOKED = "token_revoked", _("revoked an access token")
         EXPORTED = "exported", _("exported data")
         IDS_EXPORTED = "ids_exported", _("exported recruitment ids")
-        WITHDRAWN = "withdrawn", _("a participant's data were withdrawn")
+        WITHDRAWN = "withdrawn", _("withdrew a participant's data")
         PURGED = "purged", _("deleted data past their retention date")
         WORK_STARTED = "work_started", _("started work")
         WORK_STOPPED = "work_stopped", _("stopped work")

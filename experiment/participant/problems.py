@@ -4,6 +4,7 @@ import errno
 import re
 import sys
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import BadRequest
@@ -105,7 +106,11 @@ def problem(
         "action_code": action_code,
         "asks_code": asks_code,
     }
-    html = loader.render_to_string("participant/problem.html", page, request)
+    is_of_lab = (
+        request.path_info.startswith("/lab/") and STATUSES[name] < HTTPStatus.INTERNAL_SERVER_ERROR
+    )
+    template = "lab/problem.html" if is_of_lab else "participant/problem.html"
+    html = loader.render_to_string(template, page, request)
     return HttpResponse(html, status=status, headers={"Cache-Control": "no-store"})
 
 

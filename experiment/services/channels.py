@@ -71,6 +71,13 @@ def _channels(study: int, version: int) -> dict[str, Channel]:
     return {channel.code: channel for channel in Channel.objects.filter(study=study)}
 
 
+def all_channels(study: Study) -> list[Channel]:
+    """Those of the study, and the plain link, which leads to it even where nothing is set up for it."""
+    known = channels(study)
+    plain = [] if PLAIN in known else [Channel(study=study, code=PLAIN, label=_("Plain link"))]
+    return [*known.values(), *plain]
+
+
 def forget() -> None:
     """Keep nothing; for tests, which use the ids of earlier ones again."""
     _channels.cache_clear()
@@ -105,8 +112,8 @@ def save_channel(channel: Channel, by: User | None = None) -> Channel:
         is_new = channel.pk is None
         channel.save()
         Study.objects.filter(pk=channel.study_id).update(channels_version=F("channels_version") + 1)
-        done = "added" if is_new else "changed"
-        record(Action.RECRUITMENT, by=by, study=channel.study, channel=channel.code, done=done)
+        action = Action.CHANNEL_ADDED if is_new else Action.CHANNEL_CHANGED
+        record(action, by=by, study=channel.study, channel=channel.code)
     return channel
 
 

@@ -5,12 +5,11 @@ from datetime import date
 from urllib.parse import quote
 
 from django.db import transaction
-from django.utils.translation import gettext as _
 
 from experiment.models import Channel, RecruitmentRecord, Study
 from experiment.models.channels import PLAIN
 from experiment.models.recruitment import RecruitmentRecordQuerySet
-from experiment.services.channels import channel_of, channels, parameters
+from experiment.services.channels import all_channels, channel_of, channels, parameters
 from experiment.services.counting import raise_revision
 from experiment.services.enrollment import NO_EXTERNAL_IDS, ExternalIds
 from experiment.services.export.jobs import delete_exports
@@ -34,14 +33,11 @@ class Link:
 
 
 def links(study: Study, address: str) -> list[Link]:
-    """One for each channel, with the placeholders of its recruitment site; the plain one too where none is set up."""
-    known = channels(study)
-    found = [
-        Link(code, channel.label, channel.is_open, link(channel, address), sample_ending(channel))
-        for code, channel in known.items()
+    """One for each channel, with the placeholders of its recruitment site."""
+    return [
+        Link(c.code, c.label, c.is_open, link(c, address), sample_ending(c))
+        for c in all_channels(study)
     ]
-    plain = Link(PLAIN, _("Plain link"), True, address, Ending())
-    return found if PLAIN in known else [*found, plain]
 
 
 def link(channel: Channel, address: str) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from itertools import chain, count
 from typing import Any, Literal
 
@@ -212,28 +211,4 @@ def set_recruitment(study: Study, state: str, by: User | None = None, reason: st
         study.save(update_fields=["recruitment"])
         change = {"before": before, "after": study.recruitment}
         audit.record(Action.RECRUITMENT, by=by, study=study, reason=reason, **change)
-    return study
-
-
-@transaction.atomic
-def set_window(
-    study: Study,
-    *,
-    opens_at: datetime | None,
-    closes_at: datetime | None,
-    target_valid: int | None,
-    by: User | None = None,
-) -> Study:
-    """From when until when, and up to how many valid finishers, new participants are let in."""
-    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-    study.opens_at, study.closes_at, study.target_valid = opens_at, closes_at, target_valid
-    study.save(update_fields=["opens_at", "closes_at", "target_valid"])
-    audit.record(
-        Action.RECRUITMENT,
-        by=by,
-        study=study,
-        opens_at=opens_at.isoformat() if opens_at else None,
-        closes_at=closes_at.isoformat() if closes_at else None,
-        target=target_valid,
-    )
     return study

@@ -12,6 +12,7 @@ from analysis.lab.documents.forms import Assumed
 from analysis.stats.power import Design, components, variance, width_of
 from experiment.domain.codebook import TRIAL_COLUMNS
 from experiment.models import Item, Membership, Study
+from experiment.services.channels import all_channels
 from experiment.services.study_setup import works_by_stratum
 
 SIZES = (25, 50, 100, 200, 400, 800)
@@ -69,7 +70,7 @@ def context(study: Study, assumed: Assumed, now: datetime) -> dict[str, Any]:
         "precision": precision(study, assumed, n_test),
         "columns": TRIAL_COLUMNS,
         "members": Membership.objects.filter(study=study).select_related("user").order_by("pk"),
-        "channels": study.channels.all(),
+        "channels": all_channels(study),
         "made_at": now,
     }
 

@@ -1,9 +1,7 @@
-from typing import Any
-
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from experiment.models import Channel, Study
+from experiment.models import Channel
 from experiment.services.channels import ENDS
 
 WHO = ("label", "code", "platform", "id_parameter", "study_parameter", "session_parameter")
@@ -25,20 +23,3 @@ class ChannelForm(forms.ModelForm[Channel]):
     @property
     def groups(self) -> list[list[forms.BoundField]]:
         return [[self[name] for name in names] for names in (WHO, ENDS, RULES)]
-
-
-class WindowForm(forms.ModelForm[Study]):
-    class Meta:
-        model = Study
-        fields = ("opens_at", "closes_at", "target_valid")
-        widgets = {
-            name: forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")
-            for name in ("opens_at", "closes_at")
-        }
-
-    def clean(self) -> dict[str, Any]:
-        given: dict[str, Any] = super().clean() or {}
-        for name in ("opens_at", "closes_at"):
-            if (day := given.get(name)) is not None and not 2000 <= day.year < 2100:
-                self.add_error(name, _("Give a year from 2000 to 2099."))
-        return given

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from experiment.domain.roles import Right
 from experiment.lab.access import for_study, user_of
-from experiment.lab.recruitment.forms import ChannelForm, WindowForm
+from experiment.lab.recruitment.forms import ChannelForm
 from experiment.models import Channel, Participant, Study
 from experiment.models.channels import PLAIN
 from experiment.services import counts, study_setup
@@ -30,7 +30,7 @@ ENDS = ("completion", "screen-out", "full")
 @require_safe
 @for_study(Right.SEE_DATA)
 def recruiting(request: HttpRequest, study: Study) -> HttpResponse:
-    return render(request, "lab/recruitment/page.html", _page(study, WindowForm(instance=study)))
+    return render(request, "lab/recruitment/page.html", _page(study))
 
 
 @require_POST
@@ -48,18 +48,6 @@ def recruitment(request: HttpRequest, study: Study) -> HttpResponse:
         message = _("Recruitment is now %(state)s.")
         messages.success(request, message % {"state": Study.Recruitment(state).label})
     return redirect("lab:recruiting", study.slug)
-
-
-@require_POST
-@for_study(Right.SET_UP)
-def window(request: HttpRequest, study: Study) -> HttpResponse:
-    """When recruitment begins and ends, and at how many valid finishers."""
-    form = WindowForm(request.POST, instance=Study.objects.get(pk=study.pk))
-    if form.is_valid():
-        study_setup.set_window(study, by=user_of(request), **form.cleaned_data)
-        messages.success(request, _("Saved."))
-        return redirect("lab:recruiting", study.slug)
-    return render(request, "lab/recruitment/page.html", _page(study, form), status=UNPROCESSABLE)
 
 
 @require_http_methods(["GET", "POST"])
@@ -114,12 +102,11 @@ def _edit(request: HttpRequest, channel: Channel) -> HttpResponse:
     return render(request, "lab/recruitment/channel.html", context, status=status)
 
 
-def _page(study: Study, form: WindowForm) -> dict[str, Any]:
+def _page(study: Study) -> dict[str, Any]:
     now = timezone.now()
     n_valid = counts.n_valid(study, Participant.Kind.REAL)
     return {
         "study": study,
-        "window_form": form,
         "links": recruitment_links(study, settings.BASE_URL + study.get_absolute_url()),
         "has_channel": {channel.code for channel in study.channels.all()},
         "problems": study_setup.readiness_problems(study),

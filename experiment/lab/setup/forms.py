@@ -258,7 +258,14 @@ class RulesForm(SettingsForm):
 class TargetForm(SettingsForm):
     class Meta:
         model = Study
-        fields = ("target_valid", "resume_hours", "live_minutes", "external_id_days")
+        fields = (
+            "opens_at",
+            "closes_at",
+            "target_valid",
+            "resume_hours",
+            "live_minutes",
+            "external_id_days",
+        )
         labels = {
             "target_valid": _("Valid finishers to stop at"),
             "resume_hours": _("Hours during which a participant may come back"),
@@ -270,6 +277,17 @@ class TargetForm(SettingsForm):
             "live_minutes": _("Its test case is then given to others again."),
             "external_id_days": _("From consent, which says the date."),
         }
+        widgets = {
+            name: forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")
+            for name in ("opens_at", "closes_at")
+        }
+
+    def clean(self) -> dict[str, Any]:
+        given: dict[str, Any] = super().clean() or {}
+        for name in ("opens_at", "closes_at"):
+            if (day := given.get(name)) is not None and not 2000 <= day.year < 2100:
+                self.add_error(name, _("Give a year from 2000 to 2099."))
+        return given
 
 
 # Sections whose values participants see: what is typed is shown before it is saved

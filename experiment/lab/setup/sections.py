@@ -18,7 +18,7 @@ LABELS: dict[str, StrPromise] = {
     "items": _("Test cases"),
     "trials": _("Trials and ratings"),
     "rules": _("Exclusion rules"),
-    "target": _("Target and times"),
+    "target": _("Dates and target"),
 }
 
 

@@ -96,6 +96,13 @@ def test_sign_in_leads_nowhere_else(client: Client, study: Study) -> None:
     assert response["Location"] == "/lab/"
 
 
+def test_who_is_refused_is_led_back_to_their_studies(ruth: Client) -> None:
+    for path, status in (("/lab/people/", 403), ("/lab/studies/unknown/", 404)):
+        refused = ruth.get(path)
+        assert refused.status_code == status
+        assert '<a class="button button-primary" href="/lab/">' in refused.content.decode()
+
+
 # Administrators
 
 

@@ -72,6 +72,14 @@ def test_general_settings_are_saved_and_the_trail_says_which(ruth: Client, study
     assert (event.actor, set(event.details["changed"])) == ("ruth", {"title", "field"})
 
 
+def test_dates_and_target_are_set_in_utc(ruth: Client, study: Study) -> None:
+    given = {"opens_at": "2026-03-01T08:00", "closes_at": "2026-04-01T08:00", "target_valid": "40"}
+    assert send(ruth, "target", **given).status_code == 302
+    opens_at = fresh(study).opens_at
+    assert opens_at is not None
+    assert (opens_at.isoformat(), fresh(study).target_valid) == ("2026-03-01T08:00:00+00:00", 40)
+
+
 @pytest.mark.parametrize(
     ("section", "changes", "field"),
     [
@@ -91,6 +99,8 @@ def test_general_settings_are_saved_and_the_trail_says_which(ruth: Client, study
         ("rules", {"exclude_untouched": "some"}, "exclude_untouched"),
         ("target", {"resume_hours": "0"}, "resume_hours"),
         ("target", {"target_valid": "99999999999999999999"}, "target_valid"),
+        ("target", {"closes_at": "1026-04-01T08:00"}, "closes_at"),
+        ("target", {"opens_at": "2026-04-01T08:00", "closes_at": "2026-03-01T08:00"}, "__all__"),
         ("items", {"subfields": ["Nowhere"]}, "subfields"),
         ("items", {"keys": "no-such-key"}, "keys"),
     ],
