@@ -5,19 +5,17 @@ import hashlib
 import io
 import json
 import os
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
-from django.utils import timezone
 
 from experiment.domain.codebook import TRIAL_COLUMNS
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Judgment, Study
-from experiment.services.export import columns, files
+from experiment.services.export import files
 from experiment.services.export import trials as trial_rows
 from experiment.services.export.columns import HEADER, rows_of
 from experiment.services.export.trials import count
@@ -25,8 +23,7 @@ from experiment.services.study_setup import pin_items
 from lib.snapshot import snapshot
 from tests.experiment import people
 from tests.experiment.services.export.command import export
-from tests.experiment.services.export.plain_export import plain_csv
-from tests.factories import NOW, answers_open, make_item, make_participant, make_study, recruited
+from tests.factories import make_item, make_participant, make_study, recruited
 
 pytestmark = pytest.mark.django_db
 
@@ -366,36 +363,3 @@ def test_an_export_is_of_one_moment(study: Study, monkeypatch: pytest.MonkeyPatc
     assert seen == again == before
     assert cells_of(study, "policy") == [("paper",)] * 33
     assert connections["default"].in_atomic_block is False
-
-
-AWKWARD = ["", "=1+1", 'a "b", c', "line\nline\r\n", "\u00b5 \u2028 \U0001f642", " ,"]
-
-
-@pytest.mark.drifts  # writes judgments itself
-@pytest.mark.parametrize("rows_in_a_block", [1, 7, 2_000])
-@pytest.mark.parametrize("zone", ["UTC", "America/St_Johns"])
-def test_the_bytes_are_those_of_writing_each_cell_by_itself(
-    path: Path, rows_in_a_block: int, zone: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    study = make_study(ethics_body="Board, of ethics", ethics_number="=7")
-    monkeypatch.setattr(trial_rows, "ROWS", rows_in_a_block)
-    monkeypatch.setattr(columns, "ITEMS_KEPT", 5)
-    for n, text in enumerate(AWKWARD):
-        make_participant(
-            study,
-            published_id=text,
-            excluded_by="missed_catch" if n == 1 else "",
-            flags="fast_page" if n == 2 else "",
-            judged=n if n > 3 else None,
-            demographics={"country": text, "age": 30 + n, "experience_years": 2.5},
-            consent_version=None if n == 5 else study.consent,
-            finished_at=None if n > 3 else NOW + timedelta(days=60 * n, microseconds=7 * n),
-            judgment={"rt_ms": 5_000 * n, "confidence": n or None, "flags": "hidden" * (n % 2)},
-        )
-    with answers_open():
-        Judgment.objects.filter(trial__position=3).update(excluded_by="recognised", recognised=True)
-        Judgment.objects.filter(trial__position=2).update(received_at=None, rt_ms=None, side="")
-    study.items.filter(key__endswith="2").update(subfield='Mice, "men"', generator="@who")
-    with timezone.override(zone):
-        export(study, path=path)
-        assert path.read_bytes() == plain_csv(study, "real")

@@ -3,26 +3,32 @@
 import csv
 import io
 import json
-from datetime import UTC
+from datetime import UTC, timedelta
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
+from django.utils import timezone
 
 from experiment.domain.codebook import TRIAL_COLUMNS
 from experiment.domain.export_form import FORMATS, Form, parse
 from experiment.domain.trial_query import QueryError, TrialQuery
-from experiment.models import Study
+from experiment.models import Judgment, Study
+from experiment.services.export import columns
 from experiment.services.export import trials as trial_rows
 from experiment.services.export.files import export_trials
 from experiment.services.export.trials import first_rows
 from lib import table_files
-from tests.factories import make_participant, make_study
+from tests.experiment.services.export.command import export
+from tests.experiment.services.export.plain_export import plain_csv
+from tests.factories import NOW, answers_open, make_participant, make_study
 
 pytestmark = pytest.mark.django_db
 AWKWARD = '=1+1 "naïve",\r\n\u2028🙂'
+CELLS = ["", "=1+1", 'a "b", c', "line\nline\r\n", "\u00b5 \u2028 \U0001f642", " ,"]
 TYPES = {column.name: column.type for column in TRIAL_COLUMNS}
 
 
@@ -150,3 +156,33 @@ def test_a_byte_order_mark_comes_on_request_and_changes_nothing_else(study: Stud
 def test_an_unknown_form_is_refused(values: dict[str, list[str]]) -> None:
     with pytest.raises(QueryError):
         parse(values)
+
+
+@pytest.mark.drifts  # writes judgments itself
+@pytest.mark.parametrize("rows_in_a_block", [1, 7, 2_000])
+@pytest.mark.parametrize("zone", ["UTC", "America/St_Johns"])
+def test_the_bytes_are_those_of_writing_each_cell_by_itself(
+    tmp_path: Path, rows_in_a_block: int, zone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = make_study(ethics_body="Board, of ethics", ethics_number="=7")
+    monkeypatch.setattr(trial_rows, "ROWS", rows_in_a_block)
+    monkeypatch.setattr(columns, "ITEMS_KEPT", 5)
+    for n, text in enumerate(CELLS):
+        make_participant(
+            study,
+            published_id=text,
+            excluded_by="missed_catch" if n == 1 else "",
+            flags="fast_page" if n == 2 else "",
+            judged=n if n > 3 else None,
+            demographics={"country": text, "age": 30 + n, "experience_years": 2.5},
+            consent_version=None if n == 5 else study.consent,
+            finished_at=None if n > 3 else NOW + timedelta(days=60 * n, microseconds=7 * n),
+            judgment={"rt_ms": 5_000 * n, "confidence": n or None, "flags": "hidden" * (n % 2)},
+        )
+    with answers_open():
+        Judgment.objects.filter(trial__position=3).update(excluded_by="recognised", recognised=True)
+        Judgment.objects.filter(trial__position=2).update(received_at=None, rt_ms=None, side="")
+    study.items.filter(key__endswith="2").update(subfield='Mice, "men"', generator="@who")
+    with timezone.override(zone):
+        export(study, path=tmp_path / "trials.csv")
+        assert (tmp_path / "trials.csv").read_bytes() == plain_csv(study, "real")
