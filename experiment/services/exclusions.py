@@ -85,8 +85,9 @@ def verdicts_of(people: ParticipantQuerySet, rules: Rules) -> Verdicts:
     cheated, sharing = dict(finished.values_list("pk", "cheated")), _sharing_an_id(finished)
     marks: dict[int, Marks] = {}
     judgments: dict[int, Marks] = {}
-    without_trials = ((pk, []) for pk in cheated if pk not in marks)
-    for pk, trials in chain(_told_by_judgment(finished), without_trials):
+    nothing: list[exclusion.TrialFacts] = []
+    others = ((pk, nothing) for pk in cheated if pk not in marks)
+    for pk, trials in chain(_told_by_judgment(finished), others):
         shares = pk in sharing
         facts = exclusion.ParticipantFacts(True, cheated.get(pk), trials, shares_external_id=shares)
         verdict = exclusion.judge_participant(facts, rules)
