@@ -99,7 +99,8 @@ def read_keys(lines: Iterable[str], name: str) -> tuple[ListedKey, ...]:
 def choose(choice: ItemChoice) -> list[Item]:
     """The newest accepted version of each test case that fits; built-in practice and catch items where none is listed.
 
-    A published text whose repair waits for a person is left out, and demo material unless it is listed.
+    A published text whose repair waits for a person is left out, and so is demo material unless it is listed, or is all
+    that fits of the field that is asked for.
 
     Raises:
         ValidationError: a listed key is unknown or does not fit, and every one is named; or nothing fits.
@@ -185,12 +186,14 @@ def taken(study: Study) -> Taken:
 
 
 def _matching(choice: ItemChoice) -> list[Item]:
-    rows = Item.objects.filter(kind=Item.Kind.TEST, is_demo=False)
+    rows = Item.objects.filter(kind=Item.Kind.TEST)
     conditions = {"collection": choice.collection, "source": choice.source, "field": choice.field}
     rows = rows.filter(**{name: value for name, value in conditions.items() if value})
     if choice.subfields:
         rows = rows.filter(subfield__in=choice.subfields)
-    found = list(_newest(rows).values())
+    found = list(_newest(rows.filter(is_demo=False)).values())
+    if not found and choice.field:
+        found = list(_newest(rows).values())
     if not found and choice.is_narrow:
         raise ValidationError(NONE_FITS)
     return found

@@ -1,5 +1,6 @@
 """Which test cases a study draws from: chosen by what they are, or listed; counted before they are taken."""
 
+from collections import defaultdict
 from typing import Any
 
 from django import forms
@@ -15,7 +16,7 @@ from experiment.domain.roles import Right
 from experiment.lab.access import for_study
 from experiment.lab.setup.forms import reason_field
 from experiment.lab.setup.views import UNPROCESSABLE, either, say_saved, show
-from experiment.models import Item, Study
+from experiment.models import Item, ResearchField, Study
 from experiment.services.item_choice import Counted, ItemChoice, choose, choose_items, read_keys
 from experiment.services.study_versions import ReasonRequiredError
 
@@ -49,14 +50,23 @@ class ItemsForm(forms.Form):
 
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        usable = Item.objects.accepted().filter(kind=Item.Kind.TEST, is_demo=False)
-        for name, first in (("field", [ANY]), ("subfields", [])):
-            column = name.removesuffix("s")
-            values = usable.exclude(**{column: ""}).order_by(column)
-            choices = [(v, v) for v in values.values_list(column, flat=True).distinct()]
-            self.fields[name].choices = [*first, *choices]  # type: ignore[attr-defined]
+        usable = Item.objects.accepted().filter(kind=Item.Kind.TEST).order_by()
+        used: dict[str, set[str]] = defaultdict(set)
+        for field, subfield in usable.values_list("field", "subfield").distinct():
+            used[field].add(subfield)
+        names = ResearchField.objects.filter(name__in=used).values_list("name", flat=True)
+        fields = [(name, name) for name in names]
+        subfields = [
+            (name, [(subfield, subfield) for subfield in sorted(used[name] - {""})])
+            for name in names
+        ]
+        self._offer("field", [ANY, *fields])
+        self._offer("subfields", [group for group in subfields if group[1]])
         if study.version:
             self.fields["reason"] = reason_field()
+
+    def _offer(self, name: str, choices: list[Any]) -> None:
+        self.fields[name].choices = choices  # type: ignore[attr-defined]
 
     @property
     def choice(self) -> ItemChoice:
