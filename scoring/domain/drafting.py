@@ -7,6 +7,7 @@ from typing import Any
 
 from experiment.domain.item_checks import Finding, Level
 from experiment.domain.markup import MarkupError, parse
+from scoring.domain.generating import storable
 
 # What an answer is asked to be, where the server can hold the model to it
 SCHEMA: dict[str, Any] = {
@@ -41,7 +42,7 @@ def marked_text(answer: str) -> str:
     for value in json_values(answer):
         found = value.get("markup") if isinstance(value, dict) else None
         if isinstance(found, str):
-            return one_line(found)
+            return one_line(storable(found))  # JSON can spell what the answer itself cannot hold
     if answer.lstrip().startswith("{"):
         return ""
     bodies = [match.group(1) for match in FENCE.finditer(answer)] or [answer]

@@ -9,6 +9,15 @@ from typing import Any, Literal, Protocol
 MILLION = 1_000_000
 
 
+def storable(text: str) -> str:
+    r"""A text without what no database stores: NUL, and halves of surrogate pairs.
+
+    >>> storable("a\x00b\ud800")
+    'ab?'
+    """
+    return text.replace("\0", "").encode("utf-8", "replace").decode()
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """A turn of a conversation."""

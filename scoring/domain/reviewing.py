@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scoring.domain.drafting import json_values
+from scoring.domain.generating import storable
 
 VERDICTS = ("accept", "revise", "refuse")
 SCHEMA: dict[str, Any] = {
@@ -37,5 +38,5 @@ def read_verdict(answer: str) -> ModelVerdict | None:
         verdict, reasons = value.get("verdict"), value.get("reasons", "")
         if isinstance(verdict, str) and verdict.strip().lower() in VERDICTS:
             said = reasons if isinstance(reasons, str) else "\n".join(map(str, reasons))
-            return ModelVerdict(verdict.strip().lower(), said.strip())
+            return ModelVerdict(verdict.strip().lower(), storable(said).strip())
     return None

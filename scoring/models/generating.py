@@ -1,6 +1,7 @@
 """What the jobs share that have a language model write, and what their answers share."""
 
 from decimal import Decimal
+from pathlib import PurePosixPath
 
 from django.conf import settings
 from django.db import models
@@ -41,8 +42,10 @@ class WritingJob(Job):
 
     @property
     def model_name(self) -> str:
-        args = self.model_args
-        return str(args.get("model") or args.get("pretrained") or self.generator)
+        """On the server; of a folder, its last two parts."""
+        folder = PurePosixPath(self.model_args.get("pretrained", ""))
+        parts = "/".join(folder.parts[-2:]).lstrip("/")
+        return str(self.model_args.get("model") or parts or self.generator)
 
     @property
     def prices(self) -> Prices | None:

@@ -14,7 +14,7 @@ from scoring.backends.causal_lm.window import context_tokens
 from scoring.backends.chat.options import WRITING, read_writing
 from scoring.backends.tokenizers import load_tokenizer
 from scoring.domain.backend import ScoringError
-from scoring.domain.generating import Finish, Generated, Message, Usage
+from scoring.domain.generating import Finish, Generated, Message, Usage, storable
 
 
 class TransformersGenerator:
@@ -59,7 +59,7 @@ class TransformersGenerator:
         written = self._written(ids, min(room, self.max_tokens))
         ends = _ends(self.model)
         is_over = bool(written) and written[-1] in ends
-        text = self.tokenizer.decode(written, skip_special_tokens=True)
+        text = storable(self.tokenizer.decode(written, skip_special_tokens=True))
         finish = Finish.STOP if is_over else Finish.LENGTH
         if finish == Finish.STOP and not text.strip():
             finish = Finish.EMPTY
@@ -68,7 +68,6 @@ class TransformersGenerator:
             finish,
             Usage(len(ids), len(written)),
             time.monotonic() - began,
-            str(self.provenance.get("model", "")),
             request=self.writing.as_dict(),
         )
 

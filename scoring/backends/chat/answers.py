@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from scoring.backends.http.errors import clean, error_in
-from scoring.domain.generating import Finish, Generated, Usage
+from scoring.domain.generating import Finish, Generated, Usage, storable
 
 # What servers call the ends that are no `stop`
 FINISHES = {
@@ -70,12 +70,7 @@ def _text(content: Any) -> str:
             for part in content
             if isinstance(part, dict) and isinstance(part.get("text"), str)
         )
-    # PostgreSQL cannot store NUL, and lone surrogates are no text
-    return (
-        content.replace("\0", "").encode("utf-8", "replace").decode()
-        if isinstance(content, str)
-        else ""
-    )
+    return storable(content) if isinstance(content, str) else ""
 
 
 def _usage(value: Any) -> Usage | None:

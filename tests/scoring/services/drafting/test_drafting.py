@@ -256,6 +256,16 @@ def test_a_run_stopped_in_between_leaves_what_is_stored(
     assert Item.objects.count() == 3
 
 
+def test_what_no_database_stores_is_left_out_of_an_answer(
+    stub: ChatStub, cooking: ResearchField
+) -> None:
+    # The form in which JSON spells NUL and half a surrogate pair, inside JSON of the model's own
+    stub.text_of = lambda request: Lessons()(request).replace("Slow", "Slow\\u0000\\ud800")
+    draft = only(work.run(run_of(stub, cooking, repairs=0)))
+    assert draft.state == "unrepaired"
+    assert "Slow? cooking" in draft.markup
+
+
 class TestInstructionsOfALab:
     def test_are_sent_as_they_are_with_their_places_filled_in(
         self, stub: ChatStub, cooking: ResearchField
