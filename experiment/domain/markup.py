@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 WHITESPACE = " \t\r\n"
 _ESCAPE = r"\\([\[\]|,\\])"
@@ -169,6 +170,39 @@ def offset(markup: str, line: int, column: int) -> int:
     4
     """
     return sum(len(text) + 1 for text in markup.split("\n")[: line - 1]) + column - 1
+
+
+def written_at(
+    markup: str, version: Literal["original", "altered"], start: int, end: int
+) -> tuple[int, int]:
+    r"""Where a stretch of one version stands in a markup that `parse` reads: of an alternation, the whole of it.
+
+    >>> written_at("It [[rose, fell]] by 2.", "altered", 3, 10), written_at(r"a\[b [[c, d]]", "original", 2, 3)
+    ((3, 20), (3, 4))
+    """
+    raws = list(_scan(markup))
+    ends = [*(raw.start for raw in raws[1:]), len(markup)]
+    found: list[int] = []
+    at = 0
+    for raw, raw_end, segment in zip(raws, ends, parse(markup).segments, strict=True):
+        text = segment.text if isinstance(segment, Plain) else getattr(segment, version)
+        if start < at + len(text) and end > at:
+            if raw.is_alternation:
+                found += (raw.start, raw_end)
+            else:
+                inner = max(start - at, 0), min(end - at, len(text))
+                found += (raw.start + _with_escapes(raw.text, n) for n in inner)
+        at += len(text)
+    return (found[0], found[-1]) if found else (len(markup), len(markup))
+
+
+def _with_escapes(text: str, n: int) -> int:
+    """The offset, in what was written, of the nth character that is read."""
+    for escape in _ESCAPES.finditer(text):
+        if escape.start() >= n:
+            break
+        n += 1
+    return n
 
 
 def _error(

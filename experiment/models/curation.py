@@ -11,9 +11,7 @@ from experiment.models.research_fields import ResearchField
 
 
 class ItemChange(models.Model):
-    """One change of a version: its text, what is said of it, or its state. Appended, never changed: only a stretch of
-    writing, saved every few seconds, grows while it lasts.
-    """
+    """One change of a version: its text, what is said of it, or its state. Appended, never changed."""
 
     class Action(models.TextChoices):
         CREATED = "created", _("created")

@@ -1,25 +1,41 @@
-"""A test case is written in a browser."""
+"""A test case is written in a browser: changed by key and by button, undone, saved by itself, kept, compared."""
 
+import random
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from django.urls import reverse
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from experiment.models import ResearchField
+from experiment.domain import markup
+from experiment.models import Item, ItemScratch, ResearchField
 from experiment.services.curation import drafts
+from tests.browser import engines
 from tests.browser.accessibility import faults
+from tests.browser.drivers import KeyboardDriver
 from tests.factories import FILLER, make_research_field, make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NEW = "/lab/fields/cooking/items/new/"
 ABSTRACT = f"{FILLER}Sugar made the dough rise faster, and the crust was darker."
 TEXT = ABSTRACT.replace("faster", "[[faster | slower]]").replace("darker", "[[darker | paler]]")
+SELECT = """(field, [words, length]) => {
+  const start = field.value.indexOf(words);
+  field.focus();
+  field.setSelectionRange(start, start + (length ?? words.length));
+}"""
+PASTE = """(field, text) => {
+  field.focus();
+  document.execCommand("insertText", false, text);
+}"""
 
 
 @pytest.fixture
-def open_page(engine: Browser, open_browser: Callable[..., Any]) -> Iterator[Callable[..., Page]]:
+def open_page(
+    engine: Browser, open_browser: Callable[..., BrowserContext]
+) -> Iterator[Callable[..., Page]]:
     """Opens a page as a curator; no script may fail, nor the pages' policy be broken."""
     ada = make_user("ada")
     make_research_field("cooking", "baking", "frying", curators=[ada])
@@ -28,22 +44,23 @@ def open_page(engine: Browser, open_browser: Callable[..., Any]) -> Iterator[Cal
     def open_one(path: str, **options: Any) -> Page:
         page: Page = open_browser(**options).new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on(
-            "console",
-            lambda m: (
-                errors.append(m.text)
-                if m.type == "error" and "Failed to load resource" not in m.text
-                else None
-            ),
-        )
+        page.on("console", lambda m: errors.append(m.text) if is_trouble(m) else None)
         page.goto(path)
         page.get_by_label("Username").fill("ada")
         page.get_by_label("Password").fill("ada")
         page.get_by_role("button", name="Sign in").click()
+        expect(page.locator("#tools")).to_be_visible(
+            visible=options.get("java_script_enabled", True)
+        )
         return page
 
     yield open_one
     assert errors == []
+
+
+def is_trouble(message: Any) -> bool:
+    """That a request was answered with 409, or not at all, is the tests' doing."""
+    return message.type == "error" and "Failed to load resource" not in message.text
 
 
 def a_draft(text: str = TEXT) -> str:
@@ -52,15 +69,268 @@ def a_draft(text: str = TEXT) -> str:
     return reverse("lab:write_item", args=["cooking", item.pk])
 
 
+def text_of(page: Page) -> Any:
+    return page.get_by_label("Abstract")
+
+
+def select(page: Page, words: str, length: int | None = None) -> None:
+    text_of(page).evaluate(SELECT, [words, length])
+
+
+def change(page: Page, words: str, altered: str) -> None:
+    select(page, words)
+    page.keyboard.press("Control+e")
+    expect(page.get_by_label("The altered version says")).to_have_value(words)
+    page.keyboard.type(altered)
+    page.keyboard.press("Enter")
+
+
+def saved(page: Page) -> None:
+    expect(page.locator("#save-state")).to_contain_text("Saved")
+
+
+@engines.both
+def test_words_are_changed_by_a_key_and_every_step_is_undone(
+    open_page: Callable[..., Page],
+) -> None:
+    page = open_page(NEW)
+    text_of(page).evaluate(PASTE, ABSTRACT)
+    change(page, "faster", "slower")
+    one = ABSTRACT.replace("faster", "[[faster | slower]]")
+    expect(text_of(page)).to_have_value(one)
+    page.keyboard.type("!")  # the caret is behind the change
+    expect(text_of(page)).to_have_value(one.replace("slower]]", "slower]]!"))
+    page.keyboard.press("Control+z")
+    expect(text_of(page)).to_have_value(one)
+    change(page, "darker", "pale | grey")
+    both = one.replace("darker", r"[[darker | pale \| grey]]")
+    expect(text_of(page)).to_have_value(both)
+    expect(page.locator("#preview-facts")).to_contain_text("2 alternations")
+
+    # The change at the caret is changed, and taken back
+    select(page, "slower", 0)
+    page.keyboard.press("Control+e")
+    expect(page.get_by_label("The altered version says")).to_have_value("slower")
+    page.keyboard.type("not at all")
+    page.keyboard.press("Enter")
+    expect(text_of(page)).to_have_value(both.replace("slower", "not at all"))
+    select(page, "grey", 0)
+    page.get_by_role("button", name="Take the change back").click()
+    expect(text_of(page)).to_have_value(one.replace("slower", "not at all"))
+
+    for wanted in (both.replace("slower", "not at all"), both, one):
+        page.get_by_role("button", name="Undo").click()
+        expect(text_of(page)).to_have_value(wanted)
+    page.get_by_role("button", name="Redo").click()
+    expect(text_of(page)).to_have_value(both)
+    for _ in range(3):  # the change, and what was typed and pasted before it
+        text_of(page).press("Control+z")
+    expect(text_of(page)).not_to_have_value(re.compile(r"\[\["))
+
+
+def test_escape_leaves_and_what_cannot_be_changed_is_said(open_page: Callable[..., Page]) -> None:
+    page = open_page(a_draft())
+    said = page.locator("#said")
+    select(page, "crust")
+    page.keyboard.press("Control+e")
+    page.keyboard.type("dough")
+    page.keyboard.press("Escape")
+    expect(text_of(page)).to_have_value(TEXT)
+    assert text_of(page).evaluate("f => f.value.slice(f.selectionStart, f.selectionEnd)") == "crust"
+    select(page, "rise [[faster")
+    page.keyboard.press("Control+e")
+    expect(said).to_contain_text("no brackets")
+    select(page, "Sugar", 0)
+    page.get_by_role("button", name="Take the change back").click()
+    expect(said).to_contain_text("no change at the caret")
+    select(page, "crust")
+    page.keyboard.press("Control+e")
+    page.keyboard.press("Enter")
+    expect(said).to_contain_text("the same")
+    expect(text_of(page)).to_have_value(TEXT)
+
+
+def test_what_the_page_writes_the_parser_reads(open_page: Callable[..., Page]) -> None:
+    page = open_page(NEW)
+    draw = random.Random(15)
+    write = """async ([text, start, end, altered]) => {
+      const { alternations, changed, rewritten, wordsAt } = await import("/static/js/editor/markup.js");
+      const found = wordsAt(text, start, end);
+      if (found.reason) return null;
+      const put = ({ start, end, insert }, text) => text.slice(0, start) + insert + text.slice(end);
+      const made = put(changed(text, found, altered), text);
+      const at = alternations(made).find((a) => a.start >= found.start - 1);
+      return [made, put(rewritten(made, at, altered + "!"), made), put(rewritten(made, at), made)];
+    }"""
+    tried = 0
+    for _ in range(300):
+        plain = (
+            "".join(draw.choices("ab ,[]|\\\n\U0001d4b3", k=12))
+            + " c"
+            + draw.choice(["", "]", "[", "\\"])
+        )
+        tail = markup.Alternation("tail", "end")
+        text = markup.render([markup.Plain(plain), tail])
+        start = draw.randrange(len(text.split("[[tail")[0]))
+        end = start + draw.randrange(6)
+        altered = "".join(draw.choices("xy,[]|\\", k=3)) + "z"
+        units = [len(text[:at].encode("utf-16-le")) // 2 for at in (start, end)]
+        made = page.evaluate(write, [text, *units, altered])
+        if made is None:
+            continue
+        tried += 1
+        first, second, third = (markup.parse(one) for one in made)
+        assert first.original == plain + "tail", (text, made)
+        assert first.alternations[0].altered == altered, (text, made)
+        assert second.alternations[0].altered == f"{altered}!", (text, made)
+        assert second.original == plain + "tail", (text, made)
+        assert third.original == plain + "tail", (text, made)
+        assert third.alternations == (tail,), (text, made)
+    assert tried > 100
+
+
+def test_a_new_test_case_is_saved_by_itself_from_the_first_words_on(
+    open_page: Callable[..., Page],
+) -> None:
+    page = open_page(NEW)
+    text_of(page).fill("Half [[a")
+    state = page.locator("#save-state")
+    expect(state).to_contain_text("Kept as you typed it")
+    assert ItemScratch.objects.get().values["markup"] == "Half [[a"
+    assert "?begun=" in page.url
+    text_of(page).fill(TEXT)
+    page.get_by_label("Subfield").select_option("baking")
+    saved(page)
+    item = Item.objects.get()
+    assert (item.markup, item.subfield, item.created_by.username) == (TEXT, "baking", "ada")  # type: ignore[union-attr]
+    assert page.url.endswith(reverse("lab:write_item", args=["cooking", item.pk]))
+    page.reload()
+    expect(text_of(page)).to_have_value(TEXT)
+    page.get_by_label("Note").fill("On leaving")
+    page.goto("/lab/fields/")
+    page.goto(reverse("lab:item", args=["cooking", item.pk]))
+    expect(page.locator("main")).to_contain_text("On leaving")
+
+
+def test_without_a_connection_the_text_is_kept_here_and_offered_after_a_crash(
+    open_page: Callable[..., Page],
+) -> None:
+    page = open_page(a_draft())
+    address = page.url
+    page.context.set_offline(True)
+    text_of(page).fill(TEXT.replace("paler", "softer"))
+    expect(page.locator("#save-state")).to_contain_text("it is kept in this browser")
+    assert Item.objects.get().markup == TEXT
+    again = page.context.new_page()
+    page.close()
+    page.context.set_offline(False)
+    again.goto(address)
+    expect(text_of(again)).to_have_value(TEXT)
+    again.get_by_role("button", name="Put it into the form").click()
+    expect(text_of(again)).to_have_value(TEXT.replace("paler", "softer"))
+    saved(again)
+    assert Item.objects.get().markup == TEXT.replace("paler", "softer")
+    again.reload()
+    expect(again.get_by_role("button", name="Put it into the form")).to_have_count(0)
+
+
+def test_what_was_kept_here_is_not_put_over_what_somebody_else_wrote(
+    open_page: Callable[..., Page],
+) -> None:
+    page = open_page(a_draft())
+    page.context.set_offline(True)
+    text_of(page).fill(TEXT.replace("paler", "softer"))
+    expect(page.locator("#save-state")).to_contain_text("no connection")
+    theirs = TEXT.replace("slower", "later")
+    drafts.write(Item.objects.get(), by=None, edits=0, markup=theirs)
+    page.context.set_offline(False)
+    conflict = page.get_by_role("region", name="Somebody else has changed it")
+    expect(conflict).to_contain_text("later")
+    assert Item.objects.get().markup == theirs
+    assert violations_of(page) == ""
+    text_of(page).fill(theirs.replace("paler", "softer"))
+    conflict.get_by_role("button", name="Put mine in its place").click()
+    saved(page)
+    expect(conflict).to_have_count(0)
+    assert Item.objects.get().markup == theirs.replace("paler", "softer")
+
+
+def violations_of(page: Page) -> str:
+    return "\n".join(faults(page))
+
+
+def test_the_page_is_worked_with_the_keyboard_alone(open_page: Callable[..., Page]) -> None:
+    page = open_page(NEW)
+    driver = KeyboardDriver(page)
+    driver.write(text_of(page), "Salt hardened the crust")
+    for _ in range(3):
+        driver.key("Control+Shift+ArrowLeft")
+    driver.key("Control+e")
+    page.keyboard.type("softened the crust")
+    driver.key("Enter")
+    expect(text_of(page)).to_have_value("Salt [[hardened the crust | softened the crust]]")
+    driver.press(page.get_by_role("button", name="Side by side"))
+    expect(page.locator(".preview-beside")).to_contain_text("softened the crust")
+    page.keyboard.press("Control+s")
+    saved(page)
+    assert Item.objects.get().altered == "Salt softened the crust"
+
+
+def test_a_finding_leads_to_its_place_in_the_text(open_page: Callable[..., Page]) -> None:
+    page = open_page(a_draft())
+    text = "\U0001d4b3 " * 1500 + "Sugar [[slowed the dough."
+    text_of(page).fill(f"\n  {text}")
+    page.get_by_role("link", name="Show in the text").first.click()
+    found = text_of(page).evaluate(
+        "f => [f.value.slice(f.selectionStart, f.selectionEnd), f.scrollTop]"
+    )
+    assert found[0].startswith("[[")
+    assert found[1] > 0
+    # A place in one of the versions is one in what is typed, too
+    text_of(page).fill(f"{TEXT} One \\[[x\\]]  two.")
+    page.locator(".finding", has_text="stray space").first.get_by_role("link").click()
+    at = text_of(page).evaluate("f => f.value.slice(f.selectionStart - 2, f.selectionEnd + 3)")
+    assert at == "]]  two"
+
+
+def test_hostile_texts_are_shown_as_text_while_they_are_typed(
+    open_page: Callable[..., Page],
+) -> None:
+    page = open_page(NEW)
+    text_of(page).fill(
+        "<img src=x onerror=alert(1)> [[<script>alert(2)</script> | \u202e<b>]] \u200b\0 end."
+    )
+    expect(page.locator("#preview")).to_contain_text("<img src=x onerror=alert(1)>")
+    assert page.locator("#preview img, #preview script, #preview b:not(strong)").count() == 0
+    expect(page.locator("#save-state")).to_contain_text("Saved")
+    assert "\ufffd end." in Item.objects.get().markup
+
+
+def test_without_javascript_it_is_a_form_that_is_saved_and_then_shown(
+    open_page: Callable[..., Page],
+) -> None:
+    page = open_page(NEW, java_script_enabled=False)
+    text_of(page).fill("Half [[a")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("is kept, for you alone")
+    text_of(page).fill(TEXT)
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator(".preview .abstract")).to_have_count(4)
+    assert Item.objects.get().markup == TEXT
+
+
 def test_the_page_is_accessible_and_fits_at_any_width(open_page: Callable[..., Page]) -> None:
     page = open_page(NEW)
     found = faults(page)
     page.goto(a_draft())
     page.locator(".editor-help summary").click()
-    page.get_by_label("Abstract").fill(f"{TEXT} And [[more")
+    select(page, "crust")
+    page.keyboard.press("Control+e")
+    for view in ("Original on B", "Side by side", "Plain text"):
+        page.get_by_role("button", name=view).click()
+        found += faults(page)
+    page.keyboard.press("Escape")
+    text_of(page).fill(f"{TEXT} And [[more")
     expect(page.locator("#preview-facts")).to_contain_text("Not readable")
-    found += faults(page)
-    page.get_by_label("Abstract").fill(TEXT)
-    expect(page.locator("#preview-facts")).to_contain_text("2 alternations")
     found += faults(page)
     assert "\n".join(found) == ""

@@ -1,26 +1,24 @@
 """The form of a test case, and what it makes of what was typed."""
 
+from copy import copy
 from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from experiment.domain.item_checks.characters import MAX_CHARACTERS
 from experiment.lab.setup.forms import UnixTextField
 from experiment.models import Item, ItemScratch, ResearchField
 from lib.newlines import with_unix_newlines
 
-MOST_CHARACTERS = 20_000  # ten times the longest abstract
 DOI_PREFIXES = ("https://doi.org/", "http://doi.org/", "https://dx.doi.org/", "doi:")
 
 
 class ItemForm(forms.ModelForm[Item]):
     markup = UnixTextField(
-        max_length=MOST_CHARACTERS,
+        max_length=MAX_CHARACTERS,
         label=_("Abstract"),
-        widget=forms.Textarea(
-            # A browser cuts pasted texts at maxlength without a word: the server says what is too long
-            attrs={"rows": 16, "spellcheck": "true", "autocomplete": "off", "maxlength": None}
-        ),
+        widget=forms.Textarea(attrs={"rows": 16, "spellcheck": "true"}),
     )
 
     class Meta:
@@ -50,6 +48,7 @@ class ItemForm(forms.ModelForm[Item]):
         choices = [("", _("none")), *((name, name) for name in names)]
         label = Item._meta.get_field("subfield").verbose_name
         self.fields["subfield"] = forms.ChoiceField(choices=choices, required=False, label=label)
+        # A browser cuts pasted texts at maxlength without a word: the server says what is too long
         self.fields["markup"].widget.attrs.pop("maxlength", None)
 
     def clean_doi(self) -> str:
@@ -73,6 +72,12 @@ class ItemForm(forms.ModelForm[Item]):
         return {name: str(self.data.get(name, "")) for name in self.fields}
 
     @property
+    def why(self) -> str:
+        """What is wrong, besides the text that the preview speaks of."""
+        wrong = {name: messages for name, messages in self.errors.items() if name != "markup"}
+        return " ".join(str(message) for messages in wrong.values() for message in messages)
+
+    @property
     def as_typed(self) -> Item:
         """The test case with what is right of the form, and the text as it is."""
         if self.is_bound:
@@ -81,9 +86,9 @@ class ItemForm(forms.ModelForm[Item]):
         return self.instance
 
 
-def form_of(scratch: ItemScratch) -> ItemForm:
-    """What the writer finds on the desk: what was typed last and could not be saved, or what the draft holds."""
-    item = scratch.item or Item(field=scratch.field.name)
-    if scratch.values:
+def form_of(scratch: ItemScratch, *, as_stored: bool = False) -> ItemForm:
+    """What the writer finds: what was typed last and could not be saved, or what the draft holds, `as_stored`."""
+    item = copy(scratch.item) or Item(field=scratch.field.name)
+    if scratch.values and not as_stored:
         return ItemForm(scratch.values, instance=item, research_field=scratch.field)
     return ItemForm(instance=item, research_field=scratch.field)

@@ -1,12 +1,12 @@
 """A text as participants would see it, and what the checks say of it, whether it can be read yet or not."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from experiment.domain import markup
 from experiment.domain.assignment import Side
-from experiment.domain.item_checks import Finding, Level, Place
+from experiment.domain.item_checks import Finding, Place
+from experiment.domain.item_checks.characters import MAX_CHARACTERS
 from experiment.domain.presentation import ShownSegment, by_side
-from experiment.lab.editor.forms import MOST_CHARACTERS
 from experiment.models import Item
 from experiment.services.curation.checks import facts_of, findings_of_text
 
@@ -38,16 +38,16 @@ def preview_of(item: Item) -> Preview:
     text = item.markup.strip()
     if not text:
         return Preview()
-    if len(text) > MOST_CHARACTERS:
-        return Preview(findings=[_too_long(len(text))])
     findings = findings_of_text(text, facts_of(item))
     try:
         abstract = markup.parse(text)
     except markup.MarkupError:
         return Preview(findings=findings)
+    if len(text) > MAX_CHARACTERS:
+        return Preview(findings=findings)
     return Preview(
         orders=[Order(side, by_side(abstract.segments, side)) for side in SIDES],
-        findings=findings,
+        findings=[_in_markup(finding, text) for finding in findings],
         original=abstract.original,
         altered=abstract.altered,
         n_words=len(abstract.original.split()),
@@ -55,6 +55,10 @@ def preview_of(item: Item) -> Preview:
     )
 
 
-def _too_long(n: int) -> Finding:
-    message = f"{n:,} characters, and at most {MOST_CHARACTERS:,} are taken"
-    return Finding("too_long", Level.ERROR, message, place=Place("markup", MOST_CHARACTERS, n))
+def _in_markup(finding: Finding, text: str) -> Finding:
+    """With its place in what is typed, wherever it was found."""
+    at = finding.place
+    if at is None or at.text == "markup":
+        return finding
+    start, end = markup.written_at(text, at.text, at.start, at.end)
+    return replace(finding, place=Place("markup", start, end))

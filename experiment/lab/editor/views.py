@@ -14,10 +14,11 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from experiment.domain.roles import FieldRight
 from experiment.lab.access import for_field, user_of
+from experiment.lab.editor.comparison import Comparison, comparison
 from experiment.lab.editor.forms import ItemForm, form_of
 from experiment.lab.editor.preview import preview_of
 from experiment.models import Item, ItemScratch, ResearchField
-from experiment.services.curation import writing
+from experiment.services.curation import lifecycle, writing
 from experiment.services.curation.drafts import EditedSinceError
 
 CONFLICT, UNPROCESSABLE = 409, 422
@@ -77,25 +78,37 @@ def _save(request: HttpRequest, scratch: ItemScratch) -> HttpResponse:
     """Whatever was typed is kept: as the draft, or as it is where it is none yet."""
     item = copy.copy(scratch.item) or Item(field=scratch.field.name)
     form = ItemForm(request.POST, instance=item, research_field=scratch.field)
-    seen, window = request.POST.get("seen", ""), request.POST.get("window", "")[:36]
     try:
-        if form.is_valid():
-            try:
-                saved = writing.finish(scratch, seen=seen, window=window, **form.columns)
-                scratch = writing.scratch_of(saved, scratch.field, scratch.user)
-            except ValidationError as error:
-                form.add_error(None, error.messages)
-        if form.errors:
-            scratch = writing.keep(scratch, form.typed, seen=seen, window=window)
+        scratch = _kept(request, scratch, form)
     except EditedSinceError:
         return _conflict(request, scratch, form)
     if _is_autosave(request):
-        state = {"url": _url(scratch), "seen": writing.state_of(scratch)}
-        return JsonResponse(state | {"is_finished": not form.errors})
+        return JsonResponse(_state(scratch) | {"is_finished": not form.errors, "why": form.why})
     if form.errors:
         return _page(request, scratch, form, status=UNPROCESSABLE)
+    if "to_review" in request.POST and scratch.item is not None:
+        return _to_review(request, scratch.item, scratch.field)
     messages.success(request, _("Saved."))
     return redirect(_url(scratch))
+
+
+def _kept(request: HttpRequest, scratch: ItemScratch, form: ItemForm) -> ItemScratch:
+    seen, window = request.POST.get("seen", ""), request.POST.get("window", "")[:36]
+    if form.is_valid():
+        try:
+            item = writing.finish(scratch, seen=seen, window=window, **form.columns)
+            return writing.scratch_of(item, scratch.field, scratch.user)
+        except ValidationError as error:
+            form.add_error(None, error.messages)
+    return writing.keep(scratch, form.typed, seen=seen, window=window)
+
+
+def _to_review(request: HttpRequest, item: Item, research_field: ResearchField) -> HttpResponse:
+    try:
+        lifecycle.submit(item, user_of(request))
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    return redirect("lab:item", research_field.slug, item.pk)
 
 
 def _conflict(request: HttpRequest, scratch: ItemScratch, form: ItemForm) -> HttpResponse:
@@ -103,14 +116,18 @@ def _conflict(request: HttpRequest, scratch: ItemScratch, form: ItemForm) -> Htt
     if scratch.item is None:
         scratch = writing.scratch_named(scratch.uid, scratch.field, scratch.user)
     else:
-        scratch = writing.scratch_of(
-            Item.objects.get(pk=scratch.item.pk), scratch.field, scratch.user
-        )
+        item = Item.objects.get(pk=scratch.item.pk)
+        scratch = writing.scratch_of(item, scratch.field, scratch.user)
+    theirs = comparison(form_of(scratch), form)
     if not _is_autosave(request):
-        return _page(request, scratch, form, status=CONFLICT, theirs=form_of(scratch))
-    html = render_to_string("lab/editor/_conflict.html", {"theirs": form_of(scratch)}, request)
-    state = {"url": _url(scratch), "seen": writing.state_of(scratch), "html": html}
-    return JsonResponse(state, status=CONFLICT)
+        return _page(request, scratch, form, status=CONFLICT, theirs=theirs)
+    context = {"theirs": theirs, "url": _url(scratch)}
+    html = render_to_string("lab/editor/_conflict.html", context, request)
+    return JsonResponse(_state(scratch) | {"html": html}, status=CONFLICT)
+
+
+def _state(scratch: ItemScratch) -> dict[str, str | bool]:
+    return {"url": _url(scratch), "seen": writing.state_of(scratch)}
 
 
 def _page(
@@ -118,12 +135,15 @@ def _page(
     scratch: ItemScratch,
     form: ItemForm | None = None,
     status: int = 200,
-    theirs: ItemForm | None = None,
+    theirs: Comparison | None = None,
 ) -> HttpResponse:
     shown = form or form_of(scratch)
+    if form is None and writing.is_overtaken(scratch):
+        theirs = comparison(form_of(scratch, as_stored=True), shown)
     context = {
         "research_field": scratch.field,
         "scratch": scratch,
+        "url": _url(scratch),
         "seen": writing.state_of(scratch),
         "form": shown,
         "theirs": theirs,

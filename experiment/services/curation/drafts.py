@@ -50,17 +50,9 @@ def create(
 
 @transaction.atomic
 def write(
-    item: Item,
-    *,
-    by: User | None,
-    edits: int,
-    markup: str | None = None,
-    is_going_on: bool = False,
-    **details: Any,
+    item: Item, *, by: User | None, edits: int, markup: str | None = None, **details: Any
 ) -> Item:
     """Change a draft's text or details. `edits` is `Item.edits` as the writer last read it.
-
-    `is_going_on`: saved while it is being written, so that minutes of it are one change in the history.
 
     Raises:
         EditedSinceError: it was changed in between.
@@ -83,8 +75,7 @@ def write(
     item.save()
     action = changes.Action.TEXT if "markup" in before else changes.Action.DETAILS
     after = {name: wanted[name] for name in before}
-    append = changes.go_on if is_going_on else changes.record
-    append(item, action, by=by, before=_plain(before), after=_plain(after))
+    changes.record(item, action, by=by, before=_plain(before), after=_plain(after))
     return item
 
 

@@ -70,9 +70,7 @@ def finish(scratch: ItemScratch, *, seen: str, window: str = "", **columns: Any)
     if item is None:
         item = drafts.create(scratch.field, by=scratch.user, **columns)
     else:
-        item = drafts.write(
-            item, by=scratch.user, edits=item.edits, is_going_on=bool(window), **columns
-        )
+        item = drafts.write(item, by=scratch.user, edits=item.edits, **columns)
     _leave(scratch, item, {}, window)
     return item
 

@@ -1,7 +1,11 @@
 // The page on which a test case is written. Without JavaScript it is a form that shows its preview once it is saved.
 
+import { startChanging } from "./change.js";
 import { startPreview } from "./preview.js";
+import { startSaving } from "./saving.js";
 
 const form = document.getElementById("editor");
 
 startPreview(form);
+startChanging(form.elements.markup);
+startSaving(form);

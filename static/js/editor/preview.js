@@ -1,11 +1,14 @@
 // Shows a test case as participants would see it, and what the checks find in it, while it is being written.
 
 import { offerCopies } from "../copy.js";
+import { bodyOf } from "./saving.js";
+import { select } from "./typing.js";
 
 const DELAY_MS = 300;
 
 export function startPreview(form) {
   const box = document.getElementById("preview");
+  const said = document.getElementById("preview-said");
   const field = form.elements.markup;
   let timer = 0;
   let asked = 0;
@@ -13,11 +16,13 @@ export function startPreview(form) {
   async function show() {
     const number = ++asked;
     try {
-      const response = await fetch(form.dataset.previewUrl, { method: "POST", body: new FormData(form) });
+      const response = await fetch(form.dataset.previewUrl, { method: "POST", body: bodyOf(form) });
       // An answer that was overtaken by a later one is old
       if (!response.ok || response.redirected || number !== asked) return;
       box.innerHTML = await response.text();
       offerCopies(box);
+      const facts = box.querySelector("#preview-facts").textContent;
+      if (said.textContent !== facts) said.textContent = facts;
     } catch {
       // Offline: the last preview stays
     }
@@ -30,19 +35,28 @@ export function startPreview(form) {
     const link = event.target.closest("[data-start]");
     if (!link) return;
     event.preventDefault();
-    select(field, Number(link.dataset.start), Number(link.dataset.end));
+    const at = offsets(field.value);
+    select(field, at(link.dataset.start), at(link.dataset.end));
   });
+  startSwitch(box);
   offerCopies(box);
 }
 
 // Places are counted in characters, without the space around the whole; the field counts UTF-16 units.
-function select(field, start, end) {
-  const text = field.value;
+function offsets(text) {
   const lead = text.length - text.trimStart().length;
-  const at = (n) => lead + [...text.trimStart()].slice(0, n).join("").length;
-  // The browser scrolls to the caret of a field that takes the focus
-  field.blur();
-  field.setSelectionRange(at(start), at(start));
-  field.focus();
-  field.setSelectionRange(at(start), at(end));
+  const characters = [...text.slice(lead)];
+  return (n) => lead + characters.slice(0, Number(n)).join("").length;
+}
+
+function startSwitch(box) {
+  const panel = document.getElementById("preview-switch");
+  const buttons = [...panel.querySelectorAll("[data-show]")];
+  const show = (name) => {
+    box.dataset.shown = name;
+    for (const button of buttons) button.setAttribute("aria-pressed", String(button.dataset.show === name));
+  };
+  for (const button of buttons) button.addEventListener("click", () => show(button.dataset.show));
+  panel.hidden = false;
+  show("A");
 }

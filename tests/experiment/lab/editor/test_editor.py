@@ -117,8 +117,8 @@ def test_a_text_far_too_long_is_kept_and_refused_with_the_place(ada_client: Clie
     long = FILLER * 250
     assert len(long) > 100_000
     page = ada_client.post("/lab/fields/cooking/items/preview/", {"markup": long})
-    [finding] = page.context["preview"].findings
-    assert (finding.code, finding.place.start) == ("too_long", 20_000)
+    [place] = [f.place for f in page.context["preview"].findings if f.code == "too_many_characters"]
+    assert place.start == 20_000
     assert sent(ada_client, NEW, markup=long).status_code == 422
     assert ItemScratch.objects.get().values["markup"] == long
 
@@ -136,7 +136,129 @@ def test_a_page_that_was_overtaken_saves_nothing_and_shows_both(
     assert answer.status_code == 409
     assert Item.objects.get().markup == theirs
     assert answer.context["form"]["markup"].value() == mine
-    assert answer.context["theirs"]["markup"].value() == theirs
+    assert [p.text for p in answer.context["theirs"].pieces if p.kind != "same"][-2:] == [
+        "sank",
+        "burst",
+    ]
     assert sent(ada_client, url, answer, markup=mine).status_code == 302
     assert Item.objects.get().markup == mine
     assert theirs in [change.before.get("markup") for change in item.changes.all()]
+
+
+def test_autosaves_of_one_page_follow_each_other_even_where_an_answer_was_lost(
+    ada_client: Client, field: Any
+) -> None:
+    page = ada_client.get(NEW)
+    seen, begun = page.context["seen"], str(page.context["scratch"].uid)
+    mine = {"begun": begun, "window": "w1"}
+    first = autosaved(ada_client, NEW, seen, markup="Half [[a", **mine)
+    assert (first.status_code, first.json()["is_finished"]) == (200, False)
+    # The page knows nothing of that answer, nor of the next one, which makes the draft
+    assert autosaved(ada_client, NEW, seen, markup=TEXT, **mine).json()["is_finished"]
+    later = TEXT.replace("fell", "sank")
+    last = autosaved(ada_client, NEW, seen, markup=later, **mine)
+    assert last.status_code == 200
+    item = Item.objects.get()
+    assert (item.markup, last.json()["url"]) == (
+        later,
+        reverse("lab:write_item", args=["cooking", item.pk]),
+    )
+    # Another window that has seen nothing of it is told
+    other = autosaved(ada_client, NEW, seen, markup=TEXT, begun=begun, window="w2")
+    assert other.status_code == 409
+    assert "<ins>fell" in other.json()["html"]
+    assert Item.objects.get().markup == later
+
+
+def test_a_page_goes_on_after_somebody_else_only_where_it_has_seen_their_text(
+    ada_client: Client, field: Any
+) -> None:
+    item = drafts.create(field, TEXT, by=None)
+    url = reverse("lab:write_item", args=["cooking", item.pk])
+    seen = ada_client.get(url).context["seen"]
+    done = autosaved(ada_client, url, seen, markup=f"{TEXT} More.", window="w1").json()
+    theirs = f"{TEXT} Less."
+    drafts.write(item, by=None, edits=1, markup=theirs, note="theirs")
+    refused = autosaved(ada_client, url, done["seen"], markup=f"{TEXT} Most.", window="w1")
+    assert refused.status_code == 409
+    assert Item.objects.get().markup == theirs
+    assert "Note: <del>theirs</del>" in refused.json()["html"]
+    # The unreadable is not kept over it either
+    half = autosaved(ada_client, url, done["seen"], markup=HALF, window="w1")
+    assert half.status_code == 409
+    sure = autosaved(ada_client, url, half.json()["seen"], markup=f"{TEXT} Most.", window="w1")
+    assert sure.status_code == 200
+    assert Item.objects.get().markup == f"{TEXT} Most."
+
+
+def test_what_was_kept_is_compared_when_the_draft_has_moved_on(
+    ada_client: Client, field: Any
+) -> None:
+    item = drafts.create(field, TEXT, by=None)
+    url = reverse("lab:write_item", args=["cooking", item.pk])
+    sent(ada_client, url, markup=HALF)
+    drafts.write(item, by=None, edits=0, markup=f"{TEXT} Less.")
+    page = ada_client.get(url)
+    assert page.context["form"]["markup"].value() == HALF
+    assert b"Somebody else has changed it" in page.content
+
+
+def test_a_wrong_detail_is_kept_too_and_named(ada_client: Client, field: Any) -> None:
+    item = drafts.create(field, TEXT, by=None)
+    url = reverse("lab:write_item", args=["cooking", item.pk])
+    seen = ada_client.get(url).context["seen"]
+    answer = autosaved(ada_client, url, seen, markup=TEXT, subfield="sewing").json()
+    assert not answer["is_finished"]
+    assert "sewing" in answer["why"]
+    assert Item.objects.get().subfield == ""
+    assert ItemScratch.objects.get().values["subfield"] == "sewing"
+
+
+def test_a_text_sent_to_review_meanwhile_is_not_changed_and_the_typed_one_kept(
+    ada_client: Client, field: Any
+) -> None:
+    item = drafts.create(field, TEXT, by=None)
+    url = reverse("lab:write_item", args=["cooking", item.pk])
+    seen = ada_client.get(url).context["seen"]
+    Item.objects.update(status="in_review")
+    answer = autosaved(ada_client, url, seen, markup=f"{TEXT} More.").json()
+    assert not answer["is_finished"]
+    assert "draft" in answer["why"]
+    assert Item.objects.get().markup == TEXT
+    assert ItemScratch.objects.get().values["markup"] == f"{TEXT} More."
+    assert ada_client.get(url).url == reverse("lab:item", args=["cooking", item.pk])
+
+
+def test_saving_sends_to_review_where_the_checks_let_it(ada_client: Client) -> None:
+    answer = sent(ada_client, NEW, markup="Rolls [[rise | fall]] .", to_review="1")
+    item = Item.objects.get()
+    assert answer.url == reverse("lab:item", args=["cooking", item.pk])
+    assert item.status == "draft"
+    assert b"must be mended or explained" in ada_client.get(answer.url).content
+
+
+def test_what_somebody_has_begun_is_theirs_alone(
+    ada_client: Client, client: Client, field: Any
+) -> None:
+    sent(ada_client, NEW, markup=HALF)
+    scratch = ItemScratch.objects.get()
+    bob = make_user("bob")
+    field.members.add(bob, through_defaults={"role": "curator"})
+    client.force_login(bob)
+    assert not client.get(NEW).context["begun"]
+    assert client.get(f"{NEW}?begun={scratch.uid}").status_code == 404
+    assert sent_begun(client, scratch, markup="mine").status_code == 404
+    assert client.post(NEW, {"begun": str(scratch.uid), "discard": "1"}).status_code == 404
+    assert ItemScratch.objects.get().values["markup"] == HALF
+
+
+def sent_begun(client: Client, scratch: ItemScratch, **values: str) -> Any:
+    return client.post(NEW, FORM | {"begun": str(scratch.uid), "seen": "new-"} | values)
+
+
+def test_what_was_begun_can_be_thrown_away(ada_client: Client) -> None:
+    sent(ada_client, NEW, markup=HALF)
+    assert ada_client.post(
+        NEW, {"begun": str(ItemScratch.objects.get().uid), "discard": "1"}
+    ).url == (NEW)
+    assert not ItemScratch.objects.exists()
