@@ -59,9 +59,10 @@ def retire(item: Item, by: User, reason: str, *, every_version: bool = False) ->
 
     Studies keep it in their list, and what was answered stays.
     """
+    _hold_versions(item.key)
     item, _field = locked(item, Move.RETIRE, by)
-    rows = Item.objects.filter(key=item.key).exclude(status=Status.RETIRED)
-    versions = list(rows.select_for_update()) if every_version else [item]
+    others = Item.objects.filter(key=item.key).exclude(status=Status.RETIRED)
+    versions = list(others.order_by("version")) if every_version else [item]
     why = needed(reason)
     for version in versions:
         set_status(version, Status.RETIRED, by=by, reason=why)
@@ -78,7 +79,8 @@ def revise(item: Item, by: User | None = None) -> Item:
     Raises:
         ValidationError: a newer version is still being written or reviewed.
     """
-    newest = Item.objects.select_for_update().filter(key=item.key).order_by("-version")[0]
+    _hold_versions(item.key)
+    newest = Item.objects.filter(key=item.key).latest("version")
     if not newest.is_frozen:
         message = _("%(newest)s is %(status)s already: go on with that one.")
         params = {"newest": newest, "status": newest.get_status_display()}
@@ -104,6 +106,12 @@ def set_status(item: Item, status: str, *, by: User | None, reason: str = "") ->
         reason=reason,
     )
     return item
+
+
+def _hold_versions(key: str) -> None:
+    """Who would add a version, or change several, waits; what comes after this reads what they left."""
+    rows = Item.objects.select_for_update().filter(key=key).order_by("version")
+    list(rows.values_list("pk"))
 
 
 def needed(words: str) -> str:

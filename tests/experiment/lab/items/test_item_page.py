@@ -166,7 +166,7 @@ def test_comments_are_made_answered_and_resolved(kitchen: Kitchen, as_: As) -> N
 
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_hostile_words_are_shown_as_words(kitchen: Kitchen, as_: As, hostile: str) -> None:
-    markup = TEXT.replace("[[rose, fell]]", f"[[rose {hostile} | fell]]")
+    markup = TEXT.replace("rose early, fell", f"rose {hostile} | fell")
     markup = markup if "{" not in hostile else TEXT
     item = drafts.write(
         kitchen.draft, by=kitchen.ada, edits=0, markup=f"{markup} It was warm.", note=hostile

@@ -12,14 +12,17 @@ pytestmark = pytest.mark.django_db
 
 def test_each_change_has_its_author_and_words_the_newest_first() -> None:
     kitchen = Kitchen()
-    new = TEXT.replace("rose, fell", "rose, sank")
+    new = TEXT.replace("fell late", "sank late")
     item = drafts.write(
         kitchen.draft, by=kitchen.ben, edits=0, markup=new, note="softer", source="machine"
     )
     lifecycle.submit(item, kitchen.ada)
     submitted, written, created = history(item)
     assert (created.by, created.label, created.pieces) == (kitchen.ada, "created", ())
-    assert [p.text for p in written.pieces if p.kind in ("removed", "added")] == ["fell", "sank"]
+    assert [p.text.strip() for p in written.pieces if p.kind in ("removed", "added")] == [
+        "fell",
+        "sank",
+    ]
     assert {(value.before, value.after) for value in written.values} == {
         ("", "softer"),
         ("human-created", "machine-created"),
@@ -42,7 +45,7 @@ def test_a_verdict_that_was_taken_back_is_hidden_from_who_has_none_given() -> No
     item = lifecycle.submit(kitchen.draft, kitchen.ada)
     reviews.review(item, kitchen.ben, "refuse", "Too easy.")
     reviews.take_back(item, kitchen.ben)
-    assert [value.before for value in history(item)[0].values] == ["refuse", "Too easy."]
+    assert {value.before for value in history(item)[0].values} == {"refuse", "Too easy."}
     assert len(history(item, without_verdicts=True)) == len(history(item)) - 1
 
 

@@ -1,15 +1,17 @@
 """Verdicts on a text: by whom, on what, and when they make it accepted."""
 
 import threading
+from collections.abc import Callable
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import connection
 
 from experiment.models import AuditEvent, Item, ResearchField
 from experiment.services.curation import drafts, lifecycle, reviews
 from tests.experiment.services.curation.test_lifecycle import TEXT, Kitchen
-from tests.factories import make_item, make_user
+from tests.factories import accepted, make_item, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -149,6 +151,27 @@ def test_the_verdict_of_a_deleted_account_stays(kitchen: Kitchen) -> None:
     assert reviews.review(kitchen.draft, kitchen.ben, "accept").accepted_by == 2
 
 
+def at_once(act: Callable[[User], str], *people: User) -> list[str]:
+    """What comes of each person's doing it at the same moment as the others."""
+    start, outcomes = threading.Barrier(len(people)), list[str]()
+
+    def go(user: User) -> None:
+        start.wait()
+        try:
+            outcomes.append(act(user))
+        except ValidationError:
+            outcomes.append("too late")
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=go, args=(user,)) for user in people]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return outcomes
+
+
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("needed", [1, 2])
@@ -156,26 +179,31 @@ def test_reviews_at_the_same_moment_give_one_acceptance(needed: int) -> None:
     kitchen = Kitchen()
     needing(kitchen, needed)
     item = lifecycle.submit(kitchen.draft, kitchen.ada)
-    start, outcomes = threading.Barrier(3), list[str]()
 
-    def accept(user: object) -> None:
-        start.wait()
-        try:
-            outcomes.append(reviews.review(item, user, "accept").status)  # type: ignore[arg-type]
-        except ValidationError:
-            outcomes.append("too late")
-        finally:
-            connection.close()
+    def accept(user: User) -> str:
+        return reviews.review(item, user, "accept").status
 
-    people = (kitchen.ben, kitchen.cleo, kitchen.lead)
-    threads = [threading.Thread(target=accept, args=(user,)) for user in people]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    outcomes = at_once(accept, kitchen.ben, kitchen.cleo, kitchen.lead)
     assert outcomes.count("accepted") == 1
     assert outcomes.count("too late") == 3 - needed
     assert Item.objects.get().accepted_by == needed
     assert item.reviews.count() == needed
     assert item.changes.filter(after__status="accepted").count() == 1
     assert AuditEvent.objects.filter(action="item_accepted").count() == 1
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_a_new_version_is_begun_once_and_all_are_retired_at_the_same_moment() -> None:
+    kitchen = Kitchen()
+    item, boss = accepted(kitchen.draft), make_user("boss", is_superuser=True)
+    revised = at_once(lambda user: str(lifecycle.revise(item, user)), kitchen.ben, kitchen.cleo)
+    assert sorted(revised) == ["cooking-0001 v2", "too late"]
+    versions = {kitchen.lead: item, boss: Item.objects.get(version=2)}
+
+    def retire(user: User) -> str:
+        lifecycle.retire(versions[user], user, "leaky", every_version=True)
+        return "retired"
+
+    assert sorted(at_once(retire, kitchen.lead, boss)) == ["retired", "too late"]
+    assert set(Item.objects.values_list("status", flat=True)) == {"retired"}
