@@ -15,8 +15,9 @@ CORE := lib experiment/domain scoring/domain analysis/stats analysis/teams/domai
 	tests/experiment/services tests/scoring/domain tests/scoring/services tests/analysis/stats tests/analysis/services
 # What touches the database, for PostgreSQL; first the longest files, so that no worker is left with one
 DATABASE := tests/scoring/processes tests/experiment/services tests/experiment/imports tests/experiment/participant \
-	tests/experiment/simulation tests/experiment/models tests/config tests/lib tests/scoring/services \
-	tests/scoring/imports tests/analysis/data tests/analysis/services
+	tests/experiment/simulation tests/experiment/models tests/config/test_settings.py tests/config/test_unavailable.py \
+	tests/lib tests/scoring/services tests/scoring/imports tests/analysis/data tests/analysis/services \
+	tests/analysis/lab/test_plans.py tests/benchmarks/growth/test_plans.py tests/benchmarks/growth/test_two_nodes.py
 STATIC_SOURCES := $(shell find static experiment -path '*static/*' -type f 2>/dev/null)
 # A site as it runs in production, for `check --deploy`; this key exists for that check alone
 DEPLOYED := HTTPS=1 ALLOWED_HOSTS=lab.example.org BASE_URL=https://lab.example.org \
@@ -27,7 +28,7 @@ demo serve: export PORT := $(PORT)
 demo serve: export BASE_URL := $(BASE_URL)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo serve lint lint-types lint-rest check test sweep bench browser migrate port clean constraints llama-cpp
+.PHONY: help venv demo serve lint lint-types lint-rest check test test-postgres sweep bench browser migrate port clean constraints llama-cpp
 .DELETE_ON_ERROR:
 
 help:
@@ -92,9 +93,12 @@ browser: $(STAMP)
 check: lint
 	$(BIN)/pytest --numprocesses 2 $(CORE)
 
-# All tests on SQLite with the browser, and those that touch data on PostgreSQL
-test: browser lint
+# All tests on SQLite with the browser, and those that touch data on PostgreSQL, here while mypy has one core for minutes
+test: browser
+	@$(MAKE) --no-print-directory --jobs 3 lint-types lint-rest test-postgres
 	$(BIN)/pytest --numprocesses 2
+
+test-postgres: $(STAMP)
 	$(BIN)/python scripts/with_postgres.py $(BIN)/pytest --numprocesses 2 -m "not browser" $(DATABASE)
 
 # Slow: balance over more seeds, scoring killed at random, families of random models, calibration of Bayesian teams in full and beside Markov chains,

@@ -138,6 +138,7 @@ def test_of_64_different_answers_at_once_one_is_stored_and_the_others_are_told(
     assert keys == [Judgment.objects.get().idempotency_key]
 
 
+@pytest.mark.postgres  # where many come at once; on both, the same without HTTP: above
 def test_64_visitors_at_once_over_http_get_different_items_evenly(
     server: Server, open_study: Study
 ) -> None:
