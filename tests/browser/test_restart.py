@@ -6,19 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, expect
 
+from experiment.models import Study
+from tests.browser.first_pages import agree, answer, come_to_the_first_abstract
 from tests.browser.server import SiteServer
-from tests.browser.visitor import DOUBLE_CLICK_MS
 
 RETRIED_WITHIN_MS = 60_000  # the page waits for up to 30 s between its attempts
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[SiteServer]:
+def site(tmp_path: Path, demo: Study) -> Iterator[SiteServer]:
     one = SiteServer(tmp_path)
-    one.manage("migrate", "--verbosity", "0")
-    one.manage("load_demo", "--simulate", "0")
+    one.take_database()
     one.start()
     yield one
     one.kill()
@@ -35,44 +35,13 @@ def stored(site: SiteServer) -> list[tuple[Any, ...]]:
     return rows
 
 
-def answer(page: Page, side: str) -> None:
-    page.keyboard.press(side)
-    for name in ("confidence", "expertise"):
-        page.locator(f"#{name}").press("End")
-    page.locator("#recognised-no").check()
-    page.get_by_role("button", name="Continue").click()
-
-
-def come_to_the_first_abstract(page: Page, site: SiteServer) -> None:
-    page.goto(f"{site.url}/s/demo/")
-    page.locator("#agree").click()
-    for name in ("gender", "country", "position"):
-        field = page.locator(
-            f'select[name="{name}"], input[name="{name}"][value="prefer_not_to_say"]'
-        )
-        if field.evaluate("node => node.tagName") == "SELECT":
-            field.select_option("prefer_not_to_say")
-        else:
-            field.check()
-    for name in ("age", "experience_years"):
-        page.locator(f"#id_{name}_1").check()
-    page.get_by_role("button", name="Continue").click()
-    expect(page).to_have_url(f"{site.url}/s/demo/practice/")
-    for side in "AB":
-        if "practice" in page.url:
-            expect(page.locator("#shortcuts")).to_be_visible()
-            answer(page, side)
-            expect(page.locator("#practice-feedback")).to_be_visible()  # of both sides
-    page.wait_for_timeout(DOUBLE_CLICK_MS)
-    page.get_by_role("button", name="Show the first abstract").click()
-    expect(page).to_have_url(f"{site.url}/s/demo/trial/1/")
-
-
 def test_an_answer_given_while_the_server_is_down_is_stored_once_it_is_back(
     open_browser: Callable[..., BrowserContext], site: SiteServer
 ) -> None:
     page = open_browser().new_page()
-    come_to_the_first_abstract(page, site)
+    agree(page, f"{site.url}/s/demo/")
+    come_to_the_first_abstract(page)
+    expect(page).to_have_url(f"{site.url}/s/demo/trial/1/")
     answer(page, "a")
     expect(page).to_have_url(f"{site.url}/s/demo/trial/2/")
     site.kill()

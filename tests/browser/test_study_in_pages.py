@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from tests.browser.conftest import DESKTOP, TIMEOUT_MS
+from tests.browser.first_pages import agree, answer, come_to_the_first_abstract
 from tests.browser.server import SiteServer
 from tests.browser.visitor import DOUBLE_CLICK_MS, TEST_CLOCK
 
@@ -22,10 +23,10 @@ HUMAN, MACHINE = 8, 4  # test cases of the study
 
 
 @pytest.fixture
-def site(tmp_path: Path, shared_dir: Path) -> Iterator[SiteServer]:
+def site(tmp_path: Path, shared_dir: Path, transactional_db: None) -> Iterator[SiteServer]:
     """The site and its worker, as `make serve` starts them, with the published data to import."""
     one = SiteServer(tmp_path, with_worker=True, IMPORTS_DIR=str(shared_dir))
-    one.manage("migrate", "--verbosity", "0")
+    one.take_database()
     one.start()
     yield one
     one.kill()
@@ -108,8 +109,9 @@ def make_study(page: Page) -> str:
     page.get_by_role("link", name="Studies").click()
     page.get_by_role("link", name="New study").click()
     page.get_by_label("Title").fill("Which neuroscience result is real?")
-    slug = page.get_by_label("Short name").input_value()
     page.get_by_role("button", name="Make the study").click()
+    expect(page).to_have_url(re.compile("/studies/[-a-z]+/set-up/"))
+    slug = page.url.split("/studies/")[1].split("/")[0]  # the short name is made of the title
 
     page.locator('a[href$="/set-up/items/"]').first.click()
     page.get_by_text("List all").click()
@@ -146,51 +148,23 @@ def open_recruitment(page: Page) -> None:
     expect(page.locator(".state")).to_have_text("open")
 
 
-def agree(page: Page, link: str) -> None:
-    page.goto(link)
-    page.locator("#agree").click()
-    expect(page).to_have_url(re.compile("about-you"))
-
-
 def take_part(page: Page, site: SiteServer, number: int) -> None:
     """Through all pages, with every answer right; a participant reads for some time."""
-    for name in ("gender", "country", "position"):
-        field = page.locator(
-            f'select[name="{name}"], input[name="{name}"][value="prefer_not_to_say"]'
-        )
-        if field.evaluate("node => node.tagName") == "SELECT":
-            field.select_option("prefer_not_to_say")
-        else:
-            field.check()
-    for name in ("age", "experience_years"):
-        page.locator(f"#id_{name}_1").check()
-    page.get_by_role("button", name="Continue").click()
-    expect(page).to_have_url(re.compile("practice"))
-    for side in "ab":
-        if "practice" in page.url:
-            expect(page.locator("#shortcuts")).to_be_visible()
-            answer(page, side)
-            expect(page.locator("#practice-feedback")).to_be_visible()
-    page.wait_for_timeout(DOUBLE_CLICK_MS)
-    page.get_by_role("button", name="Show the first abstract").click()
+    come_to_the_first_abstract(page)
     for position in count(1):
         expect(page).to_have_url(re.compile(f"/(trial/{position}|debrief)/"))
         if "debrief" in page.url:
             break
         expect(page.locator("#shortcuts")).to_be_visible()
-        answer(page, right_side(site, number, position))
+        read_and_answer(page, right_side(site, number, position))
     page.wait_for_timeout(DOUBLE_CLICK_MS)
     page.get_by_role("button", name="Finish").click()
     expect(page).to_have_url(re.compile("done"))
 
 
-def answer(page: Page, side: str) -> None:
+def read_and_answer(page: Page, side: str) -> None:
     page.evaluate("ms => { window.skippedMs += ms }", READ_MS)
-    page.keyboard.press(side)
-    for name in ("confidence", "expertise"):
-        page.locator(f"#{name}").press("End")
-    page.locator("#recognised-no").check()
-    page.get_by_role("button", name="Continue").click()
+    answer(page, side)
 
 
 def right_side(site: SiteServer, number: int, position: int) -> str:

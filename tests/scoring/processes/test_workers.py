@@ -98,7 +98,9 @@ def test_two_workers_come_to_what_one_process_comes_to(
     runs = ScoringRun.objects.order_by("pk")[n_before:]
     assert [run.status for run in runs] == ["finished"] * 4
     # Nothing else that waits is touched, and what is finished is not scored again
-    again = results([*command, "--workers", "2", "--resume"], environment)
+    printed, _, error = score(*command[3:], "--workers", "2", "--resume")
+    assert error is None
+    again = json.loads(printed)["results"]
     assert [one["scores"] for one in again] == [one["scores"] for one in alone]
     assert ScoringRun.objects.count() == n_before + 4
 
