@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 
 from django.db.models import Count, Q, QuerySet
 
@@ -15,7 +16,7 @@ from scoring.models import ItemScore, LanguageModel, ScoringRun
 
 # Simulated participants say nothing about a text, and pilots are no result
 KINDS = (Participant.Kind.REAL, Participant.Kind.IMPORTED)
-Items = QuerySet[Item] | Collection[int]
+Items = QuerySet[Item, Any] | Collection[int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property, reduce
 from operator import or_
+from typing import NamedTuple
 
 from django.contrib.auth.models import User
 from django.core.paginator import Page, Paginator
@@ -22,8 +23,8 @@ from analysis.data.item_figures import (
     model_figures,
     people_figures,
 )
+from analysis.services.items.marks import marks_of
 from analysis.services.items.wanted import Order, Wanted
-from analysis.stats import item_marks
 from analysis.stats.estimates import Proportion, proportion_of_counts
 from analysis.stats.item_marks import Mark
 from experiment.domain.roles import Right
@@ -43,6 +44,15 @@ _IN_ROWS = {
 _BY_KEY = (F("key"), F("version").desc())
 
 
+class Row(NamedTuple):
+    """What is read of every version that fits."""
+
+    pk: int
+    status: str
+    kind: str
+    published: date | None
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """A version. models: None where no model scored it, or where this person may not know (`is_hidden`)."""
@@ -60,9 +70,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A page of primary keys with its lines; and how many there are in each state on all pages."""
+    """A page with its lines; and how many there are in each state on all pages."""
 
-    page: "Page[int]"
+    page: "Page[Row]"
     lines: tuple[Line, ...]
     states: Mapping[str, int]
 
@@ -94,30 +104,24 @@ class Figures:
     def cutoffs(self) -> list[date]:
         return [day for _, day in known_cutoffs()]
 
-    def marks(self, pk: int, published: date | None) -> tuple[Mark, ...]:
-        people = self.people.get(pk, UNSEEN)
-        by_people = item_marks.of_people(
-            people.n, people.n_right, people.n_asked, people.n_recognised
-        )
-        return by_people + item_marks.of_date(published, self.cutoffs)
+    def marks(self, row: "Row") -> tuple[Mark, ...]:
+        people = self.people.get(row.pk, UNSEEN)
+        return marks_of(row.kind, row.published, people, self.cutoffs)
 
 
-def listed(user: User, research_field: ResearchField, wanted: Wanted, number: object) -> Listed:
+def listed(user: User, research_field: ResearchField, wanted: Wanted, number: str | None) -> Listed:
     """One page; a number that is none leads to the first, one beyond the last to the last."""
     rows = narrowed(user, research_field, wanted)
     ordered = rows.order_by(*_IN_ROWS.get(wanted.order, _BY_KEY))
-    found = list(ordered.values_list("pk", "status", "publication_date"))
+    columns = ("pk", "status", "kind", "publication_date")
+    found = [Row(*values) for values in ordered.values_list(*columns)]
     figures = Figures(rows.order_by().values("pk"), user, research_field)
     if wanted.mark:
-        found = [row for row in found if wanted.mark in figures.marks(row[0], row[2])]
+        found = [row for row in found if wanted.mark in figures.marks(row)]
     found = _sorted(found, wanted.order, figures)
-    pks = [pk for pk, _, _ in found]
-    page = Paginator(pks, PER_PAGE).get_page(number)
-    return Listed(
-        page,
-        _lines(list(page.object_list), user, research_field),
-        Counter(status for _, status, _ in found),
-    )
+    page = Paginator(found, PER_PAGE).get_page(number)
+    lines = _lines(list(page.object_list), user, research_field)
+    return Listed(page, lines, Counter(row.status for row in found))
 
 
 def narrowed(user: User, research_field: ResearchField, wanted: Wanted) -> ItemQuerySet:
@@ -139,14 +143,11 @@ def narrowed(user: User, research_field: ResearchField, wanted: Wanted) -> ItemQ
     return rows
 
 
-Row = tuple[int, str, date | None]
-
-
 def _sorted(rows: list[Row], order: Order, figures: Figures) -> list[Row]:
     """In an order that figures give, those without any last; else as they are."""
     if order in (Order.FEWEST, Order.MOST):
         sign = 1 if order == Order.FEWEST else -1
-        return sorted(rows, key=lambda row: sign * figures.people.get(row[0], UNSEEN).n)
+        return sorted(rows, key=lambda row: sign * figures.people.get(row.pk, UNSEEN).n)
     values: dict[int, float] = {}
     if order in (Order.WORST, Order.BEST):
         sign = 1 if order == Order.WORST else -1
@@ -156,19 +157,20 @@ def _sorted(rows: list[Row], order: Order, figures: Figures) -> list[Row]:
         values = {pk: found.difficulty for pk, found in figures.models.items()}
     else:
         return rows
-    return sorted(rows, key=lambda row: (row[0] not in values, values.get(row[0], 0.0)))
+    return sorted(rows, key=lambda row: (row.pk not in values, values.get(row.pk, 0.0)))
 
 
-def _lines(pks: list[int], user: User, research_field: ResearchField) -> tuple[Line, ...]:
+def _lines(rows: list[Row], user: User, research_field: ResearchField) -> tuple[Line, ...]:
+    pks = [row.pk for row in rows]
     figures = Figures(pks, user, research_field)
     items = Item.objects.defer("markup", "original", "altered", "note").in_bulk(pks)
     return tuple(
         Line(
-            items[pk],
-            figures.people.get(pk, UNSEEN),
-            figures.models.get(pk),
-            pk not in figures.seen,
-            figures.marks(pk, items[pk].publication_date),
+            items[row.pk],
+            figures.people.get(row.pk, UNSEEN),
+            figures.models.get(row.pk),
+            row.pk not in figures.seen,
+            figures.marks(row),
         )
-        for pk in pks
+        for row in rows
     )

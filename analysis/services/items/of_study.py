@@ -7,7 +7,7 @@ from datetime import datetime
 from django.contrib.auth.models import User
 
 from analysis.data.item_figures import PeopleFigures, known_cutoffs, people_figures
-from analysis.stats import item_marks
+from analysis.services.items.marks import marks_of
 from analysis.stats.estimates import Proportion, proportion_of_counts
 from analysis.stats.item_marks import Mark
 from experiment.models import Item, Study, StudyItem
@@ -44,7 +44,6 @@ def study_lines(
     lines = []
     for row in rows:
         item, people = row.item, figures.get(row.item_id, UNSEEN)
-        marks = item_marks.of_people(people.n, people.n_right, people.n_asked, people.n_recognised)
-        marks += item_marks.of_date(item.publication_date, cutoffs)
+        marks = marks_of(item.kind, item.publication_date, people, cutoffs)
         lines.append(StudyLine(item, row.paused_at, slugs.get(item.field, ""), people, marks))
     return lines

@@ -74,3 +74,12 @@ def test_another_page_costs_no_more_queries(
     with django_assert_max_num_queries(16):  # type: ignore[operator]
         shown = client.get(f"{PAGE}?page=2").content.decode()
     assert "Page 2 of 3" in shown
+
+
+def test_catch_trials_are_not_marked_for_being_easy(client: Client, study: Study) -> None:
+    for _ in range(11):
+        make_participant(study)
+    shown = read(client, "auditor", study)
+    row = shown[shown.index("memory-catch-1 v1") :].partition("</tr>")[0]
+    assert "100%" in row
+    assert "everyone right" not in row
