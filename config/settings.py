@@ -121,6 +121,7 @@ CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", "redis://127.0.0.1:6379/0")
 DAILY_CHORES = [
     "experiment.services.chores.forget_overdue_ids",
     "experiment.services.chores.forget_old_attempts",
+    "experiment.services.chores.forget_old_uploads",
 ]
 
 # Folders of this server that pages may name: models to score, data to import

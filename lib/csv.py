@@ -36,7 +36,15 @@ def cell(value: Any) -> str:
 
 def field(value: Any) -> str:
     """A value as it stands in a line: its cell, in quotation marks where it needs them."""
-    text = cell(value)
+    return quoted(cell(value))
+
+
+def quoted(text: str) -> str:
+    """A cell as it stands in a line.
+
+    >>> quoted("slept"), quoted("slept, and ate")
+    ('slept', '"slept, and ate"')
+    """
     return '"{}"'.format(text.replace('"', '""')) if QUOTED.search(text) else text
 
 

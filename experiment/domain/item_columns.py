@@ -1,6 +1,6 @@
 """Columns of files of test cases: our own form, and the published BrainBench files'. Readers and writers go by these."""
 
-from typing import Literal
+from experiment.domain.item_checks.characters import MAX_CHARACTERS
 
 # `version` and `status` say what a file was taken from; an import sets neither
 OWN = (
@@ -38,9 +38,6 @@ LONGEST = {
     "subfield": 80,
     "doi": 200,
     "publication_date": 10,
-    "markup": 20_000,
-    "original": 20_000,
-    "altered": 20_000,
+    **dict.fromkeys(("markup", *VERSIONS), MAX_CHARACTERS),
     "note": 5_000,
 }
-Name = Literal["own", "published"]

@@ -7,7 +7,10 @@ from experiment.domain.markup import Alternation, MarkupError, Plain, Segment, p
 
 # A word or a sign, with the white space before it; white space at the end
 _TOKENS = re.compile(r"\s*(?:\w+(?:['\u2019-]\w+)*|[^\w\s])|\s+\Z")
+_Opcode = tuple[str, int, int, int, int]
 _Piece = tuple[list[str], list[str]]
+# Longer differences become one alternation: finding their common words would take seconds
+_MOST_COMPARED = 90_000
 
 
 def markup_between(original: str, altered: str) -> str | None:
@@ -16,26 +19,33 @@ def markup_between(original: str, altered: str) -> str | None:
     >>> markup_between("Rats slept more, and ate.", "Rats ran more, and ate less.")
     'Rats [[slept, ran]] more, and [[ate, ate less]].'
     """
+    words = _TOKENS.findall(original), _TOKENS.findall(altered)
+    # Where white space differs between two changes, they are one
+    for most_compared in (_MOST_COMPARED, 0):
+        markup = render(_segments(_pieces(*words, most_compared)))
+        try:
+            abstract = parse(markup)
+        except MarkupError:
+            continue
+        if (abstract.original, abstract.altered) == (original, altered):
+            return markup
+    return None
+
+
+def _segments(pieces: list[_Piece]) -> list[Segment]:
     segments: list[Segment] = []
-    for one, other in _pieces(_TOKENS.findall(original), _TOKENS.findall(altered)):
+    for one, other in pieces:
         if one == other:
             segments.append(Plain("".join(one)))
         else:
             segments += _alternation("".join(one), "".join(other))
-    markup = render(_joined(segments))
-    try:
-        abstract = parse(markup)
-    except MarkupError:
-        return None
-    return markup if (abstract.original, abstract.altered) == (original, altered) else None
+    return _joined(segments)
 
 
-def _pieces(original: list[str], altered: list[str]) -> list[_Piece]:
+def _pieces(original: list[str], altered: list[str], most_compared: int) -> list[_Piece]:
     """What both have, and what they have in its place; neither side of a difference is empty where that can be."""
     pieces: list[_Piece] = []
-    for tag, i, i_end, j, j_end in SequenceMatcher(
-        None, original, altered, autojunk=False
-    ).get_opcodes():
+    for tag, i, i_end, j, j_end in _opcodes(original, altered, most_compared):
         one, other = original[i:i_end], altered[j:j_end]
         if tag == "equal" and pieces and not all(pieces[-1]):
             # Words were added at the very beginning: the first common one goes with them
@@ -49,6 +59,30 @@ def _pieces(original: list[str], altered: list[str]) -> list[_Piece]:
             one, other = [word, *one], [word, *other]
         pieces.append((one, other))
     return [piece for piece in pieces if any(piece)]
+
+
+def _opcodes(original: list[str], altered: list[str], most_compared: int) -> list[_Opcode]:
+    """As SequenceMatcher gives them; what both begin and end with is found first."""
+    n, m = len(original), len(altered)
+    head = _n_common(original, altered)
+    tail = _n_common(original[head:][::-1], altered[head:][::-1])
+    i, j = n - tail, m - tail
+    if (i - head) * (j - head) > most_compared:
+        middle = [("replace", head, i, head, j)]
+    else:
+        matcher = SequenceMatcher(None, original[head:i], altered[head:j], autojunk=False)
+        middle = [
+            (tag, a + head, b + head, c + head, d + head)
+            for tag, a, b, c, d in matcher.get_opcodes()
+        ]
+    ends = [("equal", 0, head, 0, head)] if head else [], [("equal", i, n, j, m)] if tail else []
+    return [*ends[0], *middle, *ends[1]]
+
+
+def _n_common(one: list[str], other: list[str]) -> int:
+    """How many words they begin with alike."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _alternation(one: str, other: str) -> list[Segment]:

@@ -13,6 +13,7 @@ from experiment.models.curation import (
 )
 from experiment.models.dry_runs import DryRun
 from experiment.models.exports import TrialExport
+from experiment.models.item_imports import ItemImport
 from experiment.models.items import Item, work_name
 from experiment.models.participants import Participant
 from experiment.models.people import Invitation, Membership, SignInAttempts
@@ -38,6 +39,7 @@ __all__ = [
     "Item",
     "ItemChange",
     "ItemCount",
+    "ItemImport",
     "ItemScratch",
     "Judgment",
     "Membership",

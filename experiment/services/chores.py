@@ -2,6 +2,7 @@
 
 from django.utils import timezone
 
+from experiment.services import kept_uploads
 from experiment.services.people import attempts
 from experiment.services.recruitment import forget_ids
 
@@ -14,3 +15,8 @@ def forget_overdue_ids() -> None:
 def forget_old_attempts() -> None:
     """Delete counts of failed sign-ins that hold nobody up any more."""
     attempts.forget_old_attempts()
+
+
+def forget_old_uploads() -> None:
+    """Delete files of test cases that were sent to be looked at and never imported."""
+    kept_uploads.forget_old()

@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from experiment.domain.roles import Role
 from experiment.domain.trial_query import TrialQuery
 from experiment.lab.setup.wording import number_of
-from experiment.models import Comment, DryRun, Item, ResearchField, Study
+from experiment.models import Comment, DryRun, Item, ItemImport, ResearchField, Study
 from experiment.services.export import jobs
 from experiment.services.participant_texts import participant_texts
 from experiment.services.people.invitations import invite, invite_to_site
@@ -117,6 +117,14 @@ def reviewing_run(study: Study) -> Example:
     return {"pk": ReviewingRun.objects.create(field=field, generator="embedded").pk}
 
 
+def item_import(study: Study) -> Example:
+    field = ResearchField.objects.get(slug=study.slug)
+    job, _ = ItemImport.objects.get_or_create(
+        research_field=field, created_by=user_named("curator", study), status="finished"
+    )
+    return {"pk": job.pk}
+
+
 EXAMPLES: dict[str, Example | Callable[[Study], Example]] = {
     "lab:invitation": {"secret": "unknown"},
     "lab:explain_finding": item_of_field,
@@ -128,6 +136,10 @@ EXAMPLES: dict[str, Example | Callable[[Study], Example]] = {
     "lab:remove_subfield": subfield_of,
     "lab:change_field_role": field_member,
     "lab:remove_field_member": field_member,
+    "lab:import_difference": {"upload": "0" * 32},
+    "lab:import_apply": {"upload": "0" * 32},
+    "lab:import_job": item_import,
+    "lab:import_job_live": item_import,
     "lab:item": item_of_field,
     "lab:item_statistics": item_of_field,
     "lab:item_statistics_picture": item_of_field,

@@ -67,7 +67,10 @@ def _import(
     if dry_run:
         return plan_import(data, research_field, how)
     try:
-        with progress("Test cases", None, "rows") as show:
+        plan = plan_import(data, research_field, how)
+        if plan.problems:
+            return plan
+        with progress("Test cases", len(plan.rows), "rows") as show:
             return import_items(data, research_field, how, by=by, progress=show)
     except PlanRefusedError as error:
         return error.plan

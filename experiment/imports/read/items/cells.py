@@ -4,13 +4,14 @@ import re
 from collections.abc import Mapping
 from datetime import date
 
-from experiment.domain.hidden_characters import first_hidden, visible
+from experiment.domain.item_checks.characters import check_characters
 from experiment.domain.item_columns import KINDS, LONGEST, SOURCES
 from experiment.imports.read.items.problems import RowProblem, quoted
 from experiment.imports.read.items.tables import TextRow
 
 _DOI = re.compile(r"(?:(?:https?://)?(?:dx\.)?doi\.org/|doi:\s*)?(10\.[0-9]{4,9}/\S+)", re.I)
 _KEY = re.compile(r"[^\s#]*")
+_CONTEXT = 20
 
 
 class Cells:
@@ -32,9 +33,10 @@ class Cells:
             longest = f"at most {LONGEST[name]:,} are taken"
             self.fail(name, f"has {len(text):,} characters, {longest}: {quoted(text)}")
             return ""
-        if hidden := first_hidden(text):
-            place = f"character {hidden.offset + 1}, after “{visible(hidden.before)}”"
-            self.fail(name, f"holds {hidden.name} at {place}")
+        for finding in check_characters(text):
+            assert finding.place is not None
+            before = text[max(0, finding.place.start - _CONTEXT) : finding.place.start]
+            self.fail(name, f"holds {finding.message} of the text, after {quoted(before)}")
             return ""
         return text
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from experiment.domain.hidden_characters import visible
+from experiment.domain.item_checks.characters import spelled_out
 from experiment.imports.read.tables import shown
 
 
@@ -28,5 +28,5 @@ class RowProblem:
 
 
 def quoted(text: str) -> str:
-    """The beginning of a text for a message, its hidden characters spelled out."""
-    return visible(shown(text))
+    """The beginning of a text for a message, its unseen characters spelled out."""
+    return spelled_out(shown(text))

@@ -22,6 +22,8 @@ from experiment.services.curation.lifecycle import CARRIED_FIELDS
 from lib.locks import hold
 
 BATCH = 500
+# Columns of a draft that may change
+WRITTEN = (*DETAILS, "markup", "original", "altered", "sha256", "edits", "status")
 Status = Item.Status
 
 
@@ -79,8 +81,16 @@ class _Writer:
         made = [(row, self._made(row)) for row in rows if not row.in_place]
         Item.objects.bulk_create([item for _, item in made])
         changes = [change for row, item in made for change in self._history(row, item)]
-        for row in drafts:
-            item = self._changed(row)
+        changed = [self._changed(row) for row in drafts]
+        if changed:
+            # One statement that updates them all: bulk_update takes ten times as long
+            Item.objects.bulk_create(
+                changed,
+                update_conflicts=True,
+                unique_fields=("key", "version"),
+                update_fields=WRITTEN,
+            )
+        for row, item in zip(drafts, changed, strict=True):
             changes += self._history(row, item)
         ItemChange.objects.bulk_create(changes)
 
@@ -110,7 +120,8 @@ class _Writer:
         item.edits += bool(row.changes)
         if self.reason:
             item.status = Status.ACCEPTED
-        item.save(update_fields=[*_columns(row), "edits", "status"])
+        item.derive_texts()
+        item.pk = None  # found again by key and version
         return item
 
     def _history(self, row: PlannedRow, item: Item) -> Iterable[ItemChange]:
@@ -120,7 +131,9 @@ class _Writer:
             )
 
         if not row.in_place:
-            yield change(ItemChange.Action.CREATED, {}, {"markup": item.markup})
+            after: dict[str, Any] = {"markup": item.markup}
+            after |= {"from_version": row.item.version} if row.item else {}
+            yield change(ItemChange.Action.CREATED, {}, after)
         elif row.changes:
             columns = {c.column for c in row.changes}
             action = ItemChange.Action.TEXT if "markup" in columns else ItemChange.Action.DETAILS
@@ -137,11 +150,6 @@ class _Writer:
 
 def _said(row: PlannedRow, names: Iterable[str]) -> dict[str, Any]:
     return {name: getattr(row.record, name) for name in DETAILS if name in names}
-
-
-def _columns(row: PlannedRow) -> list[str]:
-    columns = [change.column for change in row.changes]
-    return [*columns, *(("original", "altered", "sha256") if "markup" in columns else ())]
 
 
 def _batches(rows: Sequence[PlannedRow]) -> Iterable[Sequence[PlannedRow]]:

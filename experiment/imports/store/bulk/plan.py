@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from experiment.domain.item_checks import Facts, Finding, Level
 from experiment.domain.markup import parse
 from experiment.imports.read.items import (
     BY_PEOPLE,
@@ -18,6 +19,7 @@ from experiment.imports.read.items import (
 )
 from experiment.imports.store.bulk.known import Known
 from experiment.models import Item, ResearchField
+from experiment.services.curation.checks import findings_of_text
 
 Progress = Callable[[int], None]
 # What a row may say of a test case besides its text
@@ -59,7 +61,7 @@ class Change:
 class PlannedRow:
     """What becomes of a row. item: the version that it is compared with, None for a new test case.
 
-    note: what a person should know of it, although nothing keeps it from being done.
+    note: what a person should know of it. findings: what the checks will say of the text. Neither keeps it from being done.
     """
 
     record: ItemRecord
@@ -67,6 +69,7 @@ class PlannedRow:
     item: Item | None = None
     changes: tuple[Change, ...] = ()
     note: str = ""
+    findings: tuple[Finding, ...] = ()
 
     @property
     def in_place(self) -> bool:
@@ -92,6 +95,10 @@ class ImportPlan:
     def changing(self) -> list[PlannedRow]:
         return [row for row in self.rows if row.action != Action.UNCHANGED]
 
+    def count_checked(self, level: Level) -> int:
+        """Rows of whose text the checks say something of this level."""
+        return sum(any(f.level == level for f in row.findings) for row in self.rows)
+
     @property
     def fingerprint(self) -> str:
         """The same for the same file, options and state of the field's test cases."""
@@ -116,9 +123,14 @@ def plan_import(
     *,
     locked: bool = False,
     progress: Progress = lambda done: None,
+    total: Progress = lambda n: None,
 ) -> ImportPlan:
-    """Compare a file's bytes with the field's test cases; `locked` in the transaction that writes."""
+    """Compare a file's bytes with the field's test cases; `locked` in the transaction that writes.
+
+    total, progress: told how many rows there are, and how many are compared.
+    """
     file = read_items(data, options.defaults)
+    total(len(file.records))
     known = Known.of(research_field, locked=locked)
     planner = _Planner(file, known, options)
     rows = []
@@ -150,7 +162,7 @@ class _Planner:
         except LookupError as error:
             return self._refuse(record, str(error), "key")
         if not versions:
-            return PlannedRow(record, Action.CREATE, note=_damage(record))
+            return self._planned(record, Action.CREATE)
         newest = versions[-1]
         first = self.met.setdefault(newest.key, record)
         if first is not record:
@@ -179,7 +191,29 @@ class _Planner:
             return self._refuse(
                 record, f"{newest} is in review: take it back to draft first", "key"
             )
-        return PlannedRow(record, Action.UPDATE, newest, changes, _damage(record))
+        return self._planned(record, Action.UPDATE, newest, changes)
+
+    def _planned(
+        self,
+        record: ItemRecord,
+        action: Action,
+        item: Item | None = None,
+        changes: tuple[Change, ...] = (),
+    ) -> PlannedRow:
+        facts = Facts(
+            field=self.known.research_field.name,
+            key=item.key if item else record.key,
+            kind=record.kind,
+            source=record.source,
+            doi=record.doi,
+            publication_date=record.publication_date,
+        )
+        found = tuple(findings_of_text(record.markup, facts))
+        errors = [finding for finding in found if finding.level == Level.ERROR]
+        if self.options.accepted_before and errors:
+            # What no reviewer may pass, an import does not either
+            self._refuse(record, f"the checks find: {errors[0].message}", "markup")
+        return PlannedRow(record, action, item, changes, _damage(record), found)
 
     def _check_subfield(self, record: ItemRecord) -> None:
         name = record.subfield

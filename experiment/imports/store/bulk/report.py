@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from experiment.domain.item_checks import Level
 from experiment.imports.read.items import RowProblem
 from experiment.imports.report import MAX_PROBLEMS_SHOWN, render_lines
 from experiment.imports.store.bulk.plan import Action, ImportPlan
@@ -32,6 +33,8 @@ def lines(plan: ImportPlan, *, written: bool) -> Sequence[str]:
         "ignored": plan.ignored,
         "updates": updates[:most],
         "n_more_updates": max(0, len(updates) - most),
+        "n_errors": plan.count_checked(Level.ERROR),
+        "n_warnings": plan.count_checked(Level.WARNING),
         "notes": notes[:most],
         "n_more_notes": max(0, len(notes) - most),
         "problems": plan.problems,

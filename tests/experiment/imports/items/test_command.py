@@ -10,11 +10,10 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from experiment.models import Item, ItemChange, ResearchField
+from tests.experiment.imports.items.rows import OTHER, TEXT, table
 from tests.factories import make_item, make_research_field, make_user
 
 pytestmark = pytest.mark.django_db
-TEXT = "Rats [[slept, ran]] more."
-OTHER = "Rats [[ate, drank]] more."
 
 
 @pytest.fixture
@@ -27,7 +26,7 @@ class File:
         self.path = path
 
     def write(self, *rows: str, header: str = "key,markup,subfield") -> None:
-        self.path.write_text("\n".join((header, *rows)) + "\n", encoding="utf-8")
+        self.path.write_bytes(table(*rows, header=header))
 
     def run(self, *options: str, field: str = "cooking", fails: bool = False) -> dict[str, Any]:
         out = StringIO()

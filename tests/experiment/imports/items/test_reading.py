@@ -67,7 +67,7 @@ def test_versions_settle_what_markup_leaves_open():
         (f'a-1,"{TEXT}",,2024-02-30,,', "publication_date", ["2024-02-30"]),
         (f'a-1,"{TEXT}",,,robot,', "source", ["robot", "machine"]),
         (f'a-1,"{TEXT}",,,,quiz', "kind", ["quiz", "catch"]),
-        (f'a-1,"Rats\0 {TEXT}",,,,', "markup", ["U+0000", "character 5", "Rats"]),
+        (f'a-1,"Rats\0 {TEXT}",,,,', "markup", ["U+0000", "column 5", "Rats"]),
         (f'a-1,"Rats\u202e {TEXT}",,,,', "markup", ["U+202E RIGHT-TO-LEFT OVERRIDE"]),
         (f'a-1,"Rats\u200b {TEXT}",,,,', "markup", ["U+200B ZERO WIDTH SPACE"]),
         (f'a-1,"{"x" * 100_000} {TEXT}",,,,', "markup", ["100,026 characters", "20,000", "xxx"]),

@@ -1,0 +1,1 @@
+"""Test cases from files and to files."""

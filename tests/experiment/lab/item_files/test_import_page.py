@@ -1,0 +1,199 @@
+"""A file of test cases is sent, its difference is shown, and exactly that is imported."""
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from html import unescape
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from experiment.imports.store.bulk import job as jobs
+from experiment.lab.item_files import forms, imports
+from experiment.models import Item, ItemImport, ResearchField
+from experiment.services import kept_uploads
+from experiment.services.chores import forget_old_uploads
+from lib.storage import folder_names
+from tests.experiment.imports.items.rows import OTHER, TEXT, table
+from tests.factories import make_item, make_research_field, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def cooking() -> Iterator[ResearchField]:
+    users = [make_user(name) for name in ("lead", "curator", "other")]
+    yield make_research_field("cooking", "Baking", lead=users[0], curators=users[1:])
+    storage = kept_uploads._storage()
+    for folder in folder_names(storage, kept_uploads.FOLDER):
+        kept_uploads.delete_folder(storage, f"{kept_uploads.FOLDER}/{folder}")
+
+
+def browser(name: str) -> Client:
+    client = Client()
+    client.force_login(User.objects.get(username=name))
+    return client
+
+
+def send(client: Client, data: bytes, **options: str) -> str:
+    """The address of the difference."""
+    file = SimpleUploadedFile("items.csv", data)
+    answer = client.post(reverse("lab:import_send", args=["cooking"]), {"file": file, **options})
+    assert answer.status_code == 302, answer.content.decode()
+    return answer["Location"]
+
+
+def text(answer: HttpResponse) -> str:
+    return unescape(answer.content.decode())
+
+
+def agree(client: Client, page: str, **changes: str) -> HttpResponse:
+    """Press the button of a difference's page."""
+    (address,) = re.findall(r'action="([^"]*/apply/)"', page)
+    fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', page))
+    return client.post(address, fields | changes, follow=True)
+
+
+def test_what_is_shown_is_imported(cooking):
+    make_item("a-1", field="cooking", markup=TEXT, status="accepted", subfield="")
+    make_item("a-2", field="cooking", markup=TEXT, status="draft", subfield="")
+    client = browser("curator")
+    place = send(client, table(f'a-1,"{OTHER}",', f'a-2,"{TEXT}",', f'a-3,"{OTHER}",Baking'))
+    page = text(client.get(place))
+    assert [re.findall(r"<strong>(\d+)</strong>", page)] == [["0", "1", "1", "1"]]
+    assert "Import 2 test cases" in page
+    assert Item.objects.count() == 2
+    changed = text(client.get(f"{place}?show=update"))
+    assert "<del>slept" in changed
+    assert "<ins>ate" in changed
+    assert "a new version" in changed
+    done = agree(client, page)
+    assert "1 test case is new, 1 is changed." in text(done)
+    assert list(
+        Item.objects.order_by("key", "version").values_list("key", "version", "status")
+    ) == [
+        ("a-1", 1, "accepted"),
+        ("a-1", 2, "draft"),
+        ("a-2", 1, "draft"),
+        ("a-3", 1, "draft"),
+    ]
+    assert Item.objects.get(key="a-3").created_by.username == "curator"
+    assert client.get(place).status_code == 410  # the file is gone
+
+
+def test_problems_are_shown_as_text_and_nothing_can_be_imported(cooking):
+    client = browser("curator")
+    attack = "<script>alert(1)</script>"
+    place = send(
+        client,
+        table(f'a-1,"{attack} [[slept",Baking', f'a-2,"{TEXT}",{attack}', f'a-3,"{TEXT}",Baking'),
+    )
+    answer = client.get(place)
+    assert attack not in answer.content.decode()
+    page = text(answer)
+    assert "never closed" in page
+    assert f"“{attack}” is no subfield of cooking" in page
+    assert "/apply/" not in page
+    fields = {"shown": "x", "rows": "1"}
+    assert client.post(place.partition("?")[0] + "apply/", fields).status_code == 409
+    assert not Item.objects.exists()
+
+
+def test_what_changed_since_it_was_shown_is_shown_again(cooking):
+    client = browser("curator")
+    place = send(client, table(f'a-1,"{TEXT}",Baking'))
+    page = text(client.get(place))
+    make_item("a-1", field="cooking", markup=OTHER)
+    again = agree(client, page)
+    assert again.status_code == 409
+    assert "have changed since" in text(again)
+    assert Item.objects.count() == 1
+    agree(client, text(again))
+    assert Item.objects.filter(key="a-1").count() == 2
+
+
+def test_only_a_lead_makes_subfields_or_accepts_without_a_review(cooking):
+    options = {"new_subfields": "on", "accepted_before": "By the lab in Lyon."}
+    curator, lead = browser("curator"), browser("lead")
+    data = table(f'a-1,"{TEXT}",Boiling')
+    assert "is no subfield" in text(curator.get(send(curator, data, **options)))
+    page = text(lead.get(send(lead, data, **options)))
+    assert "New subfields: Boiling." in page
+    agree(curator, page)  # of another person's file
+    assert not Item.objects.exists()
+    agree(lead, page)
+    item = Item.objects.get()
+    assert (item.status, item.subfield, item.accepted_by) == ("accepted", "Boiling", None)
+    assert cooking.subfields.filter(name="Boiling").exists()
+
+
+def test_a_file_is_kept_for_its_sender_and_for_a_day(cooking, monkeypatch):
+    client = browser("curator")
+    place = send(client, table(f'a-1,"{TEXT}",Baking'))
+    assert client.get(place).status_code == 200
+    assert browser("other").get(place).status_code == 410
+    make_research_field("sewing", curators=[User.objects.get(username="curator")])
+    assert client.get(place.replace("cooking", "sewing")).status_code == 410
+    forget_old_uploads()
+    assert client.get(place).status_code == 200
+    later = timezone.now() + timedelta(days=1, minutes=1)
+    monkeypatch.setattr(kept_uploads.timezone, "now", lambda: later)
+    forget_old_uploads()
+    assert not folder_names(kept_uploads._storage(), kept_uploads.FOLDER)
+
+
+def test_a_file_that_is_too_large_or_missing_is_refused_in_words(cooking, monkeypatch):
+    client, place = browser("curator"), reverse("lab:import_send", args=["cooking"])
+    monkeypatch.setattr(forms, "MAX_BYTES", 10)
+    answer = client.post(place, {"file": SimpleUploadedFile("a.csv", b"x" * 11)})
+    assert answer.status_code == 422
+    assert "larger than" in text(answer)
+    assert client.post(place, {}).status_code == 422
+
+
+@pytest.mark.parametrize("data", [b"", b"PK\x03\x04\x00", b"\xff\x00", b"a,b\n1,2\n"])
+def test_what_is_no_table_is_a_problem_on_the_page(cooking, data):
+    client = browser("curator")
+    answer = client.get(send(client, data))
+    assert answer.status_code == 200
+    assert "<strong>1</strong> problems" in text(answer)
+
+
+def test_a_large_file_is_imported_by_a_worker_where_one_lives(cooking, monkeypatch):
+    monkeypatch.setattr(imports, "LARGE", 1)
+    monkeypatch.setattr(imports.presence, "is_taken", lambda kind: kind is ItemImport)
+    client = browser("curator")
+    place = send(client, table(f'a-1,"{TEXT}",Baking', f'a-2,"{OTHER}",Baking'), source="machine")
+    answer = agree(client, text(client.get(place)))
+    assert "Waiting for the worker" in text(answer)
+    assert not Item.objects.exists()
+    job = jobs.run(ItemImport.objects.get())
+    assert (job.status, job.error, job.total, job.done) == ("finished", "", 2, 2)
+    assert set(Item.objects.values_list("source", "created_by__username")) == {
+        ("machine", "curator")
+    }
+    assert "2 test cases are new" in text(client.get(job.get_absolute_url()))
+    assert client.get(place).status_code == 410
+
+
+def test_a_worker_imports_nothing_but_what_was_shown(cooking, monkeypatch):
+    monkeypatch.setattr(imports, "_is_for_workers", lambda rows: True)
+    client = browser("curator")
+    agree(client, text(client.get(send(client, table(f'a-1,"{TEXT}",Baking')))))
+    make_item("a-1", field="cooking", markup=OTHER)
+    job = jobs.run(ItemImport.objects.get())
+    assert job.status == "failed"
+    assert "have changed" in text(client.get(job.get_absolute_url()))
+    assert Item.objects.count() == 1
+
+
+def test_the_template_is_imported_as_it_is(cooking):
+    client = browser("curator")
+    template = client.get(reverse("lab:import_template", args=["cooking"])).content
+    page = text(client.get(send(client, template)))
+    assert re.findall(r"<strong>(\d+)</strong>", page) == ["0", "2", "0", "0"]
