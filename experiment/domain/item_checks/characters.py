@@ -92,17 +92,6 @@ def code_point(char: str) -> str:
     return f"U+{ord(char):04X}"
 
 
-def spelled_out(text: str) -> str:
-    r"""The text with its unseen characters as code points, for a message.
-
-    >>> spelled_out("a\x00b")
-    'aU+0000b'
-    """
-    for pattern in _KINDS_FOUND.values():
-        text = pattern.sub(lambda found: code_point(found[0]), text)
-    return text
-
-
 def _named(text: str, offset: int) -> str:
     line, column = place(text, offset)
     name = unicodedata.name(text[offset], "")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from experiment.domain.item_checks.characters import spelled_out
+from experiment.domain.item_checks.characters import visible
 from experiment.imports.read.tables import shown
 
 
@@ -29,4 +29,4 @@ class RowProblem:
 
 def quoted(text: str) -> str:
     """The beginning of a text for a message, its unseen characters spelled out."""
-    return spelled_out(shown(text))
+    return visible(shown(text))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from experiment.domain.item_checks.characters import spelled_out
+from experiment.domain.item_checks.characters import visible
 from experiment.domain.markup import Abstract, MarkupError, parse, render
 from experiment.domain.markup_between import markup_between
 from experiment.imports.read import repair
@@ -89,4 +89,4 @@ def _place(markup: str, error: MarkupError) -> str:
     line = markup.split("\n")[error.line - 1]
     at = error.column - 1
     near = line[max(0, at - _CONTEXT // 3) : at + _CONTEXT]
-    return f"line {error.line} of the text, character {error.column}: “{spelled_out(near)}”"
+    return f"line {error.line} of the text, character {error.column}: “{visible(near)}”"

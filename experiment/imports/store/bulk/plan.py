@@ -3,11 +3,13 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from experiment.domain.item_checks import Facts, Finding, Level
+from django.utils import timezone
+
+from experiment.domain.item_checks import Facts, Finding, Level, check_text
 from experiment.domain.markup import parse
 from experiment.imports.read.items import (
     BY_PEOPLE,
@@ -19,11 +21,11 @@ from experiment.imports.read.items import (
 )
 from experiment.imports.store.bulk.known import Known
 from experiment.models import Item, ResearchField
-from experiment.services.curation.checks import findings_of_text
 
 Progress = Callable[[int], None]
 # What a row may say of a test case besides its text
 DETAILS = ("kind", "source", "generator", "subfield", "doi", "publication_date", "note")
+MOST_CHECKED = 1_000
 TEXT = frozenset({"markup", "original", "altered"})
 
 
@@ -79,7 +81,10 @@ class PlannedRow:
 
 @dataclass(frozen=True)
 class ImportPlan:
-    """The difference that a file makes. Nothing of it is done while there are problems."""
+    """The difference that a file makes. Nothing of it is done while there are problems.
+
+    is_checked: whether rows say what the checks find; many texts take minutes, and are checked where each is opened.
+    """
 
     research_field: ResearchField
     options: Options
@@ -87,6 +92,7 @@ class ImportPlan:
     ignored: Sequence[str] = ()
     new_subfields: Sequence[str] = ()
     problems: list[RowProblem] = field(default_factory=list)
+    is_checked: bool = False
 
     def count(self, action: Action) -> int:
         return Counter(row.action for row in self.rows)[action]
@@ -139,10 +145,40 @@ def plan_import(
             rows.append(row)
         if n % 500 == 0:
             progress(n)
+    changing = sum(row.action != Action.UNCHANGED for row in rows)
+    is_checked = bool(options.accepted_before) or (not locked and changing <= MOST_CHECKED)
+    if is_checked:
+        rows = [_checked(row, research_field) for row in rows]
+    if options.accepted_before:
+        planner.problems += _unacceptable(rows)
     problems = sorted(planner.problems, key=lambda problem: problem.row or 0)
-    return ImportPlan(
-        research_field, options, rows, file.ignored, sorted(planner.new_subfields), problems
+    subfields = sorted(planner.new_subfields)
+    return ImportPlan(research_field, options, rows, file.ignored, subfields, problems, is_checked)
+
+
+def _checked(row: PlannedRow, research_field: ResearchField) -> PlannedRow:
+    """With what the checks say of its text; other test cases that are nearly the same are looked for on its page."""
+    if row.action == Action.UNCHANGED:
+        return row
+    record = row.record
+    facts = Facts(
+        field=research_field.name,
+        key=row.item.key if row.item else record.key,
+        kind=record.kind,
+        source=record.source,
+        doi=record.doi,
+        publication_date=record.publication_date,
     )
+    found = check_text(record.markup, facts, timezone.localdate())
+    return replace(row, findings=tuple(found))
+
+
+def _unacceptable(rows: Sequence[PlannedRow]) -> Iterator[RowProblem]:
+    """What no reviewer may pass, an import does not accept either."""
+    for row in rows:
+        errors = [finding for finding in row.findings if finding.level == Level.ERROR]
+        if errors:
+            yield row.record.problem(f"the checks find: {errors[0].message}", "markup")
 
 
 class _Planner:
@@ -200,20 +236,7 @@ class _Planner:
         item: Item | None = None,
         changes: tuple[Change, ...] = (),
     ) -> PlannedRow:
-        facts = Facts(
-            field=self.known.research_field.name,
-            key=item.key if item else record.key,
-            kind=record.kind,
-            source=record.source,
-            doi=record.doi,
-            publication_date=record.publication_date,
-        )
-        found = tuple(findings_of_text(record.markup, facts))
-        errors = [finding for finding in found if finding.level == Level.ERROR]
-        if self.options.accepted_before and errors:
-            # What no reviewer may pass, an import does not either
-            self._refuse(record, f"the checks find: {errors[0].message}", "markup")
-        return PlannedRow(record, action, item, changes, _damage(record), found)
+        return PlannedRow(record, action, item, changes, _damage(record))
 
     def _check_subfield(self, record: ItemRecord) -> None:
         name = record.subfield

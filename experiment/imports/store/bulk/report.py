@@ -29,6 +29,7 @@ def lines(plan: ImportPlan, *, written: bool) -> Sequence[str]:
     context = {
         **{str(action): plan.count(action) for action in Action},
         "written": written,
+        "is_unchecked": plan.changing and not (plan.is_checked or written),
         "new_subfields": plan.new_subfields,
         "ignored": plan.ignored,
         "updates": updates[:most],
