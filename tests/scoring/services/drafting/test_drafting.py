@@ -207,6 +207,21 @@ def test_a_pause_that_the_server_asks_for_does_not_end_the_run(
     assert len(stub.requests) == 3
 
 
+def test_several_abstracts_are_under_way_at_a_time(stub: ChatStub, cooking: ResearchField) -> None:
+    run = run_of(stub, cooking, 8)
+    run.model_args["concurrency"] = "4"
+    run.save()
+    stub.delay_s = 0.2
+    stub.text_of = Lessons(a3=["changed"], a5=["wrong json", "changed"])
+    run = work.run(run)
+    assert (run.status, run.done) == ("finished", 8)
+    assert stub.most_at_once == 4
+    assert sorted(run.drafts.values_list("item__markup", flat=True)) == sorted(
+        right(n) for n in range(1, 9)
+    )
+    assert [d.attempts.count() for d in run.drafts.all()] == [1, 1, 2, 1, 3, 1, 1, 1]
+
+
 class TestABudget:
     def test_in_tokens_is_never_exceeded_and_stops_with_a_sentence(
         self, stub: ChatStub, cooking: ResearchField
