@@ -70,6 +70,7 @@ def test_more_participants_and_less_variation_narrow_the_interval(study: Study) 
 def test_the_data_sheet_names_members_channels_and_columns(ruth: Client, study: Study) -> None:
     make_channel(study, "prolific", label="Prolific | UK")
     text = fetch(ruth, "data-management", "md").decode()
+    assert "(`plain`)" in text  # it leads to the study, too
     assert "| ruth | researcher |" in text
     assert "| Prolific / UK (`prolific`) | Prolific |" in text
     assert "90 days after consent" in text

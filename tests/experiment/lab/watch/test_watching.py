@@ -57,7 +57,13 @@ def test_key_numbers_come_first_and_the_forecast_is_said_in_words(
     make_participant(study, excluded_by="missed_catch")
     make_participant(study, judged=2, last_seen_at=timezone.now())
     shown = page(ruth, study)
-    for name, n in (("Recruited", 3), ("On a page now", 1), ("Finished", 2), ("Excluded", 1)):
+    for name, n in (
+        ("Recruited", 3),
+        ("On a page now", 1),
+        ("Finished", 2),
+        ("Excluded", 1),
+        ("Withdrawn", 0),
+    ):
         assert f"<dt>{name}</dt><dd>{n}</dd>" in shown
     assert "<dt>Valid</dt><dd>1 <small>of 10</small></dd>" in shown
     assert "cannot be said yet" in shown
