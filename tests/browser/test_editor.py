@@ -128,6 +128,23 @@ def test_words_are_changed_by_a_key_and_every_step_is_undone(
     expect(text_of(page)).not_to_have_value(re.compile(r"\[\["))
 
 
+def test_lines_of_a_pasted_paragraph_are_joined_and_undo_brings_them_back(
+    open_page: Callable[..., Page],
+) -> None:
+    page = open_page(NEW)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    lines = "Sugar made the \r\ndough rise.\r\n\r\nThe crust\nwas darker."
+    page.evaluate("text => navigator.clipboard.writeText(text)", lines)
+    text_of(page).fill("One. Two.")
+    select(page, " Two", 1)
+    page.keyboard.press("Control+v")
+    joined = "One.Sugar made the dough rise.\n\nThe crust was darker.Two."
+    expect(text_of(page)).to_have_value(joined)
+    expect(page.locator("#said")).to_contain_text("Undo brings them back")
+    page.keyboard.press("Control+z")
+    expect(text_of(page)).to_have_value(re.compile("made the ?\ndough"))
+
+
 def test_escape_leaves_and_what_cannot_be_changed_is_said(open_page: Callable[..., Page]) -> None:
     page = open_page(a_draft())
     said = page.locator("#said")
@@ -204,6 +221,11 @@ def test_a_new_test_case_is_saved_by_itself_from_the_first_words_on(
     item = Item.objects.get()
     assert (item.markup, item.subfield, item.created_by.username) == (TEXT, "baking", "ada")  # type: ignore[union-attr]
     assert page.url.endswith(reverse("lab:write_item", args=["cooking", item.pk]))
+    text_of(page).fill(f"{TEXT} Thus.")  # it is not taken for a copy of itself
+    expect(page.locator("#preview")).to_contain_text("Thus.")
+    expect(page.locator("#preview .finding", has_text=item.key)).to_have_count(0)
+    text_of(page).fill(TEXT)
+    saved(page)
     page.reload()
     expect(text_of(page)).to_have_value(TEXT)
     page.get_by_label("Note").fill("On leaving")

@@ -57,10 +57,11 @@ def write_item(request: HttpRequest, research_field: ResearchField, pk: int) -> 
 @require_POST
 @for_field(FieldRight.CURATE_FIELD)
 def preview(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
-    """Of what is typed; `item` is the draft that it is of."""
-    named = request.POST.get("item", "")
-    item = Item.objects.filter(field=research_field.name, pk=named if named.isdecimal() else 0)
-    start = item.first() or Item(field=research_field.name)
+    """Of what is typed: of a `draft`, or of what a page has begun, which may be a draft since."""
+    named = request.POST.get("draft", "")
+    drafts = Item.objects.filter(field=research_field.name, pk=named if named.isdecimal() else 0)
+    item = drafts.first() or _begun(request, research_field).item
+    start = item or Item(field=research_field.name)
     form = ItemForm(request.POST, instance=start, research_field=research_field)
     return render(request, "lab/editor/_preview.html", {"preview": preview_of(form.as_typed)})
 

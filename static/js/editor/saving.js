@@ -8,7 +8,7 @@ import { type } from "./typing.js";
 const PAUSE_MS = 2000;
 const RETRY_MS = 10_000;
 const MOST_ON_LEAVING = 60_000; // bytes of a request that outlives its page
-const HIDDEN = ["csrfmiddlewaretoken", "seen", "begun", "item", "window"];
+const HIDDEN = ["csrfmiddlewaretoken", "seen", "begun", "draft", "window"];
 
 const valuesOf = (form) =>
   Object.fromEntries([...new FormData(form)].filter(([name]) => !HIDDEN.includes(name)));
@@ -72,10 +72,10 @@ export function startSaving(form) {
     window.history.replaceState(null, "", url);
   }
 
-  function compare({ html, seen, url }) {
+  function compare(state) {
     document.getElementById("conflict")?.remove();
-    form.insertAdjacentHTML("beforebegin", html);
-    moveTo({ url, seen });
+    form.insertAdjacentHTML("beforebegin", state.html);
+    moveTo(state);
     document.getElementById("conflict").focus();
   }
 
