@@ -11,13 +11,12 @@ from django.db.models import Q
 from analysis.data.columns import read_columns
 from analysis.data.item_figures import (
     KINDS,
-    PeopleFigures,
     known_cutoffs,
     people_figures,
     valid_judgments,
     whole_text_scores,
 )
-from analysis.services.items.marks import marks_of
+from analysis.services.items.marks import marks_for
 from analysis.stats import MissingResult, NotEnough
 from analysis.stats.estimates import Mean, Proportion, mean_of, proportion
 from analysis.stats.item_discrimination import ItemRest, item_rest, rank_differences
@@ -132,8 +131,6 @@ def statistics(item: Item, research_field: ResearchField, user: User) -> Statist
     cutoffs = known_cutoffs()
     early = [n for n, day in cutoffs if item.publication_date and item.publication_date <= day]
     commenting = studies_with(user, Right.IDENTIFY)
-    figures = people_figures([item.pk], studies).get(item.pk, PeopleFigures())
-    marks = marks_of(item.kind, item.publication_date, figures, [day for _, day in cutoffs])
     shown = Q(study_items__item=item) | Q(item_counts__item=item, item_counts__assigned__gt=0)
     traced = studies.filter(shown).order_by("slug").values_list("slug", flat=True)
     return Statistics(
@@ -143,7 +140,7 @@ def statistics(item: Item, research_field: ResearchField, user: User) -> Statist
         _rest(item, studies),
         _comments(item, commenting),
         commenting.exists(),
-        marks,
+        marks_for(item, user),
         tuple(early),
         traced.first() or "",
     )

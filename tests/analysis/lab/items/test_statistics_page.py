@@ -219,3 +219,14 @@ def test_a_reviewer_sees_no_models_before_the_verdict(
     draft.reviews.create(reviewer=vera, verdict="accept", sha256=draft.sha256)
     client.force_login(vera)
     assert "The model" in client.get(address).content.decode()
+
+
+def test_marks_are_on_the_page_of_the_test_case_too(
+    client: Client, study: Study, cooking: ResearchField, ruth: User
+) -> None:
+    easy = study.items.get(key="memory-human-5")
+    client.force_login(ruth)
+    address = f"/lab/fields/cooking/items/{easy.pk}/"
+    assert "everyone right" in client.get(address).content.decode()
+    study.memberships.filter(user=ruth).delete()
+    assert "everyone right" not in client.get(address).content.decode()
