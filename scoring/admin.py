@@ -3,7 +3,7 @@
 from django.contrib import admin
 from django.http import HttpRequest
 
-from experiment.admin.people import ReadOnlyAdmin
+from experiment.admin.read_only import ReadOnlyAdmin
 from scoring.models import (
     CorpusScore,
     ItemScore,

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal
 
-_WORDS = re.compile(r"\w+\s*|[^\w\s]\s*|\s+")
-# Of what stayed the same, so much is shown beside each change
-CONTEXT_WORDS = 12
+_WORDS = re.compile(r"\w+|\s+|[^\w\s]")
+# Of what stayed the same, so much is shown beside each change: about 12 words, with the spaces between them
+CONTEXT = 24
 # Longer stretches are shown as replaced whole: comparing them would take seconds
-MOST_COMPARED = 1_000_000
+MOST_COMPARED = 500_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ def word_diff(before: str, after: str) -> tuple[Piece, ...]:
     """The pieces of both texts in reading order.
 
     >>> [(p.kind, p.text) for p in word_diff("Rats slept more.", "Rats ran more.")]
-    [('same', 'Rats '), ('removed', 'slept '), ('added', 'ran '), ('same', 'more.')]
+    [('same', 'Rats '), ('removed', 'slept'), ('added', 'ran'), ('same', ' more.')]
     """
     old, new = _WORDS.findall(before), _WORDS.findall(after)
     head = _common(old, new)
@@ -49,7 +49,8 @@ def _middle(old: Sequence[str], new: Sequence[str]) -> Iterator[Piece]:
         yield Piece("removed", "".join(old))
         yield Piece("added", "".join(new))
         return
-    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    # Spaces are alike everywhere: they match beside words that do
+    matcher = SequenceMatcher(str.isspace, old, new, autojunk=False)
     for tag, i, j, k, m in matcher.get_opcodes():
         if tag == "equal":
             yield Piece("same", "".join(old[i:j]))
@@ -62,9 +63,9 @@ def _shortened(pieces: Sequence[Piece]) -> Iterator[Piece]:
     """Leave out the middle of long stretches that stayed the same."""
     for n, piece in enumerate(pieces):
         words = _WORDS.findall(piece.text)
-        before = CONTEXT_WORDS if n else 0
-        after = CONTEXT_WORDS if n + 1 < len(pieces) else 0
-        if piece.kind != "same" or len(words) <= before + after + CONTEXT_WORDS:
+        before = CONTEXT if n else 0
+        after = CONTEXT if n + 1 < len(pieces) else 0
+        if piece.kind != "same" or len(words) <= before + after + CONTEXT:
             yield piece
             continue
         yield Piece("same", "".join(words[:before]))

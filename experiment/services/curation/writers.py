@@ -2,7 +2,7 @@
 
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from experiment.domain.item_life import Move, moves
@@ -14,8 +14,8 @@ from experiment.services.rights import field_rights_of
 def writers_of(item: Item) -> QuerySet[User]:
     """Who made the version, and who changed its text."""
     wrote = item.changes.filter(action__in=(ItemChange.Action.CREATED, ItemChange.Action.TEXT))
-    names = {item.created_by_id, *wrote.values_list("by", flat=True)} - {None}
-    return User.objects.filter(pk__in=names).order_by("username")
+    is_writer = Q(pk=item.created_by_id) | Q(pk__in=wrote.values("by"))
+    return User.objects.filter(is_writer).order_by("username")
 
 
 def open_moves(item: Item, research_field: ResearchField, user: User) -> frozenset[Move]:

@@ -60,6 +60,7 @@ def _keep_a_lead(member: FieldMember) -> None:
         raise ValidationError(_("The last lead of a field stays one."))
 
 
-def _record(action: Action, member: FieldMember, by: User, **details: str) -> None:
-    name = member.user.get_username()
-    audit.record(action, by=by, reason="", field=member.field.name, member=name, **details)
+def _record(action: Action, member: FieldMember, by: User, **told: audit.Detail) -> None:
+    about: dict[str, audit.Detail] = {"field": member.field.name}
+    about |= {"member": member.user.get_username()} | told
+    audit.record(action, by=by, study=None, reason="", **about)

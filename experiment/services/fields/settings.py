@@ -102,8 +102,8 @@ def _store(subfield: Subfield, by: User, change: str) -> None:
 
 
 def _record(subfield: Subfield, by: User, change: str) -> None:
-    about = {"field": subfield.field.name, "subfield": subfield.name, "change": change}
-    audit.record(Action.FIELD_CHANGED, by=by, reason="", **about)
+    field, name = subfield.field.name, subfield.name
+    audit.record(Action.FIELD_CHANGED, by=by, field=field, subfield=name, change=change)
 
 
 def _refuse_taken(research_field: ResearchField) -> None:
