@@ -3,13 +3,10 @@
 import re
 from collections.abc import Iterator
 from datetime import timedelta
-from html import unescape
 
 import pytest
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.http import HttpResponse
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
@@ -20,6 +17,7 @@ from experiment.services import kept_uploads
 from experiment.services.chores import forget_old_uploads
 from lib.storage import folder_names
 from tests.experiment.imports.items.rows import OTHER, TEXT, table
+from tests.experiment.lab.item_files.browsers import agree, browser, send, text
 from tests.factories import make_item, make_research_field, make_user
 
 pytestmark = pytest.mark.django_db
@@ -32,31 +30,6 @@ def cooking() -> Iterator[ResearchField]:
     storage = kept_uploads._storage()
     for folder in folder_names(storage, kept_uploads.FOLDER):
         kept_uploads.delete_folder(storage, f"{kept_uploads.FOLDER}/{folder}")
-
-
-def browser(name: str) -> Client:
-    client = Client()
-    client.force_login(User.objects.get(username=name))
-    return client
-
-
-def send(client: Client, data: bytes, **options: str) -> str:
-    """The address of the difference."""
-    file = SimpleUploadedFile("items.csv", data)
-    answer = client.post(reverse("lab:import_send", args=["cooking"]), {"file": file, **options})
-    assert answer.status_code == 302, answer.content.decode()
-    return answer["Location"]
-
-
-def text(answer: HttpResponse) -> str:
-    return unescape(answer.content.decode())
-
-
-def agree(client: Client, page: str, **changes: str) -> HttpResponse:
-    """Press the button of a difference's page."""
-    (address,) = re.findall(r'action="([^"]*/apply/)"', page)
-    fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', page))
-    return client.post(address, fields | changes, follow=True)
 
 
 def test_what_is_shown_is_imported(cooking):

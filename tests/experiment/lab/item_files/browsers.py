@@ -1,0 +1,36 @@
+"""What people do on the page Import."""
+
+import re
+from html import unescape
+
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+
+
+def browser(name: str) -> Client:
+    """Of somebody who has signed in."""
+    client = Client()
+    client.force_login(User.objects.get(username=name))
+    return client
+
+
+def send(client: Client, data: bytes, field: str = "cooking", **options: str) -> str:
+    """The address of the difference."""
+    file = SimpleUploadedFile("items.csv", data)
+    answer = client.post(reverse("lab:import_send", args=[field]), {"file": file, **options})
+    assert answer.status_code == 302, answer.content.decode()
+    return answer["Location"]
+
+
+def text(answer: HttpResponse) -> str:
+    return unescape(answer.content.decode())
+
+
+def agree(client: Client, page: str, **changes: str) -> HttpResponse:
+    """Press the button of a difference's page."""
+    (address,) = re.findall(r'action="([^"]*/apply/)"', page)
+    fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', page))
+    return client.post(address, fields | changes, follow=True)
