@@ -13,7 +13,7 @@ from scoring.models import DraftingRun, GeneratedDraft
 from scoring.services.drafting import ask, work
 from scoring.services.drafting.sources import SourceAbstract
 from scoring.services.generating.settings import Asked
-from tests.factories import make_research_field
+from tests.factories import make_item, make_research_field
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
 from tests.scoring.services.drafting.abstracts import Lessons, abstract, right
 
@@ -150,6 +150,15 @@ class TestRepairs:
         assert "length" in codes(only(run))[0]
         assert len(stub.requests) == 1
 
+    def test_none_are_made_of_an_abstract_that_another_test_case_has(
+        self, stub: ChatStub, cooking: ResearchField
+    ) -> None:
+        make_item("onion", markup=right(1), field="cooking", subfield="Vegetables")
+        run = work.run(run_of(stub, cooking))
+        assert "equal_original" in codes(only(run))[0]
+        assert only(run).state == "drafted"
+        assert len(stub.requests) == 1
+
     @pytest.mark.parametrize("fault", ["truncated", "silent"])
     def test_an_answer_cut_off_or_empty_is_asked_for_again(
         self, stub: ChatStub, cooking: ResearchField, fault: str
@@ -188,7 +197,7 @@ def test_a_server_that_fails_ends_the_run_and_it_goes_on_where_it_was(
 ) -> None:
     run = run_of(stub, cooking, 3)
     stub.script = ["", *[fault] * 20]
-    run.model_args |= {"timeout": "0.3", "retry_seconds": "0.5"}
+    run.model_args |= {"timeout": "1.5", "retry_seconds": "1.5"}
     run.save()
     run = work.run(run)
     assert (run.status, run.done) == ("failed", 1)
