@@ -98,7 +98,9 @@ def _damaged(item: PublishedItem, texts: str, outcome: Imported | None) -> Damag
 
 def _page_of(item: Item) -> str | None:
     research_field = ResearchField.objects.filter(name=item.field).first()
-    return research_field and reverse("lab:item", args=[research_field.slug, item.pk])
+    if research_field is None:
+        return None
+    return reverse("lab:item", args=[research_field.slug, item.pk])
 
 
 def render_lines(template: str, context: Mapping[str, Any]) -> list[str]:
