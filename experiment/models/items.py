@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from experiment.domain import markup as markup_rules
 from experiment.domain.item_checks import Finding, check_item
+from experiment.domain.item_checks.characters import unstorable
 
 
 def text_hash(text: str) -> str:
@@ -187,6 +188,8 @@ class Item(models.Model):
         return check_item(self.abstract)
 
     def clean(self) -> None:
+        if why := unstorable(self.markup):
+            raise ValidationError({"markup": _("No text can hold this: %(why)s.") % {"why": why}})
         try:
             self.derive_texts()
         except markup_rules.MarkupError as error:

@@ -74,6 +74,15 @@ def unstorable(text: str) -> str:
     return _too_long(text).message if len(text) > MAX_CHARACTERS else ""
 
 
+def storable(text: str) -> str:
+    """A text with a replacement character for what cannot be kept; the checks find these.
+
+    >>> storable("a\\x00b")
+    'a\ufffdb'
+    """
+    return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
 def visible(text: str) -> str:
     """A text with its unseen characters written out.
 

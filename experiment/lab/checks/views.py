@@ -4,6 +4,7 @@ from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
@@ -24,4 +25,4 @@ def explain_finding(request: HttpRequest, research_field: ResearchField, pk: int
         messages.error(request, " ".join(error.messages))
     else:
         messages.success(request, _("Explained."))
-    return redirect("lab:field", research_field.slug)
+    return redirect(f"{reverse('lab:item', args=[research_field.slug, pk])}#checks")

@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import QuerySet
 
+from experiment.domain.item_checks.characters import storable
 from experiment.models import Item, ItemScratch, ResearchField
 from experiment.services.curation import drafts
 from experiment.services.curation.drafts import EditedSinceError
@@ -85,9 +86,10 @@ def keep(
         EditedSinceError: something else is stored by now, and not by this page.
     """
     scratch, item = _locked(scratch)
-    if scratch.values != typed:
+    kept = {name: storable(value) for name, value in typed.items()}
+    if scratch.values != kept:
         _check_seen(scratch, seen, window)
-    return _leave(scratch, item, dict(typed), window)
+    return _leave(scratch, item, kept, window)
 
 
 def discard(scratch: ItemScratch) -> None:

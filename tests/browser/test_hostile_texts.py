@@ -1,0 +1,113 @@
+"""What people write does nothing in a browser, however it is written, and no page grows wider by it."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import Browser, Page
+
+from experiment.models import Study
+from experiment.services.study_setup import pin_items, set_recruitment
+from tests.browser.visitor import Visitor
+from tests.factories import make_item, make_study
+from tests.hostile import payloads
+from tests.hostile_world import World, hostile_text, make_world
+
+pytestmark = pytest.mark.django_db(transaction=True)
+Visit = Callable[..., Visitor]
+SOME = payloads()[::11]  # one of each kind, and every way to break out
+WATCH = "window.ran = []; window.pwned = (n) => { window.ran.push(n); };"
+# Elements that only a payload brings, and attributes that no page of ours has
+FOREIGN = """() => [...document.querySelectorAll("*")].filter((element) =>
+  [...element.attributes].some((attribute) => attribute.name.startsWith("on"))
+  || ["IFRAME", "OBJECT", "EMBED", "MATH", "MARQUEE", "AUDIO", "VIDEO", "BASE", "X"].includes(element.tagName)
+).map((element) => element.outerHTML.slice(0, 200))"""
+# What stands out on the right, unless the page is no wider than the window
+WIDER = """() => {
+  const width = document.documentElement.clientWidth;
+  if (document.documentElement.scrollWidth <= width) return [];
+  return [...document.querySelectorAll("body *")]
+    .filter((element) => element.getBoundingClientRect().right > width + 1)
+    .slice(0, 5).map((element) => `wider: ${element.outerHTML.slice(0, 80)}`);
+}"""
+
+
+@pytest.fixture
+def page(browser: Browser, live_server: Any) -> Iterator[Page]:
+    context = browser.new_context(base_url=live_server.url, viewport={"width": 320, "height": 800})
+    context.add_init_script(WATCH)
+    yield context.new_page()
+    context.close()
+
+
+def wrongs(page: Page) -> list[Any]:
+    """What ran or came into the page, and whether it is wider than the window."""
+    page.wait_for_timeout(300)  # what fails to load says so a little later
+    return [*page.evaluate("window.ran"), *page.evaluate(FOREIGN), *page.evaluate(WIDER)]
+
+
+def sign_in(page: Page, world: World) -> None:
+    user = world.research_field.members.get()
+    user.set_password("ruth")
+    user.save()
+    page.goto(reverse("lab:sign_in"))
+    page.get_by_label("Username").fill(user.get_username())
+    page.get_by_label("Password").fill("ruth")
+    page.get_by_role("button", name="Sign in").click()
+
+
+def test_nothing_runs_on_the_pages_of_a_field(page: Page) -> None:
+    world = make_world(SOME)
+    (item,) = world.items
+    sign_in(page, world)
+    found = {}
+    for name, arguments in (
+        ("fields", []),
+        ("field", ["memory"]),
+        ("item", ["memory", item.pk]),
+        ("write_item", ["memory", item.pk]),
+        ("field_settings", ["memory"]),
+    ):
+        page.goto(reverse(f"lab:{name}", args=arguments))
+        found[name] = wrongs(page)
+    assert not any(found.values()), found
+
+
+def test_nothing_runs_in_the_preview_that_follows_the_typing(page: Page) -> None:
+    world = make_world(SOME)
+    sign_in(page, world)
+    page.goto(reverse("lab:new_item", args=["memory"]))
+    found = {}
+    for text in (
+        hostile_text(SOME),
+        f"{SOME[3]} [[never closed {SOME[8]}",
+        "x" * 19_000 + " [[a, b]]",
+    ):
+        with page.expect_response(lambda answer: answer.url.endswith("/preview/")):
+            page.locator("[name=markup]").fill(text)
+        found[text[:30]] = wrongs(page)
+    assert not any(found.values()), found
+
+
+def test_nothing_runs_in_front_of_a_participant(visit: Visit) -> None:
+    study: Study = make_study()
+    strata = [{"kind": "test", "source": "human"}, {"kind": "test", "source": "machine"}]
+    texts = [hostile_text(SOME[n::12]) for n in range(12)]
+    kinds = [strata[n % 2] for n in range(12)] + [{"kind": "practice"}]
+    items = [
+        make_item(f"hostile-{n}", markup=texts[n % 12], doi=f"10.1234/{n}", **kind)
+        for n, kind in enumerate(kinds)
+    ]
+    study.study_items.exclude(item__kind="catch").delete()
+    pin_items(study, items)
+    set_recruitment(study, "open")
+    visitor = visit(study)
+    visitor.page.add_init_script(WATCH)
+    visitor.start()
+    n_hostile = 0
+    for _ in range(4):  # two of them may be catch trials
+        assert wrongs(visitor.page) == []
+        n_hostile += "pwned(" in visitor.page.locator(".abstract").inner_text()
+        visitor.answer("A")
+    assert n_hostile >= 2
