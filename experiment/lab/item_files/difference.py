@@ -9,7 +9,7 @@ from experiment.domain.item_checks import Level
 from experiment.domain.markup import Segment, parse
 from experiment.domain.text_diff import Piece, word_diff
 from experiment.imports.read.items import RowProblem
-from experiment.imports.store.bulk.plan import Action, Change, ImportPlan, PlannedRow
+from experiment.imports.store.bulk.difference import Action, Change, ImportPlan, PlannedRow
 
 PER_PAGE = 50
 PROBLEMS = "problems"

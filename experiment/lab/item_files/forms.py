@@ -5,7 +5,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext_lazy as _
 
 from experiment.imports.read.items import Defaults
-from experiment.imports.store.bulk.plan import Options
+from experiment.imports.store.bulk.difference import Options
 from experiment.models import Item
 
 MAX_BYTES = 30 * 1024 * 1024  # below UPLOAD_MAX_SIZE, which counts the whole request
@@ -65,8 +65,8 @@ class UploadForm(OptionsForm):
     )
     field_order = ("file",)
 
-    def clean_file(self) -> UploadedFile:
-        file: UploadedFile = self.cleaned_data["file"]
+    def clean_file(self) -> "UploadedFile[bytes]":
+        file: UploadedFile[bytes] = self.cleaned_data["file"]
         if (file.size or 0) > MAX_BYTES:
             raise forms.ValidationError(
                 _("The file is larger than 30 MB: split it, or have it imported with import_items.")

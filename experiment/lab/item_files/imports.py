@@ -12,8 +12,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.roles import FieldRight
 from experiment.imports.store.bulk.apply import PlanRefusedError, import_items
+from experiment.imports.store.bulk.difference import Action, ImportPlan
 from experiment.imports.store.bulk.job import ask
-from experiment.imports.store.bulk.plan import Action, ImportPlan, plan_import
+from experiment.imports.store.bulk.plan import plan_import
 from experiment.lab.access import for_field, user_of
 from experiment.lab.item_files.difference import difference as shown_difference
 from experiment.lab.item_files.forms import OptionsForm, UploadForm

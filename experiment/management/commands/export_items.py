@@ -64,8 +64,9 @@ class Command(ReportingCommand):
         if options["json"] or wanted.form == HUGGING_FACE:
             raise CommandError("Name a file or folder: standard output holds one file alone.")
         items = wanted.items
+        stream: Any = getattr(sys.stdout, "buffer", sys.stdout)
         for content in lines(wanted, items):
-            getattr(sys.stdout, "buffer", sys.stdout).write(content)
+            stream.write(content)
         self.stderr.write(f"{len(items)} test cases written to standard output.")
 
 

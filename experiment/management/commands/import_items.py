@@ -6,7 +6,8 @@ from django.core.management.base import CommandError, CommandParser
 
 from experiment.imports.read.items import Defaults, FileRefusedError, RowProblem, read_content
 from experiment.imports.store.bulk.apply import PlanRefusedError, import_items
-from experiment.imports.store.bulk.plan import ImportPlan, Options, plan_import
+from experiment.imports.store.bulk.difference import ImportPlan, Options
+from experiment.imports.store.bulk.plan import plan_import
 from experiment.imports.store.bulk.report import as_json, lines
 from experiment.management.research_fields import find_field
 from experiment.models import Item, ResearchField

@@ -7,15 +7,9 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from experiment.imports.store.bulk.plan import (
-    AS_DRAFTS,
-    DETAILS,
-    ImportPlan,
-    Options,
-    PlannedRow,
-    Progress,
-    plan_import,
-)
+from experiment.imports.store.bulk.compare import DETAILS
+from experiment.imports.store.bulk.difference import AS_DRAFTS, ImportPlan, Options, PlannedRow
+from experiment.imports.store.bulk.plan import Progress, plan_import
 from experiment.models import Item, ItemChange, ResearchField, Subfield
 from experiment.services.curation.drafts import unused_key
 from experiment.services.curation.lifecycle import CARRIED_FIELDS

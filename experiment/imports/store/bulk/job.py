@@ -5,7 +5,8 @@ from django.db import transaction
 
 from experiment.imports.read.items import Defaults
 from experiment.imports.store.bulk.apply import PlanRefusedError, import_items
-from experiment.imports.store.bulk.plan import Action, Options, plan_import
+from experiment.imports.store.bulk.difference import Action, Options
+from experiment.imports.store.bulk.plan import plan_import
 from experiment.models import ItemImport, ResearchField
 from experiment.services import kept_uploads, work
 from lib.jobs.leases import Lease

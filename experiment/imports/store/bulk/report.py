@@ -6,7 +6,7 @@ from typing import Any
 from experiment.domain.item_checks import Level
 from experiment.imports.read.items import RowProblem
 from experiment.imports.report import MAX_PROBLEMS_SHOWN, render_lines
-from experiment.imports.store.bulk.plan import Action, ImportPlan
+from experiment.imports.store.bulk.difference import Action, ImportPlan
 
 
 def as_json(plan: ImportPlan) -> dict[str, Any]:

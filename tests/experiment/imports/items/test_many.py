@@ -5,7 +5,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from experiment.imports.store.bulk.apply import import_items
-from experiment.imports.store.bulk.plan import Action
+from experiment.imports.store.bulk.difference import Action
 from experiment.models import Item
 from tests.factories import make_research_field
 

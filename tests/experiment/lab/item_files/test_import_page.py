@@ -170,3 +170,32 @@ def test_the_template_is_imported_as_it_is(cooking):
     template = client.get(reverse("lab:import_template", args=["cooking"])).content
     page = text(client.get(send(client, template)))
     assert re.findall(r"<strong>(\d+)</strong>", page) == ["0", "2", "0", "0"]
+
+
+def test_500_payloads_are_shown_as_text_wherever_they_stand(cooking):
+    """As a text, as an ignored column, in problems, in differences: none is markup of the page."""
+    marks = (
+        "<script>{}</script>",
+        '"><img src=x onerror={}>',
+        "'-{}-'",
+        "</td><svg/onload={}>",
+        "{{{{ {} }}}}",
+    )
+    payloads = [mark.format(f"alert({n})") for n in range(100) for mark in marks]
+    client = browser("curator")
+    rows = [
+        f'"a-{n}","{p.replace(chr(34), 2 * chr(34))} [[a | b]]"' for n, p in enumerate(payloads)
+    ]
+    make_item("a-0", field="cooking", markup=f"{payloads[1]} [[x | y]]", status="draft")
+    named = table(*(f"{row},x" for row in rows), header='key,markup,"<script>alert(0)</script>"')
+    place = send(client, named)
+    wrong = send(client, table(*(row.replace("]]", "") for row in rows), header="key,markup"))
+    for address in (place, wrong):
+        for show in ("problems", "create", "update"):
+            for number in range(1, 12):
+                page = client.get(f"{address}?show={show}&page={number}").content.decode()
+                assert "<script>alert" not in page
+                assert "<img" not in page
+                assert "<svg" not in page
+    assert "500</strong> problems" in client.get(wrong).content.decode()
+    assert "499</strong> new" in client.get(place).content.decode()
