@@ -34,6 +34,8 @@ def create(
     Raises:
         ValidationError: the markup cannot be read, the key is taken, or a detail is none of what it can be.
     """
+    # One after the other: each takes the number after the one before
+    ResearchField.objects.select_for_update(no_key=True).get(pk=research_field.pk)
     item = Item(
         field=research_field.name,
         key=key or unused_key(research_field),

@@ -5,6 +5,7 @@ from django.core.exceptions import ValidationError
 
 from experiment.models import Item
 from experiment.services.curation import drafts
+from tests.experiment.http_client import at_once
 from tests.factories import FILLER, make_research_field, make_user
 
 pytestmark = pytest.mark.django_db
@@ -53,3 +54,10 @@ def test_a_subfield_of_another_field_and_an_accepted_text_are_refused() -> None:
     Item.objects.filter(pk=item.pk).update(status="accepted")
     with pytest.raises(ValidationError, match="Only a draft"):
         drafts.write(item, by=None, edits=0, note="late")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_drafts_begun_at_the_same_moment_have_keys_of_their_own() -> None:
+    field = make_research_field("cooking")
+    made = at_once([lambda: drafts.create(field, TEXT, by=None).key for _ in range(8)])
+    assert sorted(made) == [f"cooking-{n:04d}" for n in range(1, 9)]
