@@ -185,7 +185,7 @@ class Item(models.Model):
 
     @property
     def warnings(self) -> list[Finding]:
-        return check_item(self.abstract)
+        return check_item(self.abstract, self.kind)
 
     def clean(self) -> None:
         if why := unstorable(self.markup):

@@ -48,9 +48,12 @@ def test_a_demo_item_has_90_to_160_words_and_one_to_four_alternations(entry):
 
 
 @pytest.mark.django_db
-def test_demo_items_raise_no_warning_and_are_marked_as_demo_material_without_a_doi():
+def test_demo_items_are_as_the_checks_want_them_and_marked_as_demo_material_without_a_doi():
     items = ensure_items(tuple(Item.Kind.values))
-    assert {str(item): [w.message for w in item.warnings] for item in items if item.warnings} == {}
+    found = {item.key: [w.code for w in item.warnings] for item in items if item.warnings}
+    # One word of a passage each stands elsewhere in its ordinary sense ("controls", "card"): read, and left
+    repeated = ("01", "07", "10", "24", "26")
+    assert found == {f"demo-test-{number}": ["decodable"] for number in repeated}
     assert all(item.is_demo and not item.doi and item.status == "accepted" for item in items)
 
 
