@@ -27,7 +27,7 @@ from experiment.models import Item, Participant, ResearchField, Study
 from experiment.models.studies import StudyQuerySet
 from experiment.services.curation.difficulty import difficulty_seen_by, may_see_difficulty
 from experiment.services.rights import studies_with
-from scoring.models import ScoringRun
+from scoring.models import LanguageModel, ScoringRun
 
 FEWEST_RANKED = 8  # judgments of a test case whose accuracy is ranked
 MOST_ANSWERS = 300_000  # read for a page
@@ -129,13 +129,14 @@ def statistics(item: Item, research_field: ResearchField, user: User) -> Statist
     seen = may_see_difficulty(user, item)
     ranked = _ranked(research_field, user) if seen else {}
     cutoffs = known_cutoffs()
-    early = [n for n, day in cutoffs if item.publication_date and item.publication_date <= day]
+    published = item.publication_date
+    early = dict.fromkeys(name for name, day in cutoffs if published and published <= day)
     commenting = studies_with(user, Right.IDENTIFY)
     shown = Q(study_items__item=item) | Q(item_counts__item=item, item_counts__assigned__gt=0)
     traced = studies.filter(shown).order_by("slug").values_list("slug", flat=True)
     return Statistics(
         people,
-        _models(item, ranked, frozenset(early)) if seen else None,
+        _models(item, ranked) if seen else None,
         _place(item, ranked, studies),
         _rest(item, studies),
         _comments(item, commenting),
@@ -200,21 +201,20 @@ def _mean(values: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> Mean | None
     return mean_of(known, (1, 100)) if len(known) else None
 
 
-# By model: name, and by item (difficulty, run, whether it can have a trace)
-Scored = Mapping[str, Mapping[int, tuple[float, int, bool]]]
+# By model, and by item: difficulty, run, whether it can have a trace
+Scored = Mapping[int, Mapping[int, tuple[float, int, bool]]]
 
 
 def _ranked(research_field: ResearchField, user: User) -> Scored:
     """Scores of the field's test cases whose difficulty the person may know."""
     items = Item.objects.filter(difficulty_seen_by(user, research_field), kind=Item.Kind.TEST)
-    columns = ("run__language_model__display_name", "item", "run", "run__backend")
-    found: dict[str, dict[int, tuple[float, int, bool]]] = defaultdict(dict)
-    rows = whole_text_scores(items.values("pk")).values_list(
-        *columns, "ppl_original", "ppl_altered"
-    )
-    for name, item, run, backend, original, altered in rows:
+    columns = ("run__language_model", "item", "run", "run__backend", "ppl_original", "ppl_altered")
+    found: dict[int, dict[int, tuple[float, int, bool]]] = defaultdict(dict)
+    for model, item, run, backend, original, altered in whole_text_scores(
+        items.values("pk")
+    ).values_list(*columns):
         can_trace = backend != ScoringRun.Backend.IMPORTED
-        found[name][item] = (altered - original, run, can_trace)
+        found[model][item] = (altered - original, run, can_trace)
     return found
 
 
@@ -234,16 +234,19 @@ def _ranks(values: Sequence[float]) -> list[float]:
     return [float(rank) for rank in rankdata(values)]
 
 
-def _models(item: Item, scored: Scored, early: frozenset[str]) -> tuple[ModelPart, ...]:
+def _models(item: Item, scored: Scored) -> tuple[ModelPart, ...]:
     """The hardest for them first."""
     parts = []
-    for name, by_item in scored.items():
+    known = LanguageModel.objects.in_bulk(scored)
+    for pk, by_item in scored.items():
         if item.pk not in by_item:
             continue
+        name, cutoff = known[pk].display_name, known[pk].training_cutoff
+        is_early = bool(item.publication_date and cutoff and item.publication_date <= cutoff)
         difficulty, run, can_trace = by_item[item.pk]
         ranks = dict(zip(by_item, _ranks([d for d, *_ in by_item.values()]), strict=True))
         rank = ranks[item.pk]
-        parts.append(ModelPart(name, difficulty, rank, len(by_item), name in early, run, can_trace))
+        parts.append(ModelPart(name, difficulty, rank, len(by_item), is_early, run, can_trace))
     return tuple(sorted(parts, key=lambda part: (part.rank / part.n, part.name)))
 
 

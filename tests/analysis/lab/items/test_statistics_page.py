@@ -62,7 +62,7 @@ def item(study: Study) -> Item:
 
 def score_all(study: Study, name: str, *differences: float, **model: object) -> None:
     """Have a model score the human-created test cases, by key: original 10, altered by so much more."""
-    lm = LanguageModel.objects.create(name=name, display_name=name, **model)
+    lm = LanguageModel.objects.create(name=name, **{"display_name": name} | model)
     run = ScoringRun.objects.create(language_model=lm, backend="transformers", status="finished")
     items = study.items.of_stratum("human").order_by("key")
     for item, d in zip(items, differences, strict=False):
@@ -136,6 +136,21 @@ def test_models_are_ranked_among_the_fields_test_cases(
     assert found.early_for == ("unsure",)
     assert Mark.BEFORE_CUTOFF in found.marks
     assert found.trace_study == "memory"
+
+
+def test_models_of_one_name_are_two_models(
+    study: Study, item: Item, cooking: ResearchField, ruth: User
+) -> None:
+    Item.objects.filter(pk=item.pk).update(publication_date=date(2022, 1, 1))
+    item.refresh_from_db()
+    score_all(study, "lab/a", 4, 1, display_name="Twin")
+    score_all(study, "lab/b", -1, 5, 6, display_name="Twin", training_cutoff=date(2023, 1, 31))
+    found = statistics(item, cooking, ruth)
+    assert found.models is not None
+    assert [(m.name, m.difficulty, m.rank, m.n, m.is_early) for m in found.models] == [
+        ("Twin", -1, 1, 3, True),
+        ("Twin", 4, 2, 2, False),
+    ]
 
 
 def test_disagreement_is_the_difference_of_the_two_ranks(
