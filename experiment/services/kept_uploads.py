@@ -1,4 +1,4 @@
-"""Files that somebody sent to be looked at before they are imported: kept for a day, for that person and field alone."""
+"""Files that somebody sent to be looked at before they are imported: the newest ones, for a day, for that person and field alone."""
 
 import re
 import secrets
@@ -9,19 +9,30 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import Storage, storages
 from django.utils import timezone
 
-from experiment.models import ResearchField
+from experiment.models import ItemImport, ResearchField
 from lib.storage import delete_folder, file_names, folder_names
 
 KEPT = timedelta(days=1)
+MOST_KEPT = 5  # of a person and field, beside those that wait for a worker: each may be 30 MB
 FOLDER = "item-imports"
 _NAME = re.compile(r"[0-9a-f]{32}")
 
 
 def keep(research_field: ResearchField, user: User, data: bytes) -> str:
-    """Store a file; its name is for `read`."""
+    """Store a file; its name is for `read`. The oldest ones beyond MOST_KEPT are deleted."""
+    _make_room(research_field, user)
     name = secrets.token_hex(16)
     _storage().save(_path(research_field, user, name), ContentFile(data))
     return name
+
+
+def _make_room(research_field: ResearchField, user: User) -> None:
+    wanted = research_field.imports.filter(created_by=user, status__in=ItemImport.OPEN_STATUSES)
+    folder = _path(research_field, user, "")
+    names = {*file_names(_storage(), folder)} - {*wanted.values_list("upload", flat=True)}
+    paths = sorted((folder + name for name in names), key=_storage().get_modified_time)
+    for path in paths[: max(0, len(paths) + 1 - MOST_KEPT)]:
+        _storage().delete(path)
 
 
 def read(research_field: ResearchField, user: User, name: str) -> bytes:

@@ -11,6 +11,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.roles import FieldRight
+from experiment.imports.read.items import read_items
 from experiment.imports.store.bulk.apply import PlanRefusedError, import_items
 from experiment.imports.store.bulk.difference import Action, ImportPlan
 from experiment.imports.store.bulk.job import ask
@@ -24,7 +25,7 @@ from experiment.services.item_export.template import template as template_of
 from lib.jobs import presence
 
 UNPROCESSABLE, CONFLICT, GONE = 422, 409, 410
-LARGE = 1_000  # rows that a worker writes, where one lives
+LARGE = 1_000  # rows; of more, a worker makes the import, where one lives
 
 
 @require_safe
@@ -83,7 +84,7 @@ def apply(request: HttpRequest, research_field: ResearchField, upload: str) -> H
         return _gone(request, research_field)
     if not form.is_valid():
         return redirect("lab:import_items", research_field.slug)
-    if _is_for_workers(request.POST.get("rows", "")):
+    if _is_for_workers(data):
         started = ask(research_field, upload, form.options, shown, user)
         return redirect("lab:import_job", research_field.slug, started.pk)
     try:
@@ -112,11 +113,11 @@ def _is_lead(request: HttpRequest) -> bool:
     return FieldRight.LEAD_FIELD in request.field_rights  # type: ignore[attr-defined]
 
 
-def _is_for_workers(rows: str) -> bool:
-    """Whether a worker writes so many: always where all work is theirs, else what is large while one lives."""
+def _is_for_workers(data: bytes) -> bool:
+    """Whether a worker imports this file: always where all work is theirs, else what is large while one lives."""
     if settings.JOB_EXECUTOR == "celery":
         return True
-    return rows.isdecimal() and int(rows[:9]) > LARGE and presence.is_taken(ItemImport)
+    return presence.is_taken(ItemImport) and len(read_items(data).records) > LARGE
 
 
 def _said(created: int, updated: int) -> str:

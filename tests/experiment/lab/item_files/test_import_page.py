@@ -72,8 +72,7 @@ def test_problems_are_shown_as_text_and_nothing_can_be_imported(cooking):
     assert "never closed" in page
     assert f"“{attack}” is no subfield of cooking" in page
     assert "/apply/" not in page
-    fields = {"shown": "x", "rows": "1"}
-    assert client.post(place.partition("?")[0] + "apply/", fields).status_code == 409
+    assert client.post(place.partition("?")[0] + "apply/", {"shown": "x"}).status_code == 409
     assert not Item.objects.exists()
 
 
@@ -120,6 +119,25 @@ def test_a_file_is_kept_for_its_sender_and_for_a_day(cooking, monkeypatch):
     assert not folder_names(kept_uploads._storage(), kept_uploads.FOLDER)
 
 
+def test_the_newest_files_of_a_person_and_field_are_kept_and_those_that_a_worker_will_read(
+    cooking, monkeypatch
+):
+    monkeypatch.setattr(kept_uploads, "MOST_KEPT", 2)
+    make_research_field("sewing", curators=[User.objects.get(username="curator")])
+    curator, other = browser("curator"), browser("other")
+    theirs = send(other, table(f'a-1,"{TEXT}",Baking'))
+    sewn = send(curator, table(f'a-1,"{TEXT}",'), field="sewing")
+    monkeypatch.setattr(imports, "_is_for_workers", lambda data: True)
+    waiting = send(curator, table(f'a-1,"{TEXT}",Baking'))
+    agree(curator, text(curator.get(waiting)))
+    places = [send(curator, table(f'a-{n},"{TEXT}",Baking')) for n in range(4)]
+    assert [curator.get(place).status_code for place in places] == [410, 410, 200, 200]
+    assert {other.get(theirs).status_code, curator.get(sewn).status_code} == {200}
+    assert jobs.run(ItemImport.objects.get()).status == "finished"
+    send(curator, table(f'a-9,"{TEXT}",Baking'))
+    assert curator.get(waiting).status_code == 410
+
+
 def test_a_file_that_is_too_large_or_missing_is_refused_in_words(cooking, monkeypatch):
     client, place = browser("curator"), reverse("lab:import_send", args=["cooking"])
     monkeypatch.setattr(forms, "MAX_BYTES", 10)
@@ -142,7 +160,7 @@ def test_a_large_file_is_imported_by_a_worker_where_one_lives(cooking, monkeypat
     monkeypatch.setattr(imports.presence, "is_taken", lambda kind: kind is ItemImport)
     client = browser("curator")
     place = send(client, table(f'a-1,"{TEXT}",Baking', f'a-2,"{OTHER}",Baking'), source="machine")
-    answer = agree(client, text(client.get(place)))
+    answer = agree(client, text(client.get(place)), rows="1")
     assert "Waiting for the worker" in text(answer)
     assert not Item.objects.exists()
     job = jobs.run(ItemImport.objects.get())
@@ -155,7 +173,7 @@ def test_a_large_file_is_imported_by_a_worker_where_one_lives(cooking, monkeypat
 
 
 def test_a_worker_imports_nothing_but_what_was_shown(cooking, monkeypatch):
-    monkeypatch.setattr(imports, "_is_for_workers", lambda rows: True)
+    monkeypatch.setattr(imports, "_is_for_workers", lambda data: True)
     client = browser("curator")
     agree(client, text(client.get(send(client, table(f'a-1,"{TEXT}",Baking')))))
     make_item("a-1", field="cooking", markup=OTHER)
