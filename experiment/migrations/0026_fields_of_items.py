@@ -10,10 +10,12 @@ def make_fields(apps, schema_editor):
     membership = apps.get_model("experiment", "Membership")
     names = item.objects.exclude(field="").order_by("field").values_list("field", flat=True).distinct()
     for name in names:
-        field = research_field.objects.create(slug=_unused_slug(research_field, name), name=name)
+        field = research_field.objects.filter(name=name).first() or research_field.objects.create(
+            slug=_unused_slug(research_field, name), name=name
+        )
         rows = item.objects.filter(field=name).exclude(subfield="")
         for subfield in rows.order_by("subfield").values_list("subfield", flat=True).distinct():
-            apps.get_model("experiment", "Subfield").objects.create(field=field, name=subfield)
+            apps.get_model("experiment", "Subfield").objects.get_or_create(field=field, name=subfield)
         people = membership.objects.filter(
             study__items__field=name, role__in=("researcher", "curator")
         )

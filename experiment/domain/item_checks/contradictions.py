@@ -11,6 +11,8 @@ from experiment.domain.markup import Abstract
 
 # Content words around two alternations that must be the same for both to be about one finding
 MIN_SHARED = 3
+# Each is held against each; the published abstracts have at most a dozen or two
+MOST_ALTERNATIONS = 100
 REASON = "The altered abstract must agree with itself: one that does not is found without knowing the field."
 
 
@@ -26,7 +28,7 @@ def check_contradictions(abstract: Abstract) -> Iterator[Finding]:
     ['alternation 2: “VTA” became “NAc” here and “PFC” in alternation 1']
     """
     context = Context(abstract.original)
-    for first, second in combinations(placed(abstract), 2):
+    for first, second in combinations(placed(abstract)[:MOST_ALTERNATIONS], 2):
         if message := _two_names(first, second) or _one_turned(first, second, context):
             yield second.warning("contradiction", message, REASON)
 

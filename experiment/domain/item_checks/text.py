@@ -6,7 +6,7 @@ from datetime import date
 
 from experiment.domain.item_checks.articles import check_articles
 from experiment.domain.item_checks.boundaries import check_boundaries
-from experiment.domain.item_checks.characters import check_characters, visible
+from experiment.domain.item_checks.characters import MAX_CHARACTERS, check_characters, visible
 from experiment.domain.item_checks.contradictions import check_contradictions
 from experiment.domain.item_checks.facts import Facts, Other
 from experiment.domain.item_checks.findings import Finding, Level, Place
@@ -46,6 +46,8 @@ def check_text(
     ['markup']
     """
     found = [*check_characters(markup), *check_record(facts, today)]
+    if len(markup) > MAX_CHARACTERS:
+        return found  # no abstract: what else there is to say of it would take minutes to find
     try:
         abstract = parse(markup)
     except MarkupError as error:

@@ -12,14 +12,14 @@ def difficulty_seen_by(user: User, research_field: ResearchField) -> Q:
     """The field's versions whose difficulty the user may see.
 
     Of accepted and retired ones all; of others those that the user wrote or has given a verdict on, as they stand now.
-    Who leads the field sees every one.
+    Who leads the field sees every one but those on which they could still give a verdict.
     """
     in_field = Q(field=research_field.name)
     rights = field_rights_of(user, research_field)
     if FieldRight.CURATE_FIELD not in rights:
         return Q(pk__in=())
     if FieldRight.LEAD_FIELD in rights:
-        return in_field
+        return in_field & ~waiting_for(user)
     decided = Q(status__in=Item.FROZEN_STATUSES)
     return in_field & (decided | _written_by(user) | Q(Exists(_verdicts_of(user))))
 

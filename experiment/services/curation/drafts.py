@@ -13,6 +13,7 @@ from experiment.services.curation import changes
 
 # What may be said of a draft besides its text
 DETAILS = ("kind", "source", "generator", "subfield", "doi", "publication_date", "note")
+MOST_DIGITS = 9
 
 
 class EditedSinceError(Exception):
@@ -93,7 +94,9 @@ def unused_key(research_field: ResearchField) -> str:
     """The field's slug and the next free number."""
     prefix = f"{research_field.slug}-"
     taken = Item.objects.filter(key__startswith=prefix).values_list("key", flat=True)
-    numbers = [int(end) for key in taken if (end := key[len(prefix) :]).isdecimal()]
+    ends = (key[len(prefix) :] for key in taken)
+    # A longer number is no number of ours: the next one might not fit into a key
+    numbers = [int(end) for end in ends if end.isdecimal() and len(end) <= MOST_DIGITS]
     return f"{prefix}{max(numbers, default=0) + 1:04d}"
 
 

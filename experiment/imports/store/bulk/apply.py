@@ -11,9 +11,9 @@ from experiment.imports.store.bulk.compare import DETAILS
 from experiment.imports.store.bulk.difference import AS_DRAFTS, ImportPlan, Options, PlannedRow
 from experiment.imports.store.bulk.plan import Progress, plan_import
 from experiment.models import Item, ItemChange, ResearchField, Subfield
+from experiment.services import audit
 from experiment.services.curation.drafts import unused_key
 from experiment.services.curation.lifecycle import CARRIED_FIELDS
-from lib.locks import hold
 
 BATCH = 500
 # Columns of a draft that may change
@@ -44,7 +44,8 @@ def import_items(
     Raises:
         PlanRefusedError: it has problems, or is another plan than the one that was shown.
     """
-    hold("import of test cases", research_field.pk)
+    # New drafts take their numbers one after the other, whoever makes them
+    ResearchField.objects.select_for_update(no_key=True).get(pk=research_field.pk)
     plan = plan_import(data, research_field, options, locked=True)
     if plan.problems or (shown is not None and shown != plan.fingerprint):
         raise PlanRefusedError(plan)
@@ -57,6 +58,14 @@ def import_items(
         writer.write(batch)
         done += len(batch)
         progress(done)
+    if options.accepted_before and plan.changing:
+        audit.record(
+            audit.Action.ITEM_ACCEPTED,
+            by=by,
+            reason=options.accepted_before,
+            field=research_field.name,
+            imported=len(plan.changing),
+        )
     return plan
 
 

@@ -223,17 +223,14 @@ def test_a_reviewer_sees_no_models_before_the_verdict(
     lm = LanguageModel.objects.create(name="one", display_name="The model")
     run = ScoringRun.objects.create(language_model=lm, backend="imported", status="finished")
     ItemScore.objects.create(run=run, item=draft, ppl_original=10, ppl_altered=13)
-    vera, lea = make_user("vera"), make_user("lea")
-    cooking.members.add(vera)
-    cooking.members.add(lea, through_defaults={"role": "lead"})
     address = f"/lab/fields/cooking/items/{draft.pk}/statistics/"
-    client.force_login(vera)
-    assert "The model" not in client.get(address).content.decode()
-    client.force_login(lea)
-    assert "The model" in client.get(address).content.decode()
-    draft.reviews.create(reviewer=vera, verdict="accept", sha256=draft.sha256)
-    client.force_login(vera)
-    assert "The model" in client.get(address).content.decode()
+    for name, role in (("vera", "curator"), ("lea", "lead")):
+        reviewer = make_user(name)
+        cooking.members.add(reviewer, through_defaults={"role": role})
+        client.force_login(reviewer)
+        assert "The model" not in client.get(address).content.decode()
+        draft.reviews.create(reviewer=reviewer, verdict="accept", sha256=draft.sha256)
+        assert "The model" in client.get(address).content.decode()
 
 
 def test_marks_are_on_the_page_of_the_test_case_too(

@@ -2,6 +2,8 @@
 
 import pytest
 
+from experiment.domain.item_checks.contradictions import MOST_ALTERNATIONS, check_contradictions
+from experiment.domain.markup import parse
 from tests.experiment.domain.item_checks.abstracts import codes
 
 
@@ -32,3 +34,12 @@ def test_what_contradicts_itself_is_found(text: str) -> None:
 )
 def test_what_agrees_is_not(text: str) -> None:
     assert "contradiction" not in codes(text)
+
+
+@pytest.mark.parametrize(("between", "is_found"), [(0, True), (MOST_ALTERNATIONS, False)])
+def test_of_very_many_alternations_the_first_are_held_against_each_other(
+    between: int, is_found: bool
+) -> None:
+    rest = "Rats [[slept, ran]] there. " * between
+    text = f"Cells of the [[VTA, PFC]] fired. {rest}So the [[VTA, NAc]] matters."
+    assert bool(list(check_contradictions(parse(text)))) is is_found

@@ -23,6 +23,12 @@ def test_a_draft_has_the_next_key_of_its_field_and_its_history_begins() -> None:
     ]
 
 
+def test_an_endless_number_of_another_makes_no_key_too_long() -> None:
+    field = make_research_field("cooking")
+    drafts.create(field, TEXT, by=None, key="cooking-" + "9" * 72)
+    assert drafts.create(field, TEXT, by=None).key == "cooking-0001"
+
+
 def test_writing_is_remembered_with_what_stood_before() -> None:
     item = drafts.create(make_research_field(), TEXT, by=None)
     new = TEXT.replace("rose, fell", "rose, sank")

@@ -17,7 +17,7 @@ from experiment.imports.read.items import Defaults, read_content
 from experiment.imports.store.bulk.apply import import_items
 from experiment.imports.store.bulk.difference import Action, Options
 from experiment.imports.store.bulk.plan import plan_import
-from experiment.models import Item, ResearchField
+from experiment.models import AuditEvent, Item, ResearchField
 from experiment.services.item_export.write import FORMATS, Wanted, download
 from tests.factories import make_item, make_research_field
 
@@ -98,6 +98,8 @@ def test_another_site_gets_the_same_test_cases(cooking, form):
     Item.objects.all().delete()
     import_items(data, cooking, Options(accepted_before="There."))
     assert rows() == before
+    event = AuditEvent.objects.get(action="item_accepted")
+    assert (event.reason, event.details) == ("There.", {"field": "cooking", "imported": 2})
     assert download(Wanted(cooking, form)) == data
 
 
