@@ -328,6 +328,23 @@ def test_hostile_texts_are_shown_as_text_while_they_are_typed(
     assert "\ufffd end." in Item.objects.get().markup
 
 
+def test_a_nul_in_any_field_keeps_nothing_from_being_saved_or_sent(
+    open_page: Callable[..., Page],
+) -> None:
+    page = open_page(NEW)
+    text_of(page).fill(TEXT)
+    for name in ("note", "doi", "generator"):
+        page.locator(f"[name={name}]").fill(f"10.1/{name}\0")
+    saved(page)
+    item = Item.objects.get()
+    assert {item.note, item.doi, item.generator} == {
+        f"10.1/{name}\ufffd" for name in ("note", "doi", "generator")
+    }
+    page.get_by_role("button", name="Save and send to review").click()
+    # It was taken: only the checks keep such a DOI from a review
+    expect(page.locator("main")).to_contain_text("must be mended or explained before a review")
+
+
 def test_without_javascript_it_is_a_form_that_is_saved_and_then_shown(
     open_page: Callable[..., Page],
 ) -> None:

@@ -1,7 +1,6 @@
 // Shows a test case as participants would see it, and what the checks find in it, while it is being written.
 
 import { offerCopies } from "../copy.js";
-import { bodyOf } from "./saving.js";
 import { select } from "./typing.js";
 
 const DELAY_MS = 300;
@@ -16,7 +15,7 @@ export function startPreview(form) {
   async function show() {
     const number = ++asked;
     try {
-      const response = await fetch(form.dataset.previewUrl, { method: "POST", body: bodyOf(form) });
+      const response = await fetch(form.dataset.previewUrl, { method: "POST", body: new FormData(form) });
       // An answer that was overtaken by a later one is old
       if (!response.ok || response.redirected || number !== asked) return;
       box.innerHTML = await response.text();

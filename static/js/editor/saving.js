@@ -21,6 +21,7 @@ export function startSaving(form) {
   let sending = null;
   let isStopped = "conflict" in form.dataset; // somebody else was quicker: until the writer says to save
 
+  form.addEventListener("formdata", replaceNuls);
   form.elements.window.value = `${Date.now()}-${Math.random().toString(36).slice(2)}`;
   const isChanged = () => JSON.stringify(valuesOf(form)) !== stored;
 
@@ -113,15 +114,15 @@ export function startSaving(form) {
   if (!stored) form.dispatchEvent(new InputEvent("input"));
 }
 
-/** What is sent: a NUL as HTML reads it, for PostgreSQL's texts hold none. */
-export function bodyOf(form) {
-  const body = new FormData(form);
-  body.set("markup", body.get("markup").replaceAll("\0", "\ufffd"));
-  return body;
+// Whatever is sent has a NUL as HTML reads it: PostgreSQL's texts hold none
+function replaceNuls({ formData }) {
+  for (const [name, value] of [...formData]) {
+    if (value.includes("\0")) formData.set(name, value.replaceAll("\0", "\ufffd"));
+  }
 }
 
 async function post(form) {
-  const body = bodyOf(form);
+  const body = new FormData(form);
   const keepalive = new Blob([...body.values()]).size < MOST_ON_LEAVING;
   try {
     const response = await fetch(form.action, { method: "POST", body, keepalive, headers: { Accept: "application/json" } });
