@@ -49,7 +49,12 @@ def write_item(request: HttpRequest, research_field: ResearchField, pk: int) -> 
     if request.method == "POST":
         return _save(request, scratch)
     if item.status != Item.Status.DRAFT:
-        messages.error(request, _("Only a draft can be written: take it back to draft first."))
+        messages.error(
+            request,
+            _("An accepted text stays as it is: start a new version of it.")
+            if item.is_frozen
+            else _("Only a draft can be written: take it back to draft first."),
+        )
         return redirect("lab:item", research_field.slug, pk)
     return _page(request, scratch)
 

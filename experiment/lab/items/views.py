@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from experiment.domain.roles import FieldRight
+from experiment.domain.roles import FieldRight, Right
 from experiment.lab.access import for_field, user_of
 from experiment.lab.items.forms import CommentForm, ReasonForm, RetireForm, ReviewForm
 from experiment.models import Item, ResearchField
@@ -15,6 +15,7 @@ from experiment.services.curation.checks import standing
 from experiment.services.curation.history import history
 from experiment.services.curation.lifecycle import studies_drawing
 from experiment.services.curation.writers import open_moves, writers_of
+from experiment.services.rights import studies_with
 
 UNPROCESSABLE = 422
 
@@ -39,6 +40,7 @@ def item_page(
     awaited = reviews.is_awaited(item, research_field, user)
     versions = list(Item.objects.filter(key=item.key).order_by("-version"))
     accepted = [v.version for v in versions if v.status == Item.Status.ACCEPTED]
+    drawing, own = studies_drawing(item), studies_with(user, Right.SEE_ITEMS)
     context: dict[str, Any] = {
         "section": "fields",
         "research_field": research_field,
@@ -53,7 +55,8 @@ def item_page(
         "history": history(item, without_verdicts=awaited),
         "versions": versions,
         "newest_accepted": max(accepted, default=None),
-        "studies": studies_drawing(item),
+        "studies": drawing.filter(pk__in=own.values("pk")),
+        "n_studies": drawing.count(),
         "unfinished": item.scratches.exclude(values={}).select_related("user"),
         "threads": comments.threads(item),
         "comment_form": CommentForm(),

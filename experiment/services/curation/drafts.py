@@ -61,15 +61,17 @@ def write(
         EditedSinceError: it was changed in between.
         ValidationError: it is no draft, the markup cannot be read, or a detail is none of what it can be.
     """
-    item = Item.objects.select_for_update().get(pk=item.pk)
+    item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
+    wanted = details | ({} if markup is None else {"markup": markup})
+    before = {name: getattr(item, name) for name in wanted if getattr(item, name) != wanted[name]}
+    if not before:
+        return item  # a page that saves once more while its text is sent to review
+    if item.is_frozen:
+        raise ValidationError(_("An accepted text stays as it is: start a new version of it."))
     if item.status != Item.Status.DRAFT:
         raise ValidationError(_("Only a draft can be written: take it back to draft first."))
     if item.edits != edits:
         raise EditedSinceError
-    wanted = details | ({} if markup is None else {"markup": markup})
-    before = {name: getattr(item, name) for name in wanted if getattr(item, name) != wanted[name]}
-    if not before:
-        return item
     for name in before:
         setattr(item, name, wanted[name])
     check_details(item, ResearchField.objects.get(name=item.field))

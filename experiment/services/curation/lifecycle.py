@@ -110,7 +110,7 @@ def set_status(item: Item, status: str, *, by: User | None, reason: str = "") ->
 
 def _hold_versions(key: str) -> None:
     """Who would add a version, or change several, waits; what comes after this reads what they left."""
-    rows = Item.objects.select_for_update().filter(key=key).order_by("version")
+    rows = Item.objects.select_for_update(no_key=True).filter(key=key).order_by("version")
     list(rows.values_list("pk"))
 
 

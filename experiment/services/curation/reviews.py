@@ -100,8 +100,15 @@ def own(item: Item, user: User) -> Review | None:
 
 
 def is_awaited(item: Item, research_field: ResearchField, user: User) -> bool:
-    """Whether the user could still review this text: until then others' verdicts, a model's and its difficulty are hidden."""
-    return Move.REVIEW in open_moves(item, research_field, user) and own(item, user) is None
+    """Whether the user could still review this text: until then others' verdicts, a model's and its difficulty are hidden.
+
+    Of a draft, too: the same text can come back to review, and verdicts on it hold again.
+    """
+    if own(item, user) is not None or item.is_frozen:
+        return False
+    if item.status == Status.DRAFT:
+        return not writers_of(item).filter(pk=user.pk).exists()
+    return Move.REVIEW in open_moves(item, research_field, user)
 
 
 def _accept(item: Item, reviewers: int, by: User) -> Item:

@@ -39,7 +39,7 @@ def locked(item: Item, move: Move, by: User) -> tuple[Item, ResearchField]:
     Raises:
         ValidationError: the user may not take this step with the version in its present state.
     """
-    item = Item.objects.select_for_update().get(pk=item.pk)
+    item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
     research_field = ResearchField.objects.get(name=item.field)
     if move not in open_moves(item, research_field, by):
         message = _("%(item)s is %(status)s now: you cannot do this with it.")

@@ -95,7 +95,7 @@ def keep(
 def discard(scratch: ItemScratch) -> None:
     """Forget what was typed; what the draft holds stays."""
     if scratch.item is None:
-        scratch.delete()
+        ItemScratch.objects.filter(pk=scratch.pk).delete()  # perhaps in another window before
     else:
         _leave(scratch, scratch.item, {}, "")
 
@@ -115,7 +115,7 @@ def _locked(scratch: ItemScratch) -> tuple[ItemScratch, Item | None]:
         )
     if row.item_id is None:
         return row, None
-    row.item = Item.objects.select_for_update().get(pk=row.item_id)
+    row.item = Item.objects.select_for_update(no_key=True).get(pk=row.item_id)
     return row, row.item
 
 

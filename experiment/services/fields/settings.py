@@ -40,7 +40,7 @@ def change_field(
     Raises:
         ValidationError: the name is taken, or test cases have the one that it had.
     """
-    research_field = ResearchField.objects.select_for_update().get(pk=research_field.pk)
+    research_field = ResearchField.objects.select_for_update(no_key=True).get(pk=research_field.pk)
     before = {"name": research_field.name, "reviews_needed": research_field.reviews_needed}
     after = {"name": name, "reviews_needed": reviews_needed}
     if before == after:
@@ -54,7 +54,7 @@ def change_field(
     told = {key: f"{before[key]} → {after[key]}" for key in after if before[key] != after[key]}
     audit.record(Action.FIELD_CHANGED, by=by, field=name, changes=told)
     waiting = Item.objects.filter(field=name, status=Item.Status.IN_REVIEW)
-    settled = [settle(item, research_field, by) for item in waiting.select_for_update()]
+    settled = [settle(item, research_field, by) for item in waiting.select_for_update(no_key=True)]
     return [item for item in settled if item.status == Item.Status.ACCEPTED]
 
 

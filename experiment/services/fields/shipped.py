@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from django.db import transaction
+from django.db.models import Q
 
 from experiment.models import ResearchField
 
@@ -19,8 +20,10 @@ def ensure_field(name: str, subfields: Iterable[str] = ()) -> ResearchField:
     """
     with (FOLDER / f"{name}.toml").open("rb") as file:
         shipped = tomllib.load(file)
-    research_field, _ = ResearchField.objects.get_or_create(
-        name=shipped["name"], defaults={"slug": shipped["slug"]}
+    # A site may have named it with a capital before
+    own = ResearchField.objects.filter(Q(name__iexact=shipped["name"]) | Q(slug=shipped["slug"]))
+    research_field = own.first() or ResearchField.objects.create(
+        name=shipped["name"], slug=shipped["slug"]
     )
     purposes = {entry["name"]: entry["purpose"] for entry in shipped["subfield"]}
     for subfield, purpose in (dict.fromkeys(subfields, "") | purposes).items():

@@ -95,6 +95,7 @@ export function startSaving(form) {
     event.preventDefault();
     if (!(await save({ isAsked: true })) || name !== "to_review") return;
     const review = Object.assign(document.createElement("input"), { type: "hidden", name, value: "1" });
+    isStopped = true; // what leaving the page would save is saved
     form.append(review);
     form.submit();
   });

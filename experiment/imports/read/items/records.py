@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
+from experiment.domain.item_checks.characters import visible
 from experiment.domain.item_columns import NOT_READ, OWN, PUBLISHED, VERSIONS
 from experiment.imports.read.items import cells
 from experiment.imports.read.items.contents import FileRefusedError, text_of
@@ -83,7 +84,7 @@ def _read(data: bytes, defaults: Defaults) -> ItemsFile:
     problems = list(table.problems)
     records = [r for row in table.rows if (r := _record(row, names, defaults, problems))]
     _check_twice(records, problems)
-    ignored = [name for name in table.columns if names.get(name, "status") in NOT_READ]
+    ignored = [visible(name) for name in table.columns if names.get(name, "status") in NOT_READ]
     problems.sort(key=lambda problem: problem.row or 0)
     return ItemsFile(records, ignored, problems)
 

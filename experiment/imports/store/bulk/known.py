@@ -31,7 +31,7 @@ class Known:
         texts: dict[tuple[str, ...], set[str]] = {}
         originals: dict[tuple[str, ...], set[str]] = {}
         dois: dict[tuple[str, ...], set[str]] = {}
-        for item in rows.select_for_update() if locked else rows:
+        for item in rows.select_for_update(no_key=True) if locked else rows:
             versions.setdefault(item.key, []).append(item)
             texts.setdefault((item.source, item.original, item.altered), set()).add(item.key)
             originals.setdefault((item.source, item.original), set()).add(item.key)

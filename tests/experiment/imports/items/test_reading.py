@@ -137,6 +137,11 @@ def test_columns_that_are_not_read_are_named():
     assert (file.ignored, file.problems) == (["autor", "status"], [])
 
 
+def test_a_column_of_half_a_character_is_named_without_it():
+    file = read_items(f'{{"markup": "{TEXT}", "\\ud800": 1}}'.encode())
+    assert file.ignored == ["⟨U+D800⟩"]
+
+
 def test_only_regular_files_are_opened(tmp_path: Path):
     fifo, link = tmp_path / "fifo", tmp_path / "link"
     os.mkfifo(fifo)

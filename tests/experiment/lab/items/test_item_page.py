@@ -126,6 +126,10 @@ def test_a_lead_retires_with_a_reason_and_sees_which_studies_have_it(
     study.study_items.create(item=item)
     page = f"{page_of(item)}retire/"
     assert as_(kitchen.ada).post(page, {"retire-reason": "x"}).status_code == 403
+    told = shown(as_(kitchen.lead), item)
+    assert "1 study that is not closed has this version" in told
+    assert "The running study" not in told, "whose member she is not"
+    study.members.add(kitchen.lead)
     assert "The running study" in shown(as_(kitchen.lead), item)
     assert as_(kitchen.lead).post(page, {}).status_code == 422
     as_(kitchen.lead).post(page, {"retire-reason": "It is leaky."})

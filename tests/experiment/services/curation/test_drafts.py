@@ -58,7 +58,8 @@ def test_a_subfield_of_another_field_and_an_accepted_text_are_refused() -> None:
         drafts.create(field, TEXT, by=None, subfield="optics")
     item = drafts.create(field, TEXT, by=None)
     Item.objects.filter(pk=item.pk).update(status="accepted")
-    with pytest.raises(ValidationError, match="Only a draft"):
+    assert drafts.write(item, by=None, edits=7, markup=TEXT).edits == 0
+    with pytest.raises(ValidationError, match="start a new version"):
         drafts.write(item, by=None, edits=0, note="late")
 
 
