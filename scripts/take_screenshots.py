@@ -93,13 +93,36 @@ def shoot_lab(page: Page, welcome_url: str) -> None:
     shoot(page, "results", whole=False)
 
 
+def shoot_import(page: Page) -> None:
+    """What the example file would do with two rows more, in which something is wrong."""
+    from django.contrib.auth.models import User
+
+    from experiment.models import ResearchField
+
+    sleep = ResearchField.objects.create(slug="sleep", name="Sleep")
+    sleep.members.add(User.objects.get(username="ruth"), through_defaults={"role": "lead"})
+    written = (ROOT / "docs" / "examples" / "sleep.csv").read_bytes()
+    wrong = b"""sleep-caffeine,Treatment,human,BrainBench Live,Twice [[the same | a different]] key.,
+sleep-naps,Treatment,human,BrainBench Live,Naps [[restore | impair alertness.,
+"""
+    page.goto("/lab/fields/sleep/import/")
+    file: Any = {"name": "sleep.csv", "mimeType": "text/csv", "buffer": written + wrong}
+    page.get_by_label("File", exact=True).set_input_files(file)
+    page.get_by_label("Make subfields that the field does not have").check()
+    page.get_by_role("button", name="Show the difference").click()
+    page.get_by_role("heading", name="What this file would do").wait_for()
+    shoot(page, "import-difference")
+
+
 def shoot_all(chromium: Browser, site: Any) -> None:
     from experiment.models import Participant, Study
     from tests.browser.visitor import Visitor
 
     study = Study.objects.get(slug="demo")
     found = json.loads(site.manage("create_admin", "ruth", "--json"))
-    shoot_lab(chromium.new_page(base_url=site.url, **DESKTOP), found["url"])
+    page = chromium.new_page(base_url=site.url, **DESKTOP)
+    shoot_lab(page, found["url"])
+    shoot_import(page)
     for options, tour in ((DESKTOP, shoot_participant), (PHONE, shoot_phone)):
         # A visitor is the only real participant: whoever came before was trying the study out.
         Participant.objects.filter(kind="real").update(kind="pilot")
