@@ -71,6 +71,22 @@ def open_browser(engine: Browser, live_server: Any) -> Iterator[Callable[..., Br
 
 
 @pytest.fixture
+def new_page(browser: Browser) -> Iterator[Callable[[], Page]]:
+    """Pages of browsers that know nothing of each other, for a site in processes of its own."""
+    contexts: list[BrowserContext] = []
+
+    def open_one() -> Page:
+        contexts.append(browser.new_context(**DESKTOP))
+        contexts[-1].set_default_timeout(TIMEOUT_MS)
+        contexts[-1].add_init_script(TEST_CLOCK)
+        return contexts[-1].new_page()
+
+    yield open_one
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
 def visit(
     open_browser: Callable[..., BrowserContext], live_server: Any
 ) -> Iterator[Callable[..., Visitor]]:

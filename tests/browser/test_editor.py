@@ -14,6 +14,7 @@ from experiment.models import Item, ItemScratch, ResearchField
 from experiment.services.curation import drafts
 from tests.browser import engines
 from tests.browser.accessibility import faults
+from tests.browser.curating import PASTE, change, saved, select, text_of
 from tests.browser.drivers import KeyboardDriver
 from tests.factories import FILLER, make_research_field, make_user
 
@@ -21,15 +22,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 NEW = "/lab/fields/cooking/items/new/"
 ABSTRACT = f"{FILLER}Sugar made the dough rise faster, and the crust was darker."
 TEXT = ABSTRACT.replace("faster", "[[faster | slower]]").replace("darker", "[[darker | paler]]")
-SELECT = """(field, [words, length]) => {
-  const start = field.value.indexOf(words);
-  field.focus();
-  field.setSelectionRange(start, start + (length ?? words.length));
-}"""
-PASTE = """(field, text) => {
-  field.focus();
-  document.execCommand("insertText", false, text);
-}"""
 
 
 @pytest.fixture
@@ -67,26 +59,6 @@ def a_draft(text: str = TEXT) -> str:
     """The address at which it is written."""
     item = drafts.create(ResearchField.objects.get(), text, by=None)
     return reverse("lab:write_item", args=["cooking", item.pk])
-
-
-def text_of(page: Page) -> Any:
-    return page.get_by_label("Abstract")
-
-
-def select(page: Page, words: str, length: int | None = None) -> None:
-    text_of(page).evaluate(SELECT, [words, length])
-
-
-def change(page: Page, words: str, altered: str) -> None:
-    select(page, words)
-    page.keyboard.press("Control+e")
-    expect(page.get_by_label("The altered version says")).to_have_value(words)
-    page.keyboard.type(altered)
-    page.keyboard.press("Enter")
-
-
-def saved(page: Page) -> None:
-    expect(page.locator("#save-state")).to_contain_text("Saved")
 
 
 @engines.both

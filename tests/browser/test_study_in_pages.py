@@ -2,23 +2,26 @@
 
 import json
 import re
-import sqlite3
 from collections.abc import Callable, Iterator
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import DESKTOP, TIMEOUT_MS
-from tests.browser.first_pages import agree, answer, come_to_the_first_abstract
+from tests.browser.first_pages import agree
+from tests.browser.lab_pages import (
+    WORK_MS,
+    figure,
+    name_study,
+    open_recruitment,
+    part,
+    say_who_answers_for_it,
+    take_part,
+)
 from tests.browser.server import SiteServer
-from tests.browser.visitor import DOUBLE_CLICK_MS, TEST_CLOCK
 
 PASSWORD = "quiet-lamps-over-the-bay"
-WORK_MS = 300_000  # the worker's, on a slow machine
-READ_MS = 20_000
 HUMAN, MACHINE = 8, 4  # test cases of the study
 
 
@@ -30,22 +33,6 @@ def site(tmp_path: Path, shared_dir: Path, transactional_db: None) -> Iterator[S
     one.start()
     yield one
     one.kill()
-
-
-@pytest.fixture
-def new_page(browser: Browser) -> Iterator[Callable[[], Page]]:
-    """Pages of browsers that know nothing of each other."""
-    contexts: list[BrowserContext] = []
-
-    def open_one() -> Page:
-        contexts.append(browser.new_context(**DESKTOP))
-        contexts[-1].set_default_timeout(TIMEOUT_MS)
-        contexts[-1].add_init_script(TEST_CLOCK)
-        return contexts[-1].new_page()
-
-    yield open_one
-    for context in contexts:
-        context.close()
 
 
 def test_a_study_from_the_preset_to_its_analysis_set_in_pages_alone(
@@ -81,14 +68,6 @@ def test_a_study_from_the_preset_to_its_analysis_set_in_pages_alone(
     assert errors == []
 
 
-def part(page: Page, name: str) -> None:
-    page.get_by_role("navigation", name="Parts of the study").get_by_text(name, exact=True).click()
-
-
-def figure(page: Page, name: str) -> Locator:
-    return page.locator(".figures div").filter(has_text=name).locator("dd")
-
-
 def come_in(page: Page, link: str) -> None:
     page.goto(link)
     for field in page.locator("input[type=password]").all():
@@ -106,13 +85,7 @@ def import_published(page: Page) -> None:
 
 def make_study(page: Page) -> str:
     """From the preset, with a dozen test cases and all that the list of what is missing asks for; its short name."""
-    page.get_by_role("link", name="Studies").click()
-    page.get_by_role("link", name="New study").click()
-    page.get_by_label("Title").fill("Which neuroscience result is real?")
-    page.get_by_role("button", name="Make the study").click()
-    expect(page).to_have_url(re.compile("/studies/[-a-z]+/set-up/"))
-    slug = page.url.split("/studies/")[1].split("/")[0]  # the short name is made of the title
-
+    slug = name_study(page, "Which neuroscience result is real?")
     page.locator('a[href$="/set-up/items/"]').first.click()
     page.get_by_text("List all").click()
     keys = page.locator("table.plain tbody th").all_inner_texts()
@@ -122,14 +95,7 @@ def make_study(page: Page) -> str:
     page.get_by_label("Exactly these").fill("\n".join(key.split()[0] for key in chosen))
     page.get_by_role("button", name="Take these").click()
     expect(figure(page, "Human-created").first).to_have_text(str(HUMAN))
-
-    page.get_by_role("link", name="General").click()
-    page.get_by_label("Contact", exact=True).fill("lab@example.org")
-    page.get_by_label("Number of the ethics approval").fill("2026/7")
-    page.get_by_label("Who approved").fill("The board")
-    page.get_by_role("button", name="Save").click()
-    page.get_by_role("link", name="Overview").click()
-    expect(page.locator(".finding-blocking")).to_have_count(0)
+    say_who_answers_for_it(page)
     return slug
 
 
@@ -139,44 +105,6 @@ def dry_run(page: Page) -> None:
     page.get_by_label("Participants who finish").fill("12")
     page.get_by_role("button", name="Start the dry run").click()
     expect(figure(page, "Finished")).to_have_text("12", timeout=WORK_MS)
-
-
-def open_recruitment(page: Page) -> None:
-    part(page, "Recruitment")
-    page.get_by_label("Open", exact=True).check()
-    page.get_by_role("button", name="Change recruitment").click()
-    expect(page.locator(".state")).to_have_text("open")
-
-
-def take_part(page: Page, site: SiteServer, number: int) -> None:
-    """Through all pages, with every answer right; a participant reads for some time."""
-    come_to_the_first_abstract(page)
-    for position in count(1):
-        expect(page).to_have_url(re.compile(f"/(trial/{position}|debrief)/"))
-        if "debrief" in page.url:
-            break
-        expect(page.locator("#shortcuts")).to_be_visible()
-        read_and_answer(page, right_side(site, number, position))
-    page.wait_for_timeout(DOUBLE_CLICK_MS)
-    page.get_by_role("button", name="Finish").click()
-    expect(page).to_have_url(re.compile("done"))
-
-
-def read_and_answer(page: Page, side: str) -> None:
-    page.evaluate("ms => { window.skippedMs += ms }", READ_MS)
-    answer(page, side)
-
-
-def right_side(site: SiteServer, number: int, position: int) -> str:
-    """Read beside the server: the page does not say it."""
-    with sqlite3.connect(site.database) as database:
-        [[side]] = database.execute(
-            "SELECT original_side FROM experiment_trial WHERE position = ? AND participant_id = "
-            "(SELECT id FROM experiment_participant WHERE kind = 'real' ORDER BY id LIMIT 1 OFFSET ?)",
-            [position, number - 1],
-        )
-    database.close()
-    return str(side).lower()
 
 
 def score_the_demonstration_model(page: Page) -> None:
