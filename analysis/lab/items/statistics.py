@@ -37,10 +37,10 @@ def item_statistics(request: HttpRequest, research_field: ResearchField, pk: int
 def item_statistics_picture(
     request: HttpRequest, research_field: ResearchField, pk: int
 ) -> HttpResponse:
-    from analysis.services.items.statistics import statistics
+    from analysis.services.items.statistics import place_of
 
     item = get_object_or_404(Item, field=research_field.name, pk=pk)
-    place = statistics(item, research_field, user_of(request)).place
+    place = place_of(item, research_field, user_of(request))
     if place is None:
         raise Http404
 

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from analysis.services.items.statistics import Fitted, fitted, statistics
+from analysis.services.items.statistics import Fitted, fitted, place_of, statistics
 from analysis.stats import MissingResult
 from analysis.stats.item_discrimination import ItemRest, rank_differences
 from analysis.stats.item_marks import Mark
@@ -166,6 +166,7 @@ def test_disagreement_is_the_difference_of_the_two_ranks(
     assert place.people[place.at] == min(place.people)
     expected = rank_differences(place.people, place.models)
     assert place.disagreement == expected[place.at] < -2
+    assert place_of(item, cooking, ruth) == place
 
 
 def test_the_item_goes_with_the_other_one_that_the_same_people_miss(
