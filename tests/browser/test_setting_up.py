@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from experiment.models import Participant, Study
 from tests.browser.accessibility import faults
-from tests.factories import make_item, make_study
+from tests.factories import make_item, make_research_field, make_study
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -16,6 +16,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def study() -> Study:
     """One that the researcher has, with test cases that others can be made of."""
     study = make_study()
+    make_research_field("ecology", "Forests")
     for n in range(8):
         make_item(f"eco-{n}", doi=f"10.1/e{n}", field="ecology", subfield="Forests")
     return study

@@ -99,7 +99,7 @@ def test_a_run_queued_on_the_page_is_seen_to_finish(
     asked = []
     page.on("request", lambda request: asked.append(request.url))
     page.clock.fast_forward(30_000)  # what is over is asked for no more
-    page.get_by_role("link", name="Models").click()
+    page.get_by_role("navigation").get_by_role("link", name="Models").click()
     expect(page.get_by_role("heading", name="Accuracy")).to_be_visible()
     assert not [address for address in asked if "/live/" in address]
     expect(page.locator(".dot-list")).to_contain_text("bigrams")

@@ -8,7 +8,13 @@ from django.test import Client
 
 from experiment.models import Item, Study
 from tests.experiment import people
-from tests.factories import make_item, make_participant, make_study, make_user
+from tests.factories import (
+    make_item,
+    make_participant,
+    make_research_field,
+    make_study,
+    make_user,
+)
 
 pytestmark = pytest.mark.django_db
 SECTIONS = ("general", "texts", "items", "trials", "rules", "target")
@@ -158,6 +164,7 @@ def test_other_rules_are_compared_before_they_are_saved(ruth: Client, study: Stu
 
 
 def test_test_cases_are_counted_before_they_are_taken(ruth: Client, study: Study) -> None:
+    make_research_field("ecology", "Forests")
     make_item("eco-1", field="ecology", subfield="Forests")
     make_item("eco-2", field="ecology", subfield="Forests", source="machine")
     asked = {"field": "ecology", "source": "human"}
