@@ -6,6 +6,7 @@ So a message that is lost, late or there twice changes nothing, and lib/jobs/req
 
 import hashlib
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,13 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 from django.conf import settings
+
+from config.env import EnvError
+
+try:
+    settings.DATABASES  # noqa: B018 (reads them all)
+except EnvError as error:
+    sys.exit(f"Wrong setting in the environment: {error}")
 
 REDISTRIBUTE_AFTER_S = 3600  # Redis alone: a message that a killed worker held comes back
 

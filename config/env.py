@@ -4,27 +4,21 @@ This module knows nothing about Django. A value that cannot be used raises `EnvE
 names the variable, the value and what was expected; a password inside a URL is never repeated.
 """
 
-import os
 import re
-import secrets
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
+from config.files import EnvError as EnvError
+from config.files import check_secret, check_writable, file_secret, make_folder
+
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
 _POSTGRES_SCHEMES = frozenset({"postgres", "postgresql"})
+_BROKER = re.compile(r"[a-z][a-z0-9+.-]*://")
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _DATABASE_FORMS = "sqlite:////absolute/path.db or postgres://user:password@host:port/name"
-
-
-class EnvError(ValueError):
-    """An environment variable holds something its setting cannot use."""
-
-    def __init__(self, name: str, value: str, expected: str) -> None:
-        super().__init__(f"{name}={value!r} cannot be used: expected {expected}.")
 
 
 class Env:
@@ -83,11 +77,34 @@ class Env:
             raise EnvError(name, value, f"names among {', '.join(choices)}, separated by commas")
         return parts if value else list(default)
 
+    def secret(self, name: str, path: Path) -> str:
+        """Return the secret in `name`, or else the one in the file `path`, which is made once."""
+        value = self.text(name, "")
+        if value:
+            check_secret(name, value, "or none at all: one is made then, in VAR_DIR")
+        return value or file_secret(path)
+
+    def token(self, name: str) -> str:
+        """Return what programs have to send, too long to be guessed; empty if it is not set."""
+        value = self.text(name, "")
+        if value and not re.fullmatch(r"[\x21-\x7e]{32,}", value):
+            raise EnvError(name, "***", "at least 32 characters of ASCII without spaces")
+        return value
+
     def url(self, name: str, default: str) -> str:
         """Return an http or https address without the slash at its end."""
         value = self.text(name, default)
         _check_web_address(name, value)
         return value.rstrip("/")
+
+    def broker(self, name: str, default: str) -> str:
+        """Return the address of a message broker, of whatever kind."""
+        value = self.text(name, default)
+        if not _BROKER.match(value):
+            raise EnvError(
+                name, hide_password(value), "an address such as redis://127.0.0.1:6379/0"
+            )
+        return value
 
     def origins(self, name: str) -> list[str]:
         """Return comma-separated origins such as https://lab.example.org: no path, no spaces."""
@@ -98,13 +115,12 @@ class Env:
                 raise EnvError(name, origin, "only a scheme and a host: https://lab.example.org")
         return origins
 
-    def folder(self, name: str, default: Path) -> Path:
-        """Return the absolute path of a folder, which is made if it is not there."""
+    def folder(self, name: str, default: Path, *, writable: bool = False) -> Path:
+        """Return the absolute path of a folder, which is made if it is not there; `writable`: files are made in it."""
         path = default.parent / self.text(name, default.name)
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise _unusable(name, path, error) from error
+        make_folder(name, path)
+        if writable:
+            check_writable(name, path)
         return path.resolve()
 
     def database(self, name: str, default: Path) -> dict[str, Any]:
@@ -112,7 +128,10 @@ class Env:
         value = self.text(name, "")
         if not value:
             return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(default)}
-        return parse_database_url(value, name)
+        entry = parse_database_url(value, name)
+        if entry["ENGINE"].endswith("sqlite3") and not Path(entry["NAME"]).parent.is_dir():
+            raise EnvError(name, value, "a file in a folder that is there")
+        return entry
 
     def storage(self, name: str, default: Path, part: str) -> dict[str, Any]:
         """Return `parse_storage` of `name` for one part of the site's files, by default a folder in `default`."""
@@ -174,45 +193,6 @@ def hide_password(url: str) -> str:
         return url
     user, colon, _ = user_part.partition(":")
     return f"{scheme}{separator}{user}{':***' if colon else ''}@{place}"
-
-
-def file_secret(path: Path) -> str:
-    """Return the secret in `path`, which is made once, readable by its owner alone.
-
-    The text is written to a file of its own and then linked to `path`, so that two processes that start
-    together agree on one secret and none reads a half-written one.
-    """
-    # Not lib.files: settings import no lib, and that one replaces files, while a secret is made once
-    try:
-        if not path.exists():
-            _make_secret(path)
-        secret = path.read_text().strip()
-    except OSError as error:
-        raise _unusable("VAR_DIR", path.parent, error) from error
-    if len(secret) < 50:
-        raise EnvError(
-            path.name.upper(), "", f"at least 50 characters in {path}: delete it for a new one"
-        )
-    return secret
-
-
-def _make_secret(path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, draft = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)  # mode 0600
-    try:
-        with os.fdopen(handle, "w") as file:
-            file.write(secrets.token_urlsafe(64))
-            file.flush()
-            os.fsync(file.fileno())
-        os.link(draft, path)
-    except FileExistsError:
-        pass  # another process was first: its secret is the one
-    finally:
-        os.unlink(draft)
-
-
-def _unusable(name: str, path: Path, error: OSError) -> EnvError:
-    return EnvError(name, str(path), f"a folder that can be written to ({error.strerror})")
 
 
 def _check_web_address(name: str, value: str) -> SplitResult:

@@ -5,23 +5,26 @@ from pathlib import Path
 from typing import Any
 
 import django_stubs_ext
-from csp.constants import NONE, SELF
+from csp.constants import NONCE, NONE, SELF
 
-from config.env import Env, file_secret
+from config.env import Env
+from config.files import make_folder
+from config.logs import logging_config
 
 django_stubs_ext.monkeypatch()  # lets classes of Django name their type: ModelAdmin[Item]
 
 env = Env(os.environ)
 BASE_DIR = Path(__file__).resolve().parent.parent
-VAR_DIR = env.folder("VAR_DIR", BASE_DIR / "var")
+VAR_DIR = env.folder("VAR_DIR", BASE_DIR / "var", writable=True)
 
 # The site
 DEBUG = env.flag("DEBUG", False)
-SECRET_KEY = env.text("SECRET_KEY", "") or file_secret(VAR_DIR / "secret_key")
+SECRET_KEY = env.secret("SECRET_KEY", VAR_DIR / "secret_key")
 # Participants' own codes are kept under it (docs/decisions/0019-withdrawal-codes.md): it outlives the key above
-WITHDRAWAL_KEY = env.text("WITHDRAWAL_KEY", "") or file_secret(VAR_DIR / "withdrawal_key")
+WITHDRAWAL_KEY = env.secret("WITHDRAWAL_KEY", VAR_DIR / "withdrawal_key")
 ALLOWED_HOSTS = env.names("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 PORT = env.integer("PORT", 8000, minimum=1, maximum=65535)
+HTTPS = env.flag("HTTPS", False)  # the site is behind TLS
 BASE_URL = env.url("BASE_URL", f"http://127.0.0.1:{PORT}")  # in links that commands print
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
@@ -50,17 +53,22 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "csp.middleware.CSPMiddleware",  # outermost: error pages carry the policy too
-    "config.middleware.RejectMalformedRequests",
+    "lib.monitoring.middleware.Observe",
+    # Outside of the rest: what the others answer themselves carries the policies too
+    "config.policies.SetPolicies",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django.middleware.security.SecurityMiddleware",
+    "config.middleware.RejectMalformedRequests",
+    "config.cookies.TakeEarlierCookies",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "experiment.lab.sessions.EndOldSessions",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
+    "config.cookies.RenewEarlierForms",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django_otp.middleware.OTPMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
 TEMPLATES = [
@@ -69,6 +77,7 @@ TEMPLATES = [
         "DIRS": [BASE_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
+            "builtins": ["lib.templatetags.scripts"],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
@@ -102,6 +111,7 @@ else:
     # For lib.postgres alone; Django's own cursors prepare nothing
     _database["OPTIONS"]["prepare_threshold"] = 0 if env.flag("DATABASE_PREPARE", True) else None
 DATABASES = {"default": _database}
+DATABASE_READER = "config.env.parse_database_url"  # of a URL that a command is given
 
 # Background jobs: docs/scoring-workers.md says how to run workers. The names with SCORING_ are older ones
 _EXECUTORS = ("inline", "celery")
@@ -116,12 +126,14 @@ JOB_STALE_SECONDS = env.integer(
 _APPS = ("experiment", "scoring", "analysis")
 JOB_APPS = env.names("JOB_APPS", list(_APPS), choices=_APPS)
 CELERY_APP = "config.celery.app"  # imported when a message is sent
-CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", "redis://127.0.0.1:6379/0")
+CELERY_BROKER_URL = env.broker("CELERY_BROKER_URL", "redis://127.0.0.1:6379/0")
 # Functions that a worker calls once a day
 DAILY_CHORES = [
     "experiment.services.chores.forget_overdue_ids",
     "experiment.services.chores.forget_old_attempts",
     "experiment.services.chores.forget_old_uploads",
+    "experiment.services.chores.forget_ended_sessions",
+    "experiment.services.chores.check_counters",
 ]
 
 # Folders of this server that pages may name: models to score, data to import
@@ -154,16 +166,22 @@ LOGIN_URL = "lab:sign_in"
 LOGIN_REDIRECT_URL = "lab:studies"
 LOGOUT_REDIRECT_URL = "lab:sign_in"
 SESSION_COOKIE_AGE = 14 * 24 * 3600  # of those who sign in; participants have a cookie of their own
+# Participants: longer than any study's return window, so that a late returner is known for what they are
+PARTICIPANT_COOKIE_AGE = 365 * 24 * 3600
+MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"  # no cookie of its own
 CSRF_COOKIE_HTTPONLY = True  # pages send the token as a form field, scripts need no cookie
 CSRF_TRUSTED_ORIGINS = env.origins("CSRF_TRUSTED_ORIGINS")
 CSRF_FAILURE_VIEW = "experiment.participant.problems.csrf_failure"
 
-# What a browser may do with a page. A finish POST may lead to a recruitment site's completion page, and
-# browsers hold redirects of a form to form-action: hence https: there.
+# What a browser may do with a page: docs/decisions/0022-browser-policies.md. A finish POST may lead to a recruitment site's
+# completion page, and browsers hold redirects of a form to form-action: hence https: there.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],
-        "script-src": [SELF],
+        "script-src": [NONCE],
+        "require-trusted-types-for": ["'script'"],
+        "trusted-types": ["own-pages"],  # static/js/html.js
+        "object-src": [NONE],
         "style-src": [SELF],
         "img-src": [SELF],
         "font-src": [SELF],
@@ -171,8 +189,18 @@ CONTENT_SECURITY_POLICY = {
         "form-action": [SELF, "https:"],
         "frame-ancestors": [NONE],
         "base-uri": [NONE],
+        "report-uri": ["/csp-reports"],
     },
 }
+# Django's administration has scripts of its own, which know no nonces
+ADMIN_SECURITY_POLICY = {
+    "script-src": [SELF],
+    "require-trusted-types-for": None,
+    "trusted-types": None,
+}
+PERMISSIONS_POLICY = (
+    "camera=(), display-capture=(), geolocation=(), microphone=(), midi=(), payment=(), usb=()"
+)
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 DATA_UPLOAD_MAX_MEMORY_SIZE = (
@@ -197,8 +225,10 @@ REST_FRAMEWORK: dict[str, Any] = {
     "EXCEPTION_HANDLER": "lib.api.problems.handle",
     "URL_FORMAT_OVERRIDE": None,
     # How many proxies add to X-Forwarded-For; with 0 it is not believed, whoever sends it
-    "NUM_PROXIES": env.integer("NUM_PROXIES", 0, minimum=0),
+    # TLS is ended by one. With 0, one who mistypes often enough would lock out everybody behind it
+    "NUM_PROXIES": env.integer("NUM_PROXIES", int(HTTPS), minimum=0),
 }
+NUM_PROXIES_IS_SAID = bool(env.text("NUM_PROXIES", ""))  # experiment/checks.py asks for it
 SPECTACULAR_SETTINGS = {
     "TITLE": "BrainBench Live",
     "DESCRIPTION": "Studies, test cases, trials, models' scores and results; docs/api.md.",
@@ -209,13 +239,20 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": [],  # choices where they are used: several fields are called kind
 }
 
-# HTTPS=1 once the site is behind TLS: everything is redirected there, and browsers remember it
-HTTPS = env.flag("HTTPS", False)
+# Once the site is behind TLS everything is redirected there, and browsers remember it
 SECURE_SSL_REDIRECT = HTTPS
-SECURE_REDIRECT_EXEMPT = [r"^healthz$"]  # asked by load balancers, from inside
+SECURE_REDIRECT_EXEMPT = [
+    r"^healthz(/[a-z]+)?$",
+    r"^metrics$",
+]  # asked by load balancers, from inside
 SECURE_HSTS_SECONDS = env.integer("HSTS_SECONDS", 365 * 24 * 3600) if HTTPS else 0
 SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
+# Browsers let nobody but this host, over TLS, set such names; for the whole site then. Lax, not Strict: who comes by a
+# link from a recruitment site is to be known at once
+COOKIE_PREFIX = "__Host-" if HTTPS else ""
+SESSION_COOKIE_NAME = f"{COOKIE_PREFIX}sessionid"
+CSRF_COOKIE_NAME = f"{COOKIE_PREFIX}csrftoken"
 # A study's host must not decide for its university's other names: no includeSubDomains, no preload.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 
@@ -227,7 +264,7 @@ STATIC_HASHED = env.flag("STATIC_HASHED", not DEBUG)
 WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = not STATIC_HASHED
 WHITENOISE_ALLOW_ALL_ORIGINS = False
 if STATIC_HASHED:
-    STATIC_ROOT.mkdir(parents=True, exist_ok=True)
+    make_folder("VAR_DIR", STATIC_ROOT)
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.InMemoryStorage"},  # nothing is uploaded
     "staticfiles": {
@@ -248,30 +285,13 @@ USE_TZ = True
 USE_I18N = True
 LANGUAGES_BIDI = ["ar", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"]  # studies in these
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "filters": {
-        "hide_query_strings": {"()": "config.log_filters.HideQueryStrings"},
-        "shorten_refusals": {"()": "config.log_filters.ShortenRefusals"},
-    },
-    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
-    "handlers": {
-        "stderr": {
-            "class": "logging.StreamHandler",
-            "filters": ["hide_query_strings", "shorten_refusals"],
-            "formatter": "line",
-        },
-    },
-    "root": {
-        "handlers": ["stderr"],
-        "level": env.choice("LOG_LEVEL", "WARNING", ("DEBUG", "INFO", "WARNING", "ERROR")),
-    },
-    "loggers": {
-        # Django's own handlers would print the same line again, or mail it
-        "django": {"handlers": [], "level": "NOTSET", "propagate": True},
-        "django.server": {"handlers": [], "level": "INFO", "propagate": True},
-        # Warns at every HEAD request that it drops the body, as it should
-        "gunicorn.http.wsgi": {"level": "ERROR"},
-    },
-}
+LOGGING = logging_config(env)
+# Requests that take longer are noted in the log; 0: none
+SLOW_REQUEST_SECONDS = env.integer("SLOW_REQUEST_SECONDS", 5)
+
+# Numbers for Prometheus, and /healthz/deep, for who sends this; without it there is neither
+METRICS_TOKEN = env.token("METRICS_TOKEN")
+# Where gunicorn's processes add theirs up: config/gunicorn.py makes it
+METRICS_DIR = env.text("PROMETHEUS_MULTIPROC_DIR", "")
+# Functions that read more from the database
+METRICS = ["experiment.services.metrics.of_people"]

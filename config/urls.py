@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from config.health import healthz
+from config.policies import take_report
 
 # Pages about people, models and results, each with its app; templates name all of them `lab:...`.
 LAB = [
@@ -24,7 +24,8 @@ API = [
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="lab:studies")),
-    path("healthz", healthz),
+    path("", include("lib.monitoring.urls")),
+    path("csp-reports", take_report),
     path("s/", include("experiment.participant.urls")),
     path("lab/", include((LAB, "lab"))),
     path("api/v1/", include((API, "api"))),

@@ -43,6 +43,19 @@ def https_is_consistent(**_: Any) -> list[CheckMessage]:
     ]
 
 
+@register(Tags.security, deploy=True)
+def proxies_are_said(**_: Any) -> list[CheckMessage]:
+    """Only who runs the proxy knows whether X-Forwarded-For is its own word."""
+    if not settings.HTTPS or settings.NUM_PROXIES_IS_SAID:
+        return []
+    hint = (
+        "Set NUM_PROXIES=1 where the proxy sets X-Forwarded-For itself, as deploy/nginx does, and 0 where it passes on "
+        "what clients send: they could choose the address by which sign-ins are counted."
+    )
+    text = "HTTPS=1, and NUM_PROXIES is not set: one proxy is believed."
+    return [CheckWarning(text, hint=hint, id="experiment.W004")]
+
+
 @register(Tags.database)
 def codes_open(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
     """With another key than theirs, no participant's own code works any more."""

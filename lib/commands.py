@@ -12,15 +12,30 @@ from io import StringIO
 from typing import Any
 
 from django.core.checks import Tags
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.exceptions import ValidationError
+from django.core.management.base import (
+    BaseCommand,
+    CommandError,
+    CommandParser,
+    OutputWrapper,
+)
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import DatabaseError
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
 from lib import disk
+from lib.names import printed
+
+
+class PrintedOutput(OutputWrapper):
+    """Where a command says how it goes: a name in it must not talk to the terminal."""
+
+    def write(self, msg: str = "", *args: Any, **options: Any) -> None:  # type: ignore[override]
+        super().write(printed(msg), *args, **options)
 
 
 class ReportingCommand(BaseCommand):
@@ -37,9 +52,17 @@ class ReportingCommand(BaseCommand):
             CommandError,
             DatabaseError,
         ) as error:  # of the latter, manage.py makes the sentence
+            if isinstance(error, CommandError):
+                error.args = (printed(str(error)),)
             if options.get("json") and not self.has_reported:
                 self.report(options, {"error": str(error).strip()}, ())
             raise
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # Django sets it in two places, of which the second is in the midst of `execute`
+        if name == "stderr" and not isinstance(value, PrintedOutput):
+            value = PrintedOutput(getattr(value, "_out", value))
+        super().__setattr__(name, value)
 
     def _run_command(self, *args: Any, **options: Any) -> str | None:
         """A disk that is full, and a file that may not be written, end the command in one sentence."""
@@ -51,6 +74,8 @@ class ReportingCommand(BaseCommand):
             if not (sentence := disk.sentence(error)):
                 raise
             raise CommandError(f"{sentence}.") from error
+        except ValidationError as error:  # a name that no row takes, for instance
+            raise CommandError(" ".join(error.messages)) from error
 
     def report(
         self, options: Mapping[str, Any], data: Mapping[str, Any], lines: Iterable[str]
@@ -60,7 +85,8 @@ class ReportingCommand(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(data, cls=DjangoJSONEncoder))
         else:
-            self.stdout.write("\n".join(lines))
+            # A name must not talk to the terminal
+            self.stdout.write(printed("\n".join(lines)))
 
 
 def add_json_argument(parser: CommandParser) -> None:
@@ -85,7 +111,7 @@ def table_lines(rows: Iterable[Mapping[str, str]], left: Collection[str] = ()) -
             name, justify="left" if name in left else "right", no_wrap=name not in left
         )
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row.values()))
+        table.add_row(*(Text(printed(cell, keep="")) for cell in row.values()))
     width = None if sys.stdout.isatty() else 10_000
     console = Console(file=StringIO(), width=width, color_system=None)
     with console.capture() as capture:
@@ -102,7 +128,9 @@ def progress(
     columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), rate, TimeRemainingColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, disable=quiet or not console.is_terminal) as bar:
-        task = bar.add_task(description, total=total, completed=done, rate="")
+        task = bar.add_task(
+            escape(printed(description, keep="")), total=total, completed=done, rate=""
+        )
 
         def update(done: int) -> None:
             bar.update(task, completed=done)

@@ -4,12 +4,43 @@ A file that is replaced gives its mode to the new one. What a link points to is 
 process leaves a `.NAME.<pid>.<random>` behind. An OSError names the file that was wanted. `durable` brings content and name to disk: both survive a power cut.
 """
 
+import errno
 import os
 import secrets
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
+
+MOST = 100 * 2**20
+
+
+def read_regular(path: Path, most: int = MOST) -> bytes:
+    """A regular file's bytes: nothing is waited for, and no device read without end.
+
+    Raises:
+        OSError: it is a folder, a pipe, a socket or a device, has more bytes, or cannot be opened.
+    """
+    # A pipe would be waited for by the opening itself
+    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        _check_regular(os.fstat(file).st_mode, path)
+        # One byte more, as a file may grow while it is read
+        with open(file, "rb", closefd=False) as opened:
+            data = opened.read(most + 1)
+    finally:
+        os.close(file)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"it has more than {most:,} bytes", str(path))
+    return data
+
+
+def _check_regular(mode: int, path: Path) -> None:
+    if stat.S_ISDIR(mode):
+        raise OSError(errno.EISDIR, "it is a folder, where a file belongs", str(path))
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "it is no regular file", str(path))
 
 
 @contextmanager

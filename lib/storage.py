@@ -1,14 +1,42 @@
 """Files in Django's storages that appear whole or not at all: a folder here, an S3-compatible service elsewhere."""
 
+import errno
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from django.core.files.base import ContentFile
+from django.core.files.base import ContentFile, File
 from django.core.files.storage import FileSystemStorage, Storage
 
 from lib.files import atomic_file, staged_file
+
+HEALTH = (
+    "health"  # a folder for what is written to see whether anything can be: nothing of the site's
+)
+
+
+# What stands in for the folder, or keeps out of it, or is another machine that does not answer
+GONE = frozenset(
+    {
+        *(errno.EACCES, errno.EPERM, errno.EEXIST, errno.ENOTDIR, errno.ENOTCONN, errno.ESTALE),
+        *(errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ETIMEDOUT),
+    }
+)
+
+
+class StorageGoneError(OSError):
+    """The folder of a storage cannot be used now; with the system's number. Elsewhere the same number is a mistake of the code."""
+
+
+@contextmanager
+def _reaching() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in GONE:
+            raise StorageGoneError(error.errno, error.strerror, error.filename) from error
+        raise
 
 
 class AtomicFileStorage(FileSystemStorage):
@@ -19,11 +47,24 @@ class AtomicFileStorage(FileSystemStorage):
 
     def _save(self, name: str, content: Any) -> str:
         path = Path(self.path(name))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_file(path) as file:
-            for chunk in content.chunks():
-                file.write(chunk)
+        with _reaching():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with atomic_file(path) as file:
+                for chunk in content.chunks():
+                    file.write(chunk)
         return name
+
+    def open(self, name: str, mode: str = "rb") -> File[Any]:
+        with _reaching():
+            return super().open(name, mode)
+
+    def delete(self, name: str) -> None:
+        with _reaching():
+            super().delete(name)
+
+    def listdir(self, path: str) -> tuple[list[str], list[str]]:
+        with _reaching():
+            return super().listdir(path)
 
 
 @contextmanager
@@ -35,9 +76,11 @@ def staged(storage: Storage, name: str, content: bytes) -> Iterator[Callable[[],
     """
     if isinstance(storage, AtomicFileStorage):
         path = Path(storage.path(name))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with staged_file(path, content) as publish:
-            yield publish
+        with ExitStack() as stack:
+            with _reaching():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                publish = stack.enter_context(staged_file(path, content))
+            yield _reaching()(publish)
     else:
         yield lambda: storage.save(name, ContentFile(content))
 

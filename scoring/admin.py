@@ -3,7 +3,7 @@
 from django.contrib import admin
 from django.http import HttpRequest
 
-from experiment.admin.read_only import ReadOnlyAdmin
+from experiment.admin.read_only import DeclaredLookups, ReadOnlyAdmin
 from scoring.models import (
     CorpusScore,
     ItemScore,
@@ -22,7 +22,7 @@ class TrainingCorpusInline(admin.TabularInline[TrainingCorpus, LanguageModel]):
 
 
 @admin.register(LanguageModel)
-class LanguageModelAdmin(admin.ModelAdmin[LanguageModel]):
+class LanguageModelAdmin(DeclaredLookups[LanguageModel]):
     list_display = (
         "name",
         "display_name",
@@ -53,7 +53,7 @@ class MemberInline(admin.TabularInline[ModelSetMember, ModelSet]):
 
 
 @admin.register(ModelSet)
-class ModelSetAdmin(admin.ModelAdmin[ModelSet]):
+class ModelSetAdmin(DeclaredLookups[ModelSet]):
     list_display = ("name", "study", "n_models")
     list_select_related = ("study",)
     inlines = (MemberInline,)

@@ -9,6 +9,7 @@ import pandas as pd
 
 from analysis.charts.marks import Drawn, dots, own_colour, text_width
 from analysis.charts.style import HUMANS, INK, ROW, family_colour
+from analysis.charts.texts import quoted
 from analysis.stats.arrays import Interval
 from analysis.stats.estimates import Proportion
 
@@ -53,7 +54,7 @@ class Rows:
     def y(self, column: str = "row", **axis: Any) -> alt.Y:
         """The y axis, as wide as its names, so that the whole chart's width is known."""
         tests = [
-            {"test": f"datum.value === {_quoted(text)}", "value": colour}
+            {"test": f"datum.value === {quoted(text)}", "value": colour}
             for text, colour in self.headings.items()
         ]
         bold = [{**test, "value": "bold"} for test in tests]
@@ -72,10 +73,6 @@ class Rows:
             sort=None,
             axis=alt.Axis(**{**options, **axis}),
         )
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def short(text: str, longest: int = LONGEST) -> str:

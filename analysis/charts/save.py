@@ -18,6 +18,7 @@ from pypdf import PdfReader, PdfWriter
 from analysis.charts.figure import Figure
 from analysis.charts.style import FULL, INK, PX_PER_INCH
 from analysis.charts.text_widths import fix_widths
+from analysis.charts.texts import all_drawable, drawable
 
 VEGA_LITE = "6.4"
 NO_NETWORK: list[str] = []
@@ -34,7 +35,8 @@ def specification(figure: Figure, *, check: bool = False) -> dict[str, Any]:
         for row in rows:
             # Altair leaves the NaN of missing texts, which JSON does not have
             row.update({k: None for k, v in row.items() if isinstance(v, float) and isnan(v)})
-    return found
+    specified: dict[str, Any] = all_drawable(found)
+    return specified
 
 
 def svg(specified: dict[str, Any], *, description: str = "", watermark: str = "") -> str:
@@ -48,7 +50,7 @@ def svg(specified: dict[str, Any], *, description: str = "", watermark: str = ""
         drawn = f"{head}{_across(drawn, watermark)}</svg>{end}"
     if description:
         at = drawn.index(">") + 1
-        drawn = f"{drawn[:at]}<desc>{escape(description)}</desc>{drawn[at:]}"
+        drawn = f"{drawn[:at]}<desc>{escape(drawable(description))}</desc>{drawn[at:]}"
     return drawn
 
 

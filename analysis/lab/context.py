@@ -13,7 +13,8 @@ from analysis.services.compute import Waiting
 from analysis.store import StoredFigure, StoredResult
 from experiment.models import Participant, Study
 from experiment.services.counts import kind_counts
-from experiment.services.participant_kinds import is_joined, kind_note, published_elsewhere
+from experiment.services.participant_kinds import is_joined, published_elsewhere
+from experiment.services.rules_under_way import note_beside_numbers
 
 Kind = Participant.Kind
 
@@ -49,7 +50,7 @@ def results_context(study: Study, chosen: Chosen, state: StoredResult | Waiting)
         "study": study,
         "part": "results",
         "chosen": chosen,
-        "note": kind_note(study, chosen.kind),
+        "note": note_beside_numbers(study, chosen.kind, chosen.options.rules),
         "other_kinds": other_kinds(study, chosen.kind),
         "is_simulated": chosen.kind == "simulated",
         "address": reverse("lab:results", args=[study.slug]),

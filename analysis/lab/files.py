@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from django.http import Http404, HttpResponse
+from django.utils.http import content_disposition_header
 from django.utils.translation import gettext_lazy
 
 from analysis.data.about import SIMULATED
@@ -34,8 +35,8 @@ def file_response(content: Callable[[], bytes], content_type: str, name: str) ->
     except FileNotFoundError as gone:
         raise Http404 from gone
     # Shown where the page embeds it, saved where a link says `download`
-    how = "attachment" if content_type.startswith("text/html") else "inline"
-    disposition = f'{how}; filename="{name}"'
+    is_saved = content_type.startswith("text/html")
+    disposition = content_disposition_header(is_saved, name) or "inline"
     return HttpResponse(
         found, content_type=content_type, headers={"Content-Disposition": disposition}
     )

@@ -11,7 +11,7 @@ from analysis.services.compute import Waiting
 from analysis.store import StoredFigure, StoredResult
 from analysis.teams.options import MOST_HUMANS
 from experiment.models import Study
-from experiment.services.participant_kinds import kind_note
+from experiment.services.rules_under_way import note_beside_numbers
 
 State = StoredResult | Waiting | None  # None: no members were chosen
 
@@ -23,7 +23,7 @@ def teams_context(study: Study, chosen: TeamChosen, state: State) -> dict[str, A
         "page": "teams",
         "chosen": chosen,
         "command": chosen.command(study.slug),
-        "note": kind_note(study, chosen.shared.kind),
+        "note": note_beside_numbers(study, chosen.shared.kind),
         "is_simulated": chosen.shared.kind == "simulated",
         "most_humans": MOST_HUMANS,
         "address": reverse("lab:results_teams", args=[study.slug]),

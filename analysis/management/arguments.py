@@ -5,9 +5,11 @@ from pathlib import Path
 
 from django.core.management.base import CommandParser
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
 
 from analysis.data.filters import PARTICIPANTS, TEXTS, TRIALS, ReportOptions
+from lib.names import printed
 
 LONGEST = 60  # letters of what is worked on
 
@@ -83,4 +85,4 @@ class Bar:
     def announce(self, name: str) -> None:
         """Say what is being worked on."""
         short = name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
-        self._bar.update(self._task, description=short)
+        self._bar.update(self._task, description=escape(printed(short, keep="")))

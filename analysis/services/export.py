@@ -16,6 +16,7 @@ from analysis.services import compute
 from analysis.store import DEFAULT_FORMATS, FORMATS, StoredFigure
 from experiment.models import Study
 from lib.files import write_file
+from lib.markdown import escaped
 
 # Documents below the folder; what is about simulated participants has a word before its name
 CAPTIONS, PAGE = Path("figures/captions.md"), Path("report.html")
@@ -132,6 +133,6 @@ def _captions(figures: Sequence[StoredFigure]) -> str:
     """Title and caption of each figure, which the pictures themselves leave to the page around them."""
     lines = ["# Figures"]
     for figure in figures:
-        lines += ["", f"## {figure.stem}: {figure.title}", "", figure.caption]
-        lines += ["", f"In words: {figure.alt}"]
+        lines += ["", f"## {figure.stem}: {escaped(figure.title)}", "", escaped(figure.caption)]
+        lines += ["", f"In words: {escaped(figure.alt)}"]
     return "\n".join(lines) + "\n"

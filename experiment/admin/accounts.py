@@ -4,20 +4,41 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import admin
-from django.contrib.auth.admin import UserAdmin
-from django.contrib.auth.models import User
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.models import Group, User
 from django.http import HttpRequest
+from django_otp.plugins.otp_static.admin import StaticDeviceAdmin
+from django_otp.plugins.otp_static.models import StaticDevice
+from django_otp.plugins.otp_totp.admin import TOTPDeviceAdmin
+from django_otp.plugins.otp_totp.models import TOTPDevice
 
+from experiment.admin.read_only import DeclaredLookups
 from experiment.lab.access import user_of
 from experiment.services import audit
 
 POWERS = ("is_active", "is_staff", "is_superuser", "groups", "user_permissions")
 
-admin.site.unregister(User)
+for model in (User, Group, TOTPDevice, StaticDevice):
+    admin.site.unregister(model)
+
+
+@admin.register(Group)
+class NarrowGroupAdmin(DeclaredLookups[Group], GroupAdmin):
+    """Django's, without look-ups."""
+
+
+@admin.register(TOTPDevice)
+class NarrowTOTPDeviceAdmin(DeclaredLookups[Any], TOTPDeviceAdmin):  # type: ignore[misc]
+    """The library's: its key is in no list, and in no look-up."""
+
+
+@admin.register(StaticDevice)
+class NarrowStaticDeviceAdmin(DeclaredLookups[Any], StaticDeviceAdmin):  # type: ignore[misc]
+    """The library's, likewise."""
 
 
 @admin.register(User)
-class AccountAdmin(UserAdmin[User]):
+class AccountAdmin(DeclaredLookups[User], UserAdmin[User]):
     def save_related(self, request: Any, form: Any, formsets: Any, change: bool) -> None:
         super().save_related(request, form, formsets, change)
         changed = {

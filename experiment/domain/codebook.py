@@ -149,7 +149,7 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
         "Longer than rt_ms where the page was reloaded or left for a while.",
         "integer",
         "milliseconds",
-        null=NOT_IMPORTED,
+        null=f"{NOT_IMPORTED}; or the server's clock was set back meanwhile",
     ),
     Column(
         "changes",

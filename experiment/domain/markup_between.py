@@ -52,11 +52,15 @@ def _pieces(original: list[str], altered: list[str], most_compared: int) -> list
             before = pieces.pop()
             pieces.append(([*before[0], one[0]], [*before[1], one[0]]))
             one = other = one[1:]
+            if not one:
+                continue
         elif tag in ("insert", "delete") and pieces:
-            common = pieces[-1][0]
-            word = common[-1]
-            pieces[-1] = (common[:-1], common[:-1])
-            one, other = [word, *one], [word, *other]
+            before = pieces.pop()
+            if before[0] == before[1]:
+                *common, word = before[0]
+                pieces.append((common, common))
+                before = [word], [word]
+            one, other = [*before[0], *one], [*before[1], *other]
         pieces.append((one, other))
     return [piece for piece in pieces if any(piece)]
 

@@ -15,6 +15,11 @@ PUBLIC = "public"
 PUBLIC_ADDRESSES = {
     "": "leads to the lab",
     "healthz": "asked by load balancers",
+    "healthz/live": "asked by supervisors: the process answers",
+    "healthz/ready": "asked by load balancers: database, migrations, static files",
+    "healthz/deep": "asked with METRICS_TOKEN alone",
+    "metrics": "asked with METRICS_TOKEN alone",
+    "csp-reports": "where browsers say that a page broke its policy",
     "lab/sign-in/": "where one signs in",
     "lab/sign-in/code/": "its second step, for who gave a password",
     "lab/sign-out/": "does nothing for who is not signed in",

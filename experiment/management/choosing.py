@@ -8,6 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from experiment.models import Item
 from experiment.services.item_choice import ItemChoice, ListedKey, Taken, read_keys
+from lib.files import read_regular
 
 ANY = "any"
 STRATA = {
@@ -61,7 +62,7 @@ def _keys(options: Mapping[str, Any]) -> tuple[ListedKey, ...]:
     if path is None:
         return tuple(ListedKey(key, "--items") for key in options["items"])
     try:
-        keys = read_keys(path.read_text(encoding="utf-8").splitlines(), path.name)
+        keys = read_keys(read_regular(path).decode().splitlines(), path.name)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise CommandError(f"{path} cannot be read: {reason}.") from error

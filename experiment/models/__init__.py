@@ -20,6 +20,7 @@ from experiment.models.people import Invitation, Membership, SignInAttempts
 from experiment.models.purges import Purge
 from experiment.models.recruitment import RecruitmentRecord
 from experiment.models.research_fields import FieldMember, ResearchField, Subfield
+from experiment.models.rule_applications import RuleApplication
 from experiment.models.studies import ConsentVersion, Study, StudyItem, StudyText
 from experiment.models.tokens import AccessToken
 from experiment.models.trials import Judgment, Trial
@@ -49,6 +50,7 @@ __all__ = [
     "RecruitmentRecord",
     "ResearchField",
     "Review",
+    "RuleApplication",
     "SavedView",
     "SignInAttempts",
     "Study",

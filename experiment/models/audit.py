@@ -15,6 +15,7 @@ class AuditEvent(models.Model):
     class Action(models.TextChoices):
         SIGNED_IN = "signed_in", _("signed in")
         SIGN_IN_FAILED = "sign_in_failed", _("refused a sign-in")
+        SIGNED_OUT_ELSEWHERE = "signed_out", _("signed out in other browsers")
         PASSWORD_CHANGED = "password_changed", _("changed their password")
         SECOND_STEP = "second_step", _("changed their sign-in in two steps")
         JOINED = "joined", _("accepted an invitation")

@@ -3,6 +3,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from experiment.models.studies import Study
+from lib.name_fields import NameField
 
 # The channel of links that name none
 PLAIN = "plain"
@@ -45,13 +46,13 @@ class Channel(models.Model):
         AGAIN = "again", _("take part again; their trials are flagged")
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="channels")
-    code = models.CharField(
+    code = NameField(
         _("short name"),
         max_length=20,
         validators=[is_code],
         help_text=_("In the link and in exports. Links that name no channel belong to “plain”."),
     )
-    label = models.CharField(
+    label = NameField(
         _("name"), max_length=80, help_text=_("The consent page names it where it gives ids.")
     )
     platform = models.CharField(

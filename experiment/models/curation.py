@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from experiment.models.items import Item
 from experiment.models.research_fields import ResearchField
+from lib.name_fields import NameField
 
 
 class ItemChange(models.Model):
@@ -154,7 +155,7 @@ class SavedView(models.Model):
 
     field = models.ForeignKey(ResearchField, models.CASCADE, related_name="saved_views")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
-    name = models.CharField(max_length=80)
+    name = NameField(max_length=80)
     query = models.CharField(max_length=2_000, help_text=_("As in the page's address."))
 
     class Meta:

@@ -4,6 +4,7 @@ from django.urls import reverse
 
 from experiment.models.research_fields import ResearchField
 from lib.jobs.models import Job
+from lib.name_fields import NameField
 
 
 class ItemImport(Job):
@@ -16,7 +17,7 @@ class ItemImport(Job):
     upload = models.CharField(max_length=32, help_text="As kept_uploads names it.")
     shown = models.CharField(max_length=64, help_text="The fingerprint of the plan that was shown.")
     source = models.CharField(max_length=10)
-    generator = models.CharField(max_length=80, blank=True)
+    generator = NameField(max_length=80, blank=True)
     new_subfields = models.BooleanField(default=False)
     accepted_before = models.TextField(blank=True)
     n_created = models.PositiveIntegerField(default=0)

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from experiment.domain import markup as markup_rules
 from experiment.domain.item_checks import Finding, check_item
 from experiment.domain.item_checks.characters import unstorable
+from lib.name_fields import NameField
 
 
 def text_hash(text: str) -> str:
@@ -80,20 +81,18 @@ class Item(models.Model):
     FROZEN_STATUSES = (Status.ACCEPTED, Status.RETIRED)
     TEXT_FIELDS = ("key", "version", "markup", "original", "altered", "sha256")
 
-    key = models.CharField(max_length=80, help_text=_("The same for all versions of a test case."))
+    key = NameField(max_length=80, help_text=_("The same for all versions of a test case."))
     version = models.PositiveIntegerField(default=1)
     kind = models.CharField(max_length=10, choices=Kind, default=Kind.TEST)
     source = models.CharField(max_length=10, choices=Source, default=Source.HUMAN)
-    generator = models.CharField(
+    generator = NameField(
         max_length=80, blank=True, help_text=_("Who or what altered it, e.g. GPT-4.")
     )
-    field = models.CharField(
+    field = NameField(
         _("field of research"), max_length=80, blank=True, help_text=_("E.g. neuroscience.")
     )
-    subfield = models.CharField(max_length=80, blank=True)
-    doi = models.CharField(
-        _("DOI"), max_length=200, blank=True, help_text=_("Without https://doi.org/.")
-    )
+    subfield = NameField(max_length=80, blank=True)
+    doi = NameField(_("DOI"), max_length=200, blank=True, help_text=_("Without https://doi.org/."))
     publication_date = models.DateField(null=True, blank=True)
     markup = models.TextField(
         help_text=_("The abstract, with [[original, altered]] where the versions differ.")

@@ -5,6 +5,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from experiment.models.studies import Study
+from lib.name_fields import NameField
 
 
 class Membership(models.Model):
@@ -42,7 +43,7 @@ class Invitation(models.Model):
     )
     role = models.CharField(max_length=10, choices=Membership.Role, blank=True)
     may_create_studies = models.BooleanField(default=False)
-    name = models.CharField(_("for whom"), max_length=100)
+    name = NameField(_("for whom"), max_length=100)
     sha256 = models.CharField(max_length=64, unique=True)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="invitations_made"

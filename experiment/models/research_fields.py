@@ -4,6 +4,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from experiment.domain.roles import MOST_REVIEWS
+from lib.name_fields import NameField
 
 
 class ResearchField(models.Model):
@@ -13,7 +14,7 @@ class ResearchField(models.Model):
     """
 
     slug = models.SlugField(max_length=60, unique=True)
-    name = models.CharField(
+    name = NameField(
         max_length=80,
         unique=True,
         error_messages={"unique": _("Another field of this site has this name.")},
@@ -42,7 +43,7 @@ class Subfield(models.Model):
     """A part of a field; `Item.subfield` is its name."""
 
     field = models.ForeignKey(ResearchField, models.CASCADE, related_name="subfields")
-    name = models.CharField(max_length=80)
+    name = NameField(max_length=80)
     purpose = models.TextField(
         blank=True, help_text=_("What a test case of it asks for; a model that drafts is told.")
     )

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from experiment.domain.assignment import Stratum
 from experiment.domain.exclusion import Rules
 from experiment.models.items import Item, ItemQuerySet, text_hash
+from lib.name_fields import NameField
 
 is_language_tag = RegexValidator(
     r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$", _("A language tag looks like en, de or pt-BR.")
@@ -71,7 +72,7 @@ class Study(models.Model):
         CHOICE = "choice", _("the first choice of a side")
 
     slug = models.SlugField(max_length=60, unique=True)
-    title = models.CharField(
+    title = NameField(
         max_length=200,
         unique=True,
         error_messages={"unique": _("Another study of this site has this title.")},
@@ -99,7 +100,7 @@ class Study(models.Model):
         settings.AUTH_USER_MODEL, through="Membership", related_name="studies"
     )
     items = models.ManyToManyField(Item, through="StudyItem", related_name="studies")
-    field = models.CharField(
+    field = NameField(
         _("field of research"),
         max_length=80,
         blank=True,
@@ -107,9 +108,9 @@ class Study(models.Model):
             "Named where participants say how many years of experience they have in it; empty: their own field."
         ),
     )
-    ethics_number = models.CharField(_("number of the ethics approval"), max_length=80, blank=True)
-    ethics_body = models.CharField(_("who approved"), max_length=200, blank=True)
-    ethics_contact = models.CharField(
+    ethics_number = NameField(_("number of the ethics approval"), max_length=80, blank=True)
+    ethics_body = NameField(_("who approved"), max_length=200, blank=True)
+    ethics_contact = NameField(
         _("contact there"),
         max_length=300,
         blank=True,
@@ -151,6 +152,13 @@ class Study(models.Model):
     )
     exclude_recognised = models.BooleanField(_("exclude recognised trials"), default=True)
     min_rt_ms = models.PositiveIntegerField(_("exclude trials under (ms)"), default=5_000)
+    counted_min_rt_ms = models.PositiveIntegerField(
+        null=True,
+        editable=False,
+        help_text=_(
+            "Under which fast trials are counted until changed rules are applied; empty: as the rules say."
+        ),
+    )
     min_rt_clock = models.CharField(
         _("measured to"), max_length=10, choices=Clock, default=Clock.PAGE
     )
@@ -191,7 +199,7 @@ class Study(models.Model):
         blank=True,
         help_text=_("Past this day they can be deleted for all participants together."),
     )
-    contact = models.CharField(
+    contact = NameField(
         max_length=300,
         blank=True,
         help_text=_("Whom participants can write to; a study without a contact cannot be opened."),
@@ -289,6 +297,11 @@ class Study(models.Model):
     @property
     def exclusion_rules(self) -> Rules:
         return Rules(**{rule: getattr(self, column) for rule, column in RULE_COLUMNS.items()})
+
+    @property
+    def fast_limit_ms(self) -> int:
+        """Under which the counters count trials as fast."""
+        return self.min_rt_ms if self.counted_min_rt_ms is None else self.counted_min_rt_ms
 
 
 class ConsentVersion(models.Model):

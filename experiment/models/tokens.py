@@ -5,6 +5,7 @@ from django.db import models
 from django.utils import timezone
 
 from experiment.models.studies import Study
+from lib.name_fields import NameField
 
 
 class AccessTokenQuerySet(models.QuerySet["AccessToken"]):
@@ -23,7 +24,7 @@ class AccessToken(models.Model):
         related_name="access_tokens",
         help_text="The only study that it opens; none: all of the user's.",
     )
-    name = models.CharField(max_length=80)
+    name = NameField(max_length=80)
     scopes = models.JSONField(default=list)
     sha256 = models.CharField(max_length=64, unique=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)

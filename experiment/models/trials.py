@@ -54,10 +54,13 @@ class Trial(models.Model):
 
 
 def server_ms(shown_at: datetime | None, received_at: datetime | None) -> int | None:
-    """The server's own time from showing a trial to receiving its answer, in milliseconds."""
-    if shown_at is None or received_at is None:
+    """The server's own time from showing a trial to receiving its answer, in milliseconds.
+
+    None where its clock was set back meanwhile: nothing was measured then, and nobody is too fast for it.
+    """
+    if shown_at is None or received_at is None or received_at < shown_at:
         return None
-    return max(0, round((received_at - shown_at).total_seconds() * 1000))
+    return round((received_at - shown_at).total_seconds() * 1000)
 
 
 class JudgmentQuerySet(models.QuerySet["Judgment"]):

@@ -1,6 +1,5 @@
 """The first page: briefing and consent, and the way back in."""
 
-import uuid
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -12,14 +11,17 @@ from experiment.models import ConsentVersion, Participant, Study
 from experiment.participant import identity, pages
 from experiment.participant.forms import DemographicsForm
 from experiment.participant.guards import resume, shows_problems
-from experiment.participant.problems import UNPROCESSABLE, problem
+from experiment.participant.problems import problem
 from experiment.participant.showing import go_on, is_preview
 from experiment.services import enrollment, returns
 from experiment.services.channels import channel_of
 from experiment.services.duration import study_duration
 from experiment.services.enrollment import ExternalIds
 from experiment.services.flow import KnownIdError, NotOpenError
+from experiment.services.people.sessions import keep_or_end
 from experiment.services.recruitment import ending, sent_by
+from lib.http import UNPROCESSABLE
+from lib.unguessable import unguessable_id
 
 
 @shows_problems
@@ -31,12 +33,12 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
     seen = identity.read_entry(request, study)
     is_new = seen is None or simulated or _is_another(external, seen.external)
     if seen is None or is_new:
-        seen = identity.Entry(uuid.uuid4(), external, simulated)
+        seen = identity.Entry(unguessable_id(), external, simulated)
     participant = identity.read_participant(request, study)
     response: HttpResponse
     if request.GET:
         response = redirect(study)
-        newcomer = identity.Entry(uuid.uuid4(), external)
+        newcomer = identity.Entry(unguessable_id(), external)
         if external.id and _begins_again(request, study, newcomer, participant):
             identity.forget_participant(response, study)
             is_new, seen = True, newcomer
@@ -105,6 +107,7 @@ def _may_enter(request: HttpRequest, study: Study, seen: identity.Entry) -> str:
     """The kind of participant this visitor would be; NotOpenError where the study takes no new participants."""
     if seen.simulated:
         return Participant.Kind.SIMULATED
+    keep_or_end(request.session)  # lab/sessions.py does not, at these addresses
     is_member = Study.objects.visible_to(request.user).filter(pk=study.pk).exists()
     return enrollment.entry_kind(
         study, timezone.now(), is_member=is_member, channel=seen.external.channel

@@ -14,7 +14,13 @@ from experiment.models import Participant, Study
 from experiment.participant import identity, pages
 from experiment.participant.problems import problem
 from experiment.services import enrollment
-from experiment.services.flow import FlowError, KnownIdError, NotOpenError, Refusal
+from experiment.services.flow import (
+    FlowError,
+    KnownIdError,
+    NotOpenError,
+    Refusal,
+    WrongPageError,
+)
 from experiment.services.recruitment import ending
 from experiment.services.study_language import speaking
 
@@ -79,7 +85,14 @@ def on_stage(*stages: str) -> Callable[[View], View]:
                 return resume(request, study, participant)
             if looks and participant.stage not in stages:
                 return pages.redirect_to(participant)
-            return view(request, study, participant, **kwargs)
+            try:
+                return view(request, study, participant, **kwargs)
+            except WrongPageError:
+                if not looks:
+                    raise
+                # An answer from another tab was stored since the participant was read
+                participant.refresh_from_db()
+                return pages.redirect_to(participant)
 
         return wrapped
 

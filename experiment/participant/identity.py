@@ -21,8 +21,6 @@ from experiment.services.channels import SOURCES, Parameter, channels, of_platfo
 from experiment.services.enrollment import NO_EXTERNAL_IDS, ExternalIds
 from lib.prepared import Prepared
 
-# Longer than any study's return window, so that a late returner is known for what they are.
-COOKIE_SECONDS = 365 * 24 * 3600
 PARTICIPANT_COOKIE = "bb-participant-"
 SIMULATED_PARAMETER = "simulated"
 SIMULATED_SALT = "simulated-participant"
@@ -117,17 +115,17 @@ def write_entry(response: HttpResponse, study: Study, entry: Entry) -> None:
         "code": entry.code,
     }
     # Until the browser is closed: a visitor who declines, or only looks, leaves nothing behind.
-    _write(response, "entry", study, values, max_age=None)
+    _write(response, "entry", study, values, None)
 
 
 def read_study(request: HttpRequest, slug: str) -> Study:
     """The study, with the participant that this browser names, if any, in the same query; Http404 where there is none."""
     for cookie, value in request.COOKIES.items():
-        if not cookie.startswith(PARTICIPANT_COOKIE):
+        if not cookie.startswith(settings.COOKIE_PREFIX + PARTICIPANT_COOKIE):
             continue
         public_id = _unsigned(cookie, value)
         for participant in _named(uuid.UUID(public_id), slug) if public_id else ():
-            if cookie == _name("participant", participant.study):
+            if cookie == settings.COOKIE_PREFIX + _name("participant", participant.study):
                 request.participant = participant  # type: ignore[attr-defined]
                 study: Study = participant.study
                 study.__dict__["newest_text"] = participant.newest_text
@@ -175,37 +173,45 @@ def external_ids(participant: Participant) -> ExternalIds:
 
 
 def write_participant(response: HttpResponse, study: Study, participant: Participant) -> None:
-    _write(response, "participant", study, participant.public_id.hex, max_age=COOKIE_SECONDS)
+    _write(
+        response, "participant", study, participant.public_id.hex, settings.PARTICIPANT_COOKIE_AGE
+    )
 
 
 def forget_participant(response: HttpResponse, study: Study) -> None:
-    response.delete_cookie(_name("participant", study), path=study.get_absolute_url())
+    name = settings.COOKIE_PREFIX + _name("participant", study)
+    response.delete_cookie(name, path=_path(study))
 
 
 def _name(name: str, study: Study) -> str:
     return f"bb-{name}-{study.pk}"
 
 
+def _path(study: Study) -> str:
+    """Such names are for a whole site, or browsers take none of it."""
+    return "/" if settings.COOKIE_PREFIX else study.get_absolute_url()
+
+
 def _read(request: HttpRequest, name: str, study: Study) -> Any:
-    cookie = _name(name, study)
+    cookie = settings.COOKIE_PREFIX + _name(name, study)
     return _unsigned(cookie, request.COOKIES.get(cookie, ""))
 
 
 def _unsigned(cookie: str, value: str) -> Any:
     try:
-        return signing.loads(value, salt=cookie)
+        return signing.loads(value, salt=cookie.removeprefix(settings.COOKIE_PREFIX))
     except signing.BadSignature:
         return None
 
 
 def _write(
-    response: HttpResponse, name: str, study: Study, value: object, *, max_age: int | None
+    response: HttpResponse, name: str, study: Study, value: object, max_age: int | None
 ) -> None:
     response.set_cookie(
-        _name(name, study),
+        settings.COOKIE_PREFIX + _name(name, study),
         signing.dumps(value, salt=_name(name, study)),
         max_age=max_age,
-        path=study.get_absolute_url(),
+        path=_path(study),
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
         samesite="Lax",

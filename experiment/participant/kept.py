@@ -3,7 +3,6 @@
 A page is rendered with marks in the place of what is one participant's own; each time, only these are filled in.
 """
 
-import pickle
 import re
 import threading
 from collections.abc import Callable, Hashable, Mapping
@@ -27,10 +26,10 @@ _kept: dict[Hashable, list[str]] = {}
 _lock = threading.Lock()
 
 
-def version_of(study: Study) -> bytes:
+def version_of(study: Study) -> str:
     """Names all that pages show of the study: its row, and its own words."""
     values = [getattr(study, field.attname) for field in study._meta.concrete_fields]
-    return pickle.dumps([values, newest_text(study)])
+    return repr([values, newest_text(study)])
 
 
 def fill(key: Hashable, render: Callable[[Mapping[str, str]], str], own: Mapping[str, str]) -> str:

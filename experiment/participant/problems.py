@@ -1,6 +1,6 @@
 """Pages for what went wrong: always a sentence, a way on, and the right status. templates/participant/problem.txt words them."""
 
-import errno
+import logging
 import re
 import sys
 from dataclasses import dataclass
@@ -8,7 +8,6 @@ from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import BadRequest
-from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.template import loader
 
@@ -17,8 +16,11 @@ from experiment.services.flow import Refusal
 from experiment.services.study_language import speaking
 from lib.api.problems import is_of_api
 from lib.api.problems import problem as api_problem
+from lib.http import UNPROCESSABLE
+from lib.monitoring.request_id import KEY as REQUEST_ID
+from lib.passing import is_passing
 
-UNPROCESSABLE = 422  # understood, but something is missing
+logger = logging.getLogger(__name__)
 STATUSES = {
     "no_cookie": 400,
     "bad_link": 400,
@@ -52,7 +54,6 @@ API_DETAILS = {
     503: "The database or the disk does not answer at this moment; nothing was changed.",
 }
 ASK_AGAIN_S = 5
-FULL_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 
 
 class BadLinkError(BadRequest):
@@ -92,10 +93,7 @@ def problem(
     if is_of_api(request):
         detail = API_DETAILS.get(STATUSES[name], "The request failed.")
         return api_problem(STATUSES[name], str(name), detail)
-    text = loader.render_to_string(
-        "participant/problem.txt", {"problem": str(name), "study": study, **context}
-    )
-    found = Problem(*(line for line in text.splitlines() if line.strip()))
+    found = worded(name, study=study, **context)
     status = STATUSES[name]
     if wants_json(request):
         return JsonResponse({"title": found.title, "message": found.message}, status=status)
@@ -105,6 +103,10 @@ def problem(
         "action_url": action_url,
         "action_code": action_code,
         "asks_code": asks_code,
+        # So that a participant can say which line of the log it was
+        "reference": request.META.get(REQUEST_ID, "")
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        else "",
     }
     is_of_lab = (
         request.path_info.startswith("/lab/") and STATUSES[name] < HTTPStatus.INTERNAL_SERVER_ERROR
@@ -112,6 +114,11 @@ def problem(
     template = "lab/problem.html" if is_of_lab else "participant/problem.html"
     html = loader.render_to_string(template, page, request)
     return HttpResponse(html, status=status, headers={"Cache-Control": "no-store"})
+
+
+def worded(name: str, **context: Any) -> Problem:
+    text = loader.render_to_string("participant/problem.txt", {"problem": str(name), **context})
+    return Problem(*(line for line in text.splitlines() if line.strip()))
 
 
 def problem_of_study(request: HttpRequest, name: str) -> HttpResponse:
@@ -144,21 +151,28 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """The database may be what failed: this page needs none. What passes is asked for again, by the browser itself."""
-    if not is_passing(sys.exc_info()[1]):
-        return problem(request, "server_error")
-    response = problem(request, "unavailable", was_sent=request.method == "POST")
-    response["Retry-After"] = str(ASK_AGAIN_S)
-    if request.method == "GET" and not wants_json(request) and not is_of_api(request):
-        response["Refresh"] = str(ASK_AGAIN_S)
+    is_unavailable = is_passing(sys.exc_info()[1])
+    name = "unavailable" if is_unavailable else "server_error"
+    was_sent = request.method == "POST"
+    try:
+        response = problem(request, name, was_sent=was_sent)
+    except Exception:  # for one: no styles were collected
+        logger.exception(
+            "The page that says what went wrong cannot be made", extra={"request": request}
+        )
+        response = plain_problem(request, name, was_sent=was_sent)
+    if is_unavailable:
+        response["Retry-After"] = str(ASK_AGAIN_S)
+        if request.method == "GET" and not wants_json(request) and not is_of_api(request):
+            response["Refresh"] = str(ASK_AGAIN_S)
     return response
 
 
-def is_passing(error: BaseException | None) -> bool:
-    """Whether the database, its lock or the disk failed, and not the site's code."""
-    if isinstance(error, OSError):
-        return error.errno in FULL_DISK
-    # SQLite calls a missing table or column operational too, which no waiting mends
-    return isinstance(error, OperationalError | InterfaceError) and "no such" not in str(error)
+def plain_problem(request: HttpRequest, name: str, **context: Any) -> HttpResponse:
+    """The same sentences on a page that needs nothing else."""
+    page = {"problem": worded(name, **context), "reference": request.META.get(REQUEST_ID, "")}
+    html = loader.render_to_string("participant/problem_plain.html", page)
+    return HttpResponse(html, status=STATUSES[name], headers={"Cache-Control": "no-store"})
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

@@ -27,7 +27,11 @@ Stage = Participant.Stage
 
 
 def go_on(
-    request: HttpRequest, participant: Participant, shown: Trial | None = None
+    request: HttpRequest,
+    participant: Participant,
+    shown: Trial | None = None,
+    *,
+    with_page: bool = True,
 ) -> HttpResponse:
     """To the participant's page: by a redirect or, for a page's own script, by its address and that page itself.
 
@@ -35,7 +39,8 @@ def go_on(
     """
     if not wants_json(request):
         return pages.redirect_to(participant)
-    return JsonResponse({"next": pages.url_of(participant), **_page(request, participant, shown)})
+    page = _page(request, participant, shown) if with_page else {}
+    return JsonResponse({"next": pages.url_of(participant), **page})
 
 
 def _page(request: HttpRequest, participant: Participant, shown: Trial | None) -> dict[str, str]:
@@ -187,4 +192,8 @@ def _shared(participant: Participant) -> dict[str, Any]:
 
 
 def _own(request: HttpRequest, participant: Participant) -> dict[str, str]:
-    return {"csrf_token": get_token(request), "own_code": participant.withdrawal_code}
+    return {
+        "csrf_token": get_token(request),
+        "csp_nonce": str(request.csp_nonce),  # type: ignore[attr-defined]
+        "own_code": participant.withdrawal_code,
+    }

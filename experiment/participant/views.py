@@ -1,6 +1,7 @@
 """The participant's pages. Views read the request and choose the page; services do the work."""
 
 import logging
+from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import BadRequest
@@ -21,12 +22,14 @@ from experiment.participant.guards import (
     unknown,
 )
 from experiment.participant.identity import external_ids
-from experiment.participant.problems import UNPROCESSABLE, problem, wants_json
+from experiment.participant.problems import problem, wants_json
 from experiment.participant.showing import go_on, render_page, render_trial, show
 from experiment.services import enrollment, judging, returns, withdrawal
 from experiment.services.flow import FlowError, WrongPageError, current_page
 from experiment.services.privacy.held import held_about
 from experiment.services.recruitment import ending, sent_by
+from lib.http import UNPROCESSABLE
+from lib.passing import is_lock_elsewhere, is_passing
 
 logger = logging.getLogger(__name__)
 Stage = Participant.Stage
@@ -105,13 +108,20 @@ def take(request: HttpRequest, participant: Participant, sent: judging.Sent) -> 
             here, shown = judging.judge_and_show(participant, sent)
         except FlowError:
             raise
-        except Exception:
+        except Exception as error:
+            if is_passing(error) and not is_lock_elsewhere(error):
+                raise  # storing alone would fail as well, and after as long a wait
             # No answer is lost because the next trial cannot be drawn
-            logger.exception("An answer is taken without showing the next trial.")
+            logger.error(
+                "An answer is taken without showing the next trial: %s",
+                error,
+                exc_info=not is_passing(error),
+            )
         else:
             return go_on(request, here, shown)
     judgment = judging.judge(participant, sent)
-    return go_on(request, judgment.trial.participant)
+    # Where drawing failed, its page's own request says why
+    return go_on(request, judgment.trial.participant, with_page=False)
 
 
 def render_again(
@@ -122,7 +132,8 @@ def render_again(
     if form.is_valid():
         status, notices = UNPROCESSABLE, {"ask_reminder": True}
     else:
-        status, notices = 400 if form.is_malformed else UNPROCESSABLE, {"errors": form.shown_errors}
+        status = HTTPStatus.BAD_REQUEST if form.is_malformed else UNPROCESSABLE
+        notices = {"errors": form.shown_errors}
     return render_trial(
         request, participant, page, form, status=status, focus_on=form.focus_on, **notices
     )

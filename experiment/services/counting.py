@@ -89,14 +89,14 @@ class Difference:
 def settle(person: Participant, judgments: Iterable[Judgment], study: Study) -> None:
     """This participant's end is known now."""
     difference = Difference()
-    difference.add(person, judgments, study.min_rt_ms)
+    difference.add(person, judgments, study.fast_limit_ms)
     difference.write(study, person.kind)
 
 
 def come_back(person: Participant) -> None:
     """Who was taken for having left is there again; their row is locked."""
     difference = Difference()
-    difference.add(person, judged_by([person]), person.study.min_rt_ms, sign=-1)
+    difference.add(person, judged_by([person]), person.study.fast_limit_ms, sign=-1)
     difference.write(person.study, person.kind)
     person.left_at = None
     Participant.objects.filter(pk=person.pk).update(left_at=None)
@@ -115,7 +115,7 @@ def sweep(study: Study, kind: str, now: datetime) -> int:
             own[judgment.trial.participant_id].append(judgment)
         difference = Difference()
         for person in people:
-            difference.add(person, own[person.pk], study.min_rt_ms)
+            difference.add(person, own[person.pk], study.fast_limit_ms)
         Participant.objects.filter(pk__in=[person.pk for person in people]).update(left_at=now)
         difference.write(study, kind)
     return len(people)
@@ -176,7 +176,8 @@ def _is_fast(judgment: Judgment, min_rt_ms: int) -> bool:
     shown, received = judgment.trial.shown_at, judgment.received_at
     if shown is None or received is None:
         return False
-    return received < shown + timedelta(milliseconds=min_rt_ms)
+    # Not where the clock was set back meanwhile
+    return shown <= received < shown + timedelta(milliseconds=min_rt_ms)
 
 
 def raise_revision(study: Study, kind: str) -> None:

@@ -31,6 +31,7 @@ from experiment.domain.draw_record import DrawRecord
 from experiment.models import Item, ItemCount, Participant, PeopleCount, Study, Trial, work_name
 from experiment.services.counting import ensure_item_counts, hold_counters
 from lib.prepared import Prepared, insert
+from lib.unguessable import unguessable_id
 
 logger = logging.getLogger(__name__)
 Fate = PeopleCount.Fate
@@ -148,6 +149,7 @@ def draw(
         item=known_item(chosen.item_id, chosen.sha256),
         original_side=original_side,
         drawn_at=now,
+        token=unguessable_id(),
         shown_at=shown_at,
         draw=drawn.record.pack(),
     )

@@ -2,6 +2,8 @@
 
 import time
 
+from django.db.models import F
+
 from experiment.domain.duration import MIN_FINISHERS, Duration, expected_duration
 from experiment.models import Participant, Study
 
@@ -25,7 +27,7 @@ def study_duration(study: Study) -> Duration:
 
 def _duration(study: Study) -> Duration:
     people = Participant.objects.of(study, Participant.Kind.REAL).valid()
-    times = people.filter(consented_at__isnull=False, finished_at__isnull=False)
+    times = people.filter(consented_at__isnull=False, finished_at__gte=F("consented_at"))
     newest = times.order_by("-finished_at").values_list("consented_at", "finished_at")[:LATEST]
     minutes = [(end - start).total_seconds() / 60 for start, end in newest if start and end]
     return expected_duration(study.n_trials, minutes if len(minutes) >= MIN_FINISHERS else ())

@@ -28,6 +28,7 @@ from experiment.services.flow import (
 from experiment.services.study_versions import freeze
 from lib.locks import hold
 from lib.prepared import Prepared, insert, update
+from lib.unguessable import unguessable_id
 
 Stage = Participant.Stage
 
@@ -184,6 +185,7 @@ def _keep_ids(participant: Participant, external: ExternalIds, now: datetime) ->
 
 def _newcomer(study: Study, consent: ConsentVersion, now: datetime) -> Participant:
     return Participant(
+        public_id=unguessable_id(),
         study=study,
         consent_version=consent,
         consent_hash=consent.sha256,

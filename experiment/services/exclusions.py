@@ -1,12 +1,10 @@
-"""Which participants and trials the rules leave out: decided at the finish, again after a change, or only to see."""
+"""Which participants and trials the rules leave out: decided at the finish, again after a change (`reapplying`), or only to see."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
 from operator import itemgetter
 
-from django.db import transaction
 from django.db.models import Exists, OuterRef
 
 from experiment.domain import exclusion
@@ -14,13 +12,11 @@ from experiment.domain.exclusion import Rules
 from experiment.models import Judgment, Participant, RecruitmentRecord, Study
 from experiment.models.participants import ParticipantQuerySet
 from experiment.models.trials import server_ms
-from experiment.services.counting import Difference, judged_by, settle
-from experiment.services.recount import recount_people
+from experiment.services.counting import judged_by, settle
 from lib.locks import hold_shared
 from lib.prepared import Prepared, update
 
 Stage = Participant.Stage
-CHUNK = 2_000
 # What the rules look at, and where it is read from without making rows of it
 FACTS = {
     "trial_id": "pk",
@@ -56,14 +52,6 @@ class Verdicts:
     def valid_judgments(self) -> set[int]:
         """Those that nothing is said against; their participants may be left out."""
         return {pk for pk, marks in self.judgments.items() if not marks.excluded_by}
-
-
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """How many participants and trials are excluded, included or excluded for other reasons than before."""
-
-    participants: int = 0
-    trials: int = 0
 
 
 def verdicts(study: Study, kind: str, rules: Rules) -> Verdicts:
@@ -129,7 +117,7 @@ def apply_exclusions(participant: Participant) -> None:
     itself = Participant.objects.filter(pk=participant.pk)
     sharing = bool(participant.external_source and _sharing_an_id(itself))
     verdict = _verdict(participant, judgments, sharing, study.exclusion_rules)
-    marked = _mark_all(participant, judgments, verdict)
+    marked = mark_all(participant, judgments, verdict)
     if marked.people:
         update(participant, "excluded_by", "flags")
     Judgment.objects.bulk_update(marked.judgments, ["excluded_by", "flags"])
@@ -141,57 +129,17 @@ def apply_exclusions(participant: Participant) -> None:
         others.filter(recruitment__in=same_id).update(flags=exclusion.DUPLICATE_EXTERNAL_ID.code)
 
 
-@transaction.atomic
-def reapply_exclusions(study: Study) -> Changed:
-    """Decide again, by the study's rules, for all who finished.
-
-    Imported participants keep what their publication decided.
-    """
-    finished = study.participants.finished().exclude(kind=Participant.Kind.IMPORTED)
-    locked = finished.order_by("pk").select_for_update(of=("self",), no_key=True)
-    pks = list(locked.values_list("pk", flat=True))
-    counts: dict[str, Difference] = defaultdict(Difference)
-    changes = [
-        _decide_again(Participant.objects.filter(pk__in=pks[at : at + CHUNK]), study, counts)
-        for at in range(0, len(pks), CHUNK)
-    ]
-    # Last, since who finishes waits for it
-    for kind, difference in counts.items():
-        difference.people.clear()  # the time that counts as fast can have changed too
-        difference.write(study, kind)
-        recount_people(study, kind)
-    return Changed(sum(c.participants for c in changes), sum(c.trials for c in changes))
-
-
-def _decide_again(
-    people: ParticipantQuerySet, study: Study, counts: Mapping[str, Difference]
-) -> Changed:
-    changed_people: list[Participant] = []
-    changed_judgments: list[Judgment] = []
-    n_people = n_trials = 0
-    for person, judgments, verdict in _judged(people, study.exclusion_rules):
-        counts[person.kind].add(person, judgments, study.min_rt_ms, sign=-1)
-        marked = _mark_all(person, judgments, verdict)
-        counts[person.kind].add(person, judgments, study.min_rt_ms)
-        changed_people += marked.people
-        changed_judgments += marked.judgments
-        n_people += marked.changed.participants
-        n_trials += marked.changed.trials
-    Participant.objects.bulk_update(changed_people, ["excluded_by", "flags"], batch_size=CHUNK)
-    Judgment.objects.bulk_update(changed_judgments, ["excluded_by", "flags"], batch_size=CHUNK)
-    return Changed(n_people, n_trials)
-
-
 @dataclass(frozen=True, slots=True)
 class Marked:
     """Rows whose marks are others than before, not saved; and how often the exclusion itself is."""
 
     people: list[Participant]
     judgments: list[Judgment]
-    changed: Changed
+    n_people: int
+    n_trials: int
 
 
-def _mark_all(
+def mark_all(
     person: Participant, judgments: Sequence[Judgment], verdict: exclusion.Verdict
 ) -> Marked:
     own = _participant_marks(verdict)
@@ -203,7 +151,7 @@ def _mark_all(
         n_trials += marks.excluded_by != judgment.excluded_by
         if _mark(judgment, marks):
             marked.append(judgment)
-    return Marked(people, marked, Changed(int(n_people), n_trials))
+    return Marked(people, marked, int(n_people), n_trials)
 
 
 def _mark(row: Participant | Judgment, marks: Marks) -> bool:
@@ -222,7 +170,7 @@ def _trial_marks(verdict: exclusion.Verdict, trial: int) -> Marks:
     return Marks(" ".join(verdict.trials[trial]), " ".join(verdict.trial_flags[trial]))
 
 
-def _judged(
+def judged_people(
     people: ParticipantQuerySet, rules: Rules
 ) -> Iterator[tuple[Participant, list[Judgment], exclusion.Verdict]]:
     """Each of these participants with their judgments and what the rules say; three queries for all."""

@@ -103,7 +103,7 @@ def untranslated(study: Study) -> list[po.Message]:
 class TextProblem:
     """Why a text of a file was not taken; a template words it."""
 
-    code: Literal["unknown", "placeholders", "tags"]
+    code: Literal["unknown", "placeholders", "tags", "repeated"]
     source: str
 
 
@@ -137,15 +137,18 @@ def _known() -> dict[str, po.Message]:
 def load_texts(study: Study, messages: Iterable[po.Message], by: User | None = None) -> Loaded:
     """Make these the study's own texts, in place of those it had; what is built in is not stored again.
 
-    A text that lacks a placeholder, or has other tags than the English one, is left out and named.
+    A text that lacks a placeholder, or has other tags than the English one, is left out and named; so is one that comes again.
     """
     known = _known()
     layers = builtin_layers(study.language)
-    rows, problems = [], []
+    rows, problems, met = [], [], set()
     for message in messages:
         if not message.is_translated:
             continue
         problem = _problem(known.get(message.key), message)
+        if problem is None and message.key in met:
+            problem = TextProblem("repeated", message.source)
+        met.add(message.key)
         if problem is not None:
             problems.append(problem)
         elif not any(tuple(layer.get(message.key, ())) == message.forms for layer in layers):

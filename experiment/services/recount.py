@@ -52,7 +52,8 @@ def check(studies: Iterable[Study]) -> list[Drift]:
     with snapshot():
         return [
             drift
-            for study in studies
+            for given in studies
+            for study in [Study.objects.get(pk=given.pk)]  # its rules, too, of that moment
             for kind in Participant.Kind
             for drift in _drifts(study, kind.value)
         ]
@@ -77,6 +78,7 @@ def count_uncounted(using: str, **_: Any) -> None:
 def recount(study: Study, kind: str) -> None:
     """Count anew, and write it; changes of the counters, and draws, wait meanwhile."""
     raise_revision(study, kind)
+    study = Study.objects.get(pk=study.pk)  # whoever counts under another time waits now
     used = Trial.objects.filter(participant__study=study, participant__kind=kind)
     ensure_item_counts(study, kind, set(used.order_by().values_list("item", flat=True).distinct()))
     rows = ItemCount.objects.filter(study=study, kind=kind).order_by("pk")
@@ -155,19 +157,29 @@ def _untouched(people: ParticipantQuerySet) -> Iterator[tuple[int, str, dict[str
 
 
 def _fast(study: Study, kind: str) -> Iterator[tuple[int, str, dict[str, int]]]:
-    limit_ms = study.min_rt_ms
-    on_server = F("trial__shown_at") + timedelta(milliseconds=limit_ms)
-    page = Q(rt_ms__lt=limit_ms) | Q(rt_ms=None, received_at__lt=on_server)
-    choice = Q(rt_choice_ms__lt=limit_ms) | Q(rt_choice_ms=None) & page
     tests = Judgment.objects.of(study, kind).exclude(trial__stratum="catch")
     finished = tests.filter(trial__participant__stage=Stage.FINISHED).order_by()
     rows = finished.values_list(
         "trial__participant__page_reached", "trial__participant__excluded_by"
     )
-    for at, reason, n_page, n_choice in rows.annotate(
-        page=Count("pk", filter=page), choice=Count("pk", filter=choice)
-    ):
+    for at, reason, n_page, n_choice in rows.annotate(**_counts(study.fast_limit_ms)):
         yield at, reason, {"fast_page": n_page, "fast_choice": n_choice}
+
+
+def fast_pages(people: ParticipantQuerySet, limit_ms: int) -> Iterator[tuple[int, int, int]]:
+    """Key, pages and choices under the limit, of those of them who judged test trials."""
+    tests = Judgment.objects.filter(trial__participant__in=people.order_by().values("pk"))
+    rows = tests.exclude(trial__stratum="catch").order_by().values_list("trial__participant")
+    yield from rows.annotate(**_counts(limit_ms)).iterator()
+
+
+def _counts(limit_ms: int) -> dict[str, Count]:
+    on_server = F("trial__shown_at") + timedelta(milliseconds=limit_ms)
+    # As `server_ms`: a clock that was set back meanwhile measured nothing
+    was_shown = Q(received_at__gte=F("trial__shown_at"), received_at__lt=on_server)
+    page = Q(rt_ms__lt=limit_ms) | Q(rt_ms=None) & was_shown
+    choice = Q(rt_choice_ms__lt=limit_ms) | Q(rt_choice_ms=None) & page
+    return {"page": Count("pk", filter=page), "choice": Count("pk", filter=choice)}
 
 
 def _drifts(study: Study, kind: str) -> Iterator[Drift]:

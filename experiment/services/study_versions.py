@@ -17,7 +17,7 @@ from experiment.models import ConsentVersion, Item, Participant, Study, StudyIte
 from experiment.models.studies import RULE_COLUMNS
 from experiment.services import audit
 from experiment.services.audit import Action
-from experiment.services.exclusions import Changed, reapply_exclusions
+from experiment.services.reapplying import Changed, apply_changed_rules
 
 
 class ReasonRequiredError(ValidationError):
@@ -36,10 +36,14 @@ class UnknownVersionError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """The version that was made, None where the study is not frozen; what changed where rules were applied again."""
+    """The version that was made, None where the study is not frozen; what changed where rules were applied again.
+
+    is_applied: whether all who finished are decided by the rules now; else that is done in the background.
+    """
 
     version: StudyVersion | None = None
     excluded: Changed | None = None
+    is_applied: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,7 @@ def revise(
 ) -> Revision:
     """Change any of the three, what is None stays. A change of frozen ones is one new version.
 
-    The study's rules are applied again where they changed. `study` is brought up to date.
+    The study's rules are applied again where they changed (`reapplying` says how). `study` is brought up to date.
 
     Raises:
         ReasonRequiredError: something would change in a frozen study, and no reason is given.
@@ -107,11 +111,11 @@ def revise(
         version = _make_version(locked, new, reason=reason.strip(), by=by, now=now)
     elif change.rules is not None:
         _set_rules(locked, change.rules)
-    excluded = reapply_exclusions(locked) if change.rules is not None else None
+    excluded = apply_changed_rules(locked, before) if change.rules is not None else None
     _record(locked, change, before, reason.strip(), by)
-    for name in ("version", *RULE_COLUMNS.values()):
+    for name in ("version", "counted_min_rt_ms", *RULE_COLUMNS.values()):
         setattr(study, name, getattr(locked, name))
-    return Revision(version, excluded)
+    return Revision(version, excluded, is_applied=change.rules is None or excluded is not None)
 
 
 def _record(study: Study, change: Change, before: Rules, reason: str, by: User | None) -> None:

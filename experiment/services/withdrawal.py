@@ -16,6 +16,7 @@ from experiment.services import audit
 from experiment.services.privacy import tombstones
 from experiment.services.privacy.erasure import anonymise, erase, forget_copies
 from experiment.services.privacy.tombstones import Tombstone
+from lib.locks import hold_shared
 
 Stage = Participant.Stage
 CHUNK = 500
@@ -80,6 +81,7 @@ def reapply_withdrawals() -> Reapplied:
 
 
 def _locked(study: Study) -> ParticipantQuerySet:
+    hold_shared(study)  # its counters count under one time until the end
     return Participant.objects.select_for_update(no_key=True).filter(study=study)
 
 

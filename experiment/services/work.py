@@ -10,7 +10,8 @@ from django.db.models import ForeignKey, JSONField, Q, QuerySet
 from django.urls import NoReverseMatch
 from django.utils.translation import gettext as _
 
-from experiment.models import Study
+from experiment.models import RuleApplication, Study
+from experiment.services import reapplying
 from experiment.services.audit import Action, record
 from lib.jobs import leases
 from lib.jobs.models import Job
@@ -82,7 +83,10 @@ def find(kind: str, pk: int, study: Study | None = None) -> Job | None:
 @transaction.atomic
 def start(job: Job, by: Who) -> None:
     """Have a stored job done, and say who asked for it."""
-    enqueue(job)
+    if isinstance(job, RuleApplication):
+        reapplying.start(job)
+    else:
+        enqueue(job)
     _record(Action.WORK_STARTED, job, by)
 
 
@@ -101,6 +105,8 @@ def retry(job: J, by: Who) -> J:
         ValidationError: another one is under way, and only one may be.
     """
     if job.status not in (Status.FAILED, Status.CANCELLED):
+        if isinstance(job, RuleApplication) and job.is_open:
+            reapplying.start(job)  # the process of its own may be gone
         return job
     try:
         with transaction.atomic():

@@ -13,6 +13,7 @@ from experiment.domain.roles import Right
 from experiment.models import Item
 from lib.api import parameters
 from lib.api.parameters import Strict
+from lib.name_fields import is_name
 from scoring.api.machines import counted
 from scoring.api.serializers import RunSerializer
 from scoring.backends import ALIASES
@@ -42,6 +43,7 @@ class RunRequest(Strict):
     name = serializers.CharField(
         required=False,
         max_length=200,
+        validators=[is_name],
         help_text="Of the model, in tables; usually as it is loaded.",
     )
     source = serializers.ChoiceField(choices=Item.Source.values, required=False)  # type: ignore[assignment]

@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from scoring.backends.model_files import check_files
 from scoring.domain.backend import ScoringError
 
 HUB_TIMEOUT_S = 10
@@ -61,6 +62,7 @@ def _found(path_or_name: str, revision: str | None) -> Any:
         )
     path = Path(path_or_name).expanduser()
     if path.is_dir():
+        check_files(path)
         return _load(str(path), f"the tokenizer in {path}", None, local_files_only=True)
     if path.is_file():
         raise ScoringError(f"{path} is a file; name the folder that the tokenizer is in.")

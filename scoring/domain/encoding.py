@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.domain.backend import ScoringError, TextError, TokenIds
+from scoring.domain.chat_templates import applied
 from scoring.domain.conditions import MarkedText
 from scoring.domain.prompts import Prompt
 
@@ -156,7 +157,7 @@ def _apply(tokenizer: Any, turns: Sequence[dict[str, str]]) -> str:
     from jinja2 import TemplateError
 
     try:
-        return str(tokenizer.apply_chat_template(list(turns), tokenize=False))
+        return applied(tokenizer, turns)
     except (TemplateError, ValueError, TypeError) as error:
         raise ScoringError(
             f"the chat template of {_name(tokenizer)} cannot be used: {error}"

@@ -9,6 +9,7 @@ from pathlib import Path
 from django.conf import settings
 
 from lib.folders import inside
+from scoring.backends.model_files import check_files
 from scoring.domain.backend import ScoringError
 
 # Arguments that may be a folder
@@ -28,7 +29,7 @@ def with_folders(args: Mapping[str, str]) -> dict[str, str]:
     """The arguments with whole paths for the names of folders.
 
     Raises:
-        ScoringError: one is neither a folder below MODELS_DIR nor a name on the hub.
+        ScoringError: one is neither a folder below MODELS_DIR nor a name on the hub, or was copied in part.
     """
     return {name: _found(name, value) if name in NAMED else value for name, value in args.items()}
 
@@ -37,6 +38,8 @@ def _found(name: str, value: str) -> str:
     path = inside(settings.MODELS_DIR, value)
     # By its whole path, it may be on the worker's machine alone
     if path is not None and (value.startswith("/") or isdir(path)):
+        if isdir(path):
+            check_files(path)
         return str(path)
     if HUB_NAME.fullmatch(value) and not exists(settings.BASE_DIR / value):
         return value

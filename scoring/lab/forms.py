@@ -8,6 +8,7 @@ from django import forms
 from django.conf import settings
 
 from experiment.models import Item
+from lib.name_fields import is_name
 from lib.newlines import with_unix_newlines
 from scoring.backends import ALIASES, opening, parse_model_args
 from scoring.backends.http.address import check_allowed, parse_address
@@ -81,6 +82,7 @@ class QueueForm(forms.Form):
         label="Name of the model",
         required=False,
         max_length=200,
+        validators=[is_name],
         help_text="In tables; empty: as its arguments name it.",
     )
     source = forms.ChoiceField(

@@ -7,6 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.loader import render_to_string
 from django.utils import timezone
+from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.roles import Right
@@ -121,7 +122,7 @@ def scores(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     return HttpResponse(
         scores_csv(run, study),
         content_type="text/csv; charset=utf-8",
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+        headers={"Content-Disposition": content_disposition_header(True, name)},
     )
 
 

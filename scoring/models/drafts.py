@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from experiment.domain.item_checks import Finding, Level
 from experiment.models import Item
+from lib.name_fields import NameField
 from scoring.models.generating import ModelAnswer, WritingJob
 
 
@@ -45,8 +46,8 @@ class GeneratedDraft(models.Model):
     run = models.ForeignKey(DraftingRun, models.CASCADE, related_name="drafts")
     row = models.PositiveIntegerField(help_text=_("In the source, from 1."))
     abstract = models.TextField()
-    subfield = models.CharField(max_length=80, blank=True)
-    doi = models.CharField(max_length=200, blank=True)
+    subfield = NameField(max_length=80, blank=True)
+    doi = NameField(max_length=200, blank=True)
     publication_date = models.DateField(null=True, blank=True)
     state = models.CharField(max_length=10, choices=State, default=State.WAITING)
     markup = models.TextField(blank=True, help_text=_("The best text that the model made."))

@@ -1,17 +1,18 @@
 from django.db import models
 
 from experiment.models import Study
+from lib.name_fields import NameField
 from scoring.domain.training_facts import Membership
 
 
 class LanguageModel(models.Model):
     """A language model, by the name it goes by; what exactly was loaded is each run's to say."""
 
-    name = models.CharField(
+    name = NameField(
         max_length=200, unique=True, help_text="As published, e.g. meta-llama/Llama-2-7b-chat-hf."
     )
-    display_name = models.CharField(max_length=80, help_text="In tables and figures.")
-    family = models.CharField(max_length=40, blank=True, help_text="E.g. Llama-2.")
+    display_name = NameField(max_length=80, help_text="In tables and figures.")
+    family = NameField(max_length=40, blank=True, help_text="E.g. Llama-2.")
     n_parameters = models.PositiveBigIntegerField(null=True, blank=True)
     is_chat = models.BooleanField("tuned for chat or instructions", default=False)
     base_partner = models.ForeignKey(
@@ -60,7 +61,7 @@ class TrainingCorpus(models.Model):
     language_model = models.ForeignKey(
         LanguageModel, models.CASCADE, related_name="training_corpora"
     )
-    corpus = models.CharField(max_length=200, help_text="As runs on reference corpora name it.")
+    corpus = NameField(max_length=200, help_text="As runs on reference corpora name it.")
     status = models.CharField(max_length=10, choices=Status, default=Status.UNKNOWN)
 
     class Meta:
@@ -85,7 +86,7 @@ class ModelSet(models.Model):
     """The models that a study's results are about; others that were scored on its items are extras."""
 
     study = models.OneToOneField(Study, models.CASCADE, related_name="model_set")
-    name = models.CharField(max_length=120)
+    name = NameField(max_length=120)
     language_models = models.ManyToManyField(
         LanguageModel, through="ModelSetMember", related_name="model_sets"
     )

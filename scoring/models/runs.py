@@ -7,6 +7,7 @@ from django.urls import reverse
 
 from experiment.models import Item, Study
 from lib.jobs.models import Job
+from lib.name_fields import NameField
 from scoring.models.language_models import LanguageModel
 
 
@@ -62,7 +63,7 @@ class ScoringRun(Job):
         related_name="scoring_runs",
         help_text="Whose test cases it was asked to score; the scores belong to the test cases.",
     )
-    corpus = models.CharField(max_length=200, blank=True, help_text="A reference corpus' name.")
+    corpus = NameField(max_length=200, blank=True, help_text="A reference corpus' name.")
     corpus_file = models.JSONField(
         default=dict,
         blank=True,

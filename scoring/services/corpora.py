@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lib.files import read_regular
 from scoring.domain.backend import ScoringError
 
 MAX_FIELD = 2**31 - 1  # the csv module's own limit would end at 131,072 characters
@@ -73,7 +74,7 @@ def read_corpus(about: Mapping[str, Any]) -> list[CorpusRow]:
 
 def _bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_regular(path)
     except OSError as error:
         raise ScoringError(f"{path} cannot be read: {error.strerror or error}.") from error
 
@@ -84,7 +85,10 @@ def _jsonl_rows(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, Any]]
             continue
         try:
             values = json.loads(written)
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (
+            ValueError,
+            RecursionError,
+        ) as error:  # a number of 5,000 digits is no JSONDecodeError
             raise ScoringError(f"{path}, line {line}: this is not JSON ({error}).") from error
         if not isinstance(values, dict):
             raise ScoringError(f"{path}, line {line}: a line must hold an object, {{...}}.")

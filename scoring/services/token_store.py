@@ -20,6 +20,11 @@ from scoring.domain.backend import LogProbs
 from scoring.domain.encoding import Encoded
 from scoring.models import ScoringRun
 
+
+class DamagedRecordError(Exception):
+    """A file of the storage that is no token record."""
+
+
 PART = re.compile(r"part-\d{5,}\.parquet")
 SCHEMA = pa.schema(
     [
@@ -114,6 +119,9 @@ def read_tokens(run: ScoringRun, item_key: str | None = None, unit: int | None =
     """The run's tokens, in the order of its batches; or those of one item or unit (of a corpus: row).
 
     A part may be there a moment before its rows are in the database.
+
+    Raises:
+        DamagedRecordError: one of the files cannot be read.
     """
     conditions: list[tuple[str, str, Any]] = []
     if item_key is not None:
@@ -124,7 +132,10 @@ def read_tokens(run: ScoringRun, item_key: str | None = None, unit: int | None =
     for name in _part_names(run):
         with storage().open(f"{run.uuid}/{name}") as file:
             content = pa.BufferReader(file.read())
-        tables.append(pq.read_table(content, schema=SCHEMA, filters=conditions or None))
+        try:
+            tables.append(pq.read_table(content, schema=SCHEMA, filters=conditions or None))
+        except (pa.ArrowException, OSError) as error:
+            raise DamagedRecordError(f"{run.uuid}/{name} cannot be read: {error}") from error
     return pa.concat_tables(tables) if tables else SCHEMA.empty_table()
 
 

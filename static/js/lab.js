@@ -2,6 +2,7 @@
 // the parts that changed are replaced. Without JavaScript the page shows the state at which it was loaded.
 
 import { offerCopies } from "./copy.js";
+import { parsed } from "./html.js";
 
 const root = document.getElementById("study-live");
 const state = document.getElementById("live-state");
@@ -59,7 +60,7 @@ function liveUrl() {
 }
 
 function replaceParts(html) {
-  const fragment = new DOMParser().parseFromString(html, "text/html");
+  const fragment = parsed(html);
   for (const part of fragment.querySelectorAll("[data-live]")) {
     const present = document.getElementById(part.id);
     if (!present || present.outerHTML === part.outerHTML) continue;

@@ -1,6 +1,8 @@
 // Setting a study up: shows only the fields that the chosen start needs, proposes a short name, counts what a choice of
 // test cases gives. Without JavaScript all fields are there, and saving says the same.
 
+import { ofSite } from "./html.js";
+
 const DELAY_MS = 400;
 
 for (const form of document.querySelectorAll("form")) {
@@ -44,7 +46,7 @@ function countAlong(form) {
       const response = await fetch(form.dataset.countUrl, { method: "POST", body: new FormData(form) });
       // An answer that was overtaken by a later one is old
       if (!response.ok || response.redirected || number !== asked) return;
-      box.innerHTML = await response.text();
+      box.innerHTML = ofSite(await response.text());
       box.parentElement.hidden = false;
     } catch {
       // Offline: saving says what the choice gives

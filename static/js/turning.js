@@ -1,6 +1,8 @@
 // Turns the pages: what the server answers to a form brings the next page along, and takes the place of the one before
 // in the same document. A page begins with what was given to `onPage`, and ends with its signal.
 
+import { parsed } from "./html.js";
+
 const DOUBLE_CLICK_MS = 500; // what systems take for one
 const begins = [];
 let ending = new AbortController();
@@ -42,8 +44,8 @@ function putInPlace(next) {
  */
 export function turnTo(next, html, { replaces = false } = {}) {
   const url = new URL(next, window.location.href);
-  const parsed = new DOMParser().parseFromString(html ?? "", "text/html");
-  if (url.origin !== window.location.origin || !parsed.getElementById("content")) {
+  const found = parsed(html ?? "");
+  if (url.origin !== window.location.origin || !found.getElementById("content")) {
     window.location[replaces ? "replace" : "assign"](url);
     return;
   }
@@ -52,7 +54,7 @@ export function turnTo(next, html, { replaces = false } = {}) {
   window.history[replaces ? "replaceState" : "pushState"](null, "", url);
   path = url.pathname;
   openedAt = performance.now();
-  putInPlace(parsed);
+  putInPlace(found);
   for (const begin of begins) begin(page());
 }
 

@@ -4,7 +4,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils import timezone
-from django.utils.http import urlencode
+from django.utils.http import content_disposition_header, urlencode
 from django.views.decorators.http import require_safe
 
 from analysis.lab.documents.forms import AssumptionsForm
@@ -43,7 +43,7 @@ def document(request: HttpRequest, study: Study, name: str, form: str) -> HttpRe
         content = as_pdf(text, f"{study.title}: {name}")
     response = HttpResponse(content, content_type=FORMS[form])
     filename = f"{study.slug}-{name}-{now:%Y-%m-%d}.{form}"
-    response["Content-Disposition"] = f'attachment; filename="{filename}"'
+    response["Content-Disposition"] = content_disposition_header(True, filename)
     return response
 
 

@@ -20,7 +20,8 @@ from analysis.report.contents import CHAPTERS
 from analysis.report.report import SCHEMA, Header, Published, Report
 from analysis.stats import NotEnough
 from experiment.models import Participant, Study
-from experiment.services.participant_kinds import is_joined, kind_note
+from experiment.services.participant_kinds import is_joined
+from experiment.services.rules_under_way import note_beside_numbers
 from experiment.services.study_versions import version_shown
 
 PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "django")
@@ -50,7 +51,7 @@ def make_report(study: Study, options: ReportOptions, progress: Progress | None 
         participants=Participants(
             kind,
             str(Participant.Kind(kind).label),
-            kind_note(study, kind),
+            note_beside_numbers(study, kind, options.rules),
             is_joined(study, kind) and any(len(own.trials) for own in data.values()),
             version_shown(study, kind) if options.rules is None else options.rules,
         ),

@@ -9,6 +9,7 @@ from analysis.charts.figure import Figure
 from analysis.charts.marks import Drawn, chart, finish
 from analysis.charts.rows import Rows, short
 from analysis.charts.style import FULL, HUMANS, INK, MODELS, SOFT
+from analysis.charts.texts import quoted
 from analysis.presentation import figure_text
 from analysis.stats import NotEnough
 from analysis.teams.figures.rows import NO_TEAM, TriedOn, main_method, of_panel, teams_by_method
@@ -142,7 +143,7 @@ def _chart(
         .encode(
             x=alt.X(f"{first}:Q", scale=scale, axis=axis), x2=f"{last}:Q", y=rows.y(), color=colour, opacity=shade
         )
-        .transform_calculate(team_is=f"'{words}'")
+        .transform_calculate(team_is=quoted(words))
         for (first, last), words in zip((("start", "until"), ("until", "end")), SHADES, strict=True)
     ]  # fmt: skip
     followed = chart(_followed(frame, labels, parts)).mark_text(align="left", dx=8)

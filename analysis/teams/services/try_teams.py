@@ -37,7 +37,7 @@ from analysis.teams.results import (
 )
 from analysis.teams.services.members import chosen_members, wanted_teams
 from experiment.models import Participant, Study
-from experiment.services.participant_kinds import kind_note
+from experiment.services.rules_under_way import note_beside_numbers
 from experiment.services.study_versions import version_shown
 
 SCHEMA, SCHEMA_VERSION = "brainbench-live/teams", 1
@@ -83,7 +83,7 @@ def make_teams(
         participants=Participants(
             kind,
             str(Participant.Kind(kind).label),
-            kind_note(study, kind),
+            note_beside_numbers(study, kind),
             rules_version=version_shown(study, kind),
         ),
         source=options.source,

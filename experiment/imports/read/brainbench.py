@@ -9,8 +9,11 @@ from experiment.imports.read.levels import CountryCode
 from experiment.imports.read.tables import Problem
 from experiment.imports.read.testcases import Identity, PublishedItem
 from experiment.imports.read.trials import Excluded, PublishedParticipant
+from lib.folders import strays
 
 KNOWN_FILES = (*testcases.FILES.values(), testcases.DATES_FILE, trials.IDS_FILE, trials.FILE)
+FOLDERS = tuple(dict.fromkeys(name.split("/")[0] for name in KNOWN_FILES))
+ENDINGS = (".csv", ".npy")
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,8 @@ def read_published(root: Path, country_code: CountryCode, others: Sequence[str] 
     """
     present = [name for name in KNOWN_FILES if (root / name).is_file()]
     absent = _name_absent(root, present)
+    if wrong := [Problem(name, why) for name, why in strays(root, FOLDERS, ENDINGS)]:
+        return Published(present, absent, problems=wrong)
     if not present and not any((root / name).exists() for name in others):
         names = ", ".join((*KNOWN_FILES, *others))
         known = f"holds none of the published files ({names})"
@@ -50,14 +55,21 @@ def read_published(root: Path, country_code: CountryCode, others: Sequence[str] 
         )
     people: list[PublishedParticipant] = []
     excluded = Excluded()
+    before = len(problems)
     if trials.FILE in present and trials.IDS_FILE in present:
         people, excluded = trials.read_participants(root, problems, country_code)
         notes += _check_against_items(people, items, present, problems)
-    elif trials.FILE in present:
-        notes.append(
-            f"{trials.FILE} was not read: {trials.IDS_FILE}, which says what was judged, is absent."
-        )
+    if not people and len(problems) == before and (root / trials.FOLDER).is_dir():
+        problems.append(_nobody(root, present))
     return Published(present, absent, items, people, excluded, notes, problems)
+
+
+def _nobody(root: Path, present: Sequence[str]) -> Problem:
+    """A folder of people's answers without any is a copy gone wrong, never what was meant."""
+    lacks = [name for name in (trials.FILE, trials.IDS_FILE) if name not in present]
+    why = f"there is no {' and no '.join(lacks)}" if lacks else f"{trials.FILE} has no row"
+    where = f"{root}/{trials.FOLDER}/"
+    return Problem(where, f"holds no participants: {why}; without this folder, all else is read")
 
 
 def _name_absent(root: Path, present: Sequence[str]) -> list[str]:

@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from lib.files import read_regular
+
 # Cells are quoted in messages, where a whole abstract would be too long.
 MAX_SHOWN = 60
 
@@ -104,7 +106,7 @@ def read_table(
 
 def _read_text(root: Path, name: str, problems: list[Problem]) -> str | None:
     try:
-        data = (root / name).read_bytes()
+        data = read_regular(root / name)
         text = data.decode("utf-8-sig")
     except OSError as error:
         problems.append(Problem(name, f"cannot be opened: {error.strerror or error}"))

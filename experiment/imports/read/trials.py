@@ -9,8 +9,9 @@ from experiment.imports.read.levels import CountryCode, read_demographics
 from experiment.imports.read.tables import Cells, Problem, Row, read_table, shown
 from experiment.imports.read.testcases import Identity
 
-FILE = "human_results/data/participant_data.csv"
-IDS_FILE = "human_results/abstract_id_doi.csv"
+FOLDER = "human_results"
+FILE = f"{FOLDER}/data/participant_data.csv"
+IDS_FILE = f"{FOLDER}/abstract_id_doi.csv"  # which test case was judged
 DEMOGRAPHIC_COLUMNS = ("sex", "age", "country", "current position", "experience")
 COLUMNS = (
     "",  # the row's index before the publication's exclusions

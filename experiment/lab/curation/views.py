@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 
 from experiment.domain.roles import Right
 from experiment.lab.access import for_study, user_of
@@ -16,8 +16,7 @@ from experiment.models import Item, Study
 from experiment.models.items import ItemQuerySet
 from experiment.services.curation.pausing import lacking_without, n_still_shown, pause, resume
 from experiment.services.rights import fields_of
-
-UNPROCESSABLE = 422
+from lib.http import UNPROCESSABLE, either
 
 
 class PauseForm(forms.Form):
@@ -42,7 +41,7 @@ def test_case(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     return render(request, "lab/curation/test_case.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@either
 @for_study(Right.CURATE)
 def pause_test_case(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     """Pause it, or resume one that is paused; `act` says which the sender meant."""

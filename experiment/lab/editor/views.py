@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_POST
 
 from experiment.domain.roles import FieldRight
 from experiment.lab.access import for_field, user_of
@@ -20,9 +20,9 @@ from experiment.lab.editor.preview import preview_of
 from experiment.models import Item, ItemScratch, ResearchField
 from experiment.services.curation import lifecycle, writing
 from experiment.services.curation.drafts import EditedSinceError
+from lib.http import either
 
 CONFLICT, UNPROCESSABLE = 409, 422
-either = require_http_methods(["GET", "HEAD", "POST"])
 
 
 @either

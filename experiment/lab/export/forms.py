@@ -16,6 +16,7 @@ from experiment.models import Item, Participant, Study
 from experiment.services import counts
 from experiment.services.export.select import channels, completed, subfields
 from experiment.services.participant_kinds import default_kind
+from experiment.services.rules_under_way import refuse_mixed_release
 
 Choices = list[tuple[str, StrOrPromise]]
 SETS: Choices = [
@@ -115,6 +116,7 @@ class ExportForm(forms.Form):
         try:
             self.form = export_form.parse(values)
             self.query = completed(study, trial_query.parse(_lines(values)))
+            refuse_mixed_release(study, self.query, self.form)
         except QueryError as error:
             self._refuse(error)
 

@@ -29,7 +29,7 @@ from experiment.services.export.files import Manifest, export_trials, record_exp
 from experiment.services.export.identities import export_identities
 from experiment.services.export.release import RELEASE_COLUMNS, first_released
 from experiment.services.export.trials import count, first_rows, is_quickly_counted
-from experiment.services.participant_kinds import kind_note
+from experiment.services.rules_under_way import note_beside_numbers
 from lib.csv import cell
 from lib.table_files import CONTENT_TYPES, ZIP_TYPE
 
@@ -62,7 +62,7 @@ def page(request: HttpRequest, study: Study) -> HttpResponse:
         "rows": [[cell(row[name]) for name in names] for row in rows],
         "dropped": DROPPED,
         "is_large": not rows and n_rows != 0,
-        "note": kind_note(study, query.kind),
+        "note": note_beside_numbers(study, query.kind, query.rules),
         "command": command(study, form.query, form.form),
     }
     return render(request, "lab/export/page.html", context)

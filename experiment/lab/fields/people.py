@@ -11,8 +11,7 @@ from experiment.lab.access import for_field, user_of
 from experiment.lab.fields.forms import MemberForm
 from experiment.models import FieldMember, ResearchField
 from experiment.services.fields import members
-
-UNPROCESSABLE = 422
+from lib.http import UNPROCESSABLE
 
 
 @require_safe

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_POST
 
 from experiment.domain.roles import FieldRight
 from experiment.lab.access import for_creators, for_field, user_of
@@ -14,12 +14,10 @@ from experiment.lab.fields.forms import FieldForm, SubfieldForm
 from experiment.models import ResearchField
 from experiment.services.fields import settings as services
 from experiment.services.fields.settings import is_used
-
-GET_OR_POST = ["GET", "HEAD", "POST"]
-UNPROCESSABLE = 422
+from lib.http import UNPROCESSABLE, either
 
 
-@require_http_methods(GET_OR_POST)
+@either
 @for_creators
 def new(request: HttpRequest) -> HttpResponse:
     form = FieldForm(request.POST or None)
@@ -34,7 +32,7 @@ def new(request: HttpRequest) -> HttpResponse:
     return render(request, "lab/fields/new.html", context, status=_status(request))
 
 
-@require_http_methods(GET_OR_POST)
+@either
 @for_field(FieldRight.LEAD_FIELD)
 def settings(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
     stored = ResearchField.objects.get(pk=research_field.pk)  # the form changes its own
@@ -74,7 +72,7 @@ def add_subfield(request: HttpRequest, research_field: ResearchField) -> HttpRes
     return _settings(request, research_field, FieldForm(instance=research_field), form)
 
 
-@require_http_methods(GET_OR_POST)
+@either
 @for_field(FieldRight.LEAD_FIELD)
 def subfield(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
     """Change one, or remove it."""

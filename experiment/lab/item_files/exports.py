@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.http import content_disposition_header
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
@@ -23,8 +24,7 @@ from experiment.services.item_export.write import (
     Wanted,
     download,
 )
-
-UNPROCESSABLE = 422
+from lib.http import UNPROCESSABLE
 
 
 class ExportForm(forms.Form):
@@ -77,7 +77,7 @@ def file(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
     except (NotInThisFormError, NothingToExportError) as error:
         sent.add_error(None, str(error))
         return _page(request, research_field, sent, status=UNPROCESSABLE)
-    headers = {"Content-Disposition": f'attachment; filename="{wanted.file_name}"'}
+    headers = {"Content-Disposition": content_disposition_header(True, wanted.file_name)}
     return HttpResponse(content, content_type=TYPES[wanted.form], headers=headers)
 
 

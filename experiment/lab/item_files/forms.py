@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 from experiment.imports.read.items import Defaults
 from experiment.imports.store.bulk.difference import Options
 from experiment.models import Item
+from lib.name_fields import is_name
 
 MAX_BYTES = 30 * 1024 * 1024  # below UPLOAD_MAX_SIZE, which counts the whole request
 LEADS_ALONE = ("new_subfields", "accepted_before")
@@ -25,6 +26,7 @@ class OptionsForm(forms.Form):
         label=_("By name"),
         max_length=80,
         required=False,
+        validators=[is_name],
         help_text=_("A person or a model, such as GPT-4, where the file does not say."),
     )
     new_subfields = forms.BooleanField(

@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.http import content_disposition_header
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
@@ -52,7 +53,7 @@ def send(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
 @require_safe
 @for_field(FieldRight.CURATE_FIELD)
 def template(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
-    headers = {"Content-Disposition": 'attachment; filename="test-cases.csv"'}
+    headers = {"Content-Disposition": content_disposition_header(True, "test-cases.csv")}
     subfield = research_field.subfields.values_list("name", flat=True).first()
     content = template_of(subfield or "")
     return HttpResponse(content, content_type="text/csv; charset=utf-8", headers=headers)

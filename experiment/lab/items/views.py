@@ -16,8 +16,7 @@ from experiment.services.curation.history import history
 from experiment.services.curation.lifecycle import studies_drawing
 from experiment.services.curation.writers import open_moves, writers_of
 from experiment.services.rights import studies_with
-
-UNPROCESSABLE = 422
+from lib.http import UNPROCESSABLE
 
 
 def item_of(research_field: ResearchField, pk: int) -> Item:

@@ -6,24 +6,22 @@ from typing import Any
 import segno
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
-from django.contrib.auth.forms import PasswordChangeForm
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 from django_otp import login as mark_verified
 
 from experiment.lab.access import for_first_step, for_signed_in, user_of
-from experiment.lab.members.forms import CodeForm, NewAppForm
+from experiment.lab.members.forms import CodeForm, NewAppForm, PasswordForm
 from experiment.services import audit
-from experiment.services.people import second_step
+from experiment.services.people import second_step, sessions
+from lib.http import either
 
-GET_OR_POST = ["GET", "HEAD", "POST"]
 
-
-@require_http_methods(GET_OR_POST)
+@either
 @sensitive_post_parameters()
 @for_signed_in
 def account(request: HttpRequest) -> HttpResponse:
@@ -40,7 +38,7 @@ def account(request: HttpRequest) -> HttpResponse:
     return _account(request, form=form)
 
 
-@require_http_methods(GET_OR_POST)
+@either
 @for_first_step
 def set_up_codes(request: HttpRequest) -> HttpResponse:
     user = user_of(request)
@@ -49,6 +47,8 @@ def set_up_codes(request: HttpRequest) -> HttpResponse:
     form = NewAppForm(request, user, request.POST or None)
     if request.method == "POST" and form.is_valid():
         mark_verified(request, form.device)
+        request.session.cycle_key()
+        sessions.end_elsewhere(user, request.session)
         return _recovery_codes(request, form.recovery_codes)
     key = second_step.spelled_key(second_step.new_app(user))
     return render(request, "lab/members/set_up_codes.html", {"form": form, "key": key})
@@ -79,16 +79,25 @@ def change_codes(request: HttpRequest) -> HttpResponse:
         return _account(request, code_form=form)
     if "off" in request.POST:
         second_step.switch_off(user)
+        request.session.cycle_key()
+        sessions.end_elsewhere(user, request.session)
         messages.success(request, _("You sign in with your password alone now."))
         return redirect("lab:account")
     return _recovery_codes(request, second_step.new_recovery_codes(user))
 
 
-def _password_form(request: HttpRequest) -> PasswordChangeForm:
+@require_POST
+@for_signed_in
+def sign_out_elsewhere(request: HttpRequest) -> HttpResponse:
+    n = sessions.end_elsewhere(user_of(request), request.session)
+    audit.record(audit.Action.SIGNED_OUT_ELSEWHERE, by=user_of(request), sign_ins=n)
+    messages.success(request, _("You are signed in here alone now."))
+    return redirect("lab:account")
+
+
+def _password_form(request: HttpRequest) -> PasswordForm:
     sent = request.POST if "old_password" in request.POST else None
-    form = PasswordChangeForm(user_of(request), sent)
-    form.fields["old_password"].widget.attrs.pop("autofocus")  # it is not all of the page
-    return form
+    return PasswordForm(request, user_of(request), sent)
 
 
 def _recovery_codes(request: HttpRequest, codes: list[str]) -> HttpResponse:
@@ -105,6 +114,7 @@ def _account(request: HttpRequest, **forms: Any) -> HttpResponse:
         "code_form": CodeForm(request, user),
         "has_second_step": second_step.has_second_step(user),
         "n_recovery_codes": second_step.n_recovery_codes(user),
+        "n_elsewhere": len(sessions.elsewhere(user, request.session)),
         "studies": user.memberships.select_related("study"),
     }
     return render(request, "lab/members/account.html", context | forms)

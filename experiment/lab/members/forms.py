@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from django import forms
-from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.contrib.auth.models import User
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
@@ -14,12 +14,13 @@ from django_otp.models import Device
 
 from experiment.services.people import attempts
 from experiment.services.people.second_step import TooSoonError, check_code, confirm_app
+from lib.http import address_of
 
 
 @contextmanager
 def limited(request: HttpRequest | None, name: str, step: str) -> Iterator[None]:
     """Around the comparison of a password or code, which raises where it is wrong; a form's error where it has to wait."""
-    address = request.META.get("REMOTE_ADDR", "") if request else ""
+    address = address_of(request) if request else ""
     try:
         with attempts.attempt(step, name, address):
             yield
@@ -46,6 +47,19 @@ class SignInForm(AuthenticationForm):
             return self.cleaned_data  # the fields say so, and nothing is compared
         with limited(self.request, name, "password"):
             return super().clean()
+
+
+class PasswordForm(PasswordChangeForm):
+    """A new password. Whoever sits at somebody's browser does not try out the old one for long."""
+
+    def __init__(self, request: HttpRequest, user: User, data: Any = None) -> None:
+        super().__init__(user, data)
+        self.request = request
+        self.fields["old_password"].widget.attrs.pop("autofocus")  # it is not all of the page
+
+    def clean_old_password(self) -> str:
+        with limited(self.request, self.user.get_username(), "change"):
+            return super().clean_old_password()
 
 
 class CodeForm(forms.Form):

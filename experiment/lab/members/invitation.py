@@ -11,14 +11,14 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods
 
 from experiment.models import Invitation
 from experiment.services.people import invitations
 from experiment.services.people.invitations import AlreadyMemberError, InvitationError
+from lib.http import either
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@either
 @never_cache
 @sensitive_post_parameters()
 def invitation(request: HttpRequest, secret: str) -> HttpResponse:

@@ -13,17 +13,20 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.roles import Right, Role
 from experiment.lab.access import for_site_admins, for_study, user_of
 from experiment.models import Invitation, Membership, Study
 from experiment.services.people import invitations
 from experiment.services.people import members as people
+from lib.http import either
+from lib.name_fields import is_name
 
 NAME: dict[str, Any] = {
     "label": gettext_lazy("For whom"),
     "max_length": 100,
+    "validators": [is_name],
     "help_text": gettext_lazy("Named in this list and in the audit trail."),
     "widget": forms.TextInput(attrs={"autocomplete": "off"}),
 }
@@ -93,7 +96,7 @@ def remove(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     return redirect("lab:members", study.slug)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@either
 @for_site_admins
 def site_people(request: HttpRequest) -> HttpResponse:
     """Everybody with an account, and invitations to one."""

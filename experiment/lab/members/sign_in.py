@@ -14,11 +14,11 @@ from django.urls import reverse, reverse_lazy
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
 
 from experiment.lab.members.forms import CodeForm, SignInForm
 from experiment.services import audit
 from experiment.services.people.second_step import has_second_step, is_verified
+from lib.http import either
 
 WAITING = "waits_for_code"  # in the session: who gave their password, and when (seconds)
 WAITS_S = 10 * 60
@@ -55,7 +55,7 @@ class Welcome(PasswordResetConfirmView):
         return super().form_valid(form)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@either
 @never_cache
 def second_step(request: HttpRequest) -> HttpResponse:
     user = _half_way(request)
@@ -68,6 +68,7 @@ def second_step(request: HttpRequest) -> HttpResponse:
         request.session.pop(WAITING, None)
         user.otp_device = form.device  # type: ignore[attr-defined]
         login(request, user, settings.AUTHENTICATION_BACKENDS[0])
+        request.session.cycle_key()  # also where the password had signed in already
         return redirect(_next(request))
     if form.has_error("code", "wrong") or form.has_error("code", "soon"):
         audit.record(audit.Action.SIGN_IN_FAILED, name=user.get_username(), step="code")

@@ -16,6 +16,7 @@ urlpatterns = [
     path("account/codes/", account.set_up_codes, name="set_up_codes"),
     path("account/codes/picture.svg", account.picture, name="codes_picture"),
     path("account/codes/change/", account.change_codes, name="change_codes"),
+    path("account/elsewhere/", account.sign_out_elsewhere, name="sign_out_elsewhere"),
     path("invitations/<str:secret>/", invitation.invitation, name="invitation"),
     path(_MEMBERS, members.members, name="members"),
     path(f"{_MEMBERS}invite/", members.invite, name="invite"),

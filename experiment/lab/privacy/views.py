@@ -18,8 +18,7 @@ from experiment.models import Participant, RecruitmentRecord, Study
 from experiment.services import audit
 from experiment.services.privacy.retention import NotDueError, ask, concerned, is_due
 from experiment.services.withdrawal import find_on_request, withdraw_on_request
-
-UNPROCESSABLE = 422
+from lib.http import UNPROCESSABLE
 
 
 @require_safe

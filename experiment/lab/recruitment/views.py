@@ -22,8 +22,8 @@ from experiment.services.channels import save_channel
 from experiment.services.recruitment import SAMPLE_CODE, overdue
 from experiment.services.recruitment import links as recruitment_links
 from experiment.services.study_language import speaking
+from lib.http import UNPROCESSABLE
 
-UNPROCESSABLE = 422
 ENDS = ("completion", "screen-out", "full")
 
 

@@ -15,10 +15,11 @@ from django.views.decorators.http import require_POST
 from experiment.domain.roles import Right
 from experiment.lab.access import for_study
 from experiment.lab.setup.forms import reason_field
-from experiment.lab.setup.views import UNPROCESSABLE, either, say_saved, show
+from experiment.lab.setup.views import say_saved, show
 from experiment.models import Item, ResearchField, Study
 from experiment.services.item_choice import Counted, ItemChoice, choose, choose_items, read_keys
 from experiment.services.study_versions import ReasonRequiredError
+from lib.http import UNPROCESSABLE, either
 
 PER_PAGE = 50
 ANY = ("", _("any"))

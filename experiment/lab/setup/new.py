@@ -11,7 +11,6 @@ from django.shortcuts import redirect, render
 from django.utils.text import slugify
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_http_methods
 
 from experiment.domain.presets import ADDITIONS, PRESETS, comparison
 from experiment.lab.access import for_creators
@@ -19,8 +18,8 @@ from experiment.models import Study
 from experiment.services.item_choice import ItemChoice, create_chosen_study
 from experiment.services.study_file.create import MAX_BYTES, copy_study, create_from_file
 from experiment.services.study_setup import unused_title
-
-UNPROCESSABLE = 422
+from lib.http import UNPROCESSABLE, either
+from lib.name_fields import is_name
 
 
 class StudyField(forms.ModelChoiceField):  # type: ignore[type-arg]
@@ -59,6 +58,7 @@ class NewStudyForm(forms.Form):
     title = forms.CharField(
         max_length=200,
         required=False,
+        validators=[is_name],
         label=_("Title"),
         help_text=_("Participants read it. Empty: the title of what it starts from."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
@@ -126,7 +126,7 @@ def unused_slug(title: str) -> str:
     return slug
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@either
 @for_creators
 def new(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":

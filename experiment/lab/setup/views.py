@@ -10,9 +10,10 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.http import content_disposition_header
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 
 from experiment.domain.roles import Right
 from experiment.lab.access import View, for_study
@@ -24,8 +25,8 @@ from experiment.services.study_file.write import as_bytes
 from experiment.services.study_settings import change_study
 from experiment.services.study_versions import ReasonRequiredError, Revision
 from experiment.services.version_comparison import compare_rules
+from lib.http import UNPROCESSABLE, either
 
-UNPROCESSABLE = 422
 FIRST_PREVIEW = {"general": "consent", "texts": "consent", "trials": "trial"}
 PREVIEWS = {
     "consent": _("Consent"),
@@ -42,9 +43,6 @@ def framing(view: View) -> View:
     allowed: Any = csp_update({"frame-src": [SELF]})
     wrapped: View = allowed(view)
     return wrapped
-
-
-either = require_http_methods(["GET", "HEAD", "POST"])
 
 
 @require_safe
@@ -103,7 +101,7 @@ def file(request: HttpRequest, study: Study) -> HttpResponse:
     return HttpResponse(
         as_bytes(study),
         content_type="application/json",
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+        headers={"Content-Disposition": content_disposition_header(True, name)},
     )
 
 
@@ -160,5 +158,11 @@ def say_saved(request: HttpRequest, revision: Revision) -> None:
                 "The rules were applied again: the exclusion of %(people)d participants and of %(trials)d trials changed."
             )
             % counts
+        )
+    if not revision.is_applied:
+        said.append(
+            gettext(
+                "The rules are being applied to all who finished, a few at a time: the study's page shows how far that is."
+            )
         )
     messages.success(request, " ".join(said))

@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
+from django.utils.http import content_disposition_header
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
@@ -18,7 +19,7 @@ from django.views.decorators.http import require_POST, require_safe
 from experiment.domain.roles import Right
 from experiment.lab.access import for_study
 from experiment.lab.setup.sections import setup_context
-from experiment.lab.setup.views import UNPROCESSABLE, either, framing, preview_context
+from experiment.lab.setup.views import framing, preview_context
 from experiment.models import Study
 from experiment.services.participant_texts import (
     WORDED_ONCE,
@@ -29,6 +30,7 @@ from experiment.services.participant_texts import (
     texts_of,
 )
 from lib import po
+from lib.http import UNPROCESSABLE, either
 from lib.newlines import with_unix_newlines
 
 MAX_FILE = 1024 * 1024
@@ -96,7 +98,7 @@ def file(request: HttpRequest, study: Study) -> HttpResponse:
     return HttpResponse(
         po.write(study.language, texts_of(study)),
         content_type="text/x-gettext-translation; charset=utf-8",
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+        headers={"Content-Disposition": content_disposition_header(True, name)},
     )
 
 

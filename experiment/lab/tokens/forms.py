@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 from experiment.domain.roles import Right
 from experiment.domain.scopes import Scope
 from experiment.services.access_tokens import DEFAULT_DAYS, grantable_scopes
+from lib.name_fields import is_name
 
 LABELS = {
     Scope.READ: _("read: test cases, trials by pseudonym, models, results"),
@@ -22,7 +23,10 @@ DAYS = (
 
 class TokenForm(forms.Form):
     name = forms.CharField(
-        label=_("name"), max_length=80, help_text=_("What it is for, such as the machine it is on.")
+        label=_("name"),
+        max_length=80,
+        validators=[is_name],
+        help_text=_("What it is for, such as the machine it is on."),
     )
     scopes = forms.MultipleChoiceField(
         label=_("what it may do"), widget=forms.CheckboxSelectMultiple

@@ -10,7 +10,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods
 
 from experiment.domain import trial_query
 from experiment.domain.roles import Right
@@ -20,9 +19,7 @@ from experiment.lab.access import LabRequest, for_signed_in, for_study
 from experiment.lab.tokens.forms import TokenForm
 from experiment.models import AccessToken, Study
 from experiment.services.access_tokens import create_token, revoke
-
-UNPROCESSABLE = 422
-either = require_http_methods(["GET", "HEAD", "POST"])
+from lib.http import UNPROCESSABLE, either
 
 
 @either

@@ -12,6 +12,7 @@ from experiment.domain.roles import Right
 from experiment.models import Participant, Study
 from experiment.services import counts, exposure, overview
 from experiment.services.participant_kinds import kind_note, watched_kind
+from experiment.services.rules_under_way import rules_under_way, sentence
 from experiment.services.study_versions import version_shown
 from experiment.services.watching.page_by_page import page_by_page
 from experiment.services.watching.target import forecast
@@ -54,6 +55,8 @@ def live_context(
         "kind": kind,
         "kind_label": Kind(kind).label,
         "kind_note": kind_note(study, kind),
+        "rules_job": rules_under_way(study),
+        "rules_note": sentence(study),
         "tabs": tabs(study, kind),
         "flow": flow,
         "readings": overview.readings(study, kind),

@@ -21,6 +21,7 @@ from experiment.services.export.files import (
 )
 from experiment.services.export.select import completed
 from experiment.services.participant_kinds import kind_note, name_problem, studies_joined
+from experiment.services.rules_under_way import refuse_mixed_release
 from lib.commands import ReportingCommand, add_json_argument
 
 
@@ -49,6 +50,7 @@ class Command(ReportingCommand):
         try:
             query, form = asked(options)
             query = completed(study, query)
+            refuse_mixed_release(study, query, form)
         except QueryError as error:
             raise CommandError(str(error)) from error
         counts, joined = kind_counts(study), studies_joined(study, query.kind)

@@ -9,6 +9,7 @@ from experiment.models import Study
 from experiment.services.participant_texts import load_texts, texts_of, untranslated
 from lib import po
 from lib.commands import ReportingCommand, add_json_argument
+from lib.files import read_regular
 
 
 class Command(ReportingCommand):
@@ -42,7 +43,7 @@ class Command(ReportingCommand):
 
     def _load(self, study: Study, path: Path) -> dict[str, Any]:
         try:
-            messages = list(po.read(path.read_text(encoding="utf-8")))
+            messages = list(po.read(read_regular(path).decode()))
         except (OSError, UnicodeDecodeError, po.PoError) as error:
             raise CommandError(f"{path} cannot be read: {error}") from error
         loaded = load_texts(study, messages)

@@ -1,9 +1,9 @@
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from experiment.management.studies import find_study
-from experiment.services.exclusions import reapply_exclusions
+from experiment.services.reapplying import reapply_exclusions
 from lib.commands import ReportingCommand, add_json_argument
 
 
@@ -17,6 +17,10 @@ class Command(ReportingCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
         changed = reapply_exclusions(study)
+        if changed is None:
+            raise CommandError(
+                f"{study.slug}: a worker is deciding again already; its Work page shows how far it is."
+            )
         data = {
             "study": study.slug,
             "participants_changed": changed.participants,

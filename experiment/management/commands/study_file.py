@@ -9,6 +9,7 @@ from experiment.services.preflight import preflight
 from experiment.services.study_file.create import MAX_BYTES, create_from_file
 from experiment.services.study_file.write import as_bytes
 from lib.commands import ReportingCommand, add_json_argument
+from lib.files import read_regular
 
 
 class Command(ReportingCommand):
@@ -32,9 +33,7 @@ class Command(ReportingCommand):
                 path.write_bytes(as_bytes(find_study(options["study"])))
                 self.report(options, {"file": str(path)}, [f"Wrote {path}."])
                 return
-            if path.stat().st_size > MAX_BYTES:
-                raise CommandError(f"{path} is larger than {MAX_BYTES:,} bytes.")
-            content = path.read_bytes()
+            content = read_regular(path, MAX_BYTES)
         except OSError as error:
             raise CommandError(f"{path}: {error.strerror}.") from error
         try:

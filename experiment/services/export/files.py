@@ -27,6 +27,7 @@ from experiment.services.export.release import RELEASE_COLUMNS, release_of, rele
 from experiment.services.export.select import completed, deciding
 from experiment.services.export.tables import Held, Table, items, participants
 from experiment.services.export.trials import trials
+from experiment.services.rules_under_way import are_mixed, refuse_mixed_release
 from lib.code import code_version
 from lib.files import atomic_file, write_file
 from lib.snapshot import snapshot
@@ -40,7 +41,7 @@ PARTICIPANT, ITEM = HEADER.index("participant"), HEADER.index("item_key")
 class Manifest:
     """What an export holds, and of what; `sha256` is of the file's bytes, or of the trials of several.
 
-    rules_version: that says what is excluded. codebook, code: the versions of what columns mean, and of what wrote them.
+    rules_version: that says what is excluded. rules_mixed: but not of everybody yet. codebook, code: the versions of what columns mean, and of what wrote them.
     released: what was coarsened and left out for the public, None where nothing was. files: the hashes of a data set's files; table_rows: how many rows these have.
     """
 
@@ -57,6 +58,7 @@ class Manifest:
     codebook: str
     code: str
     made_at: datetime
+    rules_mixed: bool = False
     released: dict[str, Any] | None = None
     files: dict[str, str] = field(default_factory=dict)
     table_rows: dict[str, int] = field(default_factory=dict)
@@ -108,12 +110,13 @@ def export_trials(
     `watch` passes the blocks on, and sees the database as it is at that moment.
 
     Raises:
-        QueryError: the query names what the study does not have.
+        QueryError: the query names what the study does not have, or what cannot be published now.
     """
     more = more_tables(study, completed(study, query)) if form.format == DATA_SET else no_tables
     with snapshot():
         study = Study.objects.get(pk=study.pk)  # its version at that moment
         query = completed(study, query)
+        refuse_mixed_release(study, query, form)
         rows = _Rows(study, query, form, watch)
         if form.is_in_tables:
             manifest = _write_data_set(rows, file, more)
@@ -170,6 +173,7 @@ class _Rows:
             codebook=codebook.version(),
             code=code_version(),
             made_at=self.made_at,
+            rules_mixed=are_mixed(self.study, self.query.kind, self.query.rules),
             released=self._what_is_released(),
         )
 

@@ -66,7 +66,7 @@ def describe(
     columns: dict[str, Column] = {}
     for column in chain.from_iterable(one.table.columns for one in written):
         columns.setdefault(column.name, column)
-    context = {
+    context: dict[str, Any] = {
         "study": study,
         "manifest": manifest,
         "files": [(one.file, one.table.description) for one in written],
@@ -85,6 +85,7 @@ def describe(
         "variableMeasured": list(map(variable, columns.values())),
     }
     archive.writestr("dataset_description.json", _json(description))
+    context["description"] = text
     archive.writestr("README.md", render_to_string("experiment/export/readme.md", context))
     archive.writestr("CHANGES.md", render_to_string("experiment/export/changes.md", context))
     archive.writestr("documentation/manifest.json", _json(manifest))

@@ -3,12 +3,15 @@
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.http import HttpRequest
 
 from experiment.services import audit
 from experiment.services.audit import Action
+from experiment.services.people.sessions import begin
 
 
-def record_sign_in(sender: Any, user: User, **_: Any) -> None:
+def record_sign_in(sender: Any, request: HttpRequest, user: User, **_: Any) -> None:
+    begin(request.session)
     audit.record(Action.SIGNED_IN, by=user)
 
 

@@ -1,6 +1,5 @@
 """Takes a participant's data away: all of them, or all that could lead to the person."""
 
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -14,6 +13,7 @@ from experiment.models import Judgment, Participant, RecruitmentRecord, Study
 from experiment.models.participants import new_seed
 from experiment.services.counting import Difference, judged_by
 from experiment.services.export.jobs import delete_exports
+from lib.unguessable import unguessable_id
 
 Stage = Participant.Stage
 # Sent within the transaction, with `study`: other apps delete what they computed from its data
@@ -86,12 +86,13 @@ def _counted_again(person: Participant, study: Study) -> Iterator[Difference]:
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA secure_delete = ON")  # else the file's free pages keep the texts
+    limit_ms = Study.objects.get(pk=study.pk).fast_limit_ms  # held by the caller, before the person
     counts = Difference()
     if person.has_ended or person.left_at is not None:
-        counts.add(person, judged_by([person]), study.min_rt_ms, sign=-1)
+        counts.add(person, judged_by([person]), limit_ms, sign=-1)
     yield counts
     if person.has_ended or person.left_at is not None:
-        counts.add(person, judged_by([person]), study.min_rt_ms)
+        counts.add(person, judged_by([person]), limit_ms)
     counts.write(study, person.kind)
 
 
@@ -110,7 +111,7 @@ def _coarsen(person: Participant) -> None:
     nothing = ("idempotency_key", "viewport_width", "viewport_height", "received_at")
     judgments.update(**seconds, **dict.fromkeys(nothing))
     for trial in person.trials.all():
-        person.trials.filter(pk=trial.pk).update(token=uuid.uuid4())
+        person.trials.filter(pk=trial.pk).update(token=unguessable_id())
     person.trials.update(drawn_at=None, shown_at=None, draw=b"")
 
 

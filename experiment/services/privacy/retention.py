@@ -19,6 +19,7 @@ from experiment.services import audit, work
 from experiment.services.privacy.erasure import anonymise, forget_copies
 from lib.jobs.leases import Lease
 from lib.jobs.running import run_job
+from lib.locks import hold_shared
 
 OURS = (Participant.Kind.REAL, Participant.Kind.PILOT)
 CHUNK = 25  # participants, in about a second
@@ -96,6 +97,7 @@ def _purge(job: Purge, lease: Lease) -> None:
 def _make_some_anonymous(job: Purge, lease: Lease, done: int) -> int:
     """The next participants; how many they were, 0 once none is left."""
     with transaction.atomic():
+        hold_shared(job.study)
         study = Study.objects.get(pk=job.study_id)
         if not is_due(study, timezone.localdate()):  # the day can be changed meanwhile
             raise NotDueError(_("Personal data of this study are still to be kept."))

@@ -159,5 +159,6 @@ def _times(study: Study, kind: str) -> tuple[Mapping[Page, list[float]], int]:
 
 
 def _add(to: list[float], start: datetime | None, end: datetime | None) -> None:
-    if start is not None and end is not None:
+    # Not where the clock was set back meanwhile
+    if start is not None and end is not None and start <= end:
         to.append((end - start).total_seconds())

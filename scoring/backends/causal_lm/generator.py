@@ -14,6 +14,7 @@ from scoring.backends.causal_lm.window import context_tokens
 from scoring.backends.chat.options import WRITING, read_writing
 from scoring.backends.tokenizers import load_tokenizer
 from scoring.domain.backend import ScoringError
+from scoring.domain.chat_templates import applied
 from scoring.domain.generating import Finish, Generated, Message, Usage, storable
 
 
@@ -91,7 +92,7 @@ class TransformersGenerator:
 
     def _templated(self, messages: Sequence[Message]) -> list[int]:
         turns = [{"role": m.role, "content": m.content} for m in messages]
-        text = self.tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
+        text = applied(self.tokenizer, turns, add_generation_prompt=True)
         # The template has written the special tokens
         return [int(i) for i in self.tokenizer(text, add_special_tokens=False)["input_ids"]]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from safetensors import safe_open
 
+from scoring.backends.model_files import check_files
 from scoring.domain.backend import ScoringError
 
 UNSAFE = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5", ".msgpack")
@@ -18,12 +19,13 @@ CIRCUMSTANCES = frozenset(
 
 
 def check_folder(folder: Path, what: str = "model") -> None:
-    """Refuse a folder without safetensors weights.
+    """Refuse a folder without safetensors weights, or with files that were copied in part.
 
     Raises:
         ScoringError: in words that say what to do.
     """
     files = [path for path in folder.iterdir() if path.is_file()]
+    check_files(folder)
     if any(path.suffix == ".safetensors" for path in files):
         return
     unsafe = sorted(path.name for path in files if path.suffix in UNSAFE)

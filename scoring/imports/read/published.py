@@ -8,7 +8,9 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from experiment.imports.read.brainbench import ENDINGS
 from experiment.imports.read.tables import Problem
+from lib.folders import strays
 from scoring.domain.known_models import MODELS
 from scoring.imports.read.folders import SOURCES, read_model, subfolders
 from scoring.imports.read.numbers import NumberFiles
@@ -32,6 +34,8 @@ IGNORED = {
 
 def read_results(root: Path) -> PublishedResults:
     """Read all that is there; what is absent is named, what is wrong is collected."""
+    if wrong := [Problem(name, why) for name, why in strays(root, [FOLDER], ENDINGS)]:
+        return PublishedResults(problems=wrong)
     if not (root / FOLDER).is_dir():
         return PublishedResults(absent=[f"{FOLDER}/"])
     problems: list[Problem] = []

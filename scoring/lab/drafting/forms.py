@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from experiment.lab.setup.forms import UnixTextField
 from experiment.models import ResearchField
+from lib.name_fields import is_name
 from scoring.backends import parse_model_args
 from scoring.domain.backend import ScoringError
 from scoring.lab.folders import with_folders
@@ -37,6 +38,7 @@ class ModelForm(forms.Form):
         label=_("Model"),
         required=False,
         max_length=200,
+        validators=[is_name],
         help_text=_(
             "Its name on the server; in this process, a folder of the site's models or a name on the model hub."
         ),

@@ -14,6 +14,7 @@ from experiment.domain.roles import FieldRight
 from experiment.lab.access import for_field, user_of
 from experiment.models import Item, ResearchField
 from experiment.services import work as background
+from lib.http import UNPROCESSABLE
 from scoring.domain.backend import ScoringError
 from scoring.lab.drafting.forms import DraftingForm, ReviewingForm
 from scoring.models import DraftingRun, GeneratedDraft, ReviewingRun
@@ -22,7 +23,6 @@ from scoring.services.model_reviews import ask as reviewing
 from scoring.services.model_reviews import work as reviewing_work
 
 SHOWN = 20
-UNPROCESSABLE = 422
 
 
 @require_safe

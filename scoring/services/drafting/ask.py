@@ -55,7 +55,10 @@ def store(draft: DraftingRun, abstracts: Sequence[SourceAbstract]) -> DraftingRu
 
 @transaction.atomic
 def start(draft: DraftingRun, abstracts: Sequence[SourceAbstract], by: User) -> DraftingRun:
-    """Store it, and have a worker do it."""
+    """Store it, and have a worker do it; a form that was sent twice is one run."""
+    ResearchField.objects.select_for_update().get(pk=draft.field_id)
+    if (same := newest_same(draft)) is not None and same.is_open:
+        return same
     store(draft, abstracts)
     work.start(draft, by)
     return draft

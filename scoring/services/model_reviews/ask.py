@@ -53,7 +53,10 @@ def newest_open(draft: ReviewingRun) -> ReviewingRun | None:
 
 @transaction.atomic
 def start(draft: ReviewingRun, by: User) -> ReviewingRun:
-    """Store it, and have a worker do it."""
+    """Store it, and have a worker do it; a form that was sent twice is one run."""
+    ResearchField.objects.select_for_update().get(pk=draft.field_id)
+    if (same := newest_open(draft)) is not None and same.is_open and same.items == draft.items:
+        return same
     draft.save()
     work.start(draft, by)
     return draft

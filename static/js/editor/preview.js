@@ -1,6 +1,7 @@
 // Shows a test case as participants would see it, and what the checks find in it, while it is being written.
 
 import { offerCopies } from "../copy.js";
+import { ofSite } from "../html.js";
 import { select } from "./typing.js";
 
 const DELAY_MS = 300;
@@ -18,7 +19,7 @@ export function startPreview(form) {
       const response = await fetch(form.dataset.previewUrl, { method: "POST", body: new FormData(form) });
       // An answer that was overtaken by a later one is old
       if (!response.ok || response.redirected || number !== asked) return;
-      box.innerHTML = await response.text();
+      box.innerHTML = ofSite(await response.text());
       offerCopies(box);
       const facts = box.querySelector("#preview-facts").textContent;
       if (said.textContent !== facts) said.textContent = facts;

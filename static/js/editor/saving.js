@@ -1,6 +1,7 @@
 // Saves what is typed, a moment after it and on leaving. What is not saved yet is kept in this browser, and offered when the
 // page is opened again.
 
+import { ofSite } from "../html.js";
 import { text } from "../texts.js";
 import * as kept from "./kept.js";
 import { type } from "./typing.js";
@@ -75,7 +76,7 @@ export function startSaving(form) {
 
   function compare(state) {
     document.getElementById("conflict")?.remove();
-    form.insertAdjacentHTML("beforebegin", state.html);
+    form.insertAdjacentHTML("beforebegin", ofSite(state.html));
     moveTo(state);
     document.getElementById("conflict").focus();
   }

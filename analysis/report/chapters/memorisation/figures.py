@@ -1,6 +1,5 @@
 """How well models know texts by heart: compressed length over perplexity, source by source (the paper's figure S7)."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from analysis.charts.figure import Figure
 from analysis.charts.marks import Drawn, chart, dots, finish, log_ticks, own_colour, text_width
 from analysis.charts.rows import Rows, by_family, labels, short
 from analysis.charts.style import FULL, INK, LINE, MODELS, NOTE, family_colour
+from analysis.charts.texts import by_value
 from analysis.codec import need, tidy_table
 from analysis.presentation import figure_text
 from analysis.report.chapter import FigureBuilder, SourceResults, Tables
@@ -133,8 +133,7 @@ def _chart(frame: pd.DataFrame, models: Sequence[ModelRatios]) -> Drawn:
         zip(frame["row"], frame["shown"], strict=True)
     )
     width = max(text_width(list(shown.values())), 40) + 12
-    label = f"{json.dumps(shown)}[datum.value]"
-    y = rows.y(labelExpr=label, minExtent=width, maxExtent=width)
+    y = rows.y(labelExpr=by_value(shown), minExtent=width, maxExtent=width)
     anchor = frame["kind"] == TextKind.ANCHOR
     several, one = chart(frame[~anchor]), chart(frame[anchor])
     span = several.mark_rule(color=LINE, strokeWidth=1).encode(x=alt.X("min:Q"), x2="max:Q", y=y)

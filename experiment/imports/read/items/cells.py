@@ -25,9 +25,14 @@ class Cells:
     def fail(self, name: str, message: str) -> None:
         self.problems.append(self.row.problem(message, self.columns[name]))
 
+    def _cell(self, name: str) -> str:
+        # A column of the file may be called "", as none of ours is
+        column = self.columns.get(name)
+        return "" if column is None else self.row.cells.get(column, "")
+
     def text(self, name: str, *, strip: bool = True) -> str:
         """The cell, without white space at its ends; empty where it is too long or holds what no reader sees."""
-        text = self.row.cells.get(self.columns.get(name, ""), "")
+        text = self._cell(name)
         text = text.strip() if strip else text
         if len(text) > LONGEST[name]:
             longest = f"at most {LONGEST[name]:,} are taken"
@@ -47,7 +52,7 @@ class Cells:
         return key
 
     def version(self) -> int:
-        text = self.row.cells.get(self.columns.get("version", ""), "").strip()
+        text = self._cell("version").strip()
         if re.fullmatch(r"[1-9][0-9]{0,5}", text):
             return int(text)
         if text:

@@ -4,6 +4,7 @@ import codecs
 import stat
 from pathlib import Path
 
+from lib.files import read_regular
 from lib.newlines import with_unix_newlines
 
 MAX_BYTES = 256 * 1024 * 1024
@@ -38,7 +39,7 @@ def read_content(path: Path) -> bytes:
             raise FileRefusedError(f"{path} is no regular file.")
         if about.st_size > MAX_BYTES:
             raise FileRefusedError(f"{path} has more than {MAX_BYTES // 2**20} MB: split it.")
-        return path.read_bytes()
+        return read_regular(path, MAX_BYTES)
     except FileNotFoundError as error:
         where = "is a link to nowhere" if path.is_symlink() else "does not exist"
         raise FileRefusedError(f"{path} {where}.") from error

@@ -1,0 +1,47 @@
+"""A request as it came over the wire: its body is read whole or not at all, and its charset may be anything."""
+
+from typing import Any
+
+from django.core.exceptions import BadRequest
+from django.core.handlers.wsgi import LimitedStream, WSGIHandler, WSGIRequest
+
+UNREADABLE = "unreadable"  # no charset's name
+
+
+class WholeBody(LimitedStream):
+    """Refuses a body that ends before the length it announced: its last value may be half of what was sent."""
+
+    _pos: int
+    limit: int
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        missing = self.limit - self._pos
+        wanted = missing if size is None or size < 0 else min(size, missing)
+        try:
+            data = super().read(size)
+        except OSError:
+            data = b""  # the connection broke instead of ending
+        # Servers give less than was asked for only at the connection's end
+        if len(data) < wanted:
+            raise BadRequest("the connection was cut within the body")
+        return data
+
+
+class Request(WSGIRequest):
+    def __init__(self, environ: dict[str, Any]) -> None:
+        super().__init__(environ)
+        announced: Any = self._stream
+        whole: Any = WholeBody(environ["wsgi.input"], announced.limit)
+        self._stream = whole
+
+    def _set_content_type_params(self, meta: dict[str, Any]) -> None:
+        try:
+            super()._set_content_type_params(meta)  # type: ignore[misc]
+        except (ValueError, LookupError):
+            # A NUL within the charset's name, or a codec of no text: config/middleware.py refuses it, with a page
+            self._encoding = None
+            self.content_type, self.content_params = "", {"charset": UNREADABLE}
+
+
+class Handler(WSGIHandler):
+    request_class = Request

@@ -1,0 +1,84 @@
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandError, CommandParser
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+
+from experiment.services import site_copies
+from lib.backup.making import Announce, Wanted, make
+from lib.backup.manifest import BackupError
+from lib.commands import ReportingCommand, add_json_argument
+
+
+class Command(ReportingCommand):
+    help = "One consistent, checked backup of the database and the files that nothing could make again, while the site runs."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        default = Path(settings.VAR_DIR) / "backups"
+        parser.add_argument(
+            "--output", type=Path, default=default, metavar="DIR", help=f"default: {default}"
+        )
+        parser.add_argument(
+            "--keep", type=int, metavar="N", help="then delete all but the newest N"
+        )
+        parser.add_argument(
+            "--with-results", action="store_true", help="also what can be computed again"
+        )
+        parser.add_argument(
+            "--with-keys",
+            action="store_true",
+            help="also SECRET_KEY and WITHDRAWAL_KEY: whoever has the backup can then read participants' own codes",
+        )
+        add_json_argument(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["keep"] is not None and options["keep"] < 1:
+            raise CommandError("--keep must be 1 or more: the backup that is made is one of them.")
+        parts = (*site_copies.PARTS, *(("results",) if options["with_results"] else ()))
+        names = ("SECRET_KEY", "WITHDRAWAL_KEY") if options["with_keys"] else ()
+        keys = {name.lower(): str(getattr(settings, name)) for name in names}
+        wanted = Wanted(parts, site_copies.key_name(), keys, site_copies.facts)
+        try:
+            with _progress() as announce:
+                made = make(options["output"].resolve(), wanted, options["keep"], announce)
+        except BackupError as error:
+            raise CommandError(str(error)) from error
+        database = made.manifest.database
+        rows, size = sum(database.rows.values()), made.manifest.size
+        n_files = len(made.manifest.files) - 1
+        data = {"backup": str(made.folder), "rows": rows, "bytes": size, "deleted": made.pruned}
+        data |= {"facts": database.facts}
+        lines = [
+            f"{made.folder}: {rows:,} rows of {len(database.rows)} tables ({database.engine}) and {n_files:,} files, {size / 1e6:,.1f} MB, read again and whole.",
+            *(f"Deleted {name}, which is older." for name in made.pruned),
+            *_warnings(database.facts),
+        ]
+        self.report(options, data, lines)
+
+
+def _warnings(facts: Any) -> Iterator[str]:
+    if not facts:
+        yield "The database waits for migrations of this release: what its rows say was not checked."
+    for name, must in site_copies.MUST.items():
+        if facts and facts[name] != must:
+            yield f"The site itself is not right, {name}: {facts[name]}. `restore --verify` will say so."
+
+
+@contextmanager
+def _progress() -> Iterator[Announce]:
+    """A bar for each step, on a terminal."""
+    console = Console(stderr=True)
+    columns = ("{task.description}", BarColumn(), TextColumn("{task.completed:,.0f}"))
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        tasks: dict[str, Any] = {}
+
+        def announce(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(what, total=total or None)
+            bar.update(tasks[what], completed=done)
+
+        yield announce

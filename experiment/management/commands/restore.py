@@ -1,0 +1,141 @@
+import os
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandError, CommandParser
+from django.db import connection
+from django.utils.module_loading import import_string
+
+from experiment.services import site_copies
+from experiment.services.site_copies import Again
+from lib.backup import manifest as manifests
+from lib.backup.manifest import BackupError, Facts, Manifest
+from lib.backup.restoring import (
+    Finding,
+    Restored,
+    Values,
+    check_files,
+    compare_facts,
+    difference,
+    restore,
+    verify,
+)
+from lib.commands import ReportingCommand, add_json_argument, table_lines
+
+
+class Command(ReportingCommand):
+    help = "Bring a backup back; or with --verify restore it beside the site, compare it, and say what differs."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("backup", type=Path, metavar="BACKUP", help="the folder of one backup")
+        parser.add_argument(
+            "--verify", action="store_true", help="restore to a scratch database, and only compare"
+        )
+        into = parser.add_mutually_exclusive_group()
+        into.add_argument(
+            "--into", metavar="URL", help="another database than the site's, without its files"
+        )
+        into.add_argument(
+            "--into-env",
+            metavar="NAME",
+            help="the same, of the URL in this environment variable: a command line shows its password to all of the machine",
+        )
+        parser.add_argument(
+            "--replace", action="store_true", help="also where the database has tables: they go"
+        )
+        parser.add_argument(
+            "--other-key",
+            action="store_true",
+            help="also where WITHDRAWAL_KEY is not the backup's: no participant's own code works then",
+        )
+        add_json_argument(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        folder, (values, is_site) = options["backup"].resolve(), self._values(options)
+        must = {k: v for k, v in site_copies.MUST.items() if not options["other_key"] or k != site_copies.CODES}  # fmt: skip
+        try:
+            manifest = manifests.read(folder)
+            check_files(folder, manifest)
+            if options["verify"]:
+                self._verify(folder, manifest, values, must, options)
+                return
+            self._refuse_other_key(manifest, options)
+            if is_site:
+                site_copies.refuse_served()
+            connection.close()
+            done = restore(
+                folder,
+                manifest,
+                values,
+                replace=options["replace"],
+                with_files=is_site,
+                again=site_copies.withdraw_again,
+                announce=lambda what: self.stderr.write(f"{what} ..."),
+            )
+        except BackupError as error:
+            raise CommandError(str(error)) from error
+        self._say(manifest, done, must, options)
+
+    def _values(self, options: Any) -> tuple[Values, bool]:
+        """Which database, and whether it is the site's own."""
+        values, url, name = connection.settings_dict, options["into"], options["into_env"]
+        if name is not None and not (url := os.environ.get(name)):
+            raise CommandError(f"--into-env: the environment variable {name} is not set.")
+        if url is None:
+            return values, True
+        try:
+            read: dict[str, Any] = import_string(settings.DATABASE_READER)(url, name or "--into")
+        except ValueError as error:
+            raise CommandError(str(error)) from error
+        return {**values, "OPTIONS": {}, **read}, False
+
+    def _refuse_other_key(self, manifest: Manifest, options: Any) -> None:
+        if manifest.key != site_copies.key_name() and not options["other_key"]:
+            raise BackupError(
+                "The backup is of a site with another WITHDRAWAL_KEY: put that key in its place, or no "
+                "participant's own code works any more. Where it is lost, add --other-key."
+            )
+
+    def _verify(
+        self, folder: Path, manifest: Manifest, values: Values, must: Facts, options: Any
+    ) -> None:
+        found = [
+            Finding("files as written", str(len(manifest.files)), str(len(manifest.files))),
+            *verify(folder, manifest, values, site_copies.facts, must),
+        ]
+        if not options["other_key"]:
+            found.append(Finding("withdrawal key", manifest.key, site_copies.key_name()))
+        rows = [
+            {"what": each.what, "backup": each.said, "restored": each.found, "": "" if each.holds else "differs"}
+            for each in found
+        ]  # fmt: skip
+        wrong = [each for each in found if not each.holds]
+        lines = [*table_lines(rows, left=("what", ""))]
+        if not wrong:
+            lines.append(f"{folder} was restored beside the site, and is what it was.")
+        self.report(options, {"holds": not wrong, "differences": len(wrong)}, lines)
+        if wrong:
+            raise CommandError(f"The backup does not hold. {difference(wrong[0])}")
+
+    def _say(self, manifest: Manifest, done: Restored[Again], must: Facts, options: Any) -> None:
+        again = done.again.withdrawals
+        lines = [
+            f"Restored {sum(manifest.database.rows.values()):,} rows of {manifest.made_at} and {done.files} files.",
+            f"{again.withdrawn} of {again.tombstones} who withdrew were in the backup, and are withdrawn again.",
+        ]
+        if done.migrated:
+            lines.insert(
+                1, f"It was of an older release: {len(done.migrated)} migrations were applied."
+            )
+        found = compare_facts(must, {name: done.again.facts[name] for name in must})
+        wrong = [each for each in found if not each.holds]
+        data = {
+            "migrated": done.migrated,
+            "files": done.files,
+            "withdrawn": again.withdrawn,
+            "holds": not wrong,
+        }
+        self.report(options, data, lines)
+        if wrong:
+            raise CommandError(f"It is restored, but not as it should be. {difference(wrong[0])}")

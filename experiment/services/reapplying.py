@@ -1,0 +1,180 @@
+"""A study's rules are applied again to all who finished: a few people at a time, so that nobody waits long for it.
+
+While it is under way, the rules that are in force hold for whoever finishes, and each of the others stays as decided before
+until their turn: once it is over, all are decided by the newest rules. Counters are right after every step. Whoever changes
+the rules meanwhile makes it begin again.
+"""
+
+import time
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F
+
+from experiment.domain.exclusion import Rules
+from experiment.models import Judgment, Participant, RuleApplication, Study
+from experiment.models.participants import ParticipantQuerySet
+from experiment.services.counting import Difference, raise_revision
+from experiment.services.exclusions import judged_people, mark_all
+from experiment.services.fast_pages import FastPages
+from lib.jobs import background, presence
+from lib.jobs.leases import Lease
+from lib.jobs.queue import enqueue
+from lib.jobs.running import run_job
+from lib.locks import hold_shared
+
+# SQLite has one writer at a time: a step of so many takes a third of a second
+BATCH = 25
+# Who waits for SQLite asks again after at most a tenth of a second, and would else come between two steps by luck alone
+PAUSE_S = 0.12
+Status = RuleApplication.Status
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """How many participants and trials are excluded, included or excluded for other reasons than before."""
+
+    participants: int = 0
+    trials: int = 0
+
+
+def decided_by_rules(study: Study) -> ParticipantQuerySet:
+    """Imported participants keep what their publication decided."""
+    return study.participants.finished().exclude(kind=Participant.Kind.IMPORTED)
+
+
+def reapply_exclusions(study: Study) -> Changed | None:
+    """Decide again, in this process; None where a worker is at it."""
+    with transaction.atomic():
+        Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        job = ask(study)
+    done = run(job)
+    return Changed(done.participants, done.trials) if done.status == Status.FINISHED else None
+
+
+def apply_changed_rules(study: Study, before: Rules) -> Changed | None:
+    """The (locked) study's rules have changed: at once for few people, else None and in the background."""
+    if study.counted_min_rt_ms is None and study.min_rt_ms != before.min_rt_ms:
+        study.counted_min_rt_ms = before.min_rt_ms
+        study.save(update_fields=["counted_min_rt_ms"])
+    counts_anew = study.counted_min_rt_ms is not None
+    concerned = study.participants.finished() if counts_anew else decided_by_rules(study)
+    if concerned[: BATCH + 1].count() > BATCH:
+        start(ask(study))
+        return None
+    if counts_anew:
+        FastPages.read(study).write(study)
+    # All are decided now, also those whom an earlier one did not come to
+    study.rule_applications.filter(status__in=(Status.FAILED, Status.CANCELLED)).delete()
+    # What is under way already is for them too
+    changed, _ = _step(study, after=0)
+    return changed
+
+
+def ask(study: Study) -> RuleApplication:
+    """What decides everybody again; begun anew where it is under way. The study's row is locked."""
+    _renew_results(study)
+    anew = {"reached": 0, "done": 0, "participants": 0, "trials": 0}
+    total = decided_by_rules(study).count()
+    under_way = study.rule_applications.filter(status__in=RuleApplication.OPEN_STATUSES)
+    if under_way.update(total=total, **anew):
+        return under_way.get()
+    return RuleApplication.objects.create(study=study, total=total)
+
+
+def start(job: RuleApplication) -> None:
+    """Have it done by a worker or, where none lives, by a process of its own."""
+    enqueue(job)
+    if settings.JOB_EXECUTOR != "celery" and not presence.is_taken(RuleApplication):
+        transaction.on_commit(lambda: background.start(job), robust=True)
+
+
+def run(job: RuleApplication) -> RuleApplication:
+    """Decide again as a worker does; one that takes it over goes on where this one ended."""
+    return run_job(job, _work)
+
+
+def _work(job: RuleApplication, lease: Lease) -> None:
+    while not advance(job, lease):
+        time.sleep(PAUSE_S)
+
+
+def advance(job: RuleApplication, lease: Lease) -> bool:
+    """One step; whether it was the last."""
+    job.refresh_from_db()
+    study = Study.objects.get(pk=job.study_id)
+    is_last = not decided_by_rules(study).filter(pk__gt=job.reached).exists()
+    # Of all at once, so not while anybody is kept waiting
+    pages = FastPages.read(study) if is_last and study.counted_min_rt_ms is not None else None
+    with transaction.atomic():
+        lease.check()
+        # Who changes the rules waits until this step is over, or is seen here
+        if is_last:
+            study = Study.objects.select_for_update(no_key=True).get(pk=job.study_id)
+        else:
+            hold_shared(study)
+            study = Study.objects.get(pk=job.study_id)
+        job.refresh_from_db()
+        changed, decided = _step(study, after=job.reached)
+        if decided:
+            lease.advance(
+                reached=decided[-1],
+                done=F("done") + len(decided),
+                participants=F("participants") + changed.participants,
+                trials=F("trials") + changed.trials,
+            )
+            return False
+        return is_last and _end(study, pages, lease)
+
+
+def _end(study: Study, pages: FastPages | None, lease: Lease) -> bool:
+    """Whether it is over: all are decided, and counted under the rules' time. The study's row is held."""
+    if study.counted_min_rt_ms is not None:
+        if pages is None or pages.limit_ms != study.min_rt_ms:
+            return False
+        pages.write(study)
+    _renew_results(study)
+    # Here, so that no change of the rules comes in between
+    lease.end(Status.FINISHED)
+    return True
+
+
+def _renew_results(study: Study) -> None:
+    """Whether all are decided by the same rules is said with what was computed."""
+    for (kind,) in study.participants.order_by().values_list("kind").distinct():
+        raise_revision(study, kind)
+
+
+def _step(study: Study, after: int) -> tuple[Changed, list[int]]:
+    """Decide the next few people, and count them; the keys of who was decided."""
+    locked = decided_by_rules(study).filter(pk__gt=after).order_by("pk")
+    locked = locked.select_for_update(of=("self",), no_key=True)
+    pks = list(locked.values_list("pk", flat=True)[:BATCH])
+    counts: dict[str, Difference] = defaultdict(Difference)
+    changed = _decide_again(Participant.objects.filter(pk__in=pks), study, counts)
+    # Last, since draws and finishes wait for it
+    for kind, difference in sorted(counts.items()):
+        difference.write(study, kind)
+    return changed, pks
+
+
+def _decide_again(
+    people: ParticipantQuerySet, study: Study, counts: Mapping[str, Difference]
+) -> Changed:
+    changed_people: list[Participant] = []
+    changed_judgments: list[Judgment] = []
+    n_people = n_trials = 0
+    for person, judgments, verdict in judged_people(people, study.exclusion_rules):
+        counts[person.kind].add(person, judgments, study.fast_limit_ms, sign=-1)
+        marked = mark_all(person, judgments, verdict)
+        counts[person.kind].add(person, judgments, study.fast_limit_ms)
+        changed_people += marked.people
+        changed_judgments += marked.judgments
+        n_people += marked.n_people
+        n_trials += marked.n_trials
+    Participant.objects.bulk_update(changed_people, ["excluded_by", "flags"])
+    Judgment.objects.bulk_update(changed_judgments, ["excluded_by", "flags"])
+    return Changed(n_people, n_trials)

@@ -1,0 +1,1 @@
+"""Copies of a site: made while it runs, checked, and brought back. Knows nothing of studies."""

@@ -1,0 +1,204 @@
+"""Makes a backup while the site runs: in a folder that is marked as partial until its manifest is on disk."""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from django.core.files.storage import storages
+from django.db import connection
+
+from lib.backup import counting, files, postgres, sqlite
+from lib.backup.manifest import (
+    PARTIAL,
+    BackupError,
+    DatabaseCopy,
+    Facts,
+    Manifest,
+    StoredFile,
+    read,
+)
+from lib.backup.opened import opened, sqlite_file
+from lib.code import code_version
+from lib.migrated import is_migrated
+from lib.snapshot import snapshot
+
+PREFIX = "brainbench-"
+FILES, KEYS = "files", "keys"
+DUMP_SHARE = (
+    4  # a dump has no indexes and is compressed: a quarter of the database is more than enough
+)
+Announce = Callable[[str, int, int], object]  # what, done, total; 0 where nobody knows
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a backup holds beside the database."""
+
+    parts: Collection[str]  # names of storages
+    key: str  # tells the site's keys from another site's
+    keys: Mapping[str, str]  # the keys themselves, where they were asked for
+    facts: Callable[[], Facts]
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    folder: Path
+    manifest: Manifest
+    pruned: list[str]
+
+
+def make(output: Path, wanted: Wanted, keep: int | None, announce: Announce) -> Made:
+    """A new backup below `output`; then the oldest beyond `keep` are deleted, once the new one was read again."""
+    output.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _alone(output):
+        for left in output.glob(f"{PREFIX}*{PARTIAL}"):
+            shutil.rmtree(left)  # of a process that was killed
+        _refuse_small_disk(output, wanted)
+        folder = _new_folder(output)
+        partial = folder.with_name(folder.name + PARTIAL)
+        try:
+            partial.mkdir(mode=0o700)
+            manifest = _fill(partial, wanted, announce)
+            check(partial, manifest, announce)
+            manifest.write(partial)
+            partial.rename(folder)
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
+        _sync(output)
+        return Made(folder, manifest, _prune(output, keep) if keep else [])
+
+
+def backups(output: Path) -> list[Path]:
+    """The whole ones below a folder, the newest first."""
+    found = []
+    for folder in sorted(output.glob(f"{PREFIX}*"), reverse=True):
+        try:
+            read(folder)
+        except BackupError:
+            continue
+        found.append(folder)
+    return found
+
+
+def check(folder: Path, manifest: Manifest, announce: Announce) -> None:
+    """BackupError where a file is not on disk as it was written, or the database in it cannot be read to its end."""
+    for n, (name, stored) in enumerate(manifest.files.items()):
+        announce("Reading again", n, len(manifest.files))
+        files.check(folder, name, stored)
+    database = manifest.database
+    if database.engine == "sqlite":
+        sqlite.check(folder / database.file)
+    else:
+        postgres.check(folder / database.file, _major(database))
+
+
+def _fill(folder: Path, wanted: Wanted, announce: Announce) -> Manifest:
+    """The database first: files that it names are there by then, as are the tombstones of who is withdrawn in it."""
+    made_at = datetime.now(UTC).isoformat(timespec="seconds")
+    is_sqlite = connection.vendor == "sqlite"
+    database = (_copy_sqlite if is_sqlite else _copy_postgres)(folder, wanted, announce)
+    held = {database.file: files.read(folder / database.file)}
+    for part in wanted.parts:
+        held |= _copy_storage(folder, part, announce)
+    for name, key in wanted.keys.items():
+        held[f"{KEYS}/{name}"] = files.write(folder / KEYS / name, [key.encode()])
+    return Manifest(made_at, code_version(), database, wanted.key, held)
+
+
+def _copy_sqlite(folder: Path, wanted: Wanted, announce: Announce) -> DatabaseCopy:
+    source, target = Path(connection.settings_dict["NAME"]), folder / sqlite.FILE
+    sqlite.copy(source, target, lambda done, total: announce("Copying pages", done, total))
+    with opened(sqlite_file(target)):
+        return _counted(sqlite.FILE, wanted)
+
+
+def _copy_postgres(folder: Path, wanted: Wanted, announce: Announce) -> DatabaseCopy:
+    total = postgres.size()
+    with snapshot():
+        name = postgres.export_snapshot()
+        postgres.dump(name, folder / postgres.FILE, lambda done: announce("Dumping", done, total))
+        return _counted(postgres.FILE, wanted)
+
+
+def _counted(file: str, wanted: Wanted) -> DatabaseCopy:
+    facts = wanted.facts() if is_migrated() else {}
+    return DatabaseCopy(
+        file=file,
+        engine=connection.vendor,
+        server=".".join(map(str, connection.get_database_version())),
+        migrations=counting.applied_migrations(),
+        rows=counting.table_rows(),
+        facts=dict(facts),
+    )
+
+
+def _copy_storage(folder: Path, part: str, announce: Announce) -> dict[str, StoredFile]:
+    done = 0
+
+    def copied(name: str) -> None:
+        nonlocal done
+        done += 1
+        announce(f"Copying {part}", done, 0)
+
+    return files.copy_out(storages[part], folder, f"{FILES}/{part}", copied)
+
+
+@contextmanager
+def _alone(output: Path) -> Iterator[None]:
+    """One backup at a time in a folder; the system gives the lock back when the process ends, however it does."""
+    handle = os.open(output / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise BackupError(f"Another backup is being made in {output}.") from error
+        yield
+    finally:
+        os.close(handle)
+
+
+def _refuse_small_disk(output: Path, wanted: Wanted) -> None:
+    is_sqlite = connection.vendor == "sqlite"
+    source = Path(connection.settings_dict["NAME"])
+    needed = sqlite.size(source) if is_sqlite else postgres.size() // DUMP_SHARE
+    needed += sum(files.stored_bytes(storages[part]) for part in wanted.parts)
+    free = shutil.disk_usage(output).free
+    if free < needed:
+        raise BackupError(
+            f"{output} has {free / 1e6:,.0f} MB free, and the backup may need {needed / 1e6:,.0f} MB: "
+            "free some space there, or name another folder with --output."
+        )
+
+
+def _new_folder(output: Path) -> Path:
+    name = f"{PREFIX}{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+    names = (name, *(f"{name}-{n}" for n in range(2, 1000)))
+    return next(path for each in names if not (path := output / each).exists())
+
+
+def _prune(output: Path, keep: int) -> list[str]:
+    """Marked as partial before anything of them goes: half a backup never looks like one."""
+    old = backups(output)[keep:]
+    for folder in old:
+        doomed = folder.with_name(folder.name + PARTIAL)
+        folder.rename(doomed)
+        shutil.rmtree(doomed)
+    return [folder.name for folder in old]
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _major(database: DatabaseCopy) -> int:
+    return int(database.server.partition(".")[0])

@@ -1,0 +1,51 @@
+"""What names are: one line that can be printed, whoever gives it and by whichever way. Pure."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import Literal
+
+# Control characters, line and paragraph separators; what turns the order of reading; what nobody sees;
+# halves of characters, and what is none. Joiners stay: Persian, Indic and emoji spelling need them.
+_REFUSED = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u2028\u2029"
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+    "\u00ad\u180e\u200b\u2060-\u2064\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff"
+    "\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why something is no name; `name_fields` words it. What is not said of its kind is empty."""
+
+    kind: Literal["long", "unprintable", "blank"]
+    n: int = 0  # characters
+    longest: int = 0
+    point: str = ""
+    at: int = 0  # from 1
+
+
+def fault(name: str, longest: int | None = None) -> Fault | None:
+    r"""Why this is no name; None where it is one.
+
+    >>> fault("Llama\n2")
+    Fault(kind='unprintable', n=0, longest=0, point='U+000A', at=6)
+    >>> fault(" Llama").kind, fault("Llama 2", 6).n, fault("Llama 2")
+    ('blank', 7, None)
+    """
+    if longest is not None and len(name) > longest:
+        return Fault("long", n=len(name), longest=longest)
+    if found := _REFUSED.search(name):
+        point = f"U+{ord(found[0]):04X} {unicodedata.name(found[0], '')}".rstrip()
+        return Fault("unprintable", point=point, at=found.start() + 1)
+    return Fault("blank") if name != name.strip() else None
+
+
+def printed(text: str, keep: str = "\n\t") -> str:
+    r"""A text for a terminal or a log: what is no part of a printed line is written out, but for what is to `keep`.
+
+    >>> printed("\x1b[31mred\nblue")
+    '\\x1b[31mred\nblue'
+    """
+    return _REFUSED.sub(lambda found: found[0] if found[0] in keep else ascii(found[0])[1:-1], text)
