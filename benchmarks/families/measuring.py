@@ -10,6 +10,7 @@ from time import perf_counter
 
 import numpy as np
 import torch
+from safetensors.torch import save_file
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 
 from benchmarks.families.configurations import WINDOW, Family
@@ -121,7 +122,7 @@ def save_model(family: Family, folder: Path) -> None:
         config = family.config()
         if config.is_encoder_decoder:  # its configuration alone decides
             config.save_pretrained(folder)
-            (folder / "model.safetensors").touch()
+            save_file({}, folder / "model.safetensors")  # whole, and empty
             return
         model = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]
         for name, parameter in model.named_parameters():

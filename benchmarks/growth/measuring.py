@@ -44,8 +44,15 @@ def measure(
     url: str, sizes: Sequence[int], repeats: int, announce: Callable[[str, int], None]
 ) -> Growth:
     """In the (empty) database at `url`; sizes ascend, and are multiples of the first."""
-    found = Growth()
     make_study(url, make_items())
+    return measure_study(url, sizes, repeats, announce)
+
+
+def measure_study(
+    url: str, sizes: Sequence[int], repeats: int, announce: Callable[[str, int], None]
+) -> Growth:
+    """The same where the study is there already, without participants."""
+    found = Growth()
     with using(url), as_served():
         study = Study.objects.get(slug=SLUG)
         study.target_valid = 10**9  # so that whether the study is full is looked up

@@ -30,6 +30,7 @@ class Record:
     page_s: list[float] = field(default_factory=list)  # from leaving a page to having the next one
     statuses: Counter[int] = field(default_factory=Counter)
     dropped: int = 0  # requests without a whole answer
+    unanswered: int = 0  # of these, requests that were sent whole
     reopened: int = 0  # connections that the server had closed between two requests
     sockets: int = 0
     journeys: int = 0
@@ -48,9 +49,10 @@ class Answer:
 class Client:
     """One visitor of one server."""
 
-    def __init__(self, host: str, port: int, record: Record) -> None:
-        self.host, self.port, self.record = host, port, record
+    def __init__(self, host: str, port: int, record: Record, tries: int = TRIES) -> None:
+        self.host, self.port, self.record, self.tries = host, port, record, tries
         self.cookies: dict[str, str] = {}
+        self._is_sent = False  # the present request, whole
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._socket: asyncio.StreamWriter | None = None
@@ -97,27 +99,29 @@ class Client:
 
     async def _follow(self, method: str, path: str, body: bytes | None, accept: str) -> Answer:
         for _ in range(5):
-            status, headers, text = await self._ask(method, path, body, accept)
+            status, headers, text = await self.ask(method, path, body, accept)
             if status not in REDIRECTS:
                 return Answer(status, path, text)
             method, body = "GET", None
-            path = self._path_of(headers["location"])
+            path = self.path_of(headers["location"])
         raise DroppedError(f"{path} redirects without an end")
 
-    def _path_of(self, location: str) -> str:
+    def path_of(self, location: str) -> str:
         return location.removeprefix(f"http://{self.host}:{self.port}")
 
-    async def _ask(
+    async def ask(
         self, method: str, path: str, body: bytes | None, accept: str
     ) -> tuple[int, dict[str, str], str]:
+        """One request, and its answer's status, headers and text; no redirect is followed."""
         request = self._request(method, path, body, accept)
-        for left in reversed(range(TRIES)):
+        for left in reversed(range(self.tries)):
             started = time.perf_counter()
             try:
                 async with asyncio.timeout(TIMEOUT_S):
                     answer = await self._exchange(request)
             except (OSError, EOFError, TimeoutError) as error:
                 self.record.dropped += 1
+                self.record.unanswered += self._is_sent
                 self._disconnect()
                 if not left:
                     raise DroppedError(f"{method} {path}: {error!r}") from error
@@ -138,12 +142,15 @@ class Client:
         return "\r\n".join([*lines, "", ""]).encode() + (body or b"")
 
     async def _exchange(self, request: bytes) -> tuple[int, dict[str, str], str]:
+        self._is_sent = False
         if self._reader is not None and self._reader.at_eof():
             self.record.reopened += 1
             self._disconnect()
         if self._reader is None or self._writer is None:
             self._reader, self._writer = await asyncio.open_connection(self.host, self.port)
         self._writer.write(request)
+        await self._writer.drain()
+        self._is_sent = True
         head = (await self._reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         headers = {}
         for line in head[1:-2]:

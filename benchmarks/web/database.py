@@ -20,8 +20,8 @@ DURABLE = "-c max_connections=200"  # commits wait for the disk, as on a real si
 @contextmanager
 def postgres() -> Iterator[str]:
     """A server that is started for us, and removed afterwards; its URL."""
-    with private_server(DURABLE) as url:
-        yield url
+    with private_server(DURABLE) as server:
+        yield server.url
 
 
 def create_database(server_url: str, name: str) -> str:
@@ -57,6 +57,8 @@ def using(url: str) -> Iterator[None]:
     site = connections["default"]
     values: dict[str, Any] = {**site.settings_dict, "OPTIONS": {}, **parse_database_url(url)}
     values |= {"CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": False}
+    if values["ENGINE"].endswith("sqlite3"):  # beside a site that writes: as its own settings
+        values["OPTIONS"] = {"transaction_mode": "IMMEDIATE", "timeout": 30}
     wrapper = load_backend(values["ENGINE"]).DatabaseWrapper(values, alias="default")
     connections["default"] = wrapper
     try:

@@ -74,7 +74,7 @@ def _stored(item: MadeItem) -> Item:
 def collect_static(folder: Path) -> None:
     """The hashed copies of the static files, which every server with this folder shares."""
     command = [sys.executable, "manage.py", "collectstatic", "--no-input", "--verbosity", "0"]
-    environment = _environment(f"sqlite:///{folder / 'none.sqlite3'}", folder, free_port())
+    environment = environment_of(f"sqlite:///{folder / 'none.sqlite3'}", folder, free_port())
     subprocess.run(command, cwd=settings.BASE_DIR, env=environment, check=True)
 
 
@@ -84,14 +84,14 @@ def serve_site(
 ) -> Iterator[Serving]:
     """The site in processes of its own, until the end of the block; `changes` are more environment variables."""
     port = free_port()
-    environment = _environment(url, folder, port) | changes
+    environment = environment_of(url, folder, port) | changes
     with started(
         [sys.executable, *command], settings.BASE_DIR, environment, port, folder / "site.log"
     ) as serving:
         yield serving
 
 
-def _environment(url: str, folder: Path, port: int) -> dict[str, str]:
+def environment_of(url: str, folder: Path, port: int) -> dict[str, str]:
     return {
         **os.environ,
         **AS_DEPLOYED,
@@ -108,22 +108,9 @@ def started(
     command: Sequence[str], folder: Path, environment: dict[str, str], port: int, log: Path
 ) -> Iterator[Serving]:
     """A server's processes, from when they answer to the end of the block."""
-    with log.open("ab") as output:
-        process = subprocess.Popen(
-            command,
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,  # so that all of them can be ended together
-        )
+    process = spawn(command, folder, environment, log)
     try:
-        deadline = time.monotonic() + STARTS_WITHIN_S
-        while not _listens(port):
-            if process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"{command[0]} did not start:\n{log.read_text()[-2000:]}")
-            time.sleep(0.1)
+        wait_until_listens(process, port, log)
         yield Serving(port, process.pid, log)
     finally:
         if process.poll() is None:
@@ -135,7 +122,31 @@ def started(
                 process.wait()
 
 
-def _listens(port: int) -> bool:
+def spawn(
+    command: Sequence[str], folder: Path, environment: dict[str, str], log: Path
+) -> subprocess.Popen[bytes]:
+    """A group of processes of its own, so that all of them can be ended together; they write to the log."""
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+
+
+def wait_until_listens(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    deadline = time.monotonic() + STARTS_WITHIN_S
+    while not listens(port):
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise RuntimeError(f"{process.args!r} did not start:\n{log.read_text()[-2000:]}")
+        time.sleep(0.05)
+
+
+def listens(port: int) -> bool:
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=1):
             return True

@@ -12,7 +12,7 @@ from benchmarks.growth.contention import Contention, contend
 from benchmarks.growth.measuring import Growth, as_rows, measure
 from benchmarks.growth.protocol import Simulated, simulate
 from benchmarks.imports import measure_import
-from benchmarks.management.commands.bench_web import machine
+from benchmarks.machine import machine
 from benchmarks.starts import measure_command, measure_worker
 from lib.commands import ReportingCommand, add_json_argument, progress, table_lines
 

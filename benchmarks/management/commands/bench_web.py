@@ -1,5 +1,3 @@
-import os
-import platform
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +8,7 @@ from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
+from benchmarks.machine import machine
 from benchmarks.web.measuring import Measured
 from benchmarks.web.running import Options, Results, count_journeys, run_parts
 from lib.commands import ReportingCommand, add_json_argument, progress, table_lines
@@ -117,11 +116,6 @@ def _ratio(results: Results, name: str) -> float:
     ours = results.journeys["plain" if name == "otree_plain" else "script"]
     theirs = results.journeys["otree_sockets" if name == "otree_sockets" else "otree"]
     return ours.cpu_ms_per_journey / theirs.cpu_ms_per_journey
-
-
-def machine() -> str:
-    """What it was measured on, without a name of the machine."""
-    return f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
 
 
 def lines(results: Results) -> Iterator[str]:

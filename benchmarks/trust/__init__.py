@@ -1,0 +1,1 @@
+"""What the site survives, shown on a site of its own: `make trust`, and docs/trust.md."""

@@ -1,0 +1,103 @@
+"""Compares what participants were told with what the database holds.
+
+The audit trail holds what the lab does, and withdrawals; answers and journeys that end are not in it, so that its chain is
+verified, and withdrawals and studies are compared with their rows.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.db.models import Count, F, Max
+
+from benchmarks.trust.people import Ledger, Sent
+from benchmarks.web.site import SLUG
+from experiment.models import AuditEvent, Judgment, Participant, Study
+from experiment.services import audit, recount
+from experiment.services.flow import page_number
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    stored: int
+    lost: int
+    doubled: int
+    problems: tuple[str, ...]
+
+
+def compare(ledger: Ledger, *, all_finished: bool = True) -> Findings:
+    """With `all_finished` everybody reached the end, so that what is stored was acknowledged, and nothing else is there."""
+    rows = Judgment.objects.filter(idempotency_key__isnull=False).values_list(
+        "idempotency_key", "trial__position", "side", "confidence", "expertise"
+    )
+    stored: dict[str, list[tuple[int, str, int | None, int | None]]] = {}
+    for key, position, side, confidence, expertise in rows.iterator():
+        stored.setdefault(str(key), []).append((position, side, confidence, expertise))
+    lost = [
+        sent
+        for key, sent in ledger.acknowledged.items()
+        if _as_row(sent) not in stored.get(key, [])
+    ]
+    doubled = sum(len(answers) - 1 for answers in stored.values())
+    problems = [*ledger.problems, *(f"lost: {sent}" for sent in lost[:5]), *_broken()]
+    if all_finished:
+        unknown = stored.keys() - ledger.acknowledged.keys()
+        if unknown:
+            problems.append(f"{len(unknown)} answers are stored that nobody was told of")
+        n_finished = Participant.objects.finished().count()
+        if n_finished != ledger.finished:
+            problems.append(f"{n_finished} finished, {ledger.finished} were told so")
+    return Findings(sum(map(len, stored.values())), len(lost), doubled, tuple(problems))
+
+
+def _as_row(sent: Sent) -> tuple[int, str, int, int]:
+    return sent.position, sent.side, sent.confidence, sent.expertise
+
+
+def _broken() -> list[str]:
+    """What must hold of the rows at any moment."""
+    found = [f"counter: {drift}" for drift in recount.check(Study.objects.all())]
+    if (broken := audit.verify()) is not None:
+        found.append(f"audit trail: event {broken.number}: {broken.what}")
+    found += [*_misplaced(), *_untold()]
+    people = Participant.objects.annotate(n=Count("trials"), last=Max("trials__position"))
+    gaps = people.filter(n__gt=0).exclude(n=F("last")).count()
+    if gaps:
+        found.append(f"{gaps} participants have gaps in their positions")
+    judged = Participant.objects.finished().annotate(
+        n=Count("trials", distinct=True), answered=Count("trials__judgment", distinct=True)
+    )
+    if unanswered := judged.exclude(n=F("answered")).count():
+        found.append(f"{unanswered} finished participants have trials without an answer")
+    return found
+
+
+def _misplaced() -> Iterator[str]:
+    """Participants who stand on another page than their answers have brought them to."""
+    stage = Participant.Stage
+    people = Participant.objects.exclude(stage=stage.WITHDRAWN).filter(enrollment_key__isnull=False)
+    answered = people.annotate(n_answers=Count("trials__judgment", distinct=True))
+    counts = dict(answered.values_list("pk", "n_answers"))
+    for person in people.iterator():
+        n, last = counts[person.pk], person.n_trials
+        has_begun = person.stage in (stage.TRIAL, stage.DEBRIEF, stage.FINISHED)
+        position = min(n + 1, last) if has_begun else 1
+        is_over = person.stage in (stage.DEBRIEF, stage.FINISHED)
+        is_right = n == last if is_over else n < last if has_begun else not n
+        is_there = (person.position, person.page_reached) == (position, page_number(person))
+        if not (is_right and is_there):
+            yield (
+                f"participant {person.pk}: {n} answers, {person.stage}, position {person.position}, "
+                f"page {person.page_reached}"
+            )
+
+
+def _untold() -> Iterator[str]:
+    """Rows that the audit trail should tell of, and does not; and the other way round."""
+    events = AuditEvent.objects.filter(action=AuditEvent.Action.WITHDRAWN)
+    told = events.filter(details__done="deleted").count()
+    withdrawn = Participant.objects.filter(withdrawn_at__isnull=False).count()
+    if told != withdrawn:
+        yield f"audit trail: {told} withdrawals, {withdrawn} participants withdrew"
+    made = AuditEvent.objects.filter(action=AuditEvent.Action.STUDY_CREATED, study=SLUG).count()
+    if made != Study.objects.filter(slug=SLUG).count():
+        yield f"audit trail: study {SLUG} was created {made} times"

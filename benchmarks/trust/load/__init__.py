@@ -1,0 +1,1 @@
+"""Many people for long, with faults and strangers beside them."""

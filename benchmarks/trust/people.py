@@ -1,0 +1,238 @@
+"""Participants who do what the page's script does: send an answer until the site says that it has it, and note that it did."""
+
+import asyncio
+import json
+import random
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from threading import Event, Lock, Thread
+from urllib.parse import urlencode
+
+from benchmarks.web.client import REDIRECTS, Answer, Client, DroppedError, Record
+from benchmarks.web.walks import ABOUT, MEASURES, UNPROCESSABLE, hidden_fields
+
+AGAIN_S = 0.25  # the page's script waits 1 s, then longer
+PATIENCE_S = 120.0  # after which a participant gives up, and the check has failed
+BAD, GONE = 500, 503
+JSON, HTML = "application/json", "text/html"
+MOST_REDIRECTS = 20  # as browsers follow
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """An answer as its participant gave it."""
+
+    person: int
+    position: int
+    side: str
+    confidence: int
+    expertise: int
+
+
+@dataclass
+class Ledger:
+    """What participants were told, kept outside the site. Times are of `time.monotonic`."""
+
+    acknowledged: dict[str, Sent] = field(default_factory=dict)  # by idempotency key
+    finished: int = 0  # participants who were told so
+    problems: list[str] = field(default_factory=list)
+    record: Record = field(default_factory=Record)
+    numbers: Iterator[int] = field(default_factory=count)  # of people, whenever they come
+    newest: float = 0.0  # when the last answer was acknowledged
+    waited_s: list[float] = field(
+        default_factory=list
+    )  # for each page or answer, what was sent again included
+    _lock: Lock = field(default_factory=Lock)
+    _marks: list[tuple[int, Event]] = field(default_factory=list)
+
+    def acknowledge(self, key: str, sent: Sent) -> None:
+        with self._lock:
+            if (before := self.acknowledged.get(key)) not in (None, sent):
+                self.problems.append(f"{before} was acknowledged once more as {sent}")
+            self.acknowledged[key] = sent
+            self.newest = time.monotonic()
+            for at, reached in self._marks:
+                if len(self.acknowledged) >= at:
+                    reached.set()
+
+    def wait_for(self, n_more: int, within_s: float = PATIENCE_S) -> float:
+        """Wait for so many more acknowledged answers; the seconds that it took."""
+        reached, started = Event(), time.monotonic()
+        with self._lock:
+            self._marks.append((len(self.acknowledged) + n_more, reached))
+        if not reached.wait(within_s):
+            self.problems.append(
+                f"{n_more} more answers were not acknowledged within {within_s:.0f} s"
+            )
+        return time.monotonic() - started
+
+    def with_all(self, other: "Ledger") -> "Ledger":
+        """This ledger and one of other people on the same database."""
+        both = Ledger(self.acknowledged | other.acknowledged, self.finished + other.finished)
+        both.problems = self.problems + other.problems
+        both.record.statuses = self.record.statuses + other.record.statuses
+        return both
+
+    @property
+    def errors(self) -> int:
+        return self.record.statuses[BAD]
+
+    @property
+    def unavailable(self) -> int:
+        return self.record.statuses[GONE]
+
+
+class StrayedError(Exception):
+    """The site answered with something else than the next page."""
+
+
+class Person:
+    """One participant in one browser. Even numbers have the page's script, odd ones no JavaScript."""
+
+    def __init__(self, number: int, client: Client, ledger: Ledger, think_s: float) -> None:
+        self.number, self.client, self.ledger, self.think_s = number, client, ledger, think_s
+        self.scripted = number % 2 == 0
+        self.rng = random.Random(number)
+        self.page = Answer(0, "", "")
+
+    async def take_part(self, entry: str) -> None:
+        """From the study's link to the last page, whatever happens to the site meanwhile."""
+        await self.begin(entry)
+        while "/trial/" in self.page.path:
+            await self.answer()
+        await self.end()
+
+    async def begin(self, entry: str) -> None:
+        """From the study's link to the first trial."""
+        await self.open(entry)
+        await self.leave({"agree": "yes"})
+        await self.leave(ABOUT | {"age_number": "34", "experience_years_number": "9.5"})
+        for side in "AB":
+            if "/practice/" in self.page.path:
+                await self.leave({"side": side, "recognised": "no"} | self._ratings())
+        self._expect("/start/")
+        await self.leave({})
+
+    async def end(self) -> None:
+        """From the debrief to the last page."""
+        self._expect("/debrief/")
+        await self.leave({"comments": "Thank you"})
+        self._expect("/done/")
+        self.ledger.finished += 1
+
+    async def answer(self) -> None:
+        """Judge the trial of the present page; once the site has the answer the ledger has it too."""
+        form, key, sent = self.judge()
+        await self.leave(form, taken=lambda: self.ledger.acknowledge(key, sent))
+
+    def judge(self) -> tuple[dict[str, str], str, Sent]:
+        """What this person fills in on the trial's page, its key, and the same for the ledger."""
+        ratings, side = self._ratings(), self.rng.choice("AB")
+        key = hidden_fields(self.page.text)["idempotency_key"]
+        position = int(self.page.path.rstrip("/").rpartition("/")[2])
+        rated = int(ratings["confidence"]), int(ratings["expertise"])
+        form = {"side": side, "recognised": "no"} | ratings | (MEASURES if self.scripted else {})
+        return form, key, Sent(self.number, position, side, *rated)
+
+    def _ratings(self) -> dict[str, str]:
+        return {name: str(self.rng.randint(1, 100)) for name in ("confidence", "expertise")}
+
+    def _expect(self, part: str) -> None:
+        if part not in self.page.path:
+            raise StrayedError(
+                f"person {self.number} expected {part}, the site shows {self.page.path}"
+            )
+
+    async def open(self, path: str) -> None:
+        """A page, asked for until it comes."""
+        status, headers, text = await self._insist("GET", path, None, HTML)
+        for _ in range(MOST_REDIRECTS):
+            if status not in REDIRECTS:
+                break
+            path = self.client.path_of(headers["location"])
+            status, headers, text = await self._insist("GET", path, None, HTML)
+        if status != 200:
+            raise StrayedError(f"person {self.number}: {path} answered {status}")
+        self.page = Answer(status, path, text)
+
+    async def leave(self, form: dict[str, str], taken: Callable[[], None] = lambda: None) -> None:
+        """Send the page's form until the site has taken it, then open the next page."""
+        await asyncio.sleep(self.think_s * self.rng.uniform(0.5, 1.5))
+        body = urlencode(hidden_fields(self.page.text) | form).encode()
+        path = self.page.path
+        by_script = self.scripted and ("/trial/" in path or "/practice/" in path)
+        status, headers, text = await self._insist("POST", path, body, JSON if by_script else HTML)
+        if status in REDIRECTS:
+            taken()
+            await self.open(self.client.path_of(headers["location"]))
+        elif status == 200 and by_script:
+            taken()
+            shown = json.loads(text)
+            if "page" in shown:
+                self.page = Answer(200, shown["next"], shown["page"])
+            else:
+                await self.open(shown["next"])
+        elif status == UNPROCESSABLE and "/practice/" in path:
+            await self.open(path)
+        else:
+            raise StrayedError(f"person {self.number}: POST {path} answered {status}")
+
+    async def _insist(
+        self, method: str, path: str, body: bytes | None, accept: str
+    ) -> tuple[int, dict[str, str], str]:
+        """The same request until there is an answer that is no 503."""
+        began = time.monotonic()
+        while time.monotonic() < began + PATIENCE_S:
+            try:
+                answer = await self.client.ask(method, path, body, accept)
+            except DroppedError:
+                pass
+            else:
+                if answer[0] != GONE:
+                    self.ledger.waited_s.append(time.monotonic() - began)
+                    return answer
+                if "retry-after" not in answer[1]:
+                    self.ledger.problems.append(f"{method} {path}: 503 without Retry-After")
+            await asyncio.sleep(AGAIN_S * self.rng.uniform(0.5, 1.5))
+        raise StrayedError(f"person {self.number}: {method} {path} was never answered")
+
+
+@contextmanager
+def taking_part(
+    n: int, port: int, entry: str, ledger: Ledger, *, think_s: float, spread_s: float
+) -> Iterator[Ledger]:
+    """People on their way while the block strikes the site; at its end all of them walk on to their last page."""
+    thread = Thread(
+        target=lambda: asyncio.run(_all(n, port, entry, ledger, think_s, spread_s)), daemon=True
+    )
+    thread.start()
+    try:
+        yield ledger
+    finally:
+        thread.join(spread_s + 3 * PATIENCE_S)
+        if thread.is_alive():
+            ledger.problems.append("some participants never came to an end")
+
+
+async def _all(
+    n: int, port: int, entry: str, ledger: Ledger, think_s: float, spread_s: float
+) -> None:
+    async def one(number: int) -> None:
+        await asyncio.sleep(spread_s * number / n)
+        client = Client("127.0.0.1", port, ledger.record, tries=1)
+        person = Person(next(ledger.numbers), client, ledger, think_s)
+        await noted(person.take_part(entry), ledger)
+        client.close()
+
+    await asyncio.gather(*(one(number) for number in range(n)))
+
+
+async def noted(journey: Awaitable[None], ledger: Ledger) -> None:
+    """A journey that goes astray is a problem of the check, and the others go on."""
+    try:
+        await journey
+    except (StrayedError, DroppedError, KeyError, ValueError) as error:
+        ledger.problems.append(f"{type(error).__name__}: {error}")
