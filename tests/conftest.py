@@ -15,6 +15,7 @@ from django.test import TransactionTestCase
 from hypothesis import settings as hypothesis_settings
 from moto.server import ThreadedMotoServer
 from playwright.sync_api import Browser, Playwright, sync_playwright
+from pytest_django.plugin import blocking_manager_key
 
 from tests import databases, published
 
@@ -54,6 +55,16 @@ COUNTED = re.compile(r"/tests/(experiment/|browser/test_(coming_back|lost_networ
 _skipped: list[str] = []
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport() -> Iterator[None]:
+    """What a test logs goes to another process as UTF-8, which has no halves of characters."""
+    outcome: Any = yield
+    report = outcome.get_result()
+    report.sections = [
+        (name, text.encode(errors="backslashreplace").decode()) for name, text in report.sections
+    ]
+
+
 @pytest.fixture(autouse=True)
 def _nothing_kept() -> None:
     """The ids of an earlier test come again: what a process keeps by them is forgotten."""
@@ -88,6 +99,15 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path
     """A folder that all workers of this run share."""
     own = tmp_path_factory.getbasetemp()
     return own if worker_id == "master" else own.parent
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(
+    django_db_modify_db_settings_parallel_suffix: None, run_folder: Path, django_db_blocker: Any
+) -> None:
+    """Before a worker's database is made."""
+    with django_db_blocker.unblock():
+        databases.migrate_once(run_folder)
 
 
 @pytest.fixture(scope="module")
@@ -182,7 +202,10 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """With FORBID_SKIPS=1 a run that skipped anything has failed."""
+    """With FORBID_SKIPS=1 a run that skipped anything has failed; what workers shared is removed."""
+    if not hasattr(session.config, "workerinput"):
+        with session.config.stash[blocking_manager_key].unblock():
+            databases.forget_migrated()
     if FORBID_SKIPS and _skipped and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

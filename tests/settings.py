@@ -20,6 +20,10 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"
     )
     DATABASES["default"]["TEST"] = {"NAME": str(VAR_DIR / f"test-{os.getpid()}.sqlite3")}
+else:
+    # Likewise
+    options = DATABASES["default"].setdefault("OPTIONS", {})
+    options["options"] = f"{options.get('options', '')} -c synchronous_commit=off".strip()
 
 # A test holds its transaction open; a heartbeat would wait for SQLite's lock until the test ends
 JOB_STALE_SECONDS = 600

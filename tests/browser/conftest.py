@@ -1,6 +1,7 @@
 """Studies to take, and browsers to take them in."""
 
 import io
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -8,8 +9,9 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from django.utils import timezone
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 
+from config.policies import reports
 from experiment.models import Study
 from experiment.services.study_setup import set_recruitment
 from tests import databases, published
@@ -21,6 +23,34 @@ DESKTOP = {"viewport": {"width": 1280, "height": 900}}
 TIMEOUT_MS = 60_000  # a busy machine; nothing waits for it to pass
 
 expect.set_options(timeout=TIMEOUT_MS)
+
+
+# Said aloud by every page that breaks its policy, whatever a browser itself writes of it
+SAY_VIOLATIONS = """document.addEventListener("securitypolicyviolation", (event) =>
+  console.error("securitypolicyviolation:", event.effectiveDirective, event.blockedURI, event.sample))"""
+VIOLATION = re.compile("securitypolicyviolation:|Content.Security.Policy|Trusted(HTML|Script)")
+
+
+@pytest.fixture(autouse=True)
+def violations(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """What pages did against the browser's policy, in any context of the test: nothing, and the site had no report of it."""
+    found: list[str] = []
+    open_context, n_reports = Browser.new_context, reports.n
+
+    def note(message: ConsoleMessage) -> None:
+        if VIOLATION.search(message.text):
+            found.append(f"{message.page.url if message.page else ''}: {message.text}")
+
+    def new_context(self: Browser, **options: Any) -> BrowserContext:
+        context = open_context(self, **options)
+        context.add_init_script(SAY_VIOLATIONS)
+        context.on("console", note)
+        return context
+
+    monkeypatch.setattr(Browser, "new_context", new_context)
+    yield found
+    assert found == []
+    assert reports.n == n_reports, "a browser reported a violation"
 
 
 def load_demo() -> None:

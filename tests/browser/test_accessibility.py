@@ -53,7 +53,9 @@ def test_axe_is_recent_and_sees_what_is_wrong(visit: Visit, demo: Study) -> None
     assert (major, minor) >= (4, 9)
     visitor = visit(demo)
     visitor.enter()
-    visitor.page.evaluate("document.querySelector('main').innerHTML = '<input>'")
+    visitor.page.evaluate(
+        "document.querySelector('main').replaceChildren(document.createElement('input'))"
+    )
     assert any(line.startswith("label:") for line in violations(visitor.page))
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests import databases
 from tests.browser.accessibility import faults
 from tests.browser.conftest import DESKTOP, TIMEOUT_MS
 from tests.browser.curating import COOKING, DecliningStub, have_drafted
@@ -22,10 +23,10 @@ def stub() -> Iterator[ChatStub]:
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[SiteServer]:
+def site(tmp_path: Path, django_db_setup: None) -> Iterator[SiteServer]:
     """The site and its worker, as `make serve` starts them."""
     one = SiteServer(tmp_path, with_worker=True)
-    one.manage("migrate", "--verbosity", "0")
+    databases.copy_migrated(one.database)
     one.manage("shell", "-c", COOKING)
     one.start()
     yield one

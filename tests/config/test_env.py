@@ -1,5 +1,6 @@
 """Settings come from the environment typed, or not at all."""
 
+import os
 import stat
 import threading
 from pathlib import Path
@@ -8,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.env import Env, EnvError, file_secret, hide_password, parse_database_url
+from config.env import Env, EnvError, hide_password, parse_database_url
+from config.files import file_secret
 
 
 def test_what_is_not_set_or_empty_takes_the_default() -> None:
@@ -194,3 +196,58 @@ def test_a_folder_that_cannot_be_made_is_named_with_the_reason(tmp_path: Path) -
     made = Env({"VAR_DIR": "elsewhere"}).folder("VAR_DIR", tmp_path / "var")
     assert made == tmp_path / "elsewhere"
     assert made.is_dir()
+
+
+@pytest.mark.parametrize("value", ["short", "a" * 80, "abcd" * 20])
+def test_a_secret_that_could_be_guessed_is_refused_and_not_repeated(
+    value: str, tmp_path: Path
+) -> None:
+    with pytest.raises(EnvError, match=r"SECRET_KEY=.*at least 50 characters") as raised:
+        Env({"SECRET_KEY": value}).secret("SECRET_KEY", tmp_path / "secret_key")
+    assert value not in str(raised.value)
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "secret_key").write_text(value)
+    with pytest.raises(EnvError, match="at least 50 characters") as raised:
+        Env({}).secret("SECRET_KEY", tmp_path / "secret_key")
+    assert f"{value}'" not in str(raised.value)
+
+
+def test_a_secrets_place_that_is_no_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    pipe, folder, nowhere, bytes_ = (
+        tmp_path / name for name in ("pipe", "folder", "link", "bytes")
+    )
+    os.mkfifo(pipe)
+    folder.mkdir()
+    nowhere.symlink_to(tmp_path / "gone")
+    bytes_.write_bytes(b"\xff" * 80)
+    for path in (pipe, folder, nowhere, bytes_):
+        with pytest.raises(EnvError):
+            file_secret(path)
+
+
+def test_a_folder_that_cannot_hold_files_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "gone")
+    for place in (tmp_path / "file", tmp_path / "link", Path("/proc")):
+        with pytest.raises(EnvError, match=r"VAR_DIR=.* a folder that can be written to"):
+            Env({"VAR_DIR": str(place)}).folder("VAR_DIR", tmp_path, writable=True)
+    assert not (tmp_path / "gone").exists()
+
+
+def test_a_database_file_in_no_folder_is_refused(tmp_path: Path) -> None:
+    env = Env({"DATABASE_URL": f"sqlite:///{tmp_path}/none/x.db"})
+    with pytest.raises(EnvError, match="a folder that is there"):
+        env.database("DATABASE_URL", tmp_path / "x.db")
+
+
+@pytest.mark.parametrize("value", ["short", "a b" * 20, "\u00e9" * 40])
+def test_a_token_that_no_header_carries_or_that_is_short_is_refused(value: str) -> None:
+    with pytest.raises(EnvError, match="METRICS_TOKEN") as raised:
+        Env({"METRICS_TOKEN": value}).token("METRICS_TOKEN")
+    assert value not in str(raised.value)
+
+
+def test_a_brokers_address_has_a_scheme() -> None:
+    assert Env({"BROKER": "amqp://a"}).broker("BROKER", "") == "amqp://a"
+    with pytest.raises(EnvError, match="BROKER='localhost'"):
+        Env({"BROKER": "localhost"}).broker("BROKER", "")

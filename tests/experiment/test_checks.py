@@ -1,6 +1,11 @@
 import pytest
 
-from experiment.checks import base_url_is_served, codes_open, https_is_consistent
+from experiment.checks import (
+    base_url_is_served,
+    codes_open,
+    https_is_consistent,
+    proxies_are_said,
+)
 from tests.factories import make_participant, make_study
 
 
@@ -30,3 +35,11 @@ def test_a_lost_key_of_participants_codes_is_named(settings):
     make_participant(study)
     assert [message.id for message in codes_open(databases=["default"])] == ["experiment.W003"]
     assert codes_open(databases=None) == []
+
+
+def test_behind_tls_the_number_of_proxies_is_asked_for_until_it_is_set(settings):
+    found = []
+    for is_https, is_said in ((False, False), (True, False), (True, True)):
+        settings.HTTPS, settings.NUM_PROXIES_IS_SAID = is_https, is_said
+        found.append([warning.id for warning in proxies_are_said()])
+    assert found == [[], ["experiment.W004"], []]

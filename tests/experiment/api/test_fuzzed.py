@@ -3,21 +3,10 @@
 from typing import Any
 
 import pytest
-import requests
-import schemathesis
-import yaml
-from django.test import Client
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
-from schemathesis import GenerationMode
-from schemathesis.checks import not_a_server_error
-from schemathesis.specs.openapi.checks import (
-    content_type_conformance,
-    response_schema_conformance,
-    status_code_conformance,
-)
 
-from lib.api.described import description
+from benchmarks.trust.fuzz import api
 from tests.api_client import Program
 from tests.factories import make_participant, make_study, make_user
 from tests.scoring.lab.rows import ask, finish
@@ -25,14 +14,7 @@ from tests.storages import store_files_in
 
 pytestmark = pytest.mark.django_db
 EXAMPLES = 12  # of each operation
-CHECKS = [
-    not_a_server_error,
-    status_code_conformance,
-    content_type_conformance,
-    response_schema_conformance,
-]
-DESCRIBED = schemathesis.openapi.from_dict(yaml.safe_load(description()))
-OPERATIONS = {found.ok().label: found.ok() for found in DESCRIBED.get_all_operations()}
+OPERATIONS = api.operations()
 
 
 @pytest.fixture
@@ -48,31 +30,7 @@ def token(settings: Any, tmp_path: Any) -> str:
     return Program(make_user("ruth", study)).secret
 
 
-def cases(label: str) -> st.SearchStrategy[Any]:
-    """What the description allows and what it does not, about the study that there is and about others."""
-    operation = OPERATIONS[label]
-    known = {"slug": "memory", "pk": "1"}
-    named = {name: known[name] for name in ("slug", "pk") if f"{{{name}}}" in operation.path}
-    ways: list[Any] = [
-        operation.as_strategy(path_parameters=named or None),
-        operation.as_strategy(),
-    ]
-    if len(list(operation.iter_parameters())) > len(named) or operation.body:
-        ways.append(operation.as_strategy(GenerationMode.NEGATIVE, path_parameters=named or None))
-    return st.one_of(ways)
-
-
-def call(case: Any, headers: dict[str, str]) -> schemathesis.Response:
-    """Send it to the site in this process, and see what a program would."""
-    sent = requests.Request(**case.as_transport_kwargs("http://testserver", headers)).prepare()
-    client = Client(raise_request_exception=False)
-    others = {name: value for name, value in sent.headers.items() if name != "Content-Length"}
-    content_type = others.pop("Content-Type", "")
-    body = sent.body or b""
-    answer = client.generic(sent.method, sent.path_url, body, content_type, headers=others)
-    told = {name.lower(): [value] for name, value in answer.headers.items()}
-    content = answer.getvalue()
-    return schemathesis.Response(answer.status_code, told, content, sent, elapsed=0, verify=True)
+KNOWN = {"slug": "memory", "pk": "1"}
 
 
 @pytest.mark.parametrize("label", OPERATIONS)
@@ -85,11 +43,14 @@ def test_no_request_fails_and_every_answer_is_as_described(token: str, label: st
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(case=cases(label), with_token=st.sampled_from([True, True, True, False]))
+    @given(
+        case=api.cases(OPERATIONS[label], KNOWN),
+        with_token=st.sampled_from([True, True, True, False]),
+    )
     def send(case: Any, with_token: bool) -> None:
         headers = {"Authorization": f"Bearer {token}"} if with_token else {}
-        response = call(case, headers)
+        response = api.call(case, headers)
         assert with_token or response.status_code in (400, 401, 404, 405)
-        case.validate_response(response, checks=CHECKS)
+        case.validate_response(response, checks=api.CHECKS)
 
     send()

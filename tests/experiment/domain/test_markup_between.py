@@ -38,6 +38,8 @@ def test_added_words_go_with_a_neighbour():
     assert markup_between("It rose.", "Then it rose.") == "[[It, Then it]] rose."
     assert markup_between("It rose.", "It never rose.") == "[[It, It never]] rose."
     assert markup_between("b c.", "a b c.") == "[[b, a b]] c."
+    assert markup_between("b c.", "a b x c.") == "[[b, a b x]] c."
+    assert markup_between("a b x c.", "b c.") == "[[a b x, b]] c."
 
 
 def test_texts_that_have_little_in_common_are_compared_in_no_time():

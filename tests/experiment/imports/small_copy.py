@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.trust.fuzz.imports.published import DOI, ITEM_COLUMNS, PERSON, SECTION, item
+
 HUMAN = "testcases/BrainBench_Human_v0.1.csv"
 MACHINE = "testcases/BrainBench_GPT-4_v0.1.csv"
 IDS = "human_results/abstract_id_doi.csv"
@@ -21,30 +23,10 @@ ISOLATED = f"{CHAT}/human_abstracts/PPL_A_and_B_iso.npy"
 MASK = f"{CHAT}/human_abstracts/abstract_mask_iso.npy"
 ANCHOR = f"{CHAT}/gettysburg_address/PPL.npy"
 
-DOI = "https://doi.org/10.1000/"
-SECTION = "Systems/Circuits"
-ITEM_HEADER = [
-    "doi",
-    "journal_section",
-    "original_abstract",
-    "incorrect_abstract",
-    "combined_abstract",
-]
-PERSON = {
-    "age": "40",
-    "country": "United States",
-    "current position": "__other",
-    "experience": "2.5",
-    "sex": "Male",
-}
 TRIAL_HEADER = [
     *("", "pid", "expertise", "confidence", "click_outside", "correct", "rt", "abstract_id"),
     *("journal_section", "click_slider", "recognised", *PERSON),
 ]
-
-
-def item(doi: str, word: str) -> list[str]:
-    return [DOI + doi, SECTION, f"{word} rose.", f"{word} fell.", f"{word} [[rose, fell]]."]
 
 
 def trial(
@@ -110,8 +92,8 @@ class SmallCopy:
         self.arrays = model_arrays()
 
     def write(self) -> Path:
-        self.write_csv(HUMAN, [ITEM_HEADER, *self.human])
-        self.write_csv(MACHINE, [ITEM_HEADER, *self.machine])
+        self.write_csv(HUMAN, [ITEM_COLUMNS, *self.human])
+        self.write_csv(MACHINE, [ITEM_COLUMNS, *self.machine])
         self.path(IDS).write_text(
             "\n".join(["DOI;abstract_id;abstract", *self.ids]) + "\n", encoding="utf-8"
         )

@@ -305,6 +305,11 @@ def test_dates_that_are_no_dates_or_too_few_are_named(copy):
     assert "has 1 dates for the 3 rows" in refusal(copy)[0]
 
 
+def test_half_an_archive_is_no_array(copy):
+    copy.write().joinpath(DATES).write_bytes(b"PK\x03\x04")
+    assert DATES in " ".join(refusal(copy))
+
+
 def test_a_pickled_array_is_never_opened(copy):
     np.save(copy.path(DATES), np.array([{"a": 1}], dtype=object), allow_pickle=True)
     assert refusal(copy)[0].startswith(f"{DATES}: cannot be read")

@@ -41,11 +41,12 @@ def test_both_readings_of_a_rule_are_counted_as_the_rules_would(study: Study) ->
     moved = {"confidence_moved": False, "expertise_moved": False}
     make_participant(study, judgment=moved | {"rt_ms": 4_000})
     make_participant(study, judgment=moved | {"confidence_moved": True, "rt_choice_ms": 4_999})
-    soon = {"received_at": NOW, "rt_ms": None}  # before it was shown: the server's time is 0
+    # A second after the first trial was shown; the clock was set back before the others, which says nothing
+    soon = {"received_at": NOW + timedelta(minutes=2, seconds=1), "rt_ms": None}
     make_participant(study, judgment=soon | {"rt_choice_ms": None})
     make_participant(study, judged=3, judgment=moved | {"rt_ms": 10})
     found = overview.readings(study, "real")
-    assert found == overview.Readings(1, 2, 9 + 9, 9 + 9)
+    assert found == overview.Readings(1, 2, 1 + 9, 1 + 9)
     catch = set(Judgment.objects.filter(trial__stratum="catch").values_list("pk", flat=True))
     for reading, n in (("neither", found.untouched_neither), ("either", found.untouched_either)):
         marks = verdicts(study, "real", Rules(untouched_sliders=reading)).participants.values()
@@ -213,6 +214,7 @@ def test_the_live_parts_are_those_of_the_page(ruth: Client, study: Study) -> Non
     shown = page(ruth, study)
     ids = re.findall(r'id="(live-\w+)" data-live', live)
     assert set(ids) == {
+        "live-rules",
         "live-tabs",
         "live-flow",
         "live-pages",

@@ -2,6 +2,7 @@
 
 import uuid
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -65,6 +66,25 @@ def test_the_same_form_again_succeeds_and_leads_to_the_present_page(study: Study
     as_script = at.client.post(at.address, at.fields, headers={"accept": "application/json"})
     assert as_script.json()["next"] == f"{study.get_absolute_url()}trial/4/"
     assert stored() == before
+
+
+def test_a_page_that_is_answered_while_it_is_asked_for_leads_on(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = open_page(study, "trial")
+    read_before = enrollment.sweep_if_due
+
+    def answered_in_another_tab(*given: Any) -> None:
+        monkeypatch.setattr(enrollment, "sweep_if_due", read_before)
+        assert at.send().status_code == 303
+
+    monkeypatch.setattr(enrollment, "sweep_if_due", answered_in_another_tab)
+    response = at.client.get(at.address)
+    assert (response.status_code, response["Location"]) == (
+        303,
+        f"{study.get_absolute_url()}trial/3/",
+    )
+    assert Judgment.objects.count() == 2
 
 
 def test_a_script_is_told_of_a_refusal_in_its_own_language(study: Study) -> None:

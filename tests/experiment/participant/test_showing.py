@@ -15,7 +15,7 @@ from tests.factories import make_channel
 
 pytestmark = pytest.mark.django_db
 # New at every load
-ONE_USE = re.compile(r'(name="(?:csrfmiddlewaretoken|idempotency_key)" value=)"[^"]*"')
+ONE_USE = re.compile(r'(name="(?:csrfmiddlewaretoken|idempotency_key)" value=|nonce=)"[^"]*"')
 
 
 @pytest.fixture

@@ -78,6 +78,12 @@ def test_a_text_that_would_break_the_page_is_left_out(
     assert list(study.texts.values_list("source", flat=True)) == ["Continue"]
 
 
+def test_of_a_text_that_comes_twice_the_first_is_taken(study: Study) -> None:
+    loaded = load_texts(study, [Message("Continue", ("Devam",)), Message("Continue", ("Haydi",))])
+    assert (loaded.n, [p.code for p in loaded.problems]) == (1, ["repeated"])
+    assert study.texts.get().forms == ["Devam"]
+
+
 def test_translators_get_a_file_and_give_it_back(study: Study, tmp_path: Path) -> None:
     file = tmp_path / "tr.po"
     call_command("participant_texts", study.slug, write=file, stdout=io.StringIO())

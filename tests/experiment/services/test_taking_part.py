@@ -22,7 +22,6 @@ from experiment.services.enrollment import (
     start_trials,
     touch,
 )
-from experiment.services.exclusions import Changed, reapply_exclusions
 from experiment.services.flow import (
     AlreadyAnsweredError,
     ConsentChangedError,
@@ -31,6 +30,7 @@ from experiment.services.flow import (
     WrongPageError,
 )
 from experiment.services.judging import Answer, Sent, finish, judge
+from experiment.services.reapplying import Changed, reapply_exclusions
 from experiment.services.study_setup import (
     StudyProblem,
     readiness_problems,

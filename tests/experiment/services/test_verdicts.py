@@ -1,11 +1,15 @@
 """What other rules would say is read without making rows of trials; it is what the rules say once they are in force."""
 
+from datetime import timedelta
+
 import pytest
+from django.db.models import F
 from django.utils import timezone
 
 from experiment.domain.exclusion import Rules
-from experiment.models import Judgment, Participant, Study
-from experiment.services.exclusions import Marks, reapply_exclusions, verdicts_of
+from experiment.models import Judgment, Participant, Study, Trial
+from experiment.services.exclusions import Marks, verdicts_of
+from experiment.services.reapplying import reapply_exclusions
 from experiment.services.study_versions import freeze, revise
 from tests.factories import make_participant, make_study, recruited
 
@@ -52,3 +56,14 @@ def test_verdicts_are_those_that_are_stored_by_the_same_rules(study: Study, rule
     }
     assert len(said.participants) == 8
     assert len({*said.participants.values(), *said.judgments.values()}) > 1
+
+
+def test_a_server_clock_that_is_set_back_makes_nobody_too_fast() -> None:
+    study = make_study()
+    person = make_participant(study, judgment={"rt_ms": None, "rt_choice_ms": None})
+    Trial.objects.update(shown_at=F("shown_at") + timedelta(days=1))
+    freeze(study, timezone.now())
+    reapply_exclusions(study)
+    judgments = Judgment.objects.filter(trial__participant=person)
+    assert {judgment.excluded_by for judgment in judgments} == {""}
+    assert {judgment.server_ms for judgment in judgments} == {None}

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.completions.models import make_tokenizer
 from scoring.backends.completions.checks import SENTENCES
 from scoring.backends.tokenizers import load_tokenizer, tokenizer_hash
 from scoring.domain.backend import ScoringError
@@ -13,7 +14,6 @@ from scoring.domain.conditions import MarkedText
 from scoring.domain.encoding import encode
 from scoring.domain.prompts import Prompt
 from tests.scoring import tokenizers_made
-from tests.scoring.backends.completions.models import make_tokenizer
 
 
 @pytest.fixture(scope="module")

@@ -190,6 +190,7 @@ def test_a_row_that_cannot_be_scored_is_named_and_the_rest_stored(
         ("a.jsonl", b'{"text": "\\ud800"}\n', "a.jsonl, line 1: half a character"),
         ("a.jsonl", b'{"text": "x"}\n\xff\xfe\n', "a.jsonl, line 2: this is not UTF-8"),
         ("a.jsonl", b"[" * 100_000, "a.jsonl, line 1: this is not JSON"),
+        ("a.jsonl", b'{"text": ' + b"9" * 5_000 + b"}\n", "a.jsonl, line 1: this is not JSON"),
         ("a.jsonl", b"\n\n", "a.jsonl holds no text"),
         ("a.csv", b"id,text\n1,fine\n2\n", "a.csv, line 3: no text in “text”"),
         ("a.csv", b'id,text\n1,"open\n', "a.csv, line 2: unexpected end of data"),

@@ -130,3 +130,10 @@ def test_the_files_are_plain_parquet_that_any_tool_reads(run: ScoringRun) -> Non
     first = pq.read_table(path).slice(1, 1).to_pylist()[0]
     assert (first["run"], first["item"], first["position"]) == (str(run.uuid), "a", 1)
     assert pq.read_table(path)["logprob"].to_numpy().dtype == np.float64
+
+
+def test_a_damaged_file_is_named(run: ScoringRun) -> None:
+    path = write_part(run, 0, RECORDS[:1])
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(token_store.DamagedRecordError, match=r"part-00000\.parquet"):
+        token_store.read_tokens(run)

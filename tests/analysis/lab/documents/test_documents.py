@@ -36,7 +36,7 @@ def fetch(client: Client, name: str, form: str, query: str = "") -> bytes:
 
 def test_the_preregistration_says_what_is_set_up(ruth: Client, study: Study) -> None:
     text = fetch(ruth, "preregistration", "md").decode()
-    assert "Pre-registration: Minds & | models" in text
+    assert r"Pre-registration: Minds & \| models" in text
     assert "| human | 6 | 12 | 12 |" in text
     assert items_hash(study) in text
     assert "137 valid participants" in text
@@ -72,7 +72,7 @@ def test_the_data_sheet_names_members_channels_and_columns(ruth: Client, study: 
     text = fetch(ruth, "data-management", "md").decode()
     assert "(`plain`)" in text  # it leads to the study, too
     assert "| ruth | researcher |" in text
-    assert "| Prolific / UK (`prolific`) | Prolific |" in text
+    assert r"| Prolific \| UK (`prolific`) | Prolific |" in text
     assert "90 days after consent" in text
     assert "| `rt_ms` |" in text
     assert "lab@example.org" in text

@@ -43,6 +43,13 @@ def test_json_lines_say_the_same_as_a_table():
     ]
 
 
+def test_a_member_without_a_name_is_none_of_ours():
+    long = "x" * 6_000
+    line = f'{{"markup": "Rats [[slept, ran]] more.", "": "{long}"}}\n'
+    (record,) = read_items(line.encode()).records
+    assert (record.key, record.note) == ("", "")
+
+
 def test_two_versions_do_in_place_of_markup():
     data = b"original,altered\nRats slept more.,Rats ran more.\n"
     (record,) = read_items(data, Defaults("machine", "GPT-4")).records

@@ -1,18 +1,29 @@
 """Passwords cannot be tried for long; whoever mistypes is not locked out."""
 
 import time
+from typing import Any
 
 import pytest
+from django.db import connection
 from django.db.models import F
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from experiment.models import SignInAttempts
 from experiment.services.chores import forget_old_attempts
-from experiment.services.people.attempts import MOST_ATTEMPTS, WAIT
+from experiment.services.people.attempts import (
+    MOST_ATTEMPTS,
+    MOST_OF_ADDRESS,
+    WAIT,
+    attempt,
+    key_of,
+    succeeded,
+)
 from tests.experiment.http_client import at_once
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
+BUSY = "Others are signing in at this moment"
 REFUSED = "Too many failed attempts for this name: wait 15 minutes"
 
 
@@ -69,15 +80,71 @@ def test_of_many_at_once_no_more_are_compared(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr("django.contrib.auth.forms.authenticate", compare)
     said = at_once([lambda n=n: sign_in(Client(), f"guess-{n}") for n in range(64)])
+    n_busy = sum(BUSY in page for page in said)
     assert 0 < len(compared) <= MOST_ATTEMPTS
-    assert sum(REFUSED in page for page in said) == 64 - MOST_ATTEMPTS
-    assert SignInAttempts.objects.get().n == 64
+    assert sum(REFUSED in page for page in said) == 64 - len(compared) - n_busy
+    counted = SignInAttempts.objects.values_list("n", flat=True)
+    assert min(*counted, MOST_ATTEMPTS) == len(compared), "who met others has lost no attempt"
+    for n in range(MOST_ATTEMPTS - len(compared)):
+        assert REFUSED not in sign_in(Client(), f"later-{n}")
+    assert REFUSED in sign_in(Client(), "ruth")
+
+
+def test_who_is_told_that_others_are_busy_has_lost_no_attempt(client: Client) -> None:
+    with attempt("password", "vera", "10.0.0.7"), attempt("password", "vera", "10.0.0.8"):
+        for _ in range(MOST_ATTEMPTS + 1):
+            assert BUSY in sign_in(client, "ruth")
+    assert sign_in(client, "ruth") == ""
+
+
+def test_a_class_that_signs_in_uses_up_none_of_its_addresss_attempts(client: Client) -> None:
+    sign_in(client, "another", "nobody")
+    for _ in range(3):
+        sign_in(client, "mistyped")
+        assert sign_in(client, "ruth") == ""
+        client.logout()
+    [left] = SignInAttempts.objects.filter(key=key_of("", "", "127.0.0.1"))
+    assert left.n == 1, "the one at another name"
+
+
+def test_attempts_of_an_earlier_count_are_not_taken_from_a_later_one() -> None:
+    for _ in range(3):
+        with attempt("password", "ruth", "127.0.0.1"):
+            pass
+    address = SignInAttempts.objects.filter(key=key_of("", "", "127.0.0.1"))
+    address.update(since=F("since") + WAIT / 2)
+    succeeded("password", "ruth", "127.0.0.1")
+    assert address.get().n == 3
+
+
+def test_an_address_that_tries_many_names_waits(client: Client) -> None:
+    for n in range(MOST_OF_ADDRESS):
+        with attempt("password", f"name {n}", "2001:db8:1:2::7"):
+            pass
+    beside, elsewhere = Client(REMOTE_ADDR="2001:db8:1:2::8"), Client(REMOTE_ADDR="2001:db8:1:3::7")
+    with CaptureQueriesContext(connection) as queries:
+        assert REFUSED in sign_in(beside, "ruth")
+    assert not [q for q in queries if "INSERT" in q["sql"]], "who waits writes nothing"
+    assert sign_in(elsewhere, "ruth") == ""
+
+
+def test_behind_a_proxy_the_address_is_what_it_says(client: Client, settings: Any) -> None:
+    settings.REST_FRAMEWORK = settings.REST_FRAMEWORK | {"NUM_PROXIES": 1}
+
+    def said_from(said: str, password: str) -> str:
+        return sign_in(Client(headers={"x-forwarded-for": said}), password)
+
+    for n in range(MOST_ATTEMPTS):
+        said_from(f"198.51.100.{n}, 203.0.113.1", f"guess-{n}")
+    assert REFUSED in said_from("198.51.100.99, 203.0.113.1", "ruth")
+    assert said_from("203.0.113.2", "ruth") == ""
 
 
 def test_neither_names_nor_addresses_are_kept(client: Client) -> None:
     sign_in(client, "guess")
-    row = SignInAttempts.objects.values().get()
-    assert not any(said in str(row) for said in ("ruth", "127.0.0.1"))
+    rows = str(SignInAttempts.objects.values())
+    assert SignInAttempts.objects.count() == 2, "of the name, and of the address"
+    assert not any(said in rows for said in ("ruth", "127.0.0.1"))
     SignInAttempts.objects.update(since=F("since") - 2 * WAIT)
     forget_old_attempts()
     assert not SignInAttempts.objects.exists()

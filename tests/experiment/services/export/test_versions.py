@@ -10,6 +10,7 @@ from django.core.management import CommandError, call_command
 from experiment.domain.exclusion import Rules
 from experiment.models import Judgment, Study
 from experiment.services.export import trials as trial_rows
+from experiment.services.recount import recount
 from experiment.services.study_versions import revise
 from experiment.services.version_comparison import compare_versions
 from tests.experiment import people
@@ -102,6 +103,7 @@ def test_a_comparison_names_participants_and_test_cases_that_changed() -> None:
     judgments = Judgment.objects.filter(trial__participant=person)
     with answers_open():
         judgments.update(expertise_moved=False)
+    recount(study, "real")  # behind the services' back
     extra = make_item("extra")
     revise(
         study,

@@ -21,6 +21,7 @@ from experiment.services.study_file.places import StudyFileError
 from experiment.services.study_file.write import as_bytes, document
 from experiment.services.study_versions import revise
 from lib import po
+from lib.names import fault
 from tests.factories import make_channel, make_item, make_study
 
 pytestmark = pytest.mark.django_db
@@ -31,6 +32,7 @@ WORDS = st.text(
     st.characters(exclude_categories=("Cs", "Cc"), include_characters="\n\t"), max_size=60
 )
 LINES = st.text(st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp")), max_size=60)
+NAMES = LINES.map(str.strip).filter(lambda line: not fault(line))
 
 
 @st.composite
@@ -38,8 +40,8 @@ def values(draw: st.DrawFn) -> dict[str, Any]:
     return {
         "briefing": "Read. " + draw(WORDS),
         "debriefing": draw(WORDS),
-        "contact": draw(LINES),
-        "field": draw(LINES),
+        "contact": draw(NAMES),
+        "field": draw(NAMES),
         "language": draw(st.sampled_from(["en", "de", "pt-BR", "ar"])),
         "human_items": draw(st.integers(1, 500)),
         "ratings_required": draw(st.booleans()),

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from tests.scoring.backends.completions.stub import CompletionsStub, Handler
+from benchmarks.completions.stub import CompletionsStub, Handler
 
 MODEL = "writer"
 

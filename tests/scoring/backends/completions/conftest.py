@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from benchmarks.completions.models import make_tokenizer, tiny_markov
+from benchmarks.completions.stub import CompletionsStub
 from scoring.backends.completions.checks import SENTENCES
 from scoring.backends.tokenizers import load_tokenizer
-from tests.scoring.backends.completions.models import make_tokenizer, tiny_markov
-from tests.scoring.backends.completions.stub import CompletionsStub
 
 
 @pytest.fixture(scope="package")

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.completions.models import (
+    tiny_gpt2,
+    torch_lm,
+)
+from benchmarks.completions.stub import MODEL, CompletionsStub
 from scoring.backends.completions.backend import CompletionsBackend
 from scoring.backends.tokenizers import tokenizer_hash
 from scoring.domain.backend import ScoringError, TextError, TokenText
 from scoring.services.open_model import open_backend as open_any_backend
-from tests.scoring.backends.completions.models import (
-    tiny_gpt2,
-    torch_lm,
-)
-from tests.scoring.backends.completions.stub import MODEL, CompletionsStub
 
 
 def open_backend(stub: CompletionsStub, folder: Path, **args: str) -> CompletionsBackend:

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from benchmarks.completions.stub import MODEL, CompletionsStub
 from scoring.backends.completions.backend import CompletionsBackend
 from scoring.backends.http.address import check_allowed, parse_address
 from scoring.domain.backend import ScoringError
-from tests.scoring.backends.completions.stub import MODEL, CompletionsStub
 
 BUDGET_S = 1.0
 

@@ -18,13 +18,13 @@ from urllib.request import urlopen
 import numpy as np
 import pytest
 
+from benchmarks.completions.models import make_tokenizer
 from scoring.backends.completions.backend import CompletionsBackend
 from scoring.backends.completions.checks import SENTENCES
 from scoring.backends.tokenizers import load_tokenizer
 from scoring.domain.backend import ScoringError, TokenText
 from tests.conftest import ROOT
 from tests.scoring.backends.completions import write_gguf
-from tests.scoring.backends.completions.models import make_tokenizer
 from tests.scoring.backends.completions.test_backend import in_float64
 
 pytestmark = pytest.mark.sweep

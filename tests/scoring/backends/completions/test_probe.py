@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.completions.models import make_tokenizer, tiny_gpt2, torch_lm
+from benchmarks.completions.stub import MODEL, CompletionsStub
 from scoring.backends.completions.backend import CompletionsBackend
 from scoring.domain.backend import ScoringError, TokenText
-from tests.scoring.backends.completions.models import make_tokenizer, tiny_gpt2, torch_lm
-from tests.scoring.backends.completions.stub import MODEL, CompletionsStub
 
 OFF_BY_ONE = (
     "entry i of token_logprobs must be the log-probability of token i given the tokens before it"

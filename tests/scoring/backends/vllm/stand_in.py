@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from tests.scoring.backends.completions.models import NUMBER_FAULTS, Lm, echoed
+from benchmarks.completions.models import NUMBER_FAULTS, Lm, echoed
 
 
 class Engine:

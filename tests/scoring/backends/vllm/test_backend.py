@@ -8,6 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.completions.models import (
+    make_tokenizer,
+    tiny_gpt2,
+    tiny_markov,
+    torch_lm,
+)
 from scoring.backends.completions.checks import SENTENCES
 from scoring.backends.opening import check_model_args, open_backend
 from scoring.backends.tokenizers import load_tokenizer, tokenizer_hash
@@ -15,12 +21,6 @@ from scoring.backends.vllm.backend import VllmBackend
 from scoring.domain.backend import ScoringError, TextError
 from scoring.models import ScoringRun
 from tests.factories import make_study
-from tests.scoring.backends.completions.models import (
-    make_tokenizer,
-    tiny_gpt2,
-    tiny_markov,
-    torch_lm,
-)
 from tests.scoring.backends.completions.test_backend import in_float64, some_texts
 from tests.scoring.backends.vllm import stand_in
 from tests.scoring.commands import score_json

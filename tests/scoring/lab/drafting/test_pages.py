@@ -90,6 +90,15 @@ class TestARun:
         assert reverse("lab:item", args=["cooking", item.pk]) in page
         assert "1 draft of 2 abstracts" in lena.get("/lab/fields/cooking/drafting/").text
 
+    def test_asked_for_twice_is_one_run_until_it_has_ended(
+        self, stub: ChatStub, lena: Client
+    ) -> None:
+        first = started(lena, stub)
+        assert started(lena, stub) == first
+        work.run(first)
+        lena.post("/lab/fields/cooking/drafting/start/", asked(stub))
+        assert DraftingRun.objects.count() == 2, "an ended run may be asked for again"
+
     def test_takes_a_file_in_place_of_pasted_abstracts(
         self, stub: ChatStub, lena: Client, tmp_path: Path
     ) -> None:

@@ -1,0 +1,72 @@
+"""Names stored past every check: each figure still draws them, and only as text."""
+
+import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
+from io import BytesIO
+from itertools import cycle
+
+import pytest
+from PIL import Image
+from pypdf import PdfReader
+
+from analysis.charts import save
+from analysis.charts.figure import Figure
+from analysis.data.dataset import SourceData
+from analysis.report.figures import draw_all
+from tests.analysis import made
+from tests.analysis.report.test_figures import built
+from tests.hostile_names import EVERY, PRINTABLE, UNPRINTABLE
+
+TAGS = {"svg", "g", "path", "text", "tspan", "rect", "defs", "clipPath", "desc", "linearGradient", "stop", "line", "circle"}  # fmt: skip
+N_MODELS = len(PRINTABLE)
+# The others: tests/analysis/lab/test_hostile_names.py
+CHAPTERS = ("models", "subfields", "memorisation")
+
+
+def hostile_data() -> SourceData:
+    """Every name is a model's or a family's, some are subfields'."""
+    data = made.make_data(n_participants=10, n_items=12, n_models=N_MODELS, resamples=100)
+    models = data.models.assign(
+        display_name=[EVERY[n] for n in range(N_MODELS)],
+        family=[EVERY[-1 - n] for n in range(N_MODELS)],
+        name=[f"{n}/{EVERY[n]}" for n in range(N_MODELS)],
+    )
+    for column in ("base_partner", "tuned_from"):
+        models[column] = [models["name"][0] if there else "" for there in data.models[column]]
+    subfields = cycle((UNPRINTABLE[3], "constructor", "datum.x' + \"\\"))
+    items = data.items.assign(subfield=[next(subfields) for _ in range(len(data.items))])
+    return replace(data, models=models, items=items)
+
+
+@pytest.fixture(scope="module")
+def figures() -> dict[str, Figure]:
+    return {figure.name: figure for _, figure in draw_all(*built(hostile_data(), *CHAPTERS))}
+
+
+def test_every_figure_is_drawn_and_holds_hostile_names_as_text_alone(figures):
+    assert {*figures} >= {"accuracy", "subfields", "memorisation"}
+    for name, figure in figures.items():
+        picture = save.svg(save.specification(figure), description=figure.alt)
+        document = ElementTree.fromstring(picture)  # no character that XML forbids
+        tags = {element.tag.rpartition("}")[2] for element in document.iter()}
+        assert tags <= TAGS, name
+        attributes = {key for element in document.iter() for key in element.attrib}
+        assert not [key for key in attributes if key.startswith("on") or key.endswith("href")]
+
+
+def test_labels_of_rows_are_the_names_themselves(figures):
+    headings = ("__proto__", "constructor")
+    for name, wanted in (("accuracy", PRINTABLE[:4] + headings), ("memorisation", PRINTABLE[:4])):
+        picture = save.svg(save.specification(figures[name]))
+        written = {text.strip() for text in ElementTree.fromstring(picture).itertext()}
+        assert [model for model in wanted if model not in written] == [], name
+
+
+def test_pictures_for_print_say_hostile_words_as_they_are(figures):
+    picture = save.svg(save.specification(figures["accuracy"]))
+    words = {"Title": PRINTABLE[5], "Description": UNPRINTABLE[4]}
+    with Image.open(BytesIO(save.png(picture, words, ppi=50))) as image:
+        assert image.info["Title"] == PRINTABLE[5]
+    document = PdfReader(BytesIO(save.pdf(picture, words)))
+    assert document.metadata["/Title"] == PRINTABLE[5]
+    assert not {"/OpenAction", "/AA", "/Names"} & {*document.trailer["/Root"]}

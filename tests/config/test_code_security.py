@@ -1,0 +1,138 @@
+"""What no line of the site's code does: run what it reads, or compare secrets so that the time tells of them."""
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CODE = ("config", "lib", "experiment", "scoring", "analysis", "benchmarks", "scripts")
+# Modules that run, or build objects from, what they read
+MODULES = {"pickle", "cPickle", "marshal", "shelve", "dill", "joblib", "cloudpickle", "jsonpickle"}
+CALLS = {
+    "eval",
+    "exec",
+    "compile",
+    "__import__",
+    "os.system",
+    "os.popen",
+    "mark_safe",
+    "random.seed",
+}
+LOADERS = {"yaml.load", "torch.load", "np.load", "numpy.load"}
+SAFE = {
+    "torch.load": ("weights_only", True),
+    "np.load": ("allow_pickle", False),
+    "numpy.load": ("allow_pickle", False),
+}
+
+
+@cache
+def sources() -> list[tuple[str, ast.Module]]:
+    found = []
+    for folder in CODE:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            found.append((str(path.relative_to(ROOT)), tree))
+    return found
+
+
+def faults(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                yield from (n.name for n in names if n.name.split(".")[0] in MODULES)
+            case ast.ImportFrom(module=str(module)):
+                if module.split(".")[0] in MODULES:
+                    yield module
+            case ast.Call(func=func, keywords=keywords):
+                yield from call_faults(ast.unparse(func), keywords)
+
+
+def call_faults(name: str, keywords: list[ast.keyword]) -> Iterator[str]:
+    given = {k.arg: k.value.value for k in keywords if isinstance(k.value, ast.Constant)}
+    if name in CALLS or given.get("shell") is True or given.get("trust_remote_code") is True:
+        yield name
+    if name in LOADERS:
+        argument, safe = SAFE.get(name, ("", None))
+        if given.get(argument) is not safe or not argument:
+            yield name
+
+
+def test_nothing_that_is_read_is_run() -> None:
+    found = {path: sorted(faults(tree)) for path, tree in sources()}
+    assert len(found) > 300
+    assert {path: said for path, said in found.items() if said} == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import pickle",
+        "from marshal import loads",
+        "import joblib.numpy_pickle",
+        "eval(text)",
+        "yaml.load(file)",
+        "torch.load(path)",
+        "torch.load(path, weights_only=False)",
+        "np.load(path)",
+        "subprocess.run(text, shell=True)",
+        "AutoModel.from_pretrained(name, trust_remote_code=True)",
+        "mark_safe(text)",
+    ],
+)
+def test_the_search_finds_what_it_looks_for(line: str) -> None:
+    assert list(faults(ast.parse(line)))
+
+
+SECRET = re.compile("secret|password|token|digest|signature|sha256", re.IGNORECASE)
+SENT = re.compile(r"request\.(POST|GET|COOKIES|headers|META)|cleaned_data|values\[")
+
+
+def test_no_secret_that_is_sent_is_compared_by_python() -> None:
+    """Codes and tokens are found in the database by a digest of 256 bits, of which a time says nothing."""
+    compared = [
+        f"{path}: {ast.unparse(node)}"
+        for path, tree in sources()
+        if path.startswith(("config/", "experiment/", "lib/api/"))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq)
+        if SENT.search(ast.unparse(node)) and SECRET.search(ast.unparse(node))
+    ]
+    assert compared == []
+
+
+# Forms by which services know their own keys; a test's made-up ones hold words
+SECRETS = re.compile(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----"
+    r"|\bAKIA[0-9A-Z]{16}\b"
+    r"|\bgh[pousr]_[A-Za-z0-9]{36}\b"
+    r"|\bhf_[A-Za-z]{34}\b"
+    r"|\bsk-[A-Za-z0-9_-]{40,}\b"
+    r"|\bbbl_[A-Za-z0-9_-]{43}\b"
+    r"|\bxox[abprs]-[A-Za-z0-9-]{20,}"
+    r"|\bpypi-[A-Za-z0-9_-]{60,}"
+    r"|\beyJ[A-Za-z0-9_-]{20,}\.eyJ[A-Za-z0-9_-]{20,}\."
+)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("grep", "-hI", "-e", ""), ("log", "-p", "--no-color", "-U0")],
+    ids=["files", "history"],
+)
+def test_the_repository_holds_no_secret(command: tuple[str, ...]) -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("this is no repository")
+    done = subprocess.run(["git", *command], cwd=ROOT, capture_output=True, check=True)
+    found = {match[0][:12] for match in SECRETS.finditer(done.stdout.decode(errors="replace"))}
+    assert found == set()
+
+
+def test_the_search_for_secrets_finds_one() -> None:
+    for secret in ("AKIA" + "ABCDEFGHIJKLMNOP", "bbl_" + "x" * 43, "ghp_" + "a1" * 18):
+        assert SECRETS.search(f"key = '{secret}'")

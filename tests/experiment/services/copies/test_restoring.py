@@ -1,0 +1,346 @@
+"""A backup is brought back: beside the site to see that it holds, in its place, and not over what may not go."""
+
+import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.utils import timezone
+from psycopg.sql import SQL, Identifier
+
+from config.env import parse_database_url
+from experiment.models import Participant, Study
+from experiment.services.recount import check
+from experiment.services.withdrawal import withdraw
+from lib.backup import files as backup_files
+from lib.backup import manifest as manifests
+from lib.backup.beside import clear
+from lib.backup.manifest import BackupError
+from lib.backup.opened import opened
+from lib.backup.postgres import connected, refuse_used
+from lib.backup.temporary import temporary_folder
+from lib.jobs.presence import Presence
+from tests.experiment.people import finish
+from tests.experiment.services.copies.conftest import Backup
+
+
+def test_a_verified_one_leaves_nothing_behind(
+    study: Study, backup: Backup, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = backup()
+    there = sorted(folder.parent.iterdir())
+    call_command("restore", folder, verify=True)
+    assert "is what it was" in capsys.readouterr().out
+    assert sorted(folder.parent.iterdir()) == there
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM pg_database WHERE datname LIKE '%verify%'")
+            assert cursor.fetchone() == (0,)
+
+
+def test_who_withdrew_since_is_gone_again_and_who_came_since_is_gone(
+    study: Study, files: Path, backup: Backup, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (files / "scoring" / "run").mkdir(parents=True)
+    record = files / "scoring" / "run" / "part-0.parquet"
+    record.write_bytes(b"tokens")
+    staying, leaving = finish(study), finish(study)
+    folder = backup()
+    later = finish(study)
+    assert withdraw(study, leaving.withdrawal_code, timezone.now()) is not None
+    record.unlink()
+    call_command("restore", folder, replace=True, json=True)
+    said = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (said["withdrawn"], said["files"]) == (1, 1)
+    assert record.read_bytes() == b"tokens"
+    stages = dict(Participant.objects.values_list("pk", "stage"))
+    assert (stages[staying.pk], stages[leaving.pk]) == ("finished", "withdrawn")
+    assert later.pk not in stages
+    assert not Participant.objects.get(pk=leaving.pk).trials.exists()
+    assert check([study]) == []
+    assert finish(study).stage == "finished"  # it goes on
+
+
+def test_what_fails_before_the_end_leaves_database_and_records_but_keeps_tombstones(
+    study: Study, files: Path, backup: Backup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record, tombstone = (
+        files / "scoring" / "run" / "p.parquet",
+        files / "withdrawals" / "left" / "x",
+    )
+    for path in (record, tombstone):
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"as it was")
+    folder = backup()
+    record.write_bytes(b"newer")
+    tombstone.unlink()
+    later = finish(study)
+
+    def fail() -> None:
+        raise BackupError("cut here")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("experiment.services.site_copies.withdraw_again", fail)
+        with pytest.raises(CommandError, match="cut here"):
+            call_command("restore", folder, replace=True)
+    assert Participant.objects.get(pk=later.pk).stage == "finished"
+    assert (record.read_bytes(), tombstone.read_bytes()) == (b"newer", b"as it was")
+    call_command("restore", folder, replace=True)
+    assert not Participant.objects.filter(pk=later.pk).exists()
+    assert record.read_bytes() == b"as it was"
+
+
+def test_what_a_killed_verification_left_is_cleared_and_a_running_ones_is_not(
+    study: Study, backup: Backup
+) -> None:
+    folder = backup()
+    if connection.vendor == "sqlite":
+        left = folder.parent / "verify-left"
+        left.mkdir()
+        with temporary_folder(folder.parent, "verify-") as running:
+            assert not left.exists()
+            call_command("restore", folder, verify=True)
+            assert running.exists()
+        return
+    values = connection.settings_dict
+    left_name = f"{values['NAME']}_verify_1"
+    with connected(values) as admin:
+        admin.execute(SQL("CREATE DATABASE {}").format(Identifier(left_name)))
+
+        def is_left() -> bool:
+            found = admin.execute("SELECT 1 FROM pg_database WHERE datname = %s", [left_name])
+            return found.fetchone() is not None
+
+        with connected({**values, "NAME": left_name}):
+            clear(admin, values["NAME"])
+            assert is_left(), "somebody is connected to it"
+        refuse_used({**values, "NAME": left_name})  # the server has noticed that nobody is
+        call_command("restore", folder, verify=True)
+        assert not is_left()
+
+
+@pytest.mark.postgres
+def test_a_user_who_may_create_no_database_restores_in_place(
+    study: Study, backup: Backup, elsewhere: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, name = backup(), parse_database_url(elsewhere)["NAME"]
+    role = Identifier(f"{name}_owner")
+    with closing(psycopg.connect(elsewhere, autocommit=True)) as admin:
+        admin.execute(SQL("CREATE ROLE {} LOGIN PASSWORD 'only-here'").format(role))
+    try:
+        with closing(psycopg.connect(elsewhere, autocommit=True)) as admin:
+            admin.execute(SQL("ALTER DATABASE {} OWNER TO {}").format(Identifier(name), role))
+        user, host = f"{name}_owner:only-here", elsewhere.rpartition("@")[2]
+        call_command("restore", folder, into=f"postgres://{user}@{host}")
+        assert "in its place" in capsys.readouterr().err
+        with opened(parse_database_url(elsewhere)):
+            assert Participant.objects.count() == 2
+    finally:
+        with closing(psycopg.connect(elsewhere, autocommit=True)) as admin:
+            admin.execute(SQL("REASSIGN OWNED BY {} TO CURRENT_USER").format(role))
+            admin.execute(SQL("DROP OWNED BY {}").format(role))
+            admin.execute(SQL("DROP ROLE {}").format(role))
+
+
+def test_another_database_is_named_by_a_variable(
+    study: Study, backup: Backup, elsewhere: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = backup()
+    with pytest.raises(CommandError, match="OTHER_DATABASE is not set"):
+        call_command("restore", folder, into_env="OTHER_DATABASE")
+    monkeypatch.setenv("OTHER_DATABASE", elsewhere)
+    call_command("restore", folder, into_env="OTHER_DATABASE")
+    with opened(parse_database_url(elsewhere)):
+        assert Participant.objects.count() == 2
+
+
+def test_a_database_with_tables_is_not_replaced_unasked(study: Study, backup: Backup) -> None:
+    folder = backup()
+    with pytest.raises(CommandError, match="--replace"):
+        call_command("restore", folder)
+    assert Participant.objects.count() == 2
+
+
+def test_a_living_worker_is_not_pulled_its_database_from_under(
+    study: Study, backup: Backup
+) -> None:
+    folder = backup()
+    Presence().beat()
+    with pytest.raises(CommandError, match="lives"):
+        call_command("restore", folder, replace=True)
+
+
+def test_another_connection_is_not_pulled_its_database_from_under(
+    study: Study, backup: Backup, elsewhere: str
+) -> None:
+    folder = backup()
+    call_command("restore", folder, into=elsewhere)
+    other: Any
+    if connection.vendor == "sqlite":
+        other = sqlite3.connect(elsewhere.removeprefix("sqlite:///"))
+        other.execute("PRAGMA journal_mode = WAL")  # as the site does
+    else:
+        other = psycopg.connect(elsewhere)
+    with closing(other):
+        assert other.execute("SELECT count(*) FROM experiment_participant").fetchone() == (2,)
+        with pytest.raises(CommandError, match="stop the site"):
+            call_command("restore", folder, into=elsewhere, replace=True)
+    call_command("restore", folder, into=elsewhere, replace=True)
+
+
+def test_a_backup_of_a_newer_release_is_refused(
+    study: Study, backup: Backup, elsewhere: str
+) -> None:
+    folder = backup()
+    change(folder, lambda said: said["database"]["migrations"].append("experiment.9999_later"))
+    with pytest.raises(CommandError, match="9999_later"):
+        call_command("restore", folder, into=elsewhere)
+
+
+def test_a_backup_under_another_key_is_refused_until_that_is_accepted(
+    study: Study, backup: Backup, elsewhere: str, settings: Any
+) -> None:
+    folder = backup()
+    settings.WITHDRAWAL_KEY = "another" * 10
+    with pytest.raises(CommandError, match="another key"):
+        call_command("restore", folder, verify=True)
+    with pytest.raises(CommandError, match="WITHDRAWAL_KEY"):
+        call_command("restore", folder, into=elsewhere)
+    call_command("restore", folder, into=elsewhere, other_key=True)
+
+
+def test_other_kinds_of_databases_are_refused(study: Study, backup: Backup, tmp_path: Path) -> None:
+    other = "postgres://me@127.0.0.1:1/lab"
+    if connection.vendor == "postgresql":
+        other = f"sqlite:///{tmp_path / 'other.sqlite3'}"
+    with pytest.raises(CommandError, match="same kind"):
+        call_command("restore", backup(), into=other)
+
+
+def change(folder: Path, edit: Callable[[dict[str, Any]], object]) -> None:
+    """As somebody would who knows how a manifest is sealed: with the files' hashes as they are now."""
+    said = json.loads((folder / manifests.NAME).read_text())
+    said.pop("sha256")
+    edit(said)
+    for name in said["files"]:
+        found = backup_files.read(folder / name)
+        said["files"][name] = {"size": found.size, "sha256": found.sha256}
+    seal = manifests._digest(said)
+    (folder / manifests.NAME).write_text(json.dumps(said | {"sha256": seal}))
+
+
+def database_file(folder: Path) -> Path:
+    return folder / manifests.read(folder).database.file
+
+
+def flip_a_byte(folder: Path) -> None:
+    path = database_file(folder)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def cut(folder: Path) -> None:
+    path = database_file(folder)
+    path.write_bytes(path.read_bytes()[:-5000])
+
+
+def cut_and_sealed(folder: Path) -> None:
+    cut(folder)
+    change(folder, lambda _: None)
+
+
+def lose_a_file(folder: Path) -> None:
+    next(iter((folder / "files").rglob("*.parquet"))).unlink()
+
+
+def edit_the_manifest(folder: Path) -> None:
+    path = folder / manifests.NAME
+    path.write_text(path.read_text().replace('"experiment_judgment": ', '"experiment_judgment": 1'))
+
+
+def cut_the_manifest(folder: Path) -> None:
+    path = folder / manifests.NAME
+    path.write_text(path.read_text()[:300])
+
+
+def say_other_rows(folder: Path) -> None:
+    def edit(said: dict[str, Any]) -> None:
+        said["database"]["rows"]["experiment_judgment"] += 1
+
+    change(folder, edit)
+
+
+def name_a_file_outside(folder: Path) -> None:
+    change(folder, lambda said: said["database"].update(file="../../secret_key"))
+
+
+SABOTAGE = {
+    flip_a_byte: "SHA-256",
+    cut: "bytes",
+    cut_and_sealed: "whole|failed|end",
+    lose_a_file: "missing",
+    edit_the_manifest: "changed",
+    cut_the_manifest: "cut or changed",
+    say_other_rows: "rows of experiment_judgment",
+    name_a_file_outside: "outside",
+}
+
+
+@pytest.mark.parametrize("spoil", SABOTAGE, ids=lambda spoil: spoil.__name__)
+def test_a_spoilt_backup_fails_with_what_is_wrong_and_replaces_nothing(
+    spoil: Callable[[Path], None], study: Study, files: Path, backup: Backup, elsewhere: str
+) -> None:
+    (files / "scoring" / "run").mkdir(parents=True)
+    (files / "scoring" / "run" / "part-0.parquet").write_bytes(b"tokens")
+    folder = backup()
+    spoil(folder)
+    with pytest.raises(CommandError, match=SABOTAGE[spoil]):
+        call_command("restore", folder, verify=True)
+    with pytest.raises(CommandError, match=SABOTAGE[spoil]):
+        call_command("restore", folder, into=elsewhere)
+    with opened(parse_database_url(elsewhere)):
+        assert "experiment_judgment" not in connection.introspection.table_names()
+
+
+# What rows say of each other; of PostgreSQL's dumps only who can write PostgreSQL's form changes a row
+IN_ROWS = {
+    "DELETE FROM experiment_judgment WHERE id = (SELECT max(id) FROM experiment_judgment)": "rows of experiment_judgment",
+    "UPDATE experiment_itemcount SET judged = judged + 1": "counters",
+    "UPDATE experiment_auditevent SET reason = 'another' WHERE id = (SELECT max(id) FROM experiment_auditevent)": "audit trail",
+    "DELETE FROM experiment_trial WHERE id = (SELECT min(id) FROM experiment_trial)": "points to none",
+}  # fmt: skip
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize("statement", IN_ROWS, ids=IN_ROWS.values())
+def test_a_copy_whose_rows_were_changed_fails_although_every_hash_is_right(
+    statement: str, study: Study, backup: Backup
+) -> None:
+    folder = backup()
+    with sqlite3.connect(folder / "database.sqlite3", isolation_level=None) as copy:
+        for (trigger,) in copy.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'"):
+            copy.execute(f"DROP TRIGGER {trigger}")
+        copy.execute(statement)
+    change(folder, lambda _: None)
+    with pytest.raises(CommandError, match=IN_ROWS[statement]):
+        call_command("restore", folder, verify=True)
+
+
+@pytest.mark.drifts
+def test_counters_that_were_wrong_in_the_site_are_said_and_fail_the_copy(
+    study: Study, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE experiment_itemcount SET judged = judged + 1")
+    call_command("backup", output=tmp_path / "backups")
+    assert "counters" in capsys.readouterr().out
+    [folder] = (tmp_path / "backups").glob("brainbench-*")
+    with pytest.raises(CommandError, match="counters"):
+        call_command("restore", folder, verify=True)

@@ -1,0 +1,109 @@
+"""What is tried many times at once is compared a few times, and works once: on both databases, and on gunicorn."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import requests
+from django.test import Client
+
+from experiment.domain.roles import Role
+from experiment.models import Membership, SignInAttempts
+from experiment.services.people.attempts import MOST_ATTEMPTS
+from experiment.services.people.invitations import InvitationError, accept, invite
+from tests.experiment.http_client import Server, at_once, hidden_fields
+from tests.experiment.lab.members.codes import switch_on
+from tests.factories import make_study, make_user
+
+pytestmark = pytest.mark.django_db(transaction=True)
+N = 64
+CODE_PAGE = "/lab/sign-in/code/"
+SAID = {
+    "wait 15 minutes": "too many",
+    "Others are signing": "busy",
+    "too soon": "soon",
+    "code is wrong": "wrong",
+    "correct username and password": "wrong",
+}
+
+
+def half_way() -> Client:
+    """A browser that has given the password alone."""
+    client = Client()
+    client.post("/lab/sign-in/", {"username": "ruth", "password": "ruth"})
+    return client
+
+
+def outcome(client: Client, code: str) -> str:
+    answer = client.post(CODE_PAGE, {"code": code})
+    if answer.status_code == 302:
+        return "in"
+    # The client's own `context` would hold what other threads rendered too
+    text = answer.content.decode()
+    return next((kind for said, kind in SAID.items() if said in text), "unknown")
+
+
+def test_of_many_codes_at_once_few_are_compared() -> None:
+    user = make_user("ruth", make_study())
+    switch_on(user)
+    SignInAttempts.objects.all().delete()
+    clients = [half_way() for _ in range(4)]
+    tries = [lambda n=n: outcome(clients[n % 4], f"{n:06d}") for n in range(N)]
+    said = Counter(at_once(tries))
+    compared = sum(said[code] for code in ("wrong", "soon", "in"))
+    assert 0 < compared <= MOST_ATTEMPTS, said
+    assert compared + said["too many"] + said["busy"] == N, said
+
+
+def test_of_many_who_give_one_recovery_code_at_once_one_is_let_in() -> None:
+    user = make_user("ruth", make_study())
+    _, codes = switch_on(user)
+    clients = [half_way() for _ in range(8)]
+    said = Counter(at_once([lambda c=c: outcome(c, codes[0]) for c in clients]))
+    assert said["in"] == 1
+
+
+def test_of_many_who_accept_one_invitation_at_once_one_joins() -> None:
+    study = make_study()
+    secret = invite("Anna", study, Role.AUDITOR, make_user("boss", study)).secret
+    users = [make_user(f"user-{n}") for n in range(8)]
+
+    def join(n: int) -> bool:
+        try:
+            accept(secret, users[n])
+        except InvitationError:
+            return False
+        return True
+
+    assert sum(at_once([lambda n=n: join(n) for n in range(8)])) == 1
+    assert Membership.objects.filter(study=study, user__in=users).count() == 1
+
+
+def test_passwords_tried_at_once_on_the_served_site_are_compared_a_few_times(
+    tmp_path: Path,
+) -> None:
+    """With the site's own hashing, which takes a core for a tenth of a second."""
+    make_user("ruth", make_study())
+    server = Server(tmp_path)
+    server.start()
+    address = f"{server.url}/lab/sign-in/"
+
+    def attempt(password: str) -> str:
+        with requests.Session() as session:
+            session.trust_env = False
+            fields = hidden_fields(session.get(address, timeout=60).text)
+            sent = fields | {"username": "ruth", "password": password}
+            answer = session.post(address, sent, timeout=60, allow_redirects=False)
+            if answer.status_code == 302:
+                return "in"
+            return next((kind for said, kind in SAID.items() if said in answer.text), "unknown")
+
+    try:
+        said = Counter(at_once([lambda n=n: attempt(f"guess-{n}") for n in range(N)]))
+        assert 0 < said["wrong"] <= MOST_ATTEMPTS
+        assert said["wrong"] + said["too many"] + said["busy"] == N
+        for n in range(said["wrong"], MOST_ATTEMPTS):
+            assert attempt(f"later-{n}") == "wrong"
+        assert attempt("ruth") == "too many"
+    finally:
+        server.stop()
