@@ -139,11 +139,19 @@ DAILY_CHORES = [
 # Folders of this server that pages may name: models to score, data to import
 MODELS_DIR = env.folder("MODELS_DIR", VAR_DIR / "models")
 IMPORTS_DIR = env.folder("IMPORTS_DIR", VAR_DIR / "imports")
+# What training reads and writes: on every machine that trains, the same folders
+CORPORA_DIR = env.folder("CORPORA_DIR", VAR_DIR / "corpora")
+TRAININGS_DIR = env.folder("TRAININGS_DIR", VAR_DIR / "trainings")
 
 # Scoring
 SCORING_HOSTS = env.names(
     "SCORING_HOSTS", ["localhost", "127.0.0.1", "[::1]"]
 )  # completions servers
+
+# Literature: the only host that `corpus fetch` asks
+ENTREZ_URL = env.url("ENTREZ_URL", "https://eutils.ncbi.nlm.nih.gov/entrez/eutils")
+ENTREZ_API_KEY = env.text("ENTREZ_API_KEY", "")
+ENTREZ_EMAIL = env.text("ENTREZ_EMAIL", "")
 
 # People
 _VALIDATION = "django.contrib.auth.password_validation"

@@ -9,8 +9,11 @@ from scoring.models.language_models import (
 from scoring.models.model_reviews import ItemScreening, ModelReview, ReviewingRun
 from scoring.models.runs import ScoringRun
 from scoring.models.scores import CorpusScore, ItemScore, UnscoredText
+from scoring.models.training import Checkpoint, Corpus, Training, TrainingPoint
 
 __all__ = [
+    "Checkpoint",
+    "Corpus",
     "CorpusScore",
     "DraftAttempt",
     "DraftingRun",
@@ -24,6 +27,8 @@ __all__ = [
     "PublishedImport",
     "ReviewingRun",
     "ScoringRun",
+    "Training",
     "TrainingCorpus",
+    "TrainingPoint",
     "UnscoredText",
 ]

@@ -1,0 +1,81 @@
+"""A document of the literature: one JSON object per line, whichever source it came from."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Literal
+
+Kind = Literal["abstract", "fulltext", "other"]
+
+
+class CorpusError(Exception):
+    """Why a corpus cannot be gathered, built or read: one sentence for the reader."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One paper or text. What is not known is empty."""
+
+    id: str  # "pmid:31411561", "pmcid:PMC7000001", "doi:10.1000/x", "file:notes.txt#3"
+    text: str
+    title: str = ""
+    doi: str = ""  # lower case, without an address before it
+    pmid: str = ""
+    pmcid: str = ""
+    journal: str = ""
+    published: str = ""  # as far as it is known: "2019", "2019-08" or "2019-08-12"
+    licence: str = ""  # as the source states it: "CC BY", an address
+    kind: Kind = "other"
+    source: str = ""  # "pubmed", "pmc", "pubget", a file's name
+
+    @property
+    def year(self) -> str:
+        return self.published[:4]
+
+
+_FIELDS = {field.name for field in fields(Document)}
+
+
+def to_line(document: Document) -> str:
+    """Without line breaks, and the same for the same document."""
+    return json.dumps(asdict(document), ensure_ascii=False)
+
+
+def of_line(line: str, place: str) -> Document:
+    """Read what `to_line` wrote.
+
+    Raises:
+        CorpusError: it is no document; `place` says where it stands.
+    """
+    try:
+        found = json.loads(line)
+        document = Document(**found)
+    except (ValueError, TypeError) as error:
+        raise CorpusError(f"{place}: no document ({error}).") from error
+    if not all(isinstance(getattr(document, name), str) for name in _FIELDS):
+        raise CorpusError(f"{place}: all of a document's fields are texts.")
+    return document
+
+
+def read_documents(path: Path) -> Iterator[Document]:
+    """The documents of a file of lines.
+
+    Raises:
+        CorpusError: a line is none, by its file and number.
+    """
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            if line.strip():
+                yield of_line(line, f"{path.name}, line {number}")
+
+
+def write_documents(path: Path, documents: Iterable[Document]) -> int:
+    """Write the file whole or not at all; return how many documents it holds."""
+    draft, n = path.with_name(f".{path.name}.part"), 0
+    with draft.open("w", encoding="utf-8") as file:
+        for document in documents:
+            file.write(to_line(document) + "\n")
+            n += 1
+    draft.replace(path)
+    return n
