@@ -122,9 +122,12 @@ JOB_EXECUTOR = env.choice(
 JOB_STALE_SECONDS = env.integer(
     "JOB_STALE_SECONDS", env.integer("SCORING_STALE_SECONDS", 60, minimum=1), minimum=1
 )
-# Whose jobs workers of this machine take
+# Whose jobs workers of this machine take. Trainings keep a machine for hours: a worker of Celery's is told to take them
 _APPS = ("experiment", "scoring", "analysis")
-JOB_APPS = env.names("JOB_APPS", list(_APPS), choices=_APPS)
+_QUEUES = (*_APPS, "training")
+JOB_APPS = env.names(
+    "JOB_APPS", list(_APPS if JOB_EXECUTOR == "celery" else _QUEUES), choices=_QUEUES
+)
 CELERY_APP = "config.celery.app"  # imported when a message is sent
 CELERY_BROKER_URL = env.broker("CELERY_BROKER_URL", "redis://127.0.0.1:6379/0")
 # Functions that a worker calls once a day

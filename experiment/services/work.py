@@ -15,7 +15,7 @@ from experiment.services import reapplying
 from experiment.services.audit import Action, record
 from lib.jobs import leases
 from lib.jobs.models import Job
-from lib.jobs.queue import enqueue, kinds
+from lib.jobs.queue import all_kinds, enqueue
 
 J = TypeVar("J", bound=Job)
 Status = Job.Status
@@ -59,7 +59,7 @@ def listing(study: Study | None = None) -> tuple[list[Listed], list[Listed]]:
     """The open jobs of a study, or of the site, the oldest first; and those that ended last."""
     still_open: list[Listed] = []
     ended: list[Listed] = []
-    for model in kinds():
+    for model in all_kinds():
         jobs = _jobs(model, study)
         stale = set(leases.stale(jobs).values_list("pk", flat=True))
         open_jobs = jobs.filter(status__in=Job.OPEN_STATUSES).order_by("pk")
@@ -74,7 +74,7 @@ def listing(study: Study | None = None) -> tuple[list[Listed], list[Listed]]:
 
 def find(kind: str, pk: int, study: Study | None = None) -> Job | None:
     """A job of this label and number, of the study; of the site where none is named."""
-    for model in kinds():
+    for model in all_kinds():
         if model._meta.label_lower == kind:
             return _jobs(model, study).filter(pk=pk).first()
     return None

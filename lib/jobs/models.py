@@ -17,6 +17,8 @@ class Job(models.Model):
 
     # Dotted path of the function that does the work of such a row: runner(job) -> None, through `running.run_job`
     runner: ClassVar[str]
+    # Of work that takes hours: a name by which `JOB_APPS` takes it or leaves it, apart from the app's other jobs
+    queue: ClassVar[str] = ""
     # Of a function undo(job) -> None, called in the transaction in which such a row is stopped or fails; empty for none
     undo: ClassVar[str] = ""
 
@@ -41,6 +43,10 @@ class Job(models.Model):
     def label(self) -> str:
         """For logs; unlike `str` of a subclass, it asks nothing of the database."""
         return f"{self._meta.verbose_name} {self.pk}"
+
+    @classmethod
+    def queue_name(cls) -> str:
+        return cls.queue or cls._meta.app_label
 
     @property
     def is_open(self) -> bool:

@@ -18,11 +18,14 @@ if TYPE_CHECKING:
 TASK = "jobs.work"
 
 
+def all_kinds() -> list[type[Job]]:
+    """All models that are jobs."""
+    return [model for model in apps.get_models() if issubclass(model, Job)]
+
+
 def kinds() -> list[type[Job]]:
-    """The kinds of jobs that workers here take: all models that are one, of the apps in `JOB_APPS`."""
-    labels = settings.JOB_APPS
-    models = (model for model in apps.get_models() if issubclass(model, Job))
-    return [model for model in models if model._meta.app_label in labels]
+    """The kinds of jobs that workers here take: those of the queues in `JOB_APPS`."""
+    return [model for model in all_kinds() if model.queue_name() in settings.JOB_APPS]
 
 
 def enqueue(job: Job) -> None:
@@ -46,7 +49,7 @@ def send(kind: str, pk: int) -> None:
 
 
 def n_sent(kind: str) -> int:
-    """Messages that no worker has taken yet, about jobs of the app of this kind."""
+    """Messages that no worker has taken yet, in the queue of this kind."""
     app = celery_app()
     with app.connection_for_write() as connection:
         queue = app.amqp.queues[_queue(app, kind)]
@@ -54,8 +57,9 @@ def n_sent(kind: str) -> int:
 
 
 def _queue(app: "Celery", kind: str) -> str:
-    """Each app has a queue of its own, since some machines do the work of one app alone."""
-    return f"{app.conf.task_default_queue}-{kind.partition('.')[0]}"
+    """Each app has a queue of its own, and long work too, since some machines take only some of them."""
+    model: type[Job] = apps.get_model(kind)
+    return f"{app.conf.task_default_queue}-{model.queue_name()}"
 
 
 def celery_app() -> "Celery":

@@ -35,7 +35,7 @@ class PollingWorker:
     def __init__(self) -> None:
         self.stopped = threading.Event()
         self.presence = Presence()
-        self.process: subprocess.Popen[bytes] | None = None
+        self.lanes = [_Lane(queues) for queues in _lanes()]
         self.chores_at = 0.0
 
     def run(self) -> None:
@@ -44,26 +44,52 @@ class PollingWorker:
             while not self.stopped.wait(wait_s):
                 wait_s = self._look()
         finally:
-            self._end_process()
+            for lane in self.lanes:
+                lane.ask_to_end()
+            for lane in self.lanes:
+                lane.end()
             self.presence.leave()
 
     def _look(self) -> float:
         """Start what is to be started; after how many seconds to look again."""
         try:
             self.presence.beat()
-            if self.process is not None and self.process.poll() is None:
-                return POLL_S
-            if self.process is not None and self._has_died(self.process):
-                return PAUSE_S
-            self.process = None
-            if self._is_chore_due() or next_job() is not None:
-                self.process = subprocess.Popen(
-                    [*COMMAND, str(os.getpid())], cwd=settings.BASE_DIR, stdin=subprocess.DEVNULL
-                )
+            is_chore_due = self._is_chore_due()
+            waits = [lane.look(is_chore_due and lane is self.lanes[0]) for lane in self.lanes]
+            return max(waits)
         except DatabaseAnyError as error:
             logger.warning("Could not look for work: %s", error)
             connections.close_all()
             return PAUSE_S
+
+    def _is_chore_due(self) -> bool:
+        if monotonic() < self.chores_at:
+            return False
+        self.chores_at = monotonic() + CHORES_S
+        return chores.are_due()
+
+
+class _Lane:
+    """One thing at a time of some queues, in a process of its own beside those of other lanes."""
+
+    def __init__(self, queues: list[str]) -> None:
+        self.queues = queues
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def look(self, is_chore_due: bool) -> float:
+        """Start a process if there is something for it; after how many seconds to look again."""
+        if self.process is not None and self.process.poll() is None:
+            return POLL_S
+        if self.process is not None and self._has_died(self.process):
+            return PAUSE_S
+        self.process = None
+        if is_chore_due or next_job(queues=self.queues) is not None:
+            self.process = subprocess.Popen(
+                [*COMMAND, str(os.getpid())],
+                cwd=settings.BASE_DIR,
+                stdin=subprocess.DEVNULL,
+                env={**os.environ, "JOB_APPS": ",".join(self.queues)},
+            )
         return POLL_S
 
     def _has_died(self, process: subprocess.Popen[bytes]) -> bool:
@@ -73,21 +99,25 @@ class PollingWorker:
             logger.warning("A process at work ended with %s.", process.returncode)
         return bool(process.returncode)
 
-    def _is_chore_due(self) -> bool:
-        if monotonic() < self.chores_at:
-            return False
-        self.chores_at = monotonic() + CHORES_S
-        return chores.are_due()
+    def ask_to_end(self) -> None:
+        if self.process is not None:
+            self.process.terminate()
 
-    def _end_process(self) -> None:
+    def end(self) -> None:
         if self.process is None:
             return
-        self.process.terminate()
         try:
             self.process.wait(STOPPING_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+
+
+def _lanes() -> list[list[str]]:
+    """What is done beside each other: the apps' jobs in turn, and each queue of long work."""
+    long = sorted({kind.queue for kind in kinds()} - {""})
+    rest = [queue for queue in settings.JOB_APPS if queue not in long]
+    return [queues for queues in (rest, *([queue] for queue in long)) if queues]
 
 
 def work_off(worker: int) -> None:
@@ -104,10 +134,11 @@ def work_off(worker: int) -> None:
         idle_since = monotonic()
 
 
-def next_job(after: str = "") -> Job | None:
+def next_job(after: str = "", queues: Collection[str] | None = None) -> Job | None:
     """The oldest that is due of the next kind: in turn, so that a long run, done slice by slice, keeps no report waiting."""
     leases.renew_connection()
-    models = {model._meta.label_lower: model for model in kinds()}
+    queues = settings.JOB_APPS if queues is None else queues
+    models = {kind._meta.label_lower: kind for kind in kinds() if kind.queue_name() in queues}
     labels = sorted(_with_open_jobs(models.values()))
     for label in [label for label in labels if label > after] + labels:
         found = leases.due(models[label]._default_manager.all()).first()

@@ -6,11 +6,14 @@ from pathlib import Path
 from django.conf import settings
 from django.db import models
 from django.urls import reverse
+from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
 from lib.jobs.models import Job
 from lib.name_fields import NameField
 from scoring.models.language_models import LanguageModel
+
+TRAINED = "trained"  # the folder below MODELS_DIR
 
 
 class Corpus(models.Model):
@@ -41,6 +44,7 @@ class Training(Job):
     """A language model is trained on a corpus. `recipe` and `identity` decide the weights; `manifest` says what came of it."""
 
     runner = "scoring.services.training.run.run"
+    queue = "training"  # hours of a GPU: a machine says whether it takes such work
 
     class Mode(models.TextChoices):
         LORA = "lora", _("adapter (LoRA)")
@@ -62,6 +66,9 @@ class Training(Job):
         max_length=500, blank=True, help_text=_("A folder; empty: the base's.")
     )
     recipe = models.JSONField(default=dict, help_text=_("A TrainingSettings."))
+    keep = models.JSONField(
+        default=list, blank=True, help_text=_("Steps whose weights are kept for lm_checkpoints.")
+    )
     fingerprint = models.CharField(max_length=64, db_index=True, editable=False)
     identity = models.JSONField(default=dict, blank=True, editable=False)
     manifest = models.JSONField(default=dict, blank=True, editable=False)
@@ -89,6 +96,11 @@ class Training(Job):
 
     def get_absolute_url(self) -> str:
         return reverse("lab:training", args=[self.pk])
+
+    @property
+    def output(self) -> Path:
+        """Where what it makes is written, for `score` and the lab to find."""
+        return Path(settings.MODELS_DIR) / TRAINED / slugify(self.name)
 
     @property
     def folder(self) -> Path:

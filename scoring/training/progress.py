@@ -1,5 +1,6 @@
 """What a training tells while it goes on. Pure."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -14,3 +15,18 @@ class Point:
     held_out_loss: float | None  # where it was measured
     learning_rate: float
     tokens_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """What came of a training."""
+
+    steps: int
+    tokens: int
+    best_step: int  # whose weights were written
+    held_out_loss: float  # of the best step
+    untrained_held_out_loss: float
+    trainable_parameters: int
+    parameters: int
+    versions: Mapping[str, str]
+    files: Mapping[str, str]  # of the model that was written: name -> SHA-256

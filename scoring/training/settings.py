@@ -5,10 +5,14 @@ A step's tokens are rows on a device x accumulation x devices x tokens of a row.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Mode = Literal["lora", "full", "scratch"]
 Packing = Literal["separated", "joined"]
+
+
+class TrainingError(Exception):
+    """Why a training cannot begin or go on: one sentence for the reader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,16 @@ class TrainingSettings:
     @property
     def tokens_per_step(self) -> int:
         return self.batch_rows * self.accumulation * self.devices * self.context
+
+
+def of_recipe(recipe: Mapping[str, Any]) -> TrainingSettings:
+    """The settings that `dataclasses.asdict` wrote, as the database gives them back."""
+    lora, shape = recipe.get("lora"), recipe.get("shape")
+    parts = {
+        "lora": lora and Lora(**(lora | {"targets": tuple(lora["targets"])})),
+        "shape": shape and Shape(**shape),
+    }
+    return TrainingSettings(**(dict(recipe) | parts))
 
 
 PRESETS: Mapping[str, TrainingSettings] = {}

@@ -1,0 +1,147 @@
+"""Use case: a training is asked for. What cannot be meant is refused before any weights are read."""
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser, User
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils.text import slugify
+
+from experiment.services import work
+from lib.jobs import leases
+from lib.locks import hold
+from scoring.demo_lm import MODEL_FOLDER
+from scoring.demo_lm import NAME as DEMO_NAME
+from scoring.domain.backend import ScoringError
+from scoring.models import Corpus, LanguageModel, Training
+from scoring.services.open_model import default_name, language_model
+from scoring.training.settings import TrainingError, TrainingSettings
+
+By = User | AnonymousUser | None
+Status = Training.Status
+
+
+def create_training(
+    *,
+    name: str,
+    corpus: Corpus,
+    settings: TrainingSettings,
+    preset: str = "",
+    base: str = "",
+    tokenizer: str = "",
+    keep: Collection[int] = (),
+    by: By = None,
+) -> Training:
+    """Store a training: it waits until a worker takes it, or until `run` is called with it.
+
+    Args:
+        name: of the model that it makes.
+        base: a folder or a name on the hub; `scoring.demo_lm.NAME`: the embedded model; empty: from scratch.
+        tokenizer: a folder; empty: the base's.
+        keep: steps whose weights are kept for `lm_checkpoints`; 0 is the start.
+    Returns:
+        Of the same name and settings, the one that was there, waiting again if it had failed or was stopped.
+    Raises:
+        TrainingError: it cannot be meant like this, or the name is taken.
+    """
+    args = {"pretrained": base} if base else {}
+    _check_start(settings, base, tokenizer)
+    training = Training(
+        name=name,
+        corpus=corpus,
+        mode=settings.mode,
+        preset=preset,
+        model_args=args,
+        tokenizer=tokenizer,
+        recipe=json.loads(json.dumps(asdict(settings))),
+        keep=sorted(set(keep)),
+        created_by=by if isinstance(by, User) else None,
+    )
+    training.fingerprint = fingerprint(training)
+    with transaction.atomic():
+        hold("training")  # a form that was sent twice is one training
+        same = _same_name(training)
+        if same is not None:
+            return same if same.is_open else leases.reopen(same)
+        _check_name(training)
+        if base:
+            training.base = _base_row(base)
+        training.save()
+    return training
+
+
+def start(training: Training, by: By) -> Training:
+    """Have a worker do it."""
+    work.start(training, by)
+    return training
+
+
+def fingerprint(training: Training) -> str:
+    """SHA-256 over all that decides the weights, as far as it is known before the base is opened."""
+    values: Mapping[str, Any] = {
+        "corpus": training.corpus.sha256,
+        "recipe": training.recipe,
+        "model_args": training.model_args,
+        "tokenizer": training.tokenizer,
+    }
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+
+def base_args(training: Training) -> dict[str, str]:
+    """The arguments by which the model that it starts from is opened on this machine."""
+    args = dict(training.model_args)
+    if args.get("pretrained") == DEMO_NAME:
+        args["pretrained"] = str(MODEL_FOLDER)
+    return args
+
+
+def _check_start(settings: TrainingSettings, base: str, tokenizer: str) -> None:
+    if settings.mode == "scratch":
+        if base:
+            raise TrainingError("A model that is trained from scratch starts from no other model.")
+        if not tokenizer:
+            raise TrainingError("A model that is trained from scratch needs a tokenizer's folder.")
+    elif not base:
+        raise TrainingError("Name the model that the training starts from.")
+
+
+def _same_name(training: Training) -> Training | None:
+    """The newest of this name that is not over.
+
+    Raises:
+        TrainingError: it has other settings.
+    """
+    same = Training.objects.filter(name=training.name).exclude(status=Status.FINISHED).first()
+    if same is not None and same.fingerprint != training.fingerprint:
+        raise TrainingError(
+            f"Training {same.pk} of other settings is to make “{training.name}”: choose another name."
+        )
+    return same
+
+
+def _check_name(training: Training) -> None:
+    try:
+        training.full_clean(exclude=["corpus", "base", "identity", "manifest"])
+    except ValidationError as error:
+        raise TrainingError(" ".join(error.messages)) from error
+    if LanguageModel.objects.filter(name=training.name).exists():
+        raise TrainingError(f"There is a model “{training.name}”: choose another name.")
+    if not slugify(training.name):
+        raise TrainingError(f"“{training.name}” holds no letter that a folder could be named by.")
+    folders = {other.output for other in Training.objects.only("name")}
+    if training.output in folders or training.output.exists():
+        raise TrainingError(
+            f"The folder {training.output.name} of trained models is taken: choose another name."
+        )
+
+
+def _base_row(base: str) -> LanguageModel:
+    kind = "embedded" if base == DEMO_NAME else "transformers"
+    try:
+        return language_model(kind, default_name(kind, {"pretrained": base}))
+    except ScoringError as error:
+        raise TrainingError(str(error)) from error

@@ -1,0 +1,142 @@
+"""Use case: what a training made becomes a language model like any other, bound to how it was made."""
+
+import json
+from calendar import monthrange
+from dataclasses import asdict, dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
+
+from lib.files import write_file
+from scoring.models import LanguageModel, Training, TrainingCorpus
+from scoring.services.open_model import short_name
+from scoring.services.training.create import base_args
+from scoring.training.corpus.manifest import BuiltCorpus
+from scoring.training.progress import Trained
+from scoring.training.settings import TrainingError
+
+MANIFEST = "training.json"  # beside the weights, so that a copy of the folder still says what it is
+FORMAT, VERSION = "brainbench-live-training", 1
+
+
+@dataclass(frozen=True)
+class ModelManifest:
+    """How a model was made; losses are nats per token."""
+
+    name: str
+    corpus: str
+    corpus_sha256: str
+    base: str
+    identity: dict[str, Any]  # of the files that it started from
+    preset: str
+    recipe: dict[str, Any]  # a TrainingSettings, with its seed
+    steps: int
+    tokens: int
+    best_step: int
+    held_out_loss: float
+    untrained_held_out_loss: float
+    parameters: int
+    trainable_parameters: int
+    versions: dict[str, str]
+    files: dict[str, str]  # SHA-256
+
+
+def register(training: Training, trained: Trained, corpus: BuiltCorpus) -> LanguageModel:
+    """Store the model's row and its manifest; call it in the transaction that ends the training.
+
+    Raises:
+        TrainingError: a model has taken the name meanwhile.
+    """
+    if LanguageModel.objects.filter(name=training.name).exists():
+        raise TrainingError(f"There is a model “{training.name}” by now: rename it, and go on.")
+    manifest = asdict(_manifest(training, trained))
+    write_manifest(training.output, manifest)
+    base = training.base
+    with transaction.atomic():
+        model = LanguageModel.objects.create(
+            name=training.name,
+            display_name=short_name(training.name),
+            family=base.family if base else "",
+            n_parameters=trained.parameters,
+            is_chat=base.is_chat if base else False,
+            tuned_from=base,
+            training_cutoff=_cutoff(base, corpus.manifest.last_published),
+            is_demo=base.is_demo if base else False,
+            note=f"Training {training.pk}, {training.mode}, on the corpus {training.corpus}.",
+        )
+        _add_corpora(model, training)
+        Training.objects.filter(pk=training.pk).update(language_model=model, manifest=manifest)
+    training.refresh_from_db()
+    return model
+
+
+def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
+    about = {"format": FORMAT, "version": VERSION, **manifest}
+    write_file(folder / MANIFEST, json.dumps(about, indent=2, ensure_ascii=False) + "\n")
+
+
+def model_args(training: Training) -> dict[str, str]:
+    """By which the finished model is scored."""
+    return args_of(training, training.output)
+
+
+def args_of(training: Training, folder: Path) -> dict[str, str]:
+    """By which weights of a training are scored: an adapter beside its base, or a model."""
+    if training.mode == Training.Mode.LORA:
+        return base_args(training) | {"peft": str(folder)}
+    return {"pretrained": str(folder)}
+
+
+def _manifest(training: Training, trained: Trained) -> ModelManifest:
+    return ModelManifest(
+        name=training.name,
+        corpus=training.corpus.slug,
+        corpus_sha256=training.corpus.sha256,
+        base=training.base.name if training.base else "",
+        identity=training.identity,
+        preset=training.preset,
+        recipe=training.recipe,
+        steps=trained.steps,
+        tokens=trained.tokens,
+        best_step=trained.best_step,
+        held_out_loss=trained.held_out_loss,
+        untrained_held_out_loss=trained.untrained_held_out_loss,
+        parameters=trained.parameters,
+        trainable_parameters=trained.trainable_parameters,
+        versions=dict(trained.versions),
+        files=dict(trained.files),
+    )
+
+
+def _add_corpora(model: LanguageModel, training: Training) -> None:
+    """What it has read: the corpus, and what its base had."""
+    known = {training.corpus.slug: TrainingCorpus.Status.KNOWN.value}
+    if training.base:
+        known = dict(training.base.training_corpora.values_list("corpus", "status")) | known
+    TrainingCorpus.objects.bulk_create(
+        TrainingCorpus(language_model=model, corpus=corpus, status=status)
+        for corpus, status in known.items()
+    )
+
+
+def _cutoff(base: LanguageModel | None, last_published: str) -> date | None:
+    """The later of the base's and the corpus's; None where either is not known."""
+    last = last_day(last_published)
+    if base is None or last is None:
+        return last
+    return None if base.training_cutoff is None else max(base.training_cutoff, last)
+
+
+def last_day(published: str) -> date | None:
+    """The last day that a date as far as it is known can mean; None where nothing is.
+
+    >>> last_day("2019-02"), last_day("2019"), last_day("")
+    (datetime.date(2019, 2, 28), datetime.date(2019, 12, 31), None)
+    """
+    if not published:
+        return None
+    year, month, day = ([int(part) for part in published.split("-")] + [0, 0])[:3]
+    month = month or 12
+    return date(year, month, day or monthrange(year, month)[1])

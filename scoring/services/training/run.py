@@ -1,0 +1,126 @@
+"""The work of a training: hand it to the trainer, keep its curves, register what it makes. Taken up again, it goes on by itself."""
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
+
+from lib import disk
+from lib.jobs.leases import Lease, renew_connection
+from lib.jobs.running import run_job
+from scoring.domain.backend import ScoringError
+from scoring.models import Training, TrainingPoint
+from scoring.services.training.create import base_args, fingerprint
+from scoring.services.training.register import register
+from scoring.training.corpus.document import CorpusError
+from scoring.training.corpus.manifest import BuiltCorpus, open_corpus, sha256
+from scoring.training.progress import Point
+from scoring.training.settings import TrainingError, of_recipe
+
+OnProgress = Callable[[Training, Point], None]
+
+
+def run(job: Training, on_progress: OnProgress = lambda job, point: None) -> Training:
+    """Train, as a worker does; the row says how it went."""
+
+    def work(job: Training, lease: Lease) -> None:
+        try:
+            _Work(job, lease, on_progress).go_on()
+        except OSError as error:  # a full disk, say: the last checkpoint is whole
+            if not (sentence := disk.sentence(error)):
+                raise
+            raise TrainingError(f"{sentence}; started again, it goes on.") from error
+
+    return run_job(job, work, expected=(TrainingError, CorpusError, ScoringError))
+
+
+def corpus_of(training: Training) -> BuiltCorpus:
+    """The corpus as it was when the training was asked for.
+
+    Raises:
+        CorpusError: it was built again since, or a file was changed.
+    """
+    corpus = open_corpus(training.corpus.folder)
+    if corpus.sha256 != training.corpus.sha256 or fingerprint(training) != training.fingerprint:
+        raise CorpusError(
+            f"The corpus {training.corpus} is no longer the one that was to be learned."
+        )
+    corpus.check()
+    return corpus
+
+
+class _Work:
+    """A training, for as long as one worker has it."""
+
+    def __init__(self, job: Training, lease: Lease, on_progress: OnProgress) -> None:
+        self.job, self.lease, self.on_progress = job, lease, on_progress
+
+    def go_on(self) -> None:
+        trainer: Any = import_module("scoring.training.lm.train")
+        corpus = corpus_of(self.job)
+        self._check_base()
+        trained = trainer.train(
+            of_recipe(self.job.recipe),
+            corpus,
+            trainer.Start(**base_args(self.job), tokenizer=self.job.tokenizer),
+            self.job.folder,
+            self.job.output,
+            on_point=self._keep,
+            check=self.lease.check,
+            keep=self.job.keep,
+        )
+        renew_connection()
+        with transaction.atomic():
+            self.lease.write(done=trained.steps, total=trained.steps, tokens=trained.tokens)
+            register(self.job, trained, corpus)
+
+    def _check_base(self) -> None:
+        """The weights that it starts from are those that it was begun with.
+
+        Raises:
+            TrainingError: they are others.
+        """
+        identity = files_of(self.job)
+        if self.job.identity and identity != self.job.identity:
+            raise TrainingError(
+                f"{self.job.base} or the tokenizer is no longer what training {self.job.pk} was begun with."
+            )
+        self.lease.write(identity=identity)
+        self.job.identity = identity
+
+    def _keep(self, point: Point) -> None:
+        """Store a point of the curves. After a kill the work goes on from a checkpoint: what came after it is replaced."""
+        renew_connection()
+        with transaction.atomic():
+            self.lease.advance(
+                done=point.step,
+                total=point.steps,
+                tokens=point.tokens,
+                tokens_per_s=point.tokens_per_s,
+            )
+            self.job.points.filter(step__gte=point.step).delete()
+            TrainingPoint.objects.create(
+                training=self.job,
+                step=point.step,
+                tokens=point.tokens,
+                loss=point.loss,
+                held_out_loss=point.held_out_loss,
+                learning_rate=point.learning_rate,
+                tokens_per_s=point.tokens_per_s,
+            )
+        self.on_progress(self.job, point)
+
+
+def files_of(training: Training) -> dict[str, str]:
+    """SHA-256 of the weights and of the tokenizer that a training starts from, where they are folders; a hub's name says it itself."""
+    from scoring.backends.causal_lm.weights import weights_sha256
+
+    base, tokenizer = Path(base_args(training).get("pretrained", "")), Path(training.tokenizer)
+    found = {}
+    if base.is_absolute() and base.is_dir():
+        found["weights_sha256"] = weights_sha256(base)
+    if training.tokenizer and (file := tokenizer / "tokenizer.json").is_file():
+        found["tokenizer_sha256"] = sha256(file)
+    return found
