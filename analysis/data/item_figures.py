@@ -64,12 +64,13 @@ def people_figures(items: Items, studies: QuerySet[Study]) -> dict[int, PeopleFi
 
 
 def whole_text_scores(items: Items) -> "QuerySet[ItemScore]":
-    """Of finished runs on full texts, by models that are no demonstration; the newest run last."""
+    """Of finished runs on full texts, by models that are neither a demonstration nor a checkpoint; the newest run last."""
     return ItemScore.objects.filter(
         item__in=items,
         run__status=ScoringRun.Status.FINISHED,
         run__condition=ScoringRun.Condition.FULL,
         run__language_model__is_demo=False,
+        run__language_model__checkpoint=None,
     ).order_by("run_id")
 
 
@@ -88,7 +89,7 @@ def _of_differences(values: list[float]) -> ModelFigures:
 
 def known_cutoffs() -> list[tuple[str, date]]:
     """Models that scored anything here, with the last day that their training data may be from, the earliest first."""
-    scored = ScoringRun.objects.on_items().filter(status=ScoringRun.Status.FINISHED)
+    scored = ScoringRun.objects.on_items().of_models().filter(status=ScoringRun.Status.FINISHED)
     models = LanguageModel.objects.filter(
         pk__in=scored.values("language_model"), is_demo=False, training_cutoff__isnull=False
     )

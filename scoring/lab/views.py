@@ -43,7 +43,7 @@ def _models_context(request: HttpRequest, study: Study) -> dict[str, Any]:
 
 
 def _run_of(study: Study, pk: int) -> ScoringRun:
-    found = ScoringRun.objects.seen_in([study]).defer("plan")
+    found = ScoringRun.objects.seen_in([study], checkpoints=True).defer("plan")
     return get_object_or_404(found.select_related("language_model", "study"), pk=pk)
 
 

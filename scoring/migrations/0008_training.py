@@ -46,7 +46,7 @@ class Migration(migrations.Migration):
                 ('started_at', models.DateTimeField(blank=True, editable=False, null=True)),
                 ('finished_at', models.DateTimeField(blank=True, editable=False, null=True)),
                 ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('name', models.CharField(help_text='Of the model that it makes.', max_length=200)),
+                ('name', models.CharField(help_text='Of the model that it makes.', max_length=180)),
                 ('mode', models.CharField(choices=[('lora', 'adapter (LoRA)'), ('full', 'all weights'), ('scratch', 'from scratch')], max_length=10)),
                 ('preset', models.CharField(blank=True, max_length=40)),
                 ('model_args', models.JSONField(blank=True, default=dict, help_text='Of the model that it starts from: pretrained, …')),

@@ -16,11 +16,16 @@ class ScoringRunQuerySet(models.QuerySet["ScoringRun"]):
         """On test cases, not on a corpus."""
         return self.filter(corpus="")
 
-    def seen_in(self, studies: Any) -> Self:
+    def of_models(self) -> Self:
+        """Not of a training's checkpoints, which are steps on the way to a model."""
+        return self.filter(language_model__checkpoint=None)
+
+    def seen_in(self, studies: Any, *, checkpoints: bool = False) -> Self:
         """Runs that scored a test case that one of these studies shows, whoever asked for them, and those it asked for."""
         shown = Item.objects.shown_by(studies).values("pk")
         scored = ScoringRun.objects.filter(pk=models.OuterRef("pk"), item_scores__item__in=shown)
-        return self.on_items().filter(models.Q(study__in=studies) | models.Exists(scored))
+        runs = self.on_items() if checkpoints else self.on_items().of_models()
+        return runs.filter(models.Q(study__in=studies) | models.Exists(scored))
 
 
 class ScoringRun(Job):

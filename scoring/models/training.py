@@ -52,7 +52,7 @@ class Training(Job):
         SCRATCH = "scratch", _("from scratch")
 
     uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
-    name = NameField(max_length=200, help_text=_("Of the model that it makes."))
+    name = NameField(max_length=180, help_text=_("Of the model that it makes."))
     corpus = models.ForeignKey(Corpus, models.PROTECT, related_name="trainings")
     mode = models.CharField(max_length=10, choices=Mode)
     preset = models.CharField(max_length=40, blank=True)

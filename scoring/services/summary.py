@@ -45,7 +45,8 @@ def count(scores: "QuerySet[ItemScore]") -> Counted:
 def count_by_run(study: Study, condition: str, source: str = "") -> dict[int, Counted]:
     """Number of a run -> its decisions on the study's test cases of this source, or on all. Runs without any are left out."""
     shown = Item.objects.shown_by([study]).values("pk")
-    scores = ItemScore.objects.filter(item__in=shown, run__condition=condition)
+    of_models = {"run__condition": condition, "run__language_model__checkpoint": None}
+    scores = ItemScore.objects.filter(item__in=shown, **of_models)
     if source:
         scores = scores.filter(item__source=source)
     rows = scores.order_by().values_list("run").annotate(**_COUNTS)

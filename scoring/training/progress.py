@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +31,8 @@ class Trained:
     parameters: int
     versions: Mapping[str, str]
     files: Mapping[str, str]  # of the model that was written: name -> SHA-256
+
+
+def kept_folder(folder: Path, step: int) -> Path:
+    """Where a training keeps the weights of a step that was asked for: an adapter, or a model with its tokenizer."""
+    return folder / f"step-{step:06d}"

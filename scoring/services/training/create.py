@@ -32,6 +32,8 @@ def create_training(
     settings: TrainingSettings,
     preset: str = "",
     base: str = "",
+    revision: str = "",
+    config: str = "",
     tokenizer: str = "",
     keep: Collection[int] = (),
     by: By = None,
@@ -41,6 +43,7 @@ def create_training(
     Args:
         name: of the model that it makes.
         base: a folder or a name on the hub; `scoring.demo_lm.NAME`: the embedded model; empty: from scratch.
+        config: from scratch, the folder or file of a config.json in place of the settings' shape.
         tokenizer: a folder; empty: the base's.
         keep: steps whose weights are kept for `lm_checkpoints`; 0 is the start.
     Returns:
@@ -48,7 +51,8 @@ def create_training(
     Raises:
         TrainingError: it cannot be meant like this, or the name is taken.
     """
-    args = {"pretrained": base} if base else {}
+    named = {"pretrained": base, "revision": revision, "config": config}
+    args = {argument: value for argument, value in named.items() if value}
     _check_start(settings, base, tokenizer)
     training = Training(
         name=name,
@@ -68,8 +72,7 @@ def create_training(
         if same is not None:
             return same if same.is_open else leases.reopen(same)
         _check_name(training)
-        if base:
-            training.base = _base_row(base)
+        training.base = _base_row(base) if base else None
         training.save()
     return training
 

@@ -1,6 +1,5 @@
 """Use case: what a training made becomes a language model like any other, bound to how it was made."""
 
-import json
 from calendar import monthrange
 from dataclasses import asdict, dataclass
 from datetime import date
@@ -9,16 +8,12 @@ from typing import Any
 
 from django.db import transaction
 
-from lib.files import write_file
 from scoring.models import LanguageModel, Training, TrainingCorpus
 from scoring.services.open_model import short_name
 from scoring.services.training.create import base_args
 from scoring.training.corpus.manifest import BuiltCorpus
 from scoring.training.progress import Trained
 from scoring.training.settings import TrainingError
-
-MANIFEST = "training.json"  # beside the weights, so that a copy of the folder still says what it is
-FORMAT, VERSION = "brainbench-live-training", 1
 
 
 @dataclass(frozen=True)
@@ -52,7 +47,6 @@ def register(training: Training, trained: Trained, corpus: BuiltCorpus) -> Langu
     if LanguageModel.objects.filter(name=training.name).exists():
         raise TrainingError(f"There is a model “{training.name}” by now: rename it, and go on.")
     manifest = asdict(_manifest(training, trained))
-    write_manifest(training.output, manifest)
     base = training.base
     with transaction.atomic():
         model = LanguageModel.objects.create(
@@ -70,11 +64,6 @@ def register(training: Training, trained: Trained, corpus: BuiltCorpus) -> Langu
         Training.objects.filter(pk=training.pk).update(language_model=model, manifest=manifest)
     training.refresh_from_db()
     return model
-
-
-def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
-    about = {"format": FORMAT, "version": VERSION, **manifest}
-    write_file(folder / MANIFEST, json.dumps(about, indent=2, ensure_ascii=False) + "\n")
 
 
 def model_args(training: Training) -> dict[str, str]:

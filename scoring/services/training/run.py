@@ -59,17 +59,22 @@ class _Work:
 
     def go_on(self) -> None:
         trainer: Any = import_module("scoring.training.lm.train")
-        corpus = corpus_of(self.job)
+        corpus, args = corpus_of(self.job), base_args(self.job)
         self._check_base()
         trained = trainer.train(
             of_recipe(self.job.recipe),
             corpus,
-            trainer.Start(**base_args(self.job), tokenizer=self.job.tokenizer),
+            trainer.Start(
+                pretrained=args.get("pretrained"),
+                revision=args.get("revision"),
+                tokenizer=self.job.tokenizer or None,
+                config=Path(args["config"]) if "config" in args else None,
+            ),
             self.job.folder,
             self.job.output,
             on_point=self._keep,
             check=self.lease.check,
-            keep=self.job.keep,
+            keep=[step for step in self.job.keep if step],  # the start is at hand
         )
         renew_connection()
         with transaction.atomic():
@@ -114,13 +119,17 @@ class _Work:
 
 
 def files_of(training: Training) -> dict[str, str]:
-    """SHA-256 of the weights and of the tokenizer that a training starts from, where they are folders; a hub's name says it itself."""
+    """SHA-256 of what a training starts from, as far as it lies in folders."""
     from scoring.backends.causal_lm.weights import weights_sha256
 
-    base, tokenizer = Path(base_args(training).get("pretrained", "")), Path(training.tokenizer)
-    found = {}
-    if base.is_absolute() and base.is_dir():
+    args, found = base_args(training), {}
+    base, tokenizer, config = (
+        Path(place)
+        for place in (args.get("pretrained", ""), training.tokenizer, args.get("config", ""))
+    )
+    if base.name and base.is_dir():
         found["weights_sha256"] = weights_sha256(base)
-    if training.tokenizer and (file := tokenizer / "tokenizer.json").is_file():
-        found["tokenizer_sha256"] = sha256(file)
+    for name, file in (("tokenizer", tokenizer / "tokenizer.json"), ("config", config)):
+        if file.is_file():
+            found[f"{name}_sha256"] = sha256(file)
     return found

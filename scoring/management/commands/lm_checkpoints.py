@@ -1,0 +1,147 @@
+from argparse import ArgumentTypeError
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+from django.db import transaction
+
+from experiment.management.studies import find_study
+from experiment.models import Study
+from lib.commands import ReportingCommand, add_json_argument, progress, table_lines
+from lib.jobs import leases
+from scoring.domain.backend import ScoringError
+from scoring.models import ScoringRun, Training
+from scoring.services.create_run import draft_run, newest_same
+from scoring.services.execute import execute
+from scoring.services.open_model import OneModel
+from scoring.services.training import checkpoints
+from scoring.services.training.checkpoints import CheckpointResult
+from scoring.training.settings import TrainingError
+
+INTERRUPTED = 130  # as shells report it
+Status = ScoringRun.Status
+
+
+class Command(ReportingCommand):
+    help = "Score weights that a training kept along the way on a study's test cases; what is scored is not scored again."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("training", help="its number, or the name of the model that it makes")
+        parser.add_argument("--study", metavar="SLUG", required=True)
+        which = parser.add_mutually_exclusive_group()
+        which.add_argument(
+            "--steps", type=_numbers, default=(), metavar="N,…", help="0 is the start (default: all that were kept)"
+        )  # fmt: skip
+        which.add_argument("--every", type=int, metavar="N", help="multiples of N")
+        add_json_argument(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        training, study = find_training(options["training"]), find_study(options["study"])
+        models = OneModel()
+        try:
+            steps = checkpoints.chosen(training, options["steps"], options["every"])
+            for step in steps:
+                self._score(models, training, step, study, options)
+        except KeyboardInterrupt as interrupt:
+            stopped = "Stopped; the same command goes on."
+            raise CommandError(stopped, returncode=INTERRUPTED) from interrupt
+        except (TrainingError, ScoringError) as error:
+            raise CommandError(str(error)) from error
+        finally:
+            models.close()
+        found = checkpoints.results(training, study)
+        self.report(options, _data(training, study, found), _lines(found))
+
+    def _score(
+        self,
+        models: OneModel,
+        training: Training,
+        step: int,
+        study: Study,
+        options: Mapping[str, Any],
+    ) -> None:
+        model = checkpoints.model_of(training, step)
+        args = checkpoints.args_at(training, step)
+        draft = draft_run(
+            study=study, language_model=model, backend="transformers", model_args=args
+        )
+        run = _run_for(draft)
+        if run.status == Status.FINISHED:
+            return
+        with progress(
+            f"step {step}", run.total, "pairs", done=run.done, quiet=options["json"]
+        ) as show:
+            run = execute(run, opener=models.open, on_progress=lambda run: show(run.done))
+        if run.status != Status.FINISHED:
+            raise CommandError(f"Step {step}: {run.error or f'run {run.pk} is {run.status}'}")
+
+
+def find_training(named: str) -> Training:
+    """By its number, or the newest that makes a model of this name.
+
+    Raises:
+        CommandError: there is none.
+    """
+    by = {"pk": int(named)} if named.isdecimal() else {"name": named}
+    found = Training.objects.filter(**by).select_related("base", "corpus").first()
+    if found is None:
+        known = ", ".join(Training.objects.values_list("name", flat=True)[:10]) or "none"
+        raise CommandError(f"There is no training “{named}”; the newest make: {known}.")
+    return found
+
+
+def _run_for(draft: ScoringRun) -> ScoringRun:
+    """The newest of the same settings, or the draft, stored; this command's own for a moment."""
+    with transaction.atomic():
+        run = newest_same(draft)
+        if run is None:
+            draft.save()
+            run = draft
+        elif run.status != Status.FINISHED:
+            run = leases.reopen(run)
+        leases.reserve(run)
+    return run
+
+
+def _data(training: Training, study: Study, found: Sequence[CheckpointResult]) -> dict[str, Any]:
+    return {
+        "training": training.pk,
+        "model": training.name,
+        "study": study.slug,
+        "checkpoints": [
+            {
+                "step": one.step,
+                "tokens": one.tokens,
+                "held_out_loss": one.held_out_loss,
+                "run": one.run,
+                "n": one.accuracy.n,
+                "accuracy": one.accuracy.value,
+                "sem": one.accuracy.sem,
+                "ppl_original": one.ppl_original,
+                "ppl_altered": one.ppl_altered,
+            }
+            for one in found
+        ],
+    }
+
+
+def _lines(found: Sequence[CheckpointResult]) -> Iterator[str]:
+    yield from table_lines(
+        {
+            "step": f"{one.step:,}",
+            "tokens": f"{one.tokens:,}",
+            "held-out loss": "-" if one.held_out_loss is None else f"{one.held_out_loss:.3f}",
+            "accuracy": f"{one.accuracy.value:.3f}",
+            "SEM": f"{one.accuracy.sem:.3f}",
+            "items": str(one.accuracy.n),
+            "ppl, original": f"{one.ppl_original:.2f}",
+            "ppl, altered": f"{one.ppl_altered:.2f}",
+        }
+        for one in found
+    )
+
+
+def _numbers(text: str) -> list[int]:
+    if not all(number.strip().isdecimal() for number in text.split(",")):
+        raise ArgumentTypeError(f"“{text}” are not steps, separated by commas")
+    return [int(number) for number in text.split(",")]
