@@ -20,10 +20,10 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """What came of a training."""
+    """What came of a training; losses are nats per token, means over tokens."""
 
     steps: int
-    tokens: int
+    tokens: int  # seen, over all epochs
     best_step: int  # whose weights were written
     held_out_loss: float  # of the best step
     untrained_held_out_loss: float
@@ -31,6 +31,9 @@ class Trained:
     parameters: int
     versions: Mapping[str, str]
     files: Mapping[str, str]  # of the model that was written: name -> SHA-256
+    rows: int = 0  # to learn from, in each epoch
+    tokens_left_out: int = 0  # that did not fill a last row
+    held_out_tokens: int = 0
 
 
 def kept_folder(folder: Path, step: int) -> Path:

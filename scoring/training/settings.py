@@ -4,7 +4,7 @@ A step's tokens are rows on a device x accumulation x devices x tokens of a row.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 Mode = Literal["lora", "full", "scratch"]
@@ -57,9 +57,33 @@ class TrainingSettings:
     evaluations: int = 20  # of the held-out loss, over the whole training; at the end in any case
     limit: int | None = None  # documents of the training part, for a try
 
+    def __post_init__(self) -> None:
+        for name in ("context", "epochs", "batch_rows", "accumulation", "devices", "learning_rate"):
+            if not getattr(self, name) > 0:
+                raise TrainingError(f"{name} must be more than 0, and is {getattr(self, name)}.")
+        if not 0 <= self.warmup_share < 1:
+            raise TrainingError(f"warmup_share is a share of all steps, not {self.warmup_share}.")
+        if self.mode == "lora" and self.lora is None:
+            raise TrainingError("mode lora needs an adapter's rank, alpha, dropout and targets.")
+        if self.limit is not None and self.limit < 1:
+            raise TrainingError(f"limit must be at least 1 document, and is {self.limit}.")
+
+    @property
+    def rows_per_step(self) -> int:
+        return self.batch_rows * self.accumulation * self.devices
+
     @property
     def tokens_per_step(self) -> int:
-        return self.batch_rows * self.accumulation * self.devices * self.context
+        return self.rows_per_step * self.context
+
+    def in_mode(self, mode: Mode) -> "TrainingSettings":
+        """The same for another mode; what it has no use for is left out, so that equal trainings are equal."""
+        return replace(
+            self,
+            mode=mode,
+            lora=self.lora if mode == "lora" else None,
+            shape=self.shape if mode == "scratch" else None,
+        )
 
 
 def of_recipe(recipe: Mapping[str, Any]) -> TrainingSettings:
@@ -72,4 +96,71 @@ def of_recipe(recipe: Mapping[str, Any]) -> TrainingSettings:
     return TrainingSettings(**(dict(recipe) | parts))
 
 
-PRESETS: Mapping[str, TrainingSettings] = {}
+# What BrainGPT's authors trained with (reference: arXiv 2403.03230 and their published scripts)
+_BRAINGPT = TrainingSettings(
+    mode="lora",
+    context=2048,
+    epochs=2,
+    batch_rows=1,
+    accumulation=8,
+    devices=4,
+    learning_rate=2e-5,
+    weight_decay=0.001,
+    warmup_share=0.03,
+    schedule="cosine",
+    packing="joined",
+    dtype="bfloat16",
+    lora=Lora(
+        rank=256,
+        alpha=512,
+        dropout=0.1,
+        targets=("q_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"),
+    ),
+)
+
+
+def _gpt2(batch_rows: int, layers: int, heads: int, width: int) -> TrainingSettings:
+    return replace(
+        _BRAINGPT,
+        mode="scratch",
+        context=1024,
+        epochs=5,
+        batch_rows=batch_rows,
+        lora=None,
+        shape=Shape(layers, heads, width, vocabulary=50257),
+    )
+
+
+PRESETS: Mapping[str, TrainingSettings] = {
+    "braingpt-lora": _BRAINGPT,
+    "gpt2-neuro": _gpt2(16, layers=12, heads=12, width=768),
+    "gpt2-neuro-355m": _gpt2(8, layers=24, heads=16, width=1024),
+    "gpt2-neuro-774m": _gpt2(4, layers=36, heads=20, width=1280),
+    # Minutes on 2 cores; as an adapter, for models with GPT-2's layers
+    "tiny": TrainingSettings(
+        mode="scratch",
+        context=256,
+        epochs=4,
+        batch_rows=2,
+        accumulation=2,
+        devices=1,
+        learning_rate=1e-3,
+        weight_decay=0.1,
+        warmup_share=0.03,
+        lora=Lora(rank=8, alpha=16, dropout=0.1, targets=("c_attn", "c_proj", "c_fc")),
+        shape=Shape(layers=3, heads=4, width=128, vocabulary=2048),
+        evaluations=10,
+    ),
+}
+
+
+def of_preset(name: str, mode: Mode | None = None, **changes: Any) -> TrainingSettings:
+    """A preset's settings in its own mode or another, with some of them changed.
+
+    Raises:
+        TrainingError: there is no such preset, or the settings do not go together.
+    """
+    if name not in PRESETS:
+        raise TrainingError(f"There is no preset {name}: choose one of {', '.join(PRESETS)}.")
+    settings = replace(PRESETS[name], **changes)
+    return settings.in_mode(mode or settings.mode)

@@ -1,0 +1,183 @@
+"""Makes the model that a training starts from. Knows no corpus."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from peft import LoraConfig, PeftModel, get_peft_model
+from torch import nn
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    GPT2Config,
+    PreTrainedConfig,
+    PreTrainedModel,
+)
+from transformers.pytorch_utils import Conv1D
+
+from scoring.backends.causal_lm.loading import load, quiet
+from scoring.backends.tokenizers import load_tokenizer, set_start_token
+from scoring.domain.backend import ScoringError
+from scoring.training.settings import Lora, Shape, TrainingError, TrainingSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What a training begins with: a model's folder or name and revision, or a tokenizer and, perhaps, a config.json."""
+
+    pretrained: str | Path | None = None
+    revision: str | None = None
+    tokenizer: str | Path | None = None  # None: the model's own
+    config: Path | None = None  # from scratch, in place of the settings' shape
+
+
+def tokenizer_of(settings: TrainingSettings, start: Start) -> Any:
+    """The tokenizer to train with, as it is to be saved with the model.
+
+    Raises:
+        TrainingError: none was named, or it cannot be read.
+    """
+    if settings.mode != "scratch" and start.pretrained is None:
+        raise TrainingError(f"Mode {settings.mode} starts from a model: name its folder.")
+    source = start.tokenizer or start.pretrained
+    if source is None:
+        raise TrainingError(
+            "A model from scratch needs a tokenizer: train one with tokenizer_train, or name another model's."
+        )
+    revision = start.revision if start.tokenizer is None else None
+    try:
+        tokenizer = load_tokenizer(str(source), revision)
+    except ScoringError as error:
+        raise TrainingError(str(error)) from error
+    if settings.mode == "scratch":
+        tokenizer.model_max_length = settings.context
+        if settings.packing == "joined":
+            # Never seen in training, a start token would spoil every text that is scored
+            set_start_token(tokenizer, False)
+    return tokenizer
+
+
+def model_of(
+    settings: TrainingSettings, start: Start, tokenizer: Any
+) -> PreTrainedModel | PeftModel:
+    """The model to train; what is drawn at random in it follows from the seed alone.
+
+    Raises:
+        TrainingError: it cannot be made, or the settings do not fit it.
+    """
+    torch.manual_seed(settings.seed)
+    if settings.mode == "scratch":
+        model = _from_scratch(scratch_config(settings, start.config, tokenizer))
+    else:
+        model = _pretrained(settings, start)
+    check_window(model.config, settings.context)
+    if len(tokenizer) > model.config.get_text_config().vocab_size:
+        raise TrainingError(
+            f"The tokenizer has {len(tokenizer):,} tokens, and the model knows {model.config.get_text_config().vocab_size:,}."
+        )
+    if settings.lora is None:
+        return model
+    return with_adapter(model, settings.lora, Path(str(start.pretrained)).name)
+
+
+def scratch_config(
+    settings: TrainingSettings, file: Path | None, tokenizer: Any
+) -> PreTrainedConfig:
+    """Of the settings' shape or a file; its vocabulary and special tokens are the tokenizer's."""
+    tokens = {
+        "vocab_size": len(tokenizer),
+        "bos_token_id": tokenizer.bos_token_id,
+        "eos_token_id": tokenizer.eos_token_id,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
+    if file is not None:
+        try:
+            config: PreTrainedConfig = AutoConfig.from_pretrained(
+                file, trust_remote_code=False, **tokens
+            )
+            return config
+        except (OSError, ValueError, KeyError) as error:
+            raise TrainingError(f"{file} describes no model: {error}") from error
+    if settings.shape is None:
+        raise TrainingError("A model from scratch needs a shape: a preset's, or a config.json.")
+    return gpt2_config(settings.shape, settings.context, **tokens)
+
+
+def gpt2_config(shape: Shape, context: int, **tokens: Any) -> GPT2Config:
+    return GPT2Config(
+        **{
+            "vocab_size": shape.vocabulary,
+            "n_positions": context,
+            "n_embd": shape.width,
+            "n_layer": shape.layers,
+            "n_head": shape.heads,
+            **tokens,
+        }
+    )
+
+
+def _from_scratch(config: PreTrainedConfig) -> PreTrainedModel:
+    model: PreTrainedModel = AutoModelForCausalLM.from_config(  # type: ignore[no-untyped-call]
+        config, dtype=torch.float32
+    )
+    return model
+
+
+def _pretrained(settings: TrainingSettings, start: Start) -> PreTrainedModel:
+    # A base that stays as it is needs no more precision than it is used with; weights that learn do
+    dtype = settings.dtype if settings.mode == "lora" else "float32"
+    args = {"pretrained": str(start.pretrained), "dtype": dtype, "device": "cpu"}
+    try:
+        return load(args | ({"revision": start.revision} if start.revision else {})).model
+    except ScoringError as error:
+        raise TrainingError(str(error)) from error
+
+
+def check_window(config: PreTrainedConfig, context: int) -> None:
+    """Refuse rows that are longer than the model's positions.
+
+    Raises:
+        TrainingError: they are.
+    """
+    window = getattr(config.get_text_config(), "max_position_embeddings", None)
+    if window is not None and context > window:
+        raise TrainingError(
+            f"Rows of {context:,} tokens are longer than the model's window of {window:,}: set a shorter context."
+        )
+
+
+def with_adapter(model: PreTrainedModel, lora: Lora, base_name: str) -> PeftModel:
+    """The model with a fresh adapter in it, which alone learns. The model itself is changed.
+
+    Raises:
+        TrainingError: it has no projection of a target's name.
+    """
+    layers = {
+        name.rpartition(".")[2]: type(module)
+        for name, module in model.named_modules()
+        if isinstance(module, nn.Linear | Conv1D)
+    }
+    if missing := [name for name in lora.targets if name not in layers]:
+        raise TrainingError(
+            f"The model has no {', '.join(missing)} to adapt; it has {', '.join(sorted(layers))}."
+        )
+    config = LoraConfig(
+        task_type="CAUSAL_LM",
+        r=lora.rank,
+        lora_alpha=lora.alpha,
+        lora_dropout=lora.dropout,
+        target_modules=list(lora.targets),
+        fan_in_fan_out=issubclass(layers[lora.targets[0]], Conv1D),
+    )
+    with quiet():
+        adapted = get_peft_model(model, config)
+    config.base_model_name_or_path = base_name  # in place of the folder's path on this machine
+    assert isinstance(adapted, PeftModel)
+    return adapted
+
+
+def parameters(model: nn.Module) -> tuple[int, int]:
+    """How many weights a model has, and how many of them learn."""
+    every = list(model.parameters())
+    return sum(p.numel() for p in every), sum(p.numel() for p in every if p.requires_grad)

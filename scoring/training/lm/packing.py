@@ -1,0 +1,156 @@
+"""Turns a corpus into one long line of token ids on disk, and cuts it into rows. Knows no model.
+
+The ids lie beside the corpus, by hash of what decides them; rows are cut when they are read, for any context. A last
+row that is not full is left out of training, and kept for the held-out loss.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor
+from torch.utils.data import Dataset
+
+from scoring.backends.tokenizers import tokenizer_hash
+from scoring.training.corpus.manifest import BuiltCorpus
+from scoring.training.lm.staging import staged_folder
+from scoring.training.settings import Packing, TrainingError
+
+FOLDER = "tokens"
+FACTS = "facts.json"
+DOCUMENTS_AT_A_TIME = 256
+IGNORED = -100  # a label that no loss counts: torch's own
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One part of a corpus as token ids, in a file that is not read into memory."""
+
+    file: Path
+    dtype: str
+    documents: int
+    tokens: int
+
+    def ids(self) -> npt.NDArray[Any]:
+        if not self.tokens:
+            return np.zeros(0, self.dtype)
+        return np.memmap(self.file, self.dtype, mode="r", shape=(self.tokens,))
+
+
+class Rows(Dataset[dict[str, Tensor]]):
+    """A line cut into rows of `context` tokens; the remainder is a short row where `keep_remainder` says so."""
+
+    def __init__(self, line: Line, context: int, *, keep_remainder: bool) -> None:
+        self.ids, self.context = line.ids(), context
+        whole, self.remainder = divmod(line.tokens, context)
+        # A single token foretells nothing
+        self.rows = whole + (keep_remainder and self.remainder > 1)
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def __getitem__(self, row: int) -> dict[str, Tensor]:
+        ids = self.ids[row * self.context : (row + 1) * self.context].astype(np.int64)
+        missing = self.context - len(ids)
+        return {
+            "input_ids": torch.from_numpy(np.pad(ids, (0, missing))),
+            "labels": torch.from_numpy(np.pad(ids, (0, missing), constant_values=IGNORED)),
+        }
+
+
+def stack(rows: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+    return {name: torch.stack([row[name] for row in rows]) for name in rows[0]}  # (B, T)
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    train: Line
+    held_out: Line
+
+
+def pack(
+    corpus: BuiltCorpus,
+    tokenizer: Any,
+    packing: Packing,
+    limit: int | None = None,
+    check: Callable[[], None] = lambda: None,
+) -> Packed:
+    """The corpus in this tokenizer's ids, made once. `limit`: documents of the training part.
+
+    Separated, each document is followed by the tokenizer's end token; joined, the next one follows at once.
+
+    Raises:
+        TrainingError: the tokenizer has no end token to put between documents.
+    """
+    end = tokenizer.eos_token_id
+    if packing == "separated" and end is None:
+        raise TrainingError(
+            "The tokenizer has no end token to put between documents: choose packing joined, or another tokenizer."
+        )
+    made_of = [corpus.sha256, tokenizer_hash(tokenizer), end, packing, limit]
+    key = hashlib.sha256(json.dumps(made_of).encode()).hexdigest()[:32]
+    folder = corpus.folder / FOLDER / key
+    if not (folder / FACTS).is_file():
+        rules = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+        rules.no_truncation()
+        rules.no_padding()
+        rules.encode_special_tokens = True  # a text that spells one does not get it
+        encoder = _Encoder(rules, [end] if packing == "separated" else [], len(tokenizer), check)
+        with staged_folder(folder) as part:
+            facts = {
+                "train": encoder.write(part / "train.bin", corpus.texts("train"), limit),
+                "held_out": encoder.write(part / "held_out.bin", corpus.texts("held_out"), None),
+            }
+            (part / FACTS).write_text(json.dumps(facts), encoding="utf-8")
+    facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
+    return Packed(
+        Line(folder / "train.bin", **facts["train"]),
+        Line(folder / "held_out.bin", **facts["held_out"]),
+    )
+
+
+@dataclass(frozen=True)
+class _Encoder:
+    rules: Tokenizer
+    ending: list[int]
+    vocabulary: int
+    check: Callable[[], None]
+
+    def write(self, path: Path, texts: Iterable[str], limit: int | None) -> dict[str, Any]:
+        dtype = "uint16" if self.vocabulary <= 2**16 else "uint32"
+        documents = tokens = 0
+        with path.open("wb") as file:
+            for some in _batches(islice(texts, limit)):
+                self.check()
+                for encoding in self.rules.encode_batch_fast(some, add_special_tokens=False):
+                    ids = np.array(encoding.ids + self.ending, dtype)
+                    file.write(ids.tobytes())
+                    documents, tokens = documents + 1, tokens + len(ids)
+        return {"dtype": dtype, "documents": documents, "tokens": tokens}
+
+
+def _batches(texts: Iterator[str]) -> Iterator[list[str]]:
+    while some := list(islice(texts, DOCUMENTS_AT_A_TIME)):
+        yield some
+
+
+def rows_of(packed: Packed, context: int) -> tuple[Rows, Rows]:
+    """Rows to train on, and held-out rows.
+
+    Raises:
+        TrainingError: the held-out part has no token to foretell.
+    """
+    held_out = Rows(packed.held_out, context, keep_remainder=True)
+    if not len(held_out):
+        raise TrainingError(
+            "The corpus holds no text out of training to measure the loss on: build it with a larger --holdout."
+        )
+    return Rows(packed.train, context, keep_remainder=False), held_out
