@@ -22,18 +22,29 @@ def read_regular(path: Path, most: int = MOST) -> bytes:
     Raises:
         OSError: it is a folder, a pipe, a socket or a device, has more bytes, or cannot be opened.
     """
-    # A pipe would be waited for by the opening itself
-    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        _check_regular(os.fstat(file).st_mode, path)
-        # One byte more, as a file may grow while it is read
-        with open(file, "rb", closefd=False) as opened:
-            data = opened.read(most + 1)
-    finally:
-        os.close(file)
+    # One byte more, as a file may grow while it is read
+    with open_regular(path) as file:
+        data = file.read(most + 1)
     if len(data) > most:
         raise OSError(errno.EFBIG, f"it has more than {most:,} bytes", str(path))
     return data
+
+
+def open_regular(path: Path, *, follow: bool = True) -> BinaryIO:
+    """A regular file to read bytes of; nothing is waited for.
+
+    Raises:
+        OSError: it is a folder, a pipe, a socket or a device, or cannot be opened; without `follow`, it is a link.
+    """
+    # A pipe would be waited for by the opening itself
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
+    handle = os.open(path, flags)
+    try:
+        _check_regular(os.fstat(handle).st_mode, path)
+        return open(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
 
 
 def _check_regular(mode: int, path: Path) -> None:
