@@ -1,6 +1,7 @@
 """A document of the literature: one JSON object per line, whichever source it came from."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -32,6 +33,28 @@ class Document:
     @property
     def year(self) -> str:
         return self.published[:4]
+
+
+def plain_doi(text: str | None) -> str:
+    """Lower case, without an address before it.
+
+    >>> plain_doi("https://doi.org/10.1000/ABC"), plain_doi("doi: 10.1000/abc")
+    ('10.1000/abc', '10.1000/abc')
+    """
+    return re.sub(r"^(https?://(dx\.)?doi\.org/|doi:)\s*", "", (text or "").strip().lower())
+
+
+def plain_pmid(pmid: str) -> str:
+    return pmid.strip().lower().removeprefix("pmid:").strip()
+
+
+def plain_pmcid(pmcid: str) -> str:
+    """
+    >>> plain_pmcid("7000001"), plain_pmcid("pmc7000001"), plain_pmcid("")
+    ('PMC7000001', 'PMC7000001', '')
+    """
+    number = pmcid.strip().upper().removeprefix("PMCID:").strip().removeprefix("PMC")
+    return f"PMC{number}" if number else ""
 
 
 _FIELDS = {field.name for field in fields(Document)}

@@ -6,17 +6,18 @@ why, and the manifest.
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow.parquet as pq
 
+from lib.files import write_file
 from scoring.training.corpus.document import CorpusError
 
 MANIFEST = "manifest.json"
-EXCLUDED = "excluded.jsonl"  # {id, title, reason, of}: of a near copy, the document kept; of a test case's text, its key
+EXCLUDED = "excluded.jsonl"
 FORMAT, VERSION = "brainbench-live-corpus", 1
 Part = Literal["train", "held_out"]
 SHARD = "{part}-{number:05d}.parquet"
@@ -31,6 +32,16 @@ class File:
     rows: int
 
 
+@dataclass(frozen=True, slots=True)
+class Excluded:
+    """A document that was left out: a line of the list."""
+
+    id: str
+    title: str
+    reason: str
+    of: str = ""  # of a copy, the document kept; of a test case's text, its key
+
+
 @dataclass(frozen=True)
 class PartFacts:
     """One part of the split."""
@@ -43,19 +54,22 @@ class PartFacts:
 
 @dataclass(frozen=True)
 class Manifest:
-    """How a corpus was made and what is in it; the hash of the file that it is written to is the corpus's identity."""
+    """How a corpus was made and what is in it. All but its name and time is the corpus's identity, by hash."""
 
     name: str
     seed: int
     holdout: float
     created: str  # ISO 8601 with offset
     tokenizer: str  # what tokens were counted with
-    sources: Mapping[str, int] = field(default_factory=dict)  # file or folder read -> documents
+    rules: Mapping[str, float] = field(default_factory=dict)  # thresholds of what is left out
+    test_cases: str = ""  # fingerprint of the test cases that were looked for
+    sources: Mapping[str, File] = field(
+        default_factory=dict
+    )  # as `corpus add` and `fetch` wrote them
     files: Mapping[str, File] = field(default_factory=dict)
     train: PartFacts = field(default_factory=PartFacts)
     held_out: PartFacts = field(default_factory=PartFacts)
-    # reason -> documents: "empty", "same DOI", "near copy", "test case: DOI", "test case: text"
-    excluded: Mapping[str, int] = field(default_factory=dict)
+    excluded: Mapping[str, int] = field(default_factory=dict)  # reason -> documents
     years: Mapping[str, int] = field(default_factory=dict)
     licences: Mapping[str, int] = field(default_factory=dict)
     journals: Mapping[str, int] = field(default_factory=dict)
@@ -70,15 +84,26 @@ class BuiltCorpus:
 
     folder: Path
     manifest: Manifest
-    sha256: str  # of the manifest's file
+    sha256: str  # its identity
 
-    def texts(self, part: Part) -> Iterator[str]:
-        """The texts of one part, in the order of its shards; one row group in memory at a time."""
+    def rows(self, part: Part, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        """These columns of one part, in the order of its shards; one row group in memory at a time."""
         for name in sorted(self.manifest.files):
             if name.startswith(f"{part}-"):
-                file = pq.ParquetFile(self.folder / name)
-                for batch in file.iter_batches(columns=["text"]):
-                    yield from batch.column(0).to_pylist()
+                with pq.ParquetFile(self.folder / name) as file:
+                    for group in range(file.num_row_groups):
+                        table = file.read_row_group(group, columns=list(columns))
+                        yield from zip(*(table[column].to_pylist() for column in columns), strict=True)  # fmt: skip
+
+    def texts(self, part: Part) -> Iterator[str]:
+        """The texts of one part."""
+        return (text for (text,) in self.rows(part, ["text"]))
+
+    def excluded(self) -> Iterator[Excluded]:
+        """What was left out, by id."""
+        with (self.folder / EXCLUDED).open(encoding="utf-8") as file:
+            for line in file:
+                yield Excluded(**json.loads(line))
 
     def check(self) -> None:
         """See that each file is the one that the manifest describes.
@@ -97,12 +122,17 @@ class BuiltCorpus:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> str:
-    """Write it whole or not at all; return its SHA-256."""
+    """Write it whole or not at all; return the corpus's identity."""
     about = {"format": FORMAT, "version": VERSION, **asdict(manifest)}
-    draft = folder / f".{MANIFEST}.part"
-    draft.write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    draft.replace(folder / MANIFEST)
-    return sha256(folder / MANIFEST)
+    text = json.dumps(about, indent=2, ensure_ascii=False) + "\n"
+    write_file(folder / MANIFEST, text)
+    return _identity(about)
+
+
+def _identity(about: Mapping[str, Any]) -> str:
+    """The same for the same corpus, whenever it was built and however it is called."""
+    lasting = {name: value for name, value in about.items() if name not in ("name", "created")}
+    return hashlib.sha256(json.dumps(lasting, sort_keys=True).encode()).hexdigest()
 
 
 def open_corpus(folder: Path) -> BuiltCorpus:
@@ -114,14 +144,18 @@ def open_corpus(folder: Path) -> BuiltCorpus:
     path = folder / MANIFEST
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        identity = _identity(found)
         if (found.pop("format"), found.pop("version")) != (FORMAT, VERSION):
             raise ValueError("another format")
-        files = {name: File(**facts) for name, facts in found.pop("files").items()}
+        files, sources = (
+            {name: File(**facts) for name, facts in found.pop(kind).items()}
+            for kind in ("files", "sources")
+        )
         train, held_out = (PartFacts(**found.pop(name)) for name in ("train", "held_out"))
-        manifest = Manifest(**found, files=files, train=train, held_out=held_out)
+        manifest = Manifest(**found, files=files, sources=sources, train=train, held_out=held_out)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CorpusError(f"{folder} holds no corpus that was built here ({error}).") from error
-    return BuiltCorpus(folder, manifest, sha256(path))
+    return BuiltCorpus(folder, manifest, identity)
 
 
 def sha256(path: Path) -> str:

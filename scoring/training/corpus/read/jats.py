@@ -6,9 +6,9 @@ Titles of sections are lines of their own.
 
 from typing import Any
 
-from scoring.training.corpus.document import Document
+from scoring.training.corpus.document import Document, plain_doi
 from scoring.training.corpus.read import dates
-from scoring.training.corpus.read.records import XLINK, Records, plain_doi, text_of
+from scoring.training.corpus.read.records import XLINK, Records, text_of
 
 LEFT_OUT = (
     "fig", "fig-group", "table-wrap", "table-wrap-group", "table", "floats-group", "disp-formula", "disp-formula-group",

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from scoring.training.corpus.document import CorpusError, Document
-from scoring.training.corpus.read.records import plain_doi
+from scoring.training.corpus.document import CorpusError, Document, plain_doi
 
 LONGEST_CELL = 2**31 - 1
 TEXTS, METADATA = "text.csv", "metadata.csv"

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from scoring.training.corpus.document import Document
+from scoring.training.corpus.document import Document, plain_doi
 from scoring.training.corpus.read import dates
-from scoring.training.corpus.read.records import Records, plain_doi, text_of
+from scoring.training.corpus.read.records import Records, text_of
 
 
 def read_pubmed(root: Any) -> Records:

@@ -103,12 +103,3 @@ def _is_citation(element: Any) -> bool:
 def _flat(text: str | None) -> str:
     """A line break in the source is a space: what is a line, the elements say."""
     return re.sub(r"\s+", " ", text or "")
-
-
-def plain_doi(text: str | None) -> str:
-    """Lower case, without an address before it.
-
-    >>> plain_doi("https://doi.org/10.1000/ABC")
-    '10.1000/abc'
-    """
-    return re.sub(r"^(https?://(dx\.)?doi\.org/|doi:)\s*", "", (text or "").strip().lower())

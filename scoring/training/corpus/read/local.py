@@ -1,0 +1,215 @@
+"""Reads texts from files of one's own: lines of JSON, tables with named columns, plain texts, and folders of them.
+
+What is wrong is gathered by file and line. Links are not followed, so that a folder brings in what lies in it alone.
+"""
+
+import csv
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, BinaryIO, get_args
+
+from lib.files import open_regular
+from scoring.training.corpus.document import CorpusError, Document, Kind
+from scoring.training.corpus.read.pubget import is_pubget, read_pubget
+
+MOST_BYTES = 64 * 2**20  # of a line, and of a text that is one document
+MOST_PROBLEMS = 20
+NAMESPACES = ("pmid:", "pmcid:", "doi:", "file:")
+NAMES = [one.name for one in fields(Document)]
+Row = tuple[int, Mapping[str, Any]]  # its line, and values by name
+
+
+@dataclass
+class Problems:
+    """What keeps files from being read, by place."""
+
+    found: list[str] = field(default_factory=list)
+
+    def add(self, place: str, why: str) -> None:
+        """Raises CorpusError once there are more than anybody reads."""
+        self.found.append(f"{place}: {why}.")
+        if len(self.found) == MOST_PROBLEMS:
+            self.refuse()
+
+    def refuse(self) -> None:
+        """Raises CorpusError where there was a problem."""
+        if self.found:
+            raise CorpusError("\n".join(self.found))
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How files are read."""
+
+    text_column: str = "text"
+    by_blank_lines: bool = False  # a plain text's blocks are documents of their own
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFile:
+    path: Path
+    name: str  # from the folder that was named
+
+
+def local_files(path: Path, problems: Problems, skipped: list[str]) -> Iterator[LocalFile]:
+    """The readable files at a path, in the order of their names; `skipped` gets the names of files of other kinds."""
+    if not path.is_dir():
+        if path.suffix.lower() in READERS:
+            yield LocalFile(path, path.name)
+        else:
+            problems.add(path.name, f"is no file of {', '.join(READERS)}" if path.exists() else "is not there")  # fmt: skip
+        return
+    folders = [path]
+    while folders:
+        folder = folders.pop()
+        if is_pubget(folder):
+            yield LocalFile(folder, folder.name)
+            continue
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        for entry in entries:
+            name = f"{path.resolve().name}/{Path(entry.path).relative_to(path)}"
+            if entry.is_symlink():
+                problems.add(name, "is a link, and links are not followed")
+            elif Path(entry.name).suffix.lower() in READERS and not entry.is_dir():
+                yield LocalFile(Path(entry.path), name)
+            elif not entry.is_dir():
+                skipped.append(name)
+        folders += [Path(entry.path) for entry in reversed(entries) if entry.is_dir(follow_symlinks=False)]  # fmt: skip
+
+
+def read_file(local: LocalFile, reading: Reading, problems: Problems) -> Iterator[Document]:
+    """The documents of one file, or of a folder of pubget's."""
+    if local.path.is_dir():
+        yield from read_pubget(local.path)
+        return
+    try:
+        with open_regular(local.path, follow=False) as file:
+            yield from READERS[local.path.suffix.lower()](file, local.name, reading, problems)
+    except OSError as error:
+        problems.add(local.name, f"cannot be read ({error.strerror or error})")
+
+
+def _json_lines(
+    file: BinaryIO, name: str, reading: Reading, problems: Problems
+) -> Iterator[Document]:
+    def rows() -> Iterator[Row]:
+        for number, line in _lines(file, name, problems):
+            if not line.strip():
+                continue
+            try:
+                values = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                problems.add(f"{name}, line {number}", f"is not JSON ({error})")
+                continue
+            if isinstance(values, dict):
+                yield number, values
+            else:
+                problems.add(f"{name}, line {number}", "holds no object, {...}")
+
+    return _documents(rows(), name, reading, problems)
+
+
+def _table(delimiter: str) -> Callable[[BinaryIO, str, Reading, Problems], Iterator[Document]]:
+    def read(file: BinaryIO, name: str, reading: Reading, problems: Problems) -> Iterator[Document]:
+        csv.field_size_limit(MOST_BYTES)
+        reader = csv.reader((line for _, line in _lines(file, name, problems)), delimiter=delimiter, strict=True)  # fmt: skip
+
+        def rows() -> Iterator[Row]:
+            header: list[str] | None = None
+            try:
+                for cells in reader:
+                    if header is None:
+                        header = [cell.strip() for cell in cells]
+                    elif len(cells) == len(header):
+                        yield reader.line_num, dict(zip(header, cells, strict=True))
+                    elif cells:
+                        problems.add(f"{name}, line {reader.line_num}", f"has {len(cells)} cells under {len(header)} names")  # fmt: skip
+            except csv.Error as error:
+                problems.add(f"{name}, line {reader.line_num + 1}", str(error))
+
+        return _documents(rows(), name, reading, problems)
+
+    return read
+
+
+def _plain_text(
+    file: BinaryIO, name: str, reading: Reading, problems: Problems
+) -> Iterator[Document]:
+    block: list[str] = []
+    size = start = number = 0
+    for number, line in _lines(file, name, problems):
+        if reading.by_blank_lines and not line.strip():
+            if block:
+                yield Document(f"file:{name}#{start}", "".join(block), source=name)
+            block, size = [], 0
+            continue
+        start = start if block else number
+        block.append(line)
+        size += len(line)
+        if size > MOST_BYTES:
+            problems.add(f"{name}, line {start}", f"is a text of more than {MOST_BYTES:,} characters")  # fmt: skip
+            return
+    if block:
+        place = f"#{start}" if reading.by_blank_lines else ""
+        yield Document(f"file:{name}{place}", "".join(block), source=name)
+
+
+READERS: Mapping[str, Callable[[BinaryIO, str, Reading, Problems], Iterator[Document]]] = {
+    ".jsonl": _json_lines,
+    ".ndjson": _json_lines,
+    ".csv": _table(","),
+    ".tsv": _table("\t"),
+    ".txt": _plain_text,
+}
+
+
+def _lines(file: BinaryIO, name: str, problems: Problems) -> Iterator[tuple[int, str]]:
+    """Lines of UTF-8 by number, with their ends; of another encoding, a problem."""
+    number = 0
+    while line := file.readline(MOST_BYTES + 1):
+        number += 1
+        if len(line) > MOST_BYTES:
+            problems.add(f"{name}, line {number}", f"has more than {MOST_BYTES:,} bytes")
+            return
+        try:
+            yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            problems.add(f"{name}, line {number}", f"is not UTF-8, at byte {error.start + 1}")
+
+
+def _documents(
+    rows: Iterator[Row], name: str, reading: Reading, problems: Problems
+) -> Iterator[Document]:
+    for number, values in rows:
+        place = f"{name}, line {number}"
+        text = values.get(reading.text_column)
+        if not isinstance(text, str):
+            problems.add(place, f"no text in “{reading.text_column}” (there is: {', '.join(map(str, values))})")  # fmt: skip
+            continue
+        known = {key.casefold(): value for key, value in values.items()}
+        found = {one: _plain(known.get(one)) for one in NAMES}
+        given = found["id"]
+        found["id"] = given if given.startswith(NAMESPACES) else f"file:{name}#{given or number}"
+        found["source"] = found["source"] or name
+        found["kind"] = found["kind"] if found["kind"] in get_args(Kind) else "other"
+        document = Document(**(found | {"text": text}))  # type: ignore[arg-type]
+        if any(_is_broken(getattr(document, one)) for one in NAMES):
+            problems.add(place, "holds half a character (a lone surrogate)")
+        else:
+            yield document
+
+
+def _plain(value: Any) -> str:
+    """Of a cell; a number as JSON has it may be a PMID."""
+    return str(value).strip() if isinstance(value, str | int) else ""
+
+
+def _is_broken(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
