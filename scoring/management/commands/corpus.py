@@ -1,9 +1,12 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from lib.commands import ReportingCommand, add_json_argument
+from scoring.management.corpus import add, build, check
+from scoring.management.corpus import list as listing
+from scoring.training.corpus.document import CorpusError
 
 
 class Part(Protocol):
@@ -17,7 +20,7 @@ class Part(Protocol):
         """Do it, and `command.report` the result."""
 
 
-PARTS: Mapping[str, Part] = {}
+PARTS: Mapping[str, Part] = {"add": add, "build": build, "list": listing, "check": check}
 
 
 class Command(ReportingCommand):
@@ -32,4 +35,7 @@ class Command(ReportingCommand):
             add_json_argument(one)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        PARTS[options["action"]].run(self, options)
+        try:
+            PARTS[options["action"]].run(self, options)
+        except CorpusError as error:
+            raise CommandError(str(error)) from error

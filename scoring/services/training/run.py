@@ -12,10 +12,11 @@ from lib.jobs.leases import Lease, renew_connection
 from lib.jobs.running import run_job
 from scoring.domain.backend import ScoringError
 from scoring.models import Training, TrainingPoint
+from scoring.services.training.corpora import open_to_train
 from scoring.services.training.create import base_args, fingerprint
 from scoring.services.training.register import register
 from scoring.training.corpus.document import CorpusError
-from scoring.training.corpus.manifest import BuiltCorpus, open_corpus, sha256
+from scoring.training.corpus.manifest import BuiltCorpus, sha256
 from scoring.training.progress import Point
 from scoring.training.settings import TrainingError, of_recipe
 
@@ -40,15 +41,13 @@ def corpus_of(training: Training) -> BuiltCorpus:
     """The corpus as it was when the training was asked for.
 
     Raises:
-        CorpusError: it was built again since, or a file was changed.
+        CorpusError: it was built again since, a file was changed, or it holds a test case of today.
     """
-    corpus = open_corpus(training.corpus.folder)
-    if corpus.sha256 != training.corpus.sha256 or fingerprint(training) != training.fingerprint:
+    if fingerprint(training) != training.fingerprint:
         raise CorpusError(
             f"The corpus {training.corpus} is no longer the one that was to be learned."
         )
-    corpus.check()
-    return corpus
+    return open_to_train(training.corpus)
 
 
 class _Work:

@@ -1,0 +1,134 @@
+"""Use cases: a corpus is built that holds no test case, and is looked through again before it is trained on."""
+
+import fcntl
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from itertools import islice
+from pathlib import Path
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from experiment.models import Item, ItemScratch
+from lib.jobs.models import Job
+from scoring.demo_lm import MODEL_FOLDER, NAME
+from scoring.models import Corpus, GeneratedDraft
+from scoring.services.training.sources import sources_of
+from scoring.training.corpus.building.build import OnProgress, Settings, build
+from scoring.training.corpus.building.overlap import ItemTexts, fingerprint, overlaps
+from scoring.training.corpus.building.statistics import TokenCounter
+from scoring.training.corpus.document import CorpusError
+from scoring.training.corpus.manifest import BuiltCorpus, Excluded, open_corpus
+
+NAMED = 3  # documents in a sentence
+
+
+def known_items() -> list[ItemTexts]:
+    """Every test case of every study and field: each version, retired ones, drafts, practice and catch, and what models drafted."""
+    items = Item.objects.values_list("key", "doi", "original", "altered")
+    drafts = GeneratedDraft.objects.values_list("run", "row", "doi", "abstract", "markup")
+    begun = ItemScratch.objects.exclude(values={}).values_list("pk", "values")
+    return [
+        *(ItemTexts(key, doi, (original, altered)) for key, doi, original, altered in items),
+        *(
+            ItemTexts(f"drafting run {run}, row {row}", doi, (abstract, markup))
+            for run, row, doi, abstract, markup in drafts
+        ),
+        *(
+            ItemTexts(
+                f"begun draft {pk}", str(typed.get("doi", "")), (str(typed.get("markup", "")),)
+            )
+            for pk, typed in begun
+        ),
+    ]
+
+
+def build_corpus(
+    name: str,
+    *,
+    holdout: float,
+    seed: int,
+    tokenizer: Path | None,
+    replace: bool,
+    on_progress: OnProgress,
+) -> Corpus:
+    """Build a corpus of what was collected under its name.
+
+    Raises:
+        CorpusError: nothing was, a corpus of that name is there or is being built, or it cannot be replaced.
+    """
+    sources = sources_of(name)
+    if not sources:
+        raise CorpusError(f"Nothing was collected for {name}: corpus add --name {name} PATH.")
+    counter = TokenCounter(tokenizer, tokenizer.resolve().name) if tokenizer else TokenCounter(MODEL_FOLDER, NAME)  # fmt: skip
+    with _alone(name), tempfile.TemporaryDirectory(prefix=f".{name}.", dir=settings.CORPORA_DIR) as beside:  # fmt: skip
+        _check_free(name, replace)
+        made = Path(beside) / name
+        made.mkdir()
+        created = timezone.localtime().isoformat(timespec="seconds")
+        about = Settings(name, holdout, seed, created)
+        built = build(made, sources, known_items(), about, counter, on_progress)
+        with transaction.atomic():
+            _check_free(name, replace)
+            values = {"sha256": built.sha256, "manifest": asdict(built.manifest)}
+            row, _ = Corpus.objects.update_or_create(slug=name, defaults=values)
+            if row.folder.exists():
+                row.folder.rename(Path(beside) / "before")
+            made.rename(row.folder)
+    return row
+
+
+def open_to_train(row: Corpus) -> BuiltCorpus:
+    """The corpus, when its files are those that were built and hold no test case of today.
+
+    Raises:
+        CorpusError: they are not, or they do.
+    """
+    corpus = open_corpus(row.folder)
+    if corpus.sha256 != row.sha256:
+        raise CorpusError(f"The corpus {row} is not the one that was built under this name.")
+    corpus.check()
+    found = list(islice(leaks(corpus, lambda done: None), NAMED + 1))
+    if found:
+        names = ", ".join(one.id for one in found[:NAMED])
+        more = " and more" if len(found) > NAMED else ""
+        raise CorpusError(
+            f"The corpus {row} holds test cases that it did not know when it was built ({names}{more}): "
+            f"corpus build --name {row} --replace leaves them out."
+        )
+    return corpus
+
+
+def leaks(corpus: BuiltCorpus, on_done: Callable[[int], None]) -> Iterator[Excluded]:
+    """Documents that give a test case of today away; none is looked at if it was built against the same ones."""
+    items = known_items()
+    if fingerprint(items) != corpus.manifest.test_cases:
+        yield from overlaps(corpus, items, on_done)
+
+
+@contextmanager
+def _alone(name: str) -> Iterator[None]:
+    """One build of a name at a time on this machine; what a killed one left goes."""
+    root = Path(settings.CORPORA_DIR)
+    with (root / f".{name}.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise CorpusError(f"The corpus {name} is being built already.") from error
+        for left in root.glob(f".{name}.*/"):
+            shutil.rmtree(left)
+        yield
+
+
+def _check_free(name: str, replace: bool) -> None:
+    row = Corpus.objects.filter(slug=name).first()
+    if row is None:
+        return
+    if not replace:
+        raise CorpusError(f"There is a corpus {name} already: another name, or --replace.")
+    if row.trainings.filter(status__in=Job.OPEN_STATUSES).exists():
+        raise CorpusError(f"The corpus {name} is being trained on, and cannot be replaced.")
