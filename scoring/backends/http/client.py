@@ -18,7 +18,6 @@ from typing import Any, Self, TypeVar
 import httpx2
 from anyio.from_thread import start_blocking_portal
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_before_delay
-from tenacity.wait import wait_exponential, wait_random_exponential
 
 from scoring.backends.http import errors
 from scoring.backends.http.address import Address
@@ -28,14 +27,13 @@ from scoring.backends.http.errors import (
     RawReply,
     RetryableError,
 )
+from scoring.backends.http.pauses import pause_s
 from scoring.backends.http.policy import RetryPolicy
 from scoring.domain.backend import ScoringError
 
 MAX_ERROR_BYTES = 100_000
 SHORTEST_ATTEMPT_S = 0.05
 DEADLINE_MARGIN_S = 0.05  # lets a connection that cannot be made be reported as such
-# A random half to whole of 0.5, 1, 2 ... up to 30 seconds
-BACKOFF = wait_exponential(multiplier=0.25, max=15) + wait_random_exponential(0.25, max=15)
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts no authority; takes no time to make
 
 logger = logging.getLogger(__name__)
@@ -152,7 +150,7 @@ class Client:
 
         retrying = AsyncRetrying(
             retry=retry_if_exception_type(RetryableError),
-            wait=_pause_s,
+            wait=pause_s,
             stop=stop_before_delay(policy.total_s),
             before_sleep=self._say_pause,
             reraise=True,
@@ -176,12 +174,12 @@ class Client:
         """A pause that the server asks for may be long: who watches is told why nothing moves."""
         error = state.outcome.exception() if state.outcome else None
         if isinstance(error, RetryableError) and error.retry_after_s:
-            pause_s = state.next_action.sleep if state.next_action else error.retry_after_s
+            waits_s = state.next_action.sleep if state.next_action else error.retry_after_s
             logger.warning(
                 "The server at %s answered %s and asks for a pause (Retry-After): asked again in %.0f s.",
                 self.origin,
                 error.status,
-                pause_s,
+                waits_s,
             )
 
     def _gave_up(self, error: RetryableError, n: int, spent_s: float, policy: RetryPolicy) -> str:
@@ -243,13 +241,6 @@ class Client:
 def _without_numbers(error: RetryableError) -> str:
     """What an attempt failed with; times and numbers of requests differ though it is the same."""
     return " ".join(w for w in str(error).split() if not any(map(str.isdigit, w)))
-
-
-def _pause_s(state: RetryCallState) -> float:
-    """Growing and random, but at least what the server asks for."""
-    error = state.outcome.exception() if state.outcome else None
-    asked_s = error.retry_after_s if isinstance(error, RetryableError) else None
-    return max(BACKOFF(state), asked_s or 0.0)
 
 
 def _key_from_environment() -> str:

@@ -4,7 +4,7 @@ from typing import Any, Protocol
 from django.core.management.base import CommandError, CommandParser
 
 from lib.commands import ReportingCommand, add_json_argument
-from scoring.management.corpus import add, build, check
+from scoring.management.corpus import add, build, check, fetch
 from scoring.management.corpus import list as listing
 from scoring.training.corpus.document import CorpusError
 
@@ -20,7 +20,13 @@ class Part(Protocol):
         """Do it, and `command.report` the result."""
 
 
-PARTS: Mapping[str, Part] = {"add": add, "build": build, "list": listing, "check": check}
+PARTS: Mapping[str, Part] = {
+    "fetch": fetch,
+    "add": add,
+    "build": build,
+    "list": listing,
+    "check": check,
+}
 
 
 class Command(ReportingCommand):

@@ -1,6 +1,7 @@
 """A document of the literature: one JSON object per line, whichever source it came from."""
 
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
@@ -100,5 +101,7 @@ def write_documents(path: Path, documents: Iterable[Document]) -> int:
         for document in documents:
             file.write(to_line(document) + "\n")
             n += 1
+        file.flush()
+        os.fsync(file.fileno())  # who notes the file as done must find it after a power cut
     draft.replace(path)
     return n
