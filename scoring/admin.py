@@ -5,12 +5,14 @@ from django.http import HttpRequest
 
 from experiment.admin.read_only import DeclaredLookups, ReadOnlyAdmin
 from scoring.models import (
+    Corpus,
     CorpusScore,
     ItemScore,
     LanguageModel,
     ModelSet,
     ModelSetMember,
     ScoringRun,
+    Training,
     TrainingCorpus,
     UnscoredText,
 )
@@ -121,3 +123,39 @@ class CorpusScoreAdmin(ReadOnlyAdmin[CorpusScore]):
     list_filter = ("run__corpus",)
     list_select_related = ("run__language_model",)
     search_fields = ("text_id", "=run__pk", "run__corpus")
+
+
+@admin.register(Corpus)
+class CorpusAdmin(ReadOnlyAdmin[Corpus]):
+    list_display = ("slug", "sha256", "created_at", "created_by")
+    list_select_related = ("created_by",)
+    search_fields = ("slug", "sha256")
+
+
+@admin.register(Training)
+class TrainingAdmin(ReadOnlyAdmin[Training]):
+    list_display = (
+        "pk",
+        "name",
+        "corpus",
+        "mode",
+        "base",
+        "status",
+        "done",
+        "total",
+        "created_at",
+    )
+    list_filter = ("status", "mode", ("corpus", admin.RelatedOnlyFieldListFilter))
+    list_select_related = ("corpus", "base")
+    search_fields = ("uuid", "name")
+    readonly_fields = (
+        "uuid",
+        "fingerprint",
+        "identity",
+        "manifest",
+        "worker",
+        "heartbeat_at",
+        "started_at",
+        "finished_at",
+    )
+    view_on_site = False

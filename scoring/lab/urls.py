@@ -10,6 +10,7 @@ _RUN = f"{_MODELS}<int:pk>/"
 
 urlpatterns = [
     path("fields/<slug:field>/drafting/", include("scoring.lab.drafting.urls")),
+    path("training/", include("scoring.lab.training.urls")),
     path("imports/", import_views.imports, name="imports"),
     path("imports/corpus/", import_views.corpus_start, name="corpus_start"),
     path("imports/live/", import_views.imports_live, name="imports_live"),

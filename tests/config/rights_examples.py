@@ -4,7 +4,9 @@
 not be found, which the test asks for too.
 """
 
+import json
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -16,7 +18,10 @@ from experiment.models import Comment, DryRun, Item, ItemImport, ResearchField, 
 from experiment.services.export import jobs
 from experiment.services.participant_texts import participant_texts
 from experiment.services.people.invitations import invite, invite_to_site
-from scoring.models import DraftingRun, ReviewingRun
+from scoring.models import Corpus, DraftingRun, LanguageModel, ReviewingRun, Training
+from scoring.services.training.register import ModelManifest
+from scoring.training.corpus.manifest import Manifest, PartFacts
+from scoring.training.settings import of_preset
 from tests.factories import make_channel, make_item, make_participant
 from tests.scoring.lab.rows import ask, finish
 
@@ -119,6 +124,66 @@ def reviewing_run(study: Study) -> Example:
     return {"pk": ReviewingRun.objects.create(field=field, generator="embedded").pk}
 
 
+def corpus(study: Study) -> Example:
+    name = f"corpus-of-{study.slug}"
+    manifest = Manifest(
+        name,
+        seed=1,
+        holdout=0.1,
+        created="2026-01-01T00:00:00+00:00",
+        tokenizer="brainbench-live/demo-lm",
+        train=PartFacts(90, 20_000, 31_000, 140_000),
+        held_out=PartFacts(10, 2_000, 3_100, 14_000),
+        excluded={"same DOI": 3, "test case: text": 1},
+        years={"2018": 30, "2019": 70},
+        licences={"CC BY": 80, "": 20},
+        journals={f"Journal {n}": n for n in range(1, 13)},
+        first_published="2018",
+        last_published="2019-12",
+    )
+    Corpus.objects.get_or_create(slug=name, defaults={"manifest": asdict(manifest)})
+    return {"name": name}
+
+
+def training(study: Study) -> Example:
+    """One that made a model and kept a step."""
+    row = Corpus.objects.get(slug=corpus(study)["name"])
+    recipe = json.loads(json.dumps(asdict(of_preset("tiny", "lora"))))
+    values = {"corpus": row, "mode": "lora", "recipe": recipe, "status": "finished"}
+    made, _ = Training.objects.get_or_create(name=f"lab/{study.slug}-lm", defaults=values)
+    for step, loss in enumerate((4.0, 3.5, 3.2)):
+        about = {"tokens": 1000 * step, "learning_rate": 1e-3, "tokens_per_s": 50.0}
+        losses = {"loss": loss, "held_out_loss": loss + 0.1}
+        made.points.get_or_create(step=step, defaults=about | losses)
+    return {"pk": made.pk}
+
+
+def language_model(study: Study) -> Example:
+    name = f"lab/{study.slug}-lm"
+    made, _ = LanguageModel.objects.get_or_create(name=name, defaults={"display_name": name})
+    manifest = ModelManifest(
+        name=name,
+        corpus="onions",
+        corpus_sha256="0" * 64,
+        base="",
+        identity={},
+        preset="tiny",
+        recipe={},
+        steps=2,
+        tokens=2000,
+        best_step=2,
+        held_out_loss=3.3,
+        untrained_held_out_loss=4.1,
+        parameters=1000,
+        trainable_parameters=100,
+        versions={"torch": "2"},
+        files={"adapter_model.safetensors": "1" * 64},
+    )
+    of_study = Training.objects.filter(pk=training(study)["pk"])
+    of_study.update(language_model=made, manifest=asdict(manifest))
+    return {"pk": made.pk}
+
+
 def item_import(study: Study) -> Example:
     field = ResearchField.objects.get(slug=study.slug)
     job, _ = ItemImport.objects.get_or_create(
@@ -181,6 +246,14 @@ EXAMPLES: dict[str, Example | Callable[[Study], Example]] = {
     "lab:generated_draft_take": generated_draft,
     "lab:generated_draft_dismiss": generated_draft,
     "lab:model_review_stop": reviewing_run,
+    "lab:corpus": corpus,
+    "lab:language_model": language_model,
+    "lab:training": training,
+    "lab:training_live": training,
+    "lab:training_stop": training,
+    "lab:training_resume": training,
+    "lab:training_score": training,
+    "lab:training_checkpoints": training,
     "lab:work_stop": open_job,
     "lab:work_retry": open_job,
     "lab:site_work_stop": open_job,

@@ -1,9 +1,7 @@
 """The work of a training: hand it to the trainer, keep its curves, register what it makes. Taken up again, it goes on by itself."""
 
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from django.db import transaction
 
@@ -57,13 +55,15 @@ class _Work:
         self.job, self.lease, self.on_progress = job, lease, on_progress
 
     def go_on(self) -> None:
-        trainer: Any = import_module("scoring.training.lm.train")
+        from scoring.training.lm.models import Start
+        from scoring.training.lm.train import train
+
         corpus, args = corpus_of(self.job), base_args(self.job)
         self._check_base()
-        trained = trainer.train(
+        trained = train(
             of_recipe(self.job.recipe),
             corpus,
-            trainer.Start(
+            Start(
                 pretrained=args.get("pretrained"),
                 revision=args.get("revision"),
                 tokenizer=self.job.tokenizer or None,

@@ -1,0 +1,131 @@
+"""The form that asks for a training. What is typed is checked as far as it can be without loading a model."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+from experiment.models import Study
+from lib.name_fields import is_name
+from scoring.demo_lm import NAME as DEMO_NAME
+from scoring.domain.backend import ScoringError
+from scoring.lab.folders import with_folders
+from scoring.models import Corpus, Training
+from scoring.training.settings import PRESETS, TrainingError, TrainingSettings, of_preset
+
+MAX_NUMBER = 2**31 - 1
+
+
+def _number(label: Any, help_text: Any = "", minimum: int = 1) -> forms.IntegerField:
+    return forms.IntegerField(
+        label=label, help_text=help_text, required=False, min_value=minimum, max_value=MAX_NUMBER
+    )
+
+
+class TrainingForm(forms.Form):
+    """What `manage.py lm_train` takes on its command line; `settings` and `base` once it is valid."""
+
+    name = forms.CharField(label=_("Name of the new model"), max_length=180, validators=[is_name])
+    corpus = forms.ModelChoiceField(Corpus.objects.all(), label=_("Corpus"), to_field_name="slug")
+    preset = forms.ChoiceField(
+        label=_("Preset"), choices=lambda: [(name, name) for name in PRESETS], initial="tiny"
+    )
+    base = forms.CharField(
+        label=_("Starts from"),
+        required=False,
+        max_length=500,
+        initial=DEMO_NAME,
+        widget=forms.TextInput(
+            attrs={"list": "base-models", "spellcheck": "false", "autocomplete": "off"}
+        ),
+        help_text=_(
+            "A folder of the site's models, or a name on the model hub; empty where it is trained from scratch."
+        ),
+    )
+    mode = forms.ChoiceField(
+        label=_("What learns"), choices=Training.Mode.choices, initial=Training.Mode.LORA
+    )
+    tokenizer = forms.CharField(
+        label=_("Tokenizer"),
+        required=False,
+        max_length=500,
+        help_text=_("A folder of the site's models; needed from scratch, else the base's."),
+    )
+    epochs = forms.FloatField(label=_("Epochs"), required=False, min_value=0.01, max_value=1000)
+    context = _number(_("Tokens of a row"))
+    batch_rows = _number(_("Rows on a device at a time"))
+    accumulation = _number(_("Batches of a step"))
+    learning_rate = forms.FloatField(
+        label=_("Learning rate"), required=False, min_value=0, max_value=10
+    )
+    seed = _number(_("Seed"), minimum=0)
+    limit = _number(_("Only the first documents"))
+    keep = forms.CharField(
+        label=_("Keep the weights of steps"),
+        required=False,
+        max_length=300,
+        help_text=_("Numbers, separated by commas: they can be scored beside the result."),
+    )
+    OVERRIDES = (
+        "epochs", "context", "batch_rows", "accumulation", "learning_rate", "seed", "limit",
+    )  # fmt: skip
+    MAIN = ("name", "corpus", "preset", "mode", "base")
+    settings: TrainingSettings
+
+    @property
+    def main_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.MAIN]
+
+    @property
+    def advanced_fields(self) -> list[forms.BoundField]:
+        return [field for field in self if field.name not in self.MAIN]
+
+    @property
+    def wants_advanced(self) -> bool:
+        return any(field.errors or field.data for field in self.advanced_fields)
+
+    def clean_base(self) -> str:
+        return self._folder("base", "pretrained")
+
+    def clean_tokenizer(self) -> str:
+        return self._folder("tokenizer", "tokenizer")
+
+    def clean_keep(self) -> Sequence[int]:
+        typed = [part.strip() for part in self.cleaned_data["keep"].split(",") if part.strip()]
+        if not all(part.isdecimal() and len(part) < 10 for part in typed):
+            raise ValidationError(_("These are not whole numbers, separated by commas."))
+        return [int(part) for part in typed]
+
+    def _folder(self, name: str, argument: str) -> str:
+        typed: str = self.cleaned_data[name].strip()
+        if typed in ("", DEMO_NAME):
+            return typed
+        try:
+            return with_folders({argument: typed})[argument]
+        except ScoringError as error:
+            raise ValidationError(str(error)) from error
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if not self.errors:
+            try:
+                self.settings = self._settings(cleaned)
+            except TrainingError as error:
+                raise ValidationError(str(error)) from error
+        return cleaned
+
+    def _settings(self, cleaned: dict[str, Any]) -> TrainingSettings:
+        typed = {name: cleaned[name] for name in self.OVERRIDES if cleaned[name] is not None}
+        return of_preset(cleaned["preset"], cleaned["mode"], **typed)
+
+
+class StudyForm(forms.Form):
+    """On which study's test cases something is to be scored."""
+
+    study = forms.ModelChoiceField(Study.objects.none(), label=_("Study"), to_field_name="slug")
+
+    def __init__(self, studies: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["study"].queryset = studies  # type: ignore[attr-defined]

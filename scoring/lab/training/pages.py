@@ -1,0 +1,213 @@
+"""What the templates of corpora, trainings and models show."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.paginator import Paginator
+from django.db.models import Count
+from django.utils import timezone
+
+from experiment.domain.roles import Right
+from experiment.models import Study
+from experiment.services.rights import studies_with
+from lib.jobs import leases, presence
+from scoring.demo_lm import NAME as DEMO_NAME
+from scoring.domain.perplexity import Accuracy
+from scoring.lab.folders import model_folders
+from scoring.lab.identity import lines
+from scoring.lab.training.curves import Chart, chart
+from scoring.lab.training.excluded import as_read_by, lines_of
+from scoring.lab.training.forms import StudyForm, TrainingForm
+from scoring.models import Corpus, LanguageModel, ScoringRun, Training
+from scoring.services.summary import count, scores_in
+from scoring.services.training import checkpoints
+from scoring.services.training.checkpoints import CheckpointResult
+from scoring.services.training.estimate import Estimate, estimate
+
+Status = Training.Status
+PER_PAGE = 50
+MOST_SHOWN = 8  # lines of a table of statistics
+SECTION = {"section": "training"}
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A line of a corpus's statistics."""
+
+    label: str
+    n: int
+    percent: float  # of the most frequent one
+
+
+@dataclass(frozen=True, slots=True)
+class OnStudy:
+    """A model on a study's whole texts, beside the model that it was made of."""
+
+    study: Study
+    run: ScoringRun
+    after: Accuracy
+    before: Accuracy | None
+
+
+@dataclass(frozen=True, slots=True)
+class StudyCurve:
+    """A training's checkpoints on one study."""
+
+    study: Study
+    results: list[CheckpointResult]
+    accuracy: Chart | None
+    perplexity: Chart | None
+
+
+def trainings(form: TrainingForm) -> dict[str, Any]:
+    rows = Training.objects.select_related("corpus", "base", "language_model")
+    return SECTION | {
+        "trainings": rows[:PER_PAGE],
+        "corpora": Corpus.objects.all(),
+        "form": form,
+        "bases": [DEMO_NAME, *model_folders()],
+        "is_taken": presence.is_taken(Training),
+    }
+
+
+def corpora() -> dict[str, Any]:
+    return SECTION | {"corpora": Corpus.objects.annotate(n_trainings=Count("trainings"))}
+
+
+def corpus(row: Corpus, user: User, page: int | str) -> dict[str, Any]:
+    found = row.manifest
+    shown = Paginator(lines_of(row), PER_PAGE).get_page(page)
+    return SECTION | {
+        "corpus": row,
+        "manifest": found,
+        "years": _in_order(found.get("years", {})),
+        "licences": _shares(found.get("licences", {})),
+        "journals": _shares(found.get("journals", {})),
+        "reasons": _shares(found.get("excluded", {})),
+        "n_excluded": sum(found.get("excluded", {}).values()),
+        "versions": [(name, value) for name, value in sorted(found.get("versions", {}).items())],
+        "shown": shown,
+        "left_out": as_read_by(user, list(shown.object_list)),
+        "page_numbers": shown.paginator.page_range,
+        "trainings": row.trainings.all(),
+    }
+
+
+def training(row: Training, user: User) -> dict[str, Any]:
+    now = timezone.now()
+    is_running = row.status == Status.RUNNING
+    return SECTION | {
+        "training": row,
+        "estimate": _estimate(row),
+        "is_stale": is_running and leases.stale(Training.objects.filter(pk=row.pk)).exists(),
+        "is_taken": presence.is_taken(Training),
+        "percent": 100 * row.done / row.total if row.total else 0.0,
+        "left_s": _left_s(row, now),
+        "can_resume": row.status in (Status.FAILED, Status.CANCELLED),
+        "recipe": list(lines(row.recipe)),
+        "study_form": StudyForm(studies_with(user, Right.WORK)),
+        "has_checkpoints": not row.is_open and len(checkpoints.kept_steps(row)) > 1,
+        "updated_at": now,
+        **curves_of(row),
+        **_results(row, user),
+    }
+
+
+def curves_of(row: Training) -> dict[str, Any]:
+    """The two curves, and what they come to."""
+    points = list(row.points.all())
+    loss = [(float(p.tokens), p.loss) for p in points if p.loss is not None]
+    held_out = [(float(p.tokens), p.held_out_loss) for p in points if p.held_out_loss is not None]
+    return {
+        "losses": chart([("loss", loss), ("held-out", held_out)]),
+        "measured": [p for p in points if p.held_out_loss is not None],
+        "last_point": points[-1] if points else None,
+    }
+
+
+def model(row: LanguageModel, user: User) -> dict[str, Any]:
+    made_by = Training.objects.filter(language_model=row).select_related("corpus").first()
+    return SECTION | {
+        "model": row,
+        "training": made_by,
+        "manifest": made_by.manifest if made_by else {},
+        "tuned": row.tuned_versions.filter(checkpoint=None),
+        "on_studies": on_studies(row, user),
+        "study_form": StudyForm(studies_with(user, Right.WORK)),
+        **(curves_of(made_by) if made_by else {}),
+    }
+
+
+def on_studies(row: LanguageModel, user: User) -> list[OnStudy]:
+    """The studies that the user may see whose whole texts it was scored on; of each its newest run."""
+    found = []
+    for study in studies_with(user, Right.SEE_DATA).order_by("slug"):
+        after = _newest(row, study)
+        if after is not None:
+            before = _newest(row.tuned_from, study) if row.tuned_from else None
+            found.append(OnStudy(study, after[0], after[1], before[1] if before else None))
+    return found
+
+
+def _newest(row: LanguageModel, study: Study) -> tuple[ScoringRun, Accuracy] | None:
+    runs = ScoringRun.objects.seen_in([study]).filter(
+        language_model=row, status=Status.FINISHED, condition=ScoringRun.Condition.FULL
+    )
+    run = runs.defer("plan", "identity").first()
+    if run is None:
+        return None
+    accuracy = count(scores_in(run, study)).accuracy
+    return (run, accuracy) if accuracy.n else None
+
+
+def _results(row: Training, user: User) -> dict[str, Any]:
+    if row.is_open:
+        return {}
+    seen = studies_with(user, Right.SEE_DATA).order_by("slug")
+    return {
+        "on_studies": on_studies(row.language_model, user) if row.language_model else [],
+        "study_curves": [curve for study in seen if (curve := _study_curve(row, study))],
+    }
+
+
+def _study_curve(row: Training, study: Study) -> StudyCurve | None:
+    found = checkpoints.results(row, study)
+    if not found:
+        return None
+    accuracy = [(float(one.tokens), 100 * one.accuracy.value) for one in found]
+    original = [(float(one.tokens), one.ppl_original) for one in found]
+    altered = [(float(one.tokens), one.ppl_altered) for one in found]
+    return StudyCurve(
+        study,
+        found,
+        chart([("accuracy", accuracy)]),
+        chart([("original", original), ("altered", altered)]),
+    )
+
+
+def _estimate(row: Training) -> Estimate | None:
+    return estimate(row) if row.is_open or not row.total else None
+
+
+def _left_s(row: Training, now: datetime) -> float | None:
+    """At the rate of the last steps; None until there is one."""
+    if row.status != Status.RUNNING or not row.done or not row.tokens_per_s:
+        return None
+    return (row.total - row.done) * row.tokens / row.done / row.tokens_per_s
+
+
+def _in_order(counts: dict[str, int]) -> list[Share]:
+    most = max(counts.values(), default=1)
+    return [Share(label, n, 100 * n / most) for label, n in sorted(counts.items())]
+
+
+def _shares(counts: dict[str, int]) -> list[Share]:
+    """The most frequent ones; what is left is one line without a name."""
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    shown, rest = ordered[:MOST_SHOWN], ordered[MOST_SHOWN:]
+    if rest:
+        shown.append(("", sum(n for _, n in rest)))
+    most = max((n for _, n in shown), default=1)
+    return [Share(label, n, 100 * n / most) for label, n in shown]

@@ -1,0 +1,31 @@
+from django import template
+from django.utils.translation import gettext
+
+register = template.Library()
+UNITS = ((10**9, "G"), (10**6, "M"), (10**3, "k"))
+
+
+@register.filter
+def short_count(value: float) -> str:
+    """A count of tokens, in three digits.
+
+    >>> short_count(0), short_count(2500), short_count(1_300_000_000)
+    ('0', '2.5k', '1.3G')
+    """
+    for size, letter in UNITS:
+        if value >= size:
+            return f"{value / size:.3g}{letter}"
+    return f"{value:.3g}"
+
+
+@register.filter
+def curve_name(name: str) -> str:
+    """What a line is called, in the reader's language."""
+    names = {
+        "loss": gettext("training texts"),
+        "held-out": gettext("held-out texts"),
+        "accuracy": gettext("right decisions"),
+        "original": gettext("original texts"),
+        "altered": gettext("altered texts"),
+    }
+    return names[name]

@@ -1,0 +1,185 @@
+"""A training is done: curves, a model that is registered and scored, and what becomes of one that is stopped or killed."""
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings as site
+from safetensors.torch import load_file
+
+from experiment.models import Study
+from scoring.models import Corpus, LanguageModel, ScoringRun, Training
+from scoring.services.execute import execute
+from scoring.services.training import checkpoints, register, run, score
+from scoring.training.corpus.manifest import open_corpus
+from scoring.training.progress import Point
+from tests.experiment.http_client import ROOT, database_url
+from tests.scoring.training.lm.made import make_tokenizer_folder, small
+from tests.scoring.trainings import asked
+
+pytestmark = pytest.mark.django_db
+TIMEOUT_S = 300  # a busy machine; nothing waits for it to pass
+
+
+def told(training: Training) -> list[tuple[int, float | None, float | None]]:
+    return list(training.points.values_list("step", "loss", "held_out_loss"))
+
+
+class TestAFinishedTraining:
+    @pytest.fixture
+    def training(self, corpus: Corpus) -> Training:
+        done = run.run(asked(corpus, keep=(1, 2)))
+        assert (done.status, done.error) == ("finished", "")
+        return done
+
+    def test_registers_its_model_bound_to_how_it_was_made(self, training: Training) -> None:
+        model = LanguageModel.objects.get(name="lab/onion-lm")
+        assert training.language_model == model
+        assert model.tuned_from == training.base
+        assert model.is_demo, "as its base is"
+        assert model.training_cutoff is None, "its base's is not known"
+        manifest = training.manifest
+        assert manifest["corpus_sha256"] == training.corpus.sha256
+        assert manifest["recipe"]["seed"] == 1
+        assert manifest["held_out_loss"] < manifest["untrained_held_out_loss"]
+        assert set(manifest["files"]) >= {"adapter_config.json", "adapter_model.safetensors"}
+        assert model.n_parameters == manifest["parameters"]
+        assert dict(model.training_corpora.values_list("corpus", "status")) == {"onions": "known"}
+
+    def test_has_curves_that_begin_before_the_first_step(self, training: Training) -> None:
+        points = told(training)
+        assert (points[0][0], points[-1][0]) == (0, training.total)
+        assert points[0][2] == training.manifest["untrained_held_out_loss"]
+        assert training.done == training.total == training.manifest["steps"]
+        assert training.tokens == training.manifest["tokens"]
+
+    def test_is_scored_with_its_base_by_the_same_queue(
+        self, training: Training, study: Study
+    ) -> None:
+        queued = score.score_result(training, study, None)
+        base, tuned = (execute(one.waiting[0]) for one in queued)
+        assert (base.status, tuned.status) == ("finished", "finished"), (base.error, tuned.error)
+        assert (base.backend, tuned.language_model) == ("embedded", training.language_model)
+        assert tuned.identity["adapter_sha256"]
+        again = score.score_result(training, study, None)
+        assert len(again) == 1, "the base was scored"
+
+    def test_has_steps_that_are_scored_and_stay_out_of_the_results(
+        self, training: Training, study: Study
+    ) -> None:
+        assert checkpoints.kept_steps(training) == [0, 1, 2]
+        for queued in score.score_checkpoints(training, study, None):
+            assert execute(queued.waiting[0]).status == "finished"
+        found = checkpoints.results(training, study)
+        assert [one.step for one in found] == [0, 1, 2]
+        assert found[0].tokens == 0 < found[1].tokens < found[2].tokens
+        assert found[0].ppl_original != found[2].ppl_original
+        assert not ScoringRun.objects.seen_in([study]).exists()
+        assert ScoringRun.objects.seen_in([study], checkpoints=True).count() == 3
+        assert score.score_checkpoints(training, study, None) == []
+
+    def test_of_a_name_that_was_taken_meanwhile_says_so_and_can_go_on(self, corpus: Corpus) -> None:
+        training = asked(corpus)
+        taken = LanguageModel.objects.create(name=training.name, display_name="x")
+        assert "There is a model" in run.run(training).error
+        taken.delete()
+        assert run.run(asked(corpus)).status == "finished"
+
+
+def test_a_model_from_scratch_knows_nothing_after_its_last_text(corpus: Corpus) -> None:
+    folder = make_tokenizer_folder(open_corpus(corpus.folder), corpus.folder.parent / "tokens")
+    settings = small("scratch")
+    training = run.run(asked(corpus, settings=settings, base="", tokenizer=str(folder)))
+    assert (training.status, training.error) == ("finished", "")
+    assert training.language_model is not None
+    assert training.language_model.training_cutoff == date(2019, 8, 31)
+    assert not training.language_model.is_demo
+    assert register.model_args(training) == {"pretrained": str(training.output)}
+
+
+def test_a_stopped_training_goes_on_where_it_was_and_doubles_no_point(corpus: Corpus) -> None:
+    whole = run.run(asked(corpus, "whole"))
+
+    def stop_once(job: Training, point: Point) -> None:
+        if point.step == 3 and not stopped:
+            stopped.append(point.step)
+            Training.objects.filter(pk=job.pk).update(cancel_requested=True)
+
+    stopped: list[int] = []
+    training = run.run(asked(corpus), stop_once)
+    assert (training.status, stopped) == ("cancelled", [3])
+    training = run.run(asked(corpus), stop_once)
+    assert training.status == "finished"
+    assert told(training) == told(whole)
+    assert weights(training) == weights(whole)
+
+
+def test_a_corpus_that_was_changed_since_is_not_trained_on(corpus: Corpus) -> None:
+    training = asked(corpus)
+    next(corpus.folder.glob("train-*")).write_bytes(b"else")
+    training = run.run(training)
+    assert training.status == "failed"
+    assert "is not the file that was built" in training.error
+    assert not LanguageModel.objects.filter(name=training.name).exists()
+
+
+def weights(training: Training) -> dict[str, list[Any]]:
+    file = training.output / "adapter_model.safetensors"
+    return {name: tensor.tolist() for name, tensor in load_file(file).items()}
+
+
+def until(condition: Any) -> None:
+    end = time.monotonic() + TIMEOUT_S
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_killed_workers_training_is_gone_on_with_by_the_next_one_to_the_same_weights(
+    corpus: Corpus, tmp_path: Path
+) -> None:
+    settings = small("lora", limit=60, epochs=6)
+    training, whole = asked(corpus, settings=settings), asked(corpus, "whole", settings=settings)
+
+    def start_worker() -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
+            [sys.executable, "manage.py", "work"],
+            cwd=ROOT,
+            env={
+                **os.environ,
+                "DATABASE_URL": database_url(),
+                "DJANGO_SETTINGS_MODULE": "config.settings",
+                "SECRET_KEY": site.SECRET_KEY,
+                "VAR_DIR": str(tmp_path),
+                "JOB_APPS": "training",
+                "OMP_NUM_THREADS": "1",
+            },
+            start_new_session=True,
+        )
+
+    worker = start_worker()
+    try:
+        until(lambda: training.points.filter(step__gte=4).exists())
+        os.killpg(worker.pid, signal.SIGKILL)
+        worker.wait()
+        training.refresh_from_db()
+        assert 4 <= training.done < training.total
+        worker = start_worker()
+        until(lambda: Training.objects.filter(status="finished").count() == 2)
+    finally:
+        os.killpg(worker.pid, signal.SIGKILL)
+        worker.wait()
+    training.refresh_from_db()
+    assert [step for step, *_ in told(training)] == [step for step, *_ in told(whole)]
+    assert weights(training) == weights(whole)
+    assert math.isfinite(training.manifest["held_out_loss"])
+    assert json.loads((training.output / "training.json").read_text())["corpus"]["name"] == "onions"
