@@ -15,6 +15,7 @@ import pandas as pd
 
 from analysis.data.flow_counts import FlowCounts
 from analysis.data.taking_part import TakingPart
+from analysis.data.training_summary import TrainingSummary
 from analysis.stats import NotEnough
 from analysis.stats.flips import Ends
 
@@ -70,7 +71,8 @@ class SourceData:
         isolated), seed (int64, swapped only), ppl_original, ppl_altered (float), is_correct (ppl_original <
         ppl_altered: a tie is wrong), is_tie, is_near_tie (|log(ppl_altered / ppl_original)| < 0.001 nat),
         zlib_original_bytes, zlib_altered_bytes (float, NaN unknown), run (int64), original_side ("" unknown).
-    corpora: model, corpus, in_training (known, likely, unknown, absent), is_anchor (bool), row, ppl, zlib_bytes (float).
+    corpora: model, corpus, prompt, in_training (known, likely, unknown, absent), is_anchor (bool), row, ppl, zlib_bytes
+        (float).
     flow, taking_part: participants of the whole study, by step, and who they are; the same for both sources.
     """
 
@@ -88,6 +90,8 @@ class SourceData:
     flow: FlowCounts | None = None
     taking_part: TakingPart | None = None
     run_prompts: Mapping[int, str] = field(default_factory=dict)  # run -> prompt
+    # model -> how it was made, of those that were trained here
+    trainings: Mapping[int, TrainingSummary] = field(default_factory=dict)
     is_brainbench: bool = False
     study_slug: str = "SLUG"  # for commands that a missing result names
     # Whether the study has a set of models, even where a filter leaves none of it; None: as `models` says

@@ -11,6 +11,8 @@ from django.db.models import Count, Q, QuerySet
 
 from analysis.data.columns import read_columns
 from analysis.data.filters import SOURCES, ReportOptions, UnknownChoiceError
+from analysis.data.training_summary import TrainingSummary
+from analysis.data.trainings import read_trainings
 from experiment.models import Item, Study
 from scoring.domain.perplexity import near_tie
 from scoring.models import (
@@ -37,6 +39,7 @@ class Scored:
     scores: pd.DataFrame
     corpora: pd.DataFrame
     prompts: Mapping[int, str]
+    trainings: Mapping[int, TrainingSummary]
 
 
 def read(
@@ -70,6 +73,7 @@ def read(
         _scores(chosen, numbers),
         _corpora(corpus_runs, numbers, prefer_imported),
         {run.pk: run.prompt for run, _ in chosen},
+        read_trainings(numbers),
     )
 
 
@@ -204,6 +208,7 @@ def _corpora(
     of_model = [numbers[chosen[r].language_model_id] for r in texts["run"]]
     texts["model"] = np.array(of_model, dtype=np.int64)
     texts["corpus"] = [chosen[r].corpus for r in texts["run"]]
+    texts["prompt"] = [chosen[r].prompt for r in texts["run"]]
     known = {
         (corpus.language_model_id, corpus.corpus): corpus.status
         for corpus in TrainingCorpus.objects.filter(language_model__in=numbers)

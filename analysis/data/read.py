@@ -61,6 +61,7 @@ def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
             has_set=scored.has_set,
             is_filtered=bool(options.models or options.subfields),
             run_prompts=scored.prompts,
+            trainings=scored.trainings,
             is_brainbench=machines.is_brainbench(items),
             seed=options.seed,
             resamples=options.resamples,

@@ -156,6 +156,7 @@ def _corpora(rng, n_models) -> pd.DataFrame:
         {
             "model": np.repeat(np.arange(n_models), n),
             "corpus": "reference",
+            "prompt": "none",
             "in_training": "unknown",
             "is_anchor": False,
             "row": np.tile(np.arange(1, n + 1), n_models),
@@ -167,6 +168,7 @@ def _corpora(rng, n_models) -> pd.DataFrame:
         {
             "model": np.arange(n_models),
             "corpus": "anchor text",
+            "prompt": "none",
             "in_training": "likely",
             "is_anchor": True,
             "row": 1,

@@ -161,6 +161,7 @@ def _corpora(code: int, folder: Path) -> list[pd.DataFrame]:
             {
                 "model": code,
                 "corpus": corpus.name,
+                "prompt": "none",
                 "in_training": training_facts(name_of(folder.name))
                 .corpora.get(corpus.name, Membership.UNKNOWN)
                 .value,
