@@ -72,6 +72,7 @@ CUT_OFFS = _alike("Table S1", "when models were trained and released")
 CORPORA = _alike("Table S2", "what models were trained on")
 LOGISTIC = _alike("Table S3", "logistic regressions")
 JOURNALS = _alike("Table S4", "journals of the training corpus")
+PAIRS = _alike("", "Fine-tuned models and their bases, by the published perplexities")
 TEAMS = _alike("", "Teams, by the published predictions of Yanez et al. (2025), Patterns")
 
 # The order of replication.md
@@ -109,5 +110,6 @@ PLACES = (
     CORPORA,
     LOGISTIC,
     JOURNALS,
+    PAIRS,
     TEAMS,
 )

@@ -208,9 +208,9 @@ def date(r: Recomputed, name: str) -> DateCorrelation:
     return need(named(found, name).correlation)
 
 
-def tuned(results: SourceResults) -> Comparison:
-    """Mistral-7B before and after the paper's fine-tuning."""
-    return need(named(need(results.of(FineTuning).finetuning), TUNED).comparison)
+def tuned(results: SourceResults, name: str = TUNED) -> Comparison:
+    """A model before and after fine-tuning, by default the paper's Mistral-7B."""
+    return need(named(need(results.of(FineTuning).finetuning), name).comparison)
 
 
 def change(r: Recomputed) -> PairedTest:

@@ -139,6 +139,22 @@ def test_numbers_that_the_list_gives_beside_the_printed_ones_are_recomputed(made
     assert value(places.ITEMS, what) == 8
 
 
+def test_published_pairs_stand_beside_the_one_that_the_paper_prints(made):
+    found = {
+        one.row.what: one.recomputed
+        for one in made.replication.comparisons
+        if one.row.place == places.PAIRS
+    }
+    assert len(found) == 14
+    for what, expected in (
+        ("Mistral-7B (LoRA r=256): accuracy before tuning, percent", 83),
+        ("Mistral-7B (LoRA r=256): accuracy after tuning, percent", 86),
+        ("Llama-2-7B (chat, tuned): accuracy after tuning, percent", 82),
+        ("GPT-2-124M (tuned): accuracy before tuning, percent", 57.5),
+    ):
+        assert found[what] == pytest.approx(expected, rel=EXACT)
+
+
 def test_machine_created_figures_are_recomputed_where_no_number_is_printed(made):
     human = made.frames["machine"].trials
     found = {

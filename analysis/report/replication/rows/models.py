@@ -10,6 +10,7 @@ from analysis.report.replication import recomputed as of
 from analysis.report.replication.places import Place
 from analysis.report.replication.recomputed import Recomputed, Value
 from analysis.report.replication.row import NotPublic, Printed, Remark, Why
+from scoring.domain.known_models import MODELS, CatalogModel
 
 FALCON, LLAMA, GALACTICA = (
     "tiiuae/falcon-180B",
@@ -108,6 +109,22 @@ def _tuning(what: str, printed: str, value: Value, why: Why | None = None) -> Pr
     return Printed(place=places.TUNING, what=what, printed=printed, value=value, why=why)
 
 
+def _pair(model: CatalogModel) -> tuple[Printed, ...]:
+    """Both accuracies of a published pair; the paper prints the difference of one."""
+    values: tuple[tuple[str, Value], ...] = (
+        ("before", lambda r: 100 * of.tuned(r.results, model.name).before.accuracy),
+        ("after", lambda r: 100 * of.tuned(r.results, model.name).after.accuracy),
+    )
+    return tuple(
+        Printed(
+            place=places.PAIRS,
+            what=f"{model.display_name}: accuracy {when} tuning, percent",
+            value=value,
+        )
+        for when, value in values
+    )
+
+
 def _no_numbers(place: Place, what: str, why: NotPublic = NotPublic.PICTURE) -> Printed:
     return Printed(place=place, what=what, not_public=why)
 
@@ -125,6 +142,7 @@ ROWS: tuple[Printed, ...] = (
     _tuning("d", "0.25", lambda r: of.change(r).d_av),
     _tuning("interval, lower", "0.42", lambda r: of.change(r).ci95[0], Why.CUT_OFF),
     _tuning("interval, upper", "0.55", lambda r: of.change(r).ci95[1]),
+    *(row for model in MODELS.values() if model.tuned_from for row in _pair(model)),
     _no_numbers(places.TRIAL_PAGE, "a picture of the page"),
     _points(places.SENTENCES, "accuracy of models, mean, pooled, percent", lambda c: c.pooled.mean),
     _points(
