@@ -1,4 +1,4 @@
-"""What tuning did to a model: decisions and perplexities on the same items, before minus after."""
+"""What tuning did to a model: decisions and perplexities on the same texts, before minus after."""
 
 from dataclasses import dataclass
 
@@ -6,28 +6,80 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.stats import NotEnough
+from analysis.stats.arrays import Bools
 from analysis.stats.estimates import (
+    FEWEST,
     McNemar,
+    Mean,
     PairedTest,
     Proportion,
     mcnemar,
+    mean_of,
     paired_t,
     proportion_of_counts,
 )
 
 
 @dataclass(frozen=True)
-class Tuning:
-    """`ppl_correct` tests PPL(original), `signed_difference` PPL(original) - PPL(altered); both before minus after."""
+class Decided:
+    """Of `decided`."""
 
-    n_items: int
     before: Proportion
     after: Proportion
     mcnemar: McNemar
+
+
+@dataclass(frozen=True)
+class NatsChange:
+    """Fall of the log perplexity, before minus after, in nats per token: of originals, of altered versions, and of the
+    first less the second (`interaction`)."""
+
+    original: PairedTest
+    altered: PairedTest
+    interaction: PairedTest
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """`ppl_correct` tests PPL(original), `ppl_altered` PPL(altered), `signed_difference` the first less the second; all
+    before minus after. `means_before`, `means_after`: of the perplexities of the original and the altered versions."""
+
+    decided: Decided
     ppl_correct: PairedTest
-    ppl_before_mean: float
-    ppl_after_mean: float
+    ppl_altered: PairedTest
+    means_before: tuple[float, float]
+    means_after: tuple[float, float]
     signed_difference: PairedTest
+    nats: NatsChange
+
+
+@dataclass(frozen=True)
+class TextsChange:
+    """Log perplexity of the same texts in nats per token; `fall` tests before minus after."""
+
+    before: Mean
+    after: Mean
+    fall: PairedTest
+
+
+def decided(before: npt.ArrayLike, after: npt.ArrayLike) -> Decided:
+    """The correct decisions of two models on the same n items: arrays (n,) of 0 and 1.
+
+    Raises NotEnough below three items, where no change of a share can be told.
+
+    >>> found = decided([1, 1, 0, 0], [1, 1, 1, 0])
+    >>> found.before.accuracy, found.after.accuracy, found.mcnemar.gained
+    (0.5, 0.75, 1)
+    """
+    x, y = np.asarray(before, dtype=bool), np.asarray(after, dtype=bool)
+    n = len(x)
+    if n < FEWEST:
+        raise NotEnough(
+            "The model and the one that it was tuned from have fewer than three test cases in common.",
+            "Score both on the same test cases.",
+        )
+    first, second = (proportion_of_counts(int(right.sum()), n) for right in (x, y))
+    return Decided(first, second, mcnemar(x, y))
 
 
 def compare(before: npt.ArrayLike, after: npt.ArrayLike) -> Tuning:
@@ -36,29 +88,49 @@ def compare(before: npt.ArrayLike, after: npt.ArrayLike) -> Tuning:
     Args:
         before, after: (n, 2) perplexities of the original and of the altered version; a lower original is a correct
             decision, a tie is wrong.
-    The t tests are paired and two-sided, d_av over the two models' standard deviations; McNemar's test is exact. Raises
-    NotEnough below two items.
+    The t tests are paired and two-sided, d_av over the two models' standard deviations; McNemar's test is exact. The
+    logarithm of a perplexity is the text's mean loss, in nats per token. Raises NotEnough below three items.
 
     >>> better = compare([[4, 5], [6, 5], [7, 6]], [[3, 5], [4, 5], [6, 4]])
-    >>> better.before.n_correct, better.after.n_correct, better.mcnemar.gained
+    >>> better.decided.before.n_correct, better.decided.after.n_correct, better.decided.mcnemar.gained
     (1, 2, 1)
     >>> better.ppl_correct.mean_difference.__round__(3)  # of 1, 2 and 1
     1.333
+    >>> better.nats.original.mean_difference.__round__(3)  # of log(4/3), log(6/4) and log(7/6)
+    0.282
     """
     x, y = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
-    if len(x) < 2:
-        raise NotEnough(
-            "The model and the one that it was tuned from have fewer than two test cases in common.",
-            "Score both on the same test cases.",
-        )
-    right_before, right_after = x[:, 0] < x[:, 1], y[:, 0] < y[:, 1]
+    log_x, log_y = np.log(x), np.log(y)
     return Tuning(
-        n_items=len(x),
-        before=proportion_of_counts(int(right_before.sum()), len(x)),
-        after=proportion_of_counts(int(right_after.sum()), len(x)),
-        mcnemar=mcnemar(right_before, right_after),
+        decided=decided(is_right(x), is_right(y)),
         ppl_correct=paired_t(x[:, 0], y[:, 0]),
-        ppl_before_mean=float(x[:, 0].mean()),
-        ppl_after_mean=float(y[:, 0].mean()),
+        ppl_altered=paired_t(x[:, 1], y[:, 1]),
+        means_before=(float(x[:, 0].mean()), float(x[:, 1].mean())),
+        means_after=(float(y[:, 0].mean()), float(y[:, 1].mean())),
         signed_difference=paired_t(x[:, 0] - x[:, 1], y[:, 0] - y[:, 1]),
+        nats=NatsChange(
+            original=paired_t(log_x[:, 0], log_y[:, 0]),
+            altered=paired_t(log_x[:, 1], log_y[:, 1]),
+            interaction=paired_t(log_x[:, 0] - log_x[:, 1], log_y[:, 0] - log_y[:, 1]),
+        ),
     )
+
+
+def is_right(ppl: npt.NDArray[np.float64]) -> Bools:
+    """(n,) decisions from (n, 2) perplexities of the original and the altered version: a tie is wrong.
+
+    >>> is_right(np.array([[2.0, 3.0], [2.0, 2.0]])).tolist()
+    [True, False]
+    """
+    return ppl[:, 0] < ppl[:, 1]
+
+
+def compare_texts(before: npt.ArrayLike, after: npt.ArrayLike) -> TextsChange:
+    """Perplexities (n,) of the same texts under two models; each text counts alike. Raises NotEnough below three.
+
+    >>> found = compare_texts(np.exp([2.0, 3.0, 4.0]), np.exp([1.0, 2.5, 3.0]))
+    >>> round(found.before.mean, 3), round(found.after.mean, 3), round(found.fall.mean_difference, 3)
+    (3.0, 2.167, 0.833)
+    """
+    x, y = np.log(np.asarray(before, float)), np.log(np.asarray(after, float))
+    return TextsChange(mean_of(x), mean_of(y), paired_t(x, y))

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from analysis.stats.arrays import Floats
+from analysis.stats.arrays import Bools, Floats
 from analysis.stats.distributions import Spread, spread_of
 
 
@@ -17,6 +17,25 @@ class Ratios:
     spread: Spread
     ppl_median: float
     zlib_median: float
+
+
+@dataclass(frozen=True)
+class Sides:
+    """(items,) of `by_cutoff`: each item is in one of the three."""
+
+    before: Bools
+    after: Bools
+    undated: Bools
+
+
+def by_cutoff(dates: npt.NDArray[np.datetime64], cutoff: np.datetime64) -> Sides:
+    """Which items were published on the day of the cut-off or earlier, and which after it; dates (items,), NaT unknown.
+
+    >>> sides = by_cutoff(np.array(["2022-01-01", "2022-01-02", "NaT"], "M8[D]"), np.datetime64("2022-01-01"))
+    >>> sides.before.tolist(), sides.after.tolist(), sides.undated.tolist()
+    ([True, False, False], [False, True, False], [False, False, True])
+    """
+    return Sides(dates <= cutoff, dates > cutoff, np.isnat(dates))
 
 
 def ratios(zlib_bytes: npt.ArrayLike, ppl: npt.ArrayLike) -> Floats:

@@ -11,16 +11,17 @@ from scipy.stats import gaussian_kde
 from analysis.charts.figure import Figure
 from analysis.charts.marks import Drawn, chart, finish, share_domain, share_x
 from analysis.charts.panels import Place, columns_for, grid
-from analysis.charts.rows import Rows, by_family, labels
+from analysis.charts.rows import Rows, labels
 from analysis.charts.style import FULL, SOFT
-from analysis.codec import need, present, tidy_table
+from analysis.codec import tidy_table
 from analysis.presentation import figure_text
 from analysis.report.chapter import FigureBuilder, SourceResults, Tables
-from analysis.report.chapters.finetuning.results import Comparison, FineTuning, TunedModel
-from analysis.stats import NotEnough
+from analysis.report.chapters.finetuning.versions_figure import (
+    Compared,
+    compared,
+    finetuning_versions,
+)
 from lib.formatting import number, p_value
-
-Pair = tuple[TunedModel, Comparison]
 
 BEFORE, AFTER = "before", "after"
 WHEN = alt.Scale(domain=[BEFORE, AFTER], range=["#9aa5b1", "#0072b2"])
@@ -31,13 +32,7 @@ POINTS = 80  # of a density's curve
 
 def finetuning(source: SourceResults, tables: Tables) -> Figure:
     """Above, accuracies before and after with 95% intervals; below, the distributions of the original texts' perplexity."""
-    models = by_family(need(source.of(FineTuning).finetuning))
-    pairs = [(model, found) for model in models if (found := present(model.comparison))]
-    if not pairs:
-        raise NotEnough(
-            "No tuned model shares enough test cases with its base.",
-            "Score both on the same test cases.",
-        )
+    pairs = compared(source)
     names = labels([model for model, _ in pairs])
     frame = pd.concat([_accuracies(pair, names) for pair in pairs], ignore_index=True)
     blocks: list[Any] = [_pairs_chart(frame, names)]
@@ -56,10 +51,13 @@ def finetuning(source: SourceResults, tables: Tables) -> Figure:
     return Figure("finetuning", text.title, text.caption, text.alt, _table(pairs), drawn)
 
 
-FIGURES: Mapping[str, FigureBuilder] = {"finetuning": finetuning}
+FIGURES: Mapping[str, FigureBuilder] = {
+    "finetuning": finetuning,
+    "finetuning_versions": finetuning_versions,
+}
 
 
-def _accuracies(pair: Pair, names: Mapping[str, str]) -> pd.DataFrame:
+def _accuracies(pair: Compared, names: Mapping[str, str]) -> pd.DataFrame:
     model, found = pair
     shares = (found.before, found.after)
     return pd.DataFrame(
@@ -97,7 +95,7 @@ def _pairs_chart(frame: pd.DataFrame, names: Mapping[str, str]) -> Drawn:
     return alt.layer(*layers).properties(width=width, height=24 * len(names))
 
 
-def _densities(pairs: Sequence[Pair], names: Mapping[str, str], items: pd.DataFrame) -> Drawn:
+def _densities(pairs: Sequence[Compared], names: Mapping[str, str], items: pd.DataFrame) -> Drawn:
     curves = [_curves(items[items["name"] == model.name]) for model, _ in pairs]
     spans = [c["ppl"] for c in curves if len(c)]
     top = max((float(c["density"].max()) for c in curves if len(c)), default=1.0)
@@ -147,7 +145,7 @@ def _curves(items: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _table(pairs: Sequence[Pair]) -> pd.DataFrame:
+def _table(pairs: Sequence[Compared]) -> pd.DataFrame:
     """A row for each tuned model; what was tested has the test's name before it."""
     mcnemar = tidy_table([found.mcnemar for _, found in pairs], ("gained", "lost", "p"))
     ppl = tidy_table(

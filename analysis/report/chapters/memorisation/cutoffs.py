@@ -8,7 +8,7 @@ from analysis.codec import flattened
 from analysis.data.dataset import Bools, Floats, ModelName, SourceData
 from analysis.stats import NotEnough
 from analysis.stats.estimates import Proportion, proportion
-from analysis.stats.memorisation import ratios
+from analysis.stats.memorisation import by_cutoff, ratios
 
 METHOD = (
     "A test case is before a model's cut-off if its article was published on that day or earlier, and after it otherwise; "
@@ -85,13 +85,12 @@ def _model(data: SourceData, model: int, dates: np.ndarray) -> ModelCutoff:
     if np.isnat(cutoff):
         return about
     correct, knowledge = data.model_correct[model], _ratios(data, model)
-    scored, dated = np.isfinite(correct), ~np.isnat(dates)
-    before = dated & (dates <= cutoff)
+    scored, sides = np.isfinite(correct), by_cutoff(dates, cutoff)
     return replace(
         about,
-        before=_part(correct, knowledge, scored & before),
-        after=_part(correct, knowledge, scored & dated & ~before),
-        n_undated=int((scored & ~dated).sum()),
+        before=_part(correct, knowledge, scored & sides.before),
+        after=_part(correct, knowledge, scored & sides.after),
+        n_undated=int((scored & sides.undated).sum()),
     )
 
 

@@ -3,13 +3,17 @@
 from dataclasses import asdict, replace
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
 from analysis.codec import MissingResult, need
 from analysis.data.dataset import SourceData
 from analysis.report.chapters.finetuning import CHAPTER
 from analysis.report.chapters.finetuning.results import Comparison, FineTuning, TunedModel
 from analysis.stats import NotEnough
+from lib.formatting import number
 from tests.analysis.report.chapters.chapter_results import figure_of, page_of, results_of
 
 TEST = {
@@ -22,6 +26,23 @@ TEST = {
     "d_av": "cohen_d_pingouin_dav",
     "d_z": "cohen_dz",
     "ci95": "ci95",
+}
+
+
+# Right answers of 200, before and after
+PUBLISHED_PAIRS = {
+    "finetune_gpt2": (115, 127),
+    "finetune_llama2_chat_7b": (158, 164),
+    "lora_r16_a32_finetune_mistral_7b_v01": (166, 166),
+    "lora_r32_a64_finetune_mistral_7b_v01": (166, 167),
+    "lora_r256_a512_finetune_mistral_7b_v01": (166, 172),
+    "full_finetune_mistral_7b_v01": (166, 171),
+    "lora_r256_a512_finetune_phi3_mini_4k_instruct": (165, 163),
+}
+PUBLISHED_FROM_SCRATCH = {
+    "gpt2_scratch_neuro_tokenizer": 125,
+    "gpt2-medium_scratch_neuro_tokenizer": 127,
+    "gpt2-large_scratch_neuro_tokenizer": 144,
 }
 
 
@@ -55,6 +76,74 @@ def test_every_published_tuned_model_compares_as_published(
             assert ours == pytest.approx(theirs, rel=1e-9), name
 
 
+def test_the_published_pairs_are_all_there_with_the_published_accuracies(
+    published: SourceData,
+) -> None:
+    models = {model.name: need(model.comparison) for model in models_of(published)}
+    found = {name: (own.before.n_correct, own.after.n_correct) for name, own in models.items()}
+    assert found == PUBLISHED_PAIRS
+    assert {own.after.n for own in models.values()} == {200}
+    right = dict(
+        zip(published.models["name"], np.nansum(published.model_correct, axis=1), strict=True)
+    )
+    assert {name: right[name] for name in PUBLISHED_FROM_SCRATCH} == PUBLISHED_FROM_SCRATCH
+    paper = models["lora_r256_a512_finetune_mistral_7b_v01"].ppl_correct.test
+    assert (round(paper.t, 1), paper.df, round(paper.d_av, 2)) == (15.7, 199, 0.25)
+
+
+def test_p_values_of_the_published_pairs_are_corrected_as_two_families(
+    published: SourceData,
+) -> None:
+    own = results_of(published, CHAPTER).of(FineTuning)
+    models, tests = need(own.finetuning), need(own.finetuning_tests)
+    compared = [need(model.comparison) for model in models]
+    for p, corrected, family in (
+        ([c.mcnemar.p for c in compared], [m.mcnemar_holm_p for m in models], tests.decisions),
+        (
+            [c.nats.interaction.p for c in compared],
+            [m.interaction_holm_p for m in models],
+            need(tests.interaction),
+        ),
+    ):
+        expected = multipletests(p, method="holm")[1]
+        assert corrected == pytest.approx(expected)
+        assert (family.n_tests, family.n_clear) == (7, int((expected < 0.05).sum()))
+
+
+def test_log_perplexities_of_a_published_pair_are_those_of_the_files(
+    published: SourceData,
+) -> None:
+    (model,) = [m for m in models_of(published) if m.name == "finetune_llama2_chat_7b"]
+    tables = {
+        name: published.full[published.full["model"] == number].sort_values("item")
+        for number, name in enumerate(published.models["name"])
+    }
+    base, tuned = tables[model.base], tables[model.name]
+    original, altered = (
+        np.log(base[column].to_numpy()) - np.log(tuned[column].to_numpy())
+        for column in ("ppl_original", "ppl_altered")
+    )
+    found = need(model.comparison)
+    expected = stats.ttest_1samp(original - altered, 0)
+    assert found.nats.interaction.t == pytest.approx(expected.statistic)
+    assert found.nats.original.mean_difference == pytest.approx(original.mean())
+    assert found.ppl_altered.after_mean == pytest.approx(tuned["ppl_altered"].mean())
+
+
+def test_more_pairs_than_have_sentences_are_summed_up(published: SourceData) -> None:
+    page, text = page_of(CHAPTER, results_of(published, CHAPTER))
+    assert page.context["summary"] == {
+        "n": 7,
+        "n_better": 5,
+        "n_worse": 1,
+        "n_fell": 6,
+        "n_original": 3,
+        "n_altered": 1,
+    }
+    assert "0 of 7 are clear" in text
+    assert [len(table.rows) for table in page.tables] == [7, 7, 7, 1, 6, 35]
+
+
 def test_models_are_compared_on_the_items_that_both_have_in_any_order(small: SourceData) -> None:
     shuffled = small.full.sample(frac=1, random_state=0)
     assert models_of(replace(small, full=shuffled)) == models_of(small)
@@ -75,11 +164,50 @@ def test_the_figure_names_a_tuned_model_beside_its_base(small: SourceData) -> No
     assert row["ppl_t"] == model.comparison.ppl_correct.test.t
 
 
+def test_the_figure_of_versions_has_both_and_their_difference(small: SourceData) -> None:
+    figure = figure_of(CHAPTER, CHAPTER.build(small), "finetuning_versions")
+    nats = need(models_of(small)[0].comparison).nats
+    rows = figure.table.set_index("what")
+    for what, test in (
+        ("original", nats.original),
+        ("altered", nats.altered),
+        ("difference", nats.interaction),
+    ):
+        row = rows.loc[what]
+        found = (row["nats_per_token"], row["ci_low"], row["ci_high"])
+        assert found == (test.mean_difference, *test.ci95)
+    assert f"difference {number(nats.interaction.mean_difference, 4)}" in figure.alt
+
+
+def test_models_given_different_prompts_are_named(small: SourceData) -> None:
+    alike = replace(small, run_prompts={0: "paper", 3: "paper"})
+    assert "different prompts" not in page_of(CHAPTER, results_of(alike, CHAPTER))[1]
+    other = replace(small, run_prompts={0: "paper", 3: "none"})
+    assert models_of(other)[0].prompts == ("paper", "none")
+    assert "different prompts (paper, none)" in page_of(CHAPTER, results_of(other, CHAPTER))[1]
+
+
+def test_a_version_that_clearly_gained_more_is_named(small: SourceData) -> None:
+    base = small.full[small.full["model"] == 0].sort_values("item")
+    for column, words in (
+        ("ppl_original", "tells the two apart"),
+        ("ppl_altered", "does not help"),
+    ):
+        full = small.full.sort_values(["model", "item"]).reset_index(drop=True)
+        own = full["model"] == 3
+        for version in ("ppl_original", "ppl_altered"):
+            factor = np.linspace(0.5, 0.7, 30) if version == column else np.full(30, 0.9)
+            full.loc[own, version] = base[version].to_numpy() * factor
+        _, text = page_of(CHAPTER, results_of(replace(small, full=full), CHAPTER))
+        assert words in text
+
+
 def test_a_single_common_item_gives_a_reason_and_no_pair_is_refused(small: SourceData) -> None:
     one = replace(small, full=small.full[(small.full["model"] != 0) | (small.full["item"] == 3)])
     (model,) = models_of(one)
     assert model.n_items == 1
     assert isinstance(model.comparison, MissingResult)
+    assert isinstance(results_of(one, CHAPTER).of(FineTuning).finetuning_tests, MissingResult)
     page, text = page_of(CHAPTER, results_of(one, CHAPTER))
     assert len(page.tables[0].rows) == 1
     assert "gained" not in text
