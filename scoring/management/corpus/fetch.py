@@ -77,7 +77,7 @@ def _order(options: Mapping[str, Any]) -> Order:
 
 
 def _has_begun(options: Mapping[str, Any]) -> bool:
-    return any(options["output"].glob("*/state.json"))
+    return any(options["output"].glob("*/.state.json"))
 
 
 def _lines(fetched: Fetched) -> Iterator[str]:

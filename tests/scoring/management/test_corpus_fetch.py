@@ -113,3 +113,14 @@ def test_options_that_cannot_be_are_refused_before_anything_is_asked(
     with pytest.raises(CommandError, match=expected):
         fetch("--output", tmp_path / "out", *arguments)
     assert stub.forms == []
+
+
+def test_what_was_fetched_is_added_to_a_corpus_and_nothing_else(
+    journals: Path, tmp_path: Path, settings: Any
+):
+    settings.CORPORA_DIR = tmp_path / "corpora"
+    fetch("--journals", journals, "--output", tmp_path / "out")
+    out = StringIO()
+    call_command("corpus", "add", "--name", "sleep", str(tmp_path / "out"), "--json", stdout=out)
+    (added,) = json.loads(out.getvalue())["added"]
+    assert (added["documents"], added["skipped"]) == (2, [])

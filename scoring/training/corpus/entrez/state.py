@@ -14,7 +14,7 @@ from scoring.training.corpus.document import CorpusError
 from scoring.training.corpus.entrez.sources import Source
 
 Wanted = Literal["abstracts", "fulltext"]
-STATE = "state.json"
+STATE = ".state.json"
 LISTS = ("kept", "without_text", "books", "missing", "problems")
 FORMAT, VERSION = "brainbench-live-literature", 1
 
@@ -55,7 +55,7 @@ class State:
         about = {"format": FORMAT, "version": VERSION, "wanted": self.wanted}
         about |= {"name": self.source.name, "term": self.source.term}
         self.folder.mkdir(parents=True, exist_ok=True)
-        draft = self.folder / f".{STATE}.part"
+        draft = self.folder / f"{STATE}.part"
         with draft.open("w", encoding="utf-8") as file:
             json.dump({**about, "slices": kept}, file, ensure_ascii=False)
             file.flush()

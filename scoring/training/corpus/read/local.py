@@ -75,7 +75,7 @@ def local_files(path: Path, problems: Problems, skipped: list[str]) -> Iterator[
                 problems.add(name, "is a link, and links are not followed")
             elif Path(entry.name).suffix.lower() in READERS and not entry.is_dir():
                 yield LocalFile(Path(entry.path), name)
-            elif not entry.is_dir():
+            elif not entry.is_dir() and not entry.name.startswith("."):  # notes of `corpus fetch`
                 skipped.append(name)
         folders += [Path(entry.path) for entry in reversed(entries) if entry.is_dir(follow_symlinks=False)]  # fmt: skip
 

@@ -284,7 +284,7 @@ def test_a_process_that_is_killed_is_gone_on_with(stub: EntrezStub, tmp_path: Pa
     finally:
         process.send_signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL
-    done = [set(json.loads(path.read_text())["slices"]) for path in tmp_path.glob("*/state.json")]
+    done = [set(json.loads(path.read_text())["slices"]) for path in tmp_path.glob("*/.state.json")]
     stub.forms.clear()
     fetch(stub, tmp_path)
     assert kept(tmp_path) == EXPECTED
