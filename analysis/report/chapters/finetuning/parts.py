@@ -36,14 +36,14 @@ class SubfieldChange:
 class CutoffChange:
     """`cutoff`: a day. is_base_known: whether it covers what the base had read; else only the corpus of the tuning.
 
-    before, after: the items published up to that day, and later.
+    before, after, undated: the items published up to that day, later, and on a day that is not known.
     """
 
     cutoff: str
     is_base_known: bool
     before: Part
     after: Part
-    n_undated: int
+    undated: Part
 
 
 def subfield_changes(data: SourceData, pair: Pair) -> tuple[SubfieldChange, ...]:
@@ -72,5 +72,5 @@ def cutoff_change(data: SourceData, pair: Pair) -> CutoffChange:
         is_base_known=not (np.isnat(tuned) and np.isnat(base)),
         before=part(pair, sides.before),
         after=part(pair, sides.after),
-        n_undated=int(sides.undated.sum()),
+        undated=part(pair, sides.undated),
     )

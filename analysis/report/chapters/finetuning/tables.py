@@ -153,21 +153,17 @@ def _corpora(models: Sequence[TunedModel]) -> list[Table]:
 
 
 def _cutoffs(models: Sequence[TunedModel]) -> list[Table]:
-    columns = [
-        text_column(_("Tuned model")),
-        text_column(_("Cut-off")),
-        text_column(_("Published")),
-        *_part_columns(),
-        number_column(_("No date")),
-    ]
+    columns = [text_column(_("Tuned model")), text_column(_("Published")), *_part_columns()]
     rows = [
-        (model.label, found.cutoff, words, *_part(part), f.number(found.n_undated, 0))
+        (model.label, words % {"day": found.cutoff}, *_part(part))
         for model in models
         if (found := present(model.by_cutoff))
         for words, part in (
-            (_("up to it"), found.before),
-            (_("after it"), found.after),
+            (_("up to %(day)s"), found.before),
+            (_("after %(day)s"), found.after),
+            (_("on an unknown day"), found.undated),
         )
+        if part.n_items or part is not found.undated
     ]
     return table(_("Before and after the end of the training data"), columns, rows)
 

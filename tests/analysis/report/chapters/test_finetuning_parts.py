@@ -93,11 +93,14 @@ def test_test_cases_after_the_cut_off_are_counted_apart(small: SourceData) -> No
     data = replace(small, items=small.items.assign(published=undated))
     found = need(pair_of(with_cutoffs(data, tuned="2023-01-10")).by_cutoff)
     assert (found.cutoff, found.is_base_known) == ("2023-01-10", True)
-    assert (found.before.n_items, found.after.n_items, found.n_undated) == (10, 19, 1)
+    assert (found.before.n_items, found.after.n_items, found.undated.n_items) == (10, 19, 1)
     late = np.arange(10, 29)  # an article a day from the first of January on
     after = need(found.after.decisions)
     assert after.before.n_correct == right(small, BASE).loc[late].sum()
     assert after.after.n_correct == right(small, TUNED).loc[late].sum()
+    page, _ = page_of(CHAPTER, results_of(with_cutoffs(data, tuned="2023-01-10"), CHAPTER))
+    (table,) = [t for t in page.tables if "end of the training" in t.caption]
+    assert [row[2] for row in table.rows] == ["10", "19", "1"]
 
 
 @pytest.mark.parametrize(
