@@ -7,6 +7,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
+from experiment.models import ResearchField
 from lib.commands import progress
 from lib.jobs import leases
 from scoring.management.writing import (
@@ -22,7 +23,7 @@ from scoring.management.writing import (
 )
 from scoring.models import DraftingRun, GeneratedDraft
 from scoring.services.drafting import ask, work
-from scoring.services.drafting.sources import SourceAbstract, of_csv
+from scoring.services.drafting.sources import SourceAbstract, of_csv, of_fetched
 
 
 class Command(WritingCommand):
@@ -34,8 +35,9 @@ class Command(WritingCommand):
             dest="source",
             type=Path,
             required=True,
-            metavar="CSV",
-            help="columns abstract, doi, subfield, publication_date; only the first must be there",
+            metavar="PATH",
+            help="CSV with columns abstract, doi, subfield, publication_date, of which only the first must be there; "
+            "or abstracts of PubMed as `corpus fetch` wrote them, a .jsonl or a folder",
         )
         super().add_arguments(parser)
         parser.add_argument(
@@ -52,7 +54,7 @@ class Command(WritingCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         research_field = find_field(options)
         try:
-            abstracts = of_csv(content_of(options["source"]), research_field)[: options["limit"]]
+            abstracts = _abstracts(options, research_field)
         except ValidationError as error:
             raise CommandError("\n".join(error.messages)) from error
         told = content_of(options["instructions"]) if options["instructions"] else ""
@@ -89,6 +91,13 @@ class Command(WritingCommand):
                 f"Run {run.pk} begins anew."
             )
         return run
+
+
+def _abstracts(options: Mapping[str, Any], research_field: ResearchField) -> list[SourceAbstract]:
+    path, limit = options["source"], options["limit"]
+    if path.is_dir() or path.suffix == ".jsonl":
+        return of_fetched(path, research_field, limit)
+    return of_csv(content_of(path), research_field)[:limit]
 
 
 def _data(run: DraftingRun) -> dict[str, Any]:

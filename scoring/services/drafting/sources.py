@@ -1,15 +1,18 @@
-"""Abstracts to draft from: pasted, or rows of a CSV file. Everything wrong is named by its row."""
+"""Abstracts to draft from: pasted, rows of a CSV file, or what was fetched from PubMed. Everything wrong is named by its row."""
 
 import csv
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import islice
+from pathlib import Path
 
 from django.core.exceptions import ValidationError
 
 from experiment.models import ResearchField
 from scoring.domain.drafting import one_line
+from scoring.training.corpus.document import CorpusError, Document, read_documents
 
 COLUMNS = ("abstract", "doi", "subfield", "publication_date")
 MOST_ABSTRACTS = 1_000
@@ -54,6 +57,31 @@ def of_pasted(text: str, subfield: str, research_field: ResearchField) -> list[S
     blocks = [block for block in text.replace("\r\n", "\n").split("\n\n") if block.strip()]
     cells = [{**dict.fromkeys(COLUMNS, ""), "abstract": b, "subfield": subfield} for b in blocks]
     return _checked(cells, research_field)
+
+
+def of_fetched(
+    path: Path, research_field: ResearchField, limit: int | None = None
+) -> list[SourceAbstract]:
+    """The first abstracts in what `corpus fetch` wrote, a file of them or a folder.
+
+    Raises:
+        ValidationError: a sentence for each problem.
+    """
+    files = sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]
+    documents = (document for file in files for document in read_documents(file))
+    try:
+        found = list(islice(documents, limit or MOST_ABSTRACTS + 1))
+    except (CorpusError, OSError, UnicodeDecodeError) as error:
+        raise ValidationError(f"{path} cannot be read: {error}") from error
+    if others := [document.id for document in found if document.kind != "abstract"]:
+        raise ValidationError(f"{path}: {others[0]} is no abstract.")
+    return _checked([_cells(document) for document in found], research_field)
+
+
+def _cells(document: Document) -> dict[str, str]:
+    # A date without its day is left off: a test case has a whole one or none
+    on = document.published if len(document.published) == len("2024-05-31") else ""
+    return {"abstract": document.text, "doi": document.doi, "subfield": "", "publication_date": on}
 
 
 def _checked(rows: Sequence[dict[str, str]], research_field: ResearchField) -> list[SourceAbstract]:

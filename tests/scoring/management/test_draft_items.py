@@ -17,10 +17,11 @@ from django.core.management import CommandError, call_command
 
 from experiment.models import Item, ResearchField
 from scoring.models import DraftAttempt, DraftingRun
+from scoring.training.corpus.document import Document, write_documents
 from tests.experiment.http_client import ROOT, database_url
 from tests.factories import make_research_field, make_study
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
-from tests.scoring.services.drafting.abstracts import Lessons, csv_of
+from tests.scoring.services.drafting.abstracts import Lessons, abstract, csv_of
 
 TIMEOUT_S = 120
 
@@ -77,6 +78,15 @@ class TestTheCommand:
         lines = draft(stub, csv_of((1, 2), tmp_path / "a.csv"), "--limit", "1").splitlines()
         assert lines[0] == f"Run {DraftingRun.objects.get().pk}, {MODEL}: 1 drafted."
         assert lines[1].startswith("1 answers in ")
+
+    def test_drafts_from_abstracts_that_were_fetched(
+        self, stub: ChatStub, cooking: ResearchField, tmp_path: Path
+    ) -> None:
+        fetched = [Document(f"pmid:{n}", abstract(n), doi=f"10.1234/{n}", kind="abstract") for n in (1, 3)]  # fmt: skip
+        write_documents(tmp_path / "2019-03.jsonl", fetched)
+        said = json.loads(draft(stub, tmp_path, "--limit", "1", "--json"))
+        assert said["states"] == {"drafted": 1}
+        assert Item.objects.get(key=said["drafts"][0]["item"]).doi == "10.1234/1"
 
     def test_takes_the_field_of_a_study_and_instructions_of_a_file(
         self, stub: ChatStub, cooking: ResearchField, tmp_path: Path
