@@ -4,6 +4,7 @@ Like PubMed, it lists the first 9,999 hits of a search and gives no record after
 dates of publication.
 """
 
+import gzip
 import re
 import threading
 from collections.abc import Callable, Iterable
@@ -159,23 +160,28 @@ class _Handler(BaseHTTPRequestHandler):
         act: Callable[[str], None] = getattr(self, "fault_" + fault.replace(" ", "_"))
         act(stub.answer(form))
 
-    def send(self, status: int, text: str, **headers: str) -> None:
-        content = text.encode()
+    def send(self, status: int, text: str | bytes, **headers: str) -> None:
+        content = text.encode() if isinstance(text, str) else text
         self.send_response(status)
+        self.send_header("Content-Type", "text/xml; charset=UTF-8")
         for name, value in {"Content-Length": str(len(content)), **headers}.items():
             self.send_header(name.replace("_", "-"), value)
         self.end_headers()
         self.wfile.write(content)
 
     def fault_(self, answer: str) -> None:
-        self.send(200, answer, Content_Type="text/xml; charset=UTF-8")
+        self.send(200, gzip.compress(answer.encode(), 1), Content_Encoding="gzip")
+
+    def fault_garbled(self, answer: str) -> None:
+        content = gzip.compress(answer.encode())
+        self.send(200, content[:20] + b"?" * 20 + content[40:], Content_Encoding="gzip")
 
     def fault_429(self, answer: str) -> None:
         said = '{"error":"API rate limit exceeded","api-key":"lab-key","count":"11","limit":"10"}'
         self.send(429, said, Retry_After="7")
 
     def fault_500(self, answer: str) -> None:
-        self.send(500, "<html><body><h1>Server Error</h1></body></html>", Content_Type="text/html")
+        self.send(500, "<html><body><h1>Server Error</h1></body></html>")
 
     def fault_503(self, answer: str) -> None:
         self.send(503, "")

@@ -68,7 +68,7 @@ def test_a_refusal_ends_at_once_and_does_not_tell_the_key(stub: EntrezStub):
     assert len(stub.forms) == 1
 
 
-def test_pauses_grow_and_differ(stub: EntrezStub):
+def test_pauses_between_attempts_grow(stub: EntrezStub):
     waits = Waits()
     stub.faults = ["500"] * 7
     with Client(Access(stub.url), waits.sleep, waits.clock) as entrez:

@@ -104,7 +104,18 @@ def test_a_longer_time_fetches_only_what_is_new(stub: EntrezStub, tmp_path: Path
 @pytest.mark.parametrize("seed", range(8))
 def test_faults_lose_no_record_and_double_none(stub: EntrezStub, tmp_path: Path, seed: int):
     chance = random.Random(seed)
-    faults = ["429", "500", "503", "cut", "truncated", "error", "short", "forgotten", *[""] * 8]
+    faults = [
+        "429",
+        "500",
+        "503",
+        "cut",
+        "truncated",
+        "garbled",
+        "error",
+        "short",
+        "forgotten",
+        *[""] * 9,
+    ]
     stub.faults = chance.choices(faults, k=60)
     fetched = fetch(stub, tmp_path)
     assert {name: sorted(numbers) for name, numbers in kept(tmp_path).items()} == EXPECTED
@@ -112,7 +123,7 @@ def test_faults_lose_no_record_and_double_none(stub: EntrezStub, tmp_path: Path,
     assert stub.faults == []
 
 
-@pytest.mark.parametrize("fault", ["429", "500", "503", "cut", "truncated", "error"])
+@pytest.mark.parametrize("fault", ["429", "500", "503", "cut", "truncated", "garbled", "error"])
 def test_a_server_that_fails_for_ever_ends_in_one_sentence(
     stub: EntrezStub, tmp_path: Path, fault: str
 ):
