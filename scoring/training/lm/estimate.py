@@ -1,0 +1,185 @@
+"""What a training would take, before it is begun: weights and memory computed, a batch measured. Trains nothing.
+
+Shapes are counted on torch's meta device, which holds no weights. Memory is that of one device that holds the whole
+model: DeepSpeed and FSDP need less.
+"""
+
+import math
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM, MistralConfig, PreTrainedConfig
+
+from scoring.backends.causal_lm.loading import quiet
+from scoring.training.corpus.manifest import BuiltCorpus
+from scoring.training.lm.measure import Measured, measure
+from scoring.training.lm.models import (
+    Start,
+    check_window,
+    gpt2_config,
+    model_of,
+    parameters,
+    tokenizer_of,
+    with_adapter,
+)
+from scoring.training.lm.packing import pack, rows_of
+from scoring.training.lm.plan import plan_of
+from scoring.training.settings import TrainingError, TrainingSettings
+
+# The model that BrainGPT's adapter was made for
+MISTRAL_7B = MistralConfig(
+    vocab_size=32000,
+    hidden_size=4096,
+    intermediate_size=14336,
+    num_hidden_layers=32,
+    num_attention_heads=32,
+    num_key_value_heads=8,
+    max_position_embeddings=32768,
+)
+ADAM_BYTES = 8  # of a weight that learns: two moments in float32
+FLOAT_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes on each device, computed; activations are measured, and stay out where nothing was."""
+
+    weights: int
+    gradients: int
+    optimizer: int
+
+    @property
+    def total(self) -> int:
+        return self.weights + self.gradients + self.optimizer
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """What the corpus gives, counted."""
+
+    documents: int
+    rows: int
+    tokens_left_out: int
+    held_out_tokens: int
+    steps: int
+    warmup_steps: int
+    tokens: int  # over all epochs
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    parameters: int
+    trainable_parameters: int
+    memory: Memory
+    amount: Amount | None  # None: without a corpus, or without a tokenizer
+    measured: Measured | None  # None: without a model, or where it does not fit here
+    step_s: float | None  # on as many devices like this one as the settings name
+    tokens_per_s: float | None
+    hours: float | None
+
+
+def estimate(
+    settings: TrainingSettings,
+    start: Start,
+    corpus: BuiltCorpus | None = None,
+    check: Callable[[], None] = lambda: None,
+) -> Estimate:
+    """Count what can be counted, and measure a batch where a model is named and fits into this machine's memory.
+
+    Raises:
+        TrainingError: the training could not begin with these settings.
+    """
+    total, trainable = count(settings, start)
+    memory = memory_of(settings, total, trainable)
+    has_start = start.tokenizer is not None or start.pretrained is not None
+    tokenizer = tokenizer_of(settings, start) if has_start else None
+    amount = held_out_rows = None
+    if corpus is not None and tokenizer is not None:
+        packed = pack(corpus, tokenizer, settings.packing, settings.limit, check)
+        rows, held_out = rows_of(packed, settings.context)
+        plan = plan_of(settings, len(rows))
+        amount = Amount(
+            documents=packed.train.documents,
+            rows=len(rows),
+            tokens_left_out=rows.remainder,
+            held_out_tokens=packed.held_out.tokens,
+            steps=plan.steps,
+            warmup_steps=math.ceil(plan.steps * settings.warmup_share),
+            tokens=plan.tokens(plan.steps),
+        )
+        held_out_rows = len(held_out)
+    measured = None
+    if tokenizer is not None and _fits(memory):
+        with quiet():
+            measured = measure(settings, model_of(settings, start, tokenizer))
+    step_s = measured and settings.accumulation * measured.batch_s + measured.optimizer_s
+    hours = None
+    if measured and step_s and amount and held_out_rows:
+        batches = math.ceil(held_out_rows / settings.batch_rows / settings.devices)
+        measuring_s = (1 + settings.evaluations) * batches * measured.forward_s
+        hours = (amount.steps * step_s + measuring_s) / 3600
+    return Estimate(
+        parameters=total,
+        trainable_parameters=trainable,
+        memory=memory,
+        amount=amount,
+        measured=measured,
+        step_s=step_s,
+        tokens_per_s=step_s and settings.tokens_per_step / step_s,
+        hours=hours,
+    )
+
+
+def count(settings: TrainingSettings, start: Start) -> tuple[int, int]:
+    """How many weights the model has, and how many of them learn, without its weights.
+
+    Where no model is named, an adapter is counted for Mistral-7B, which the preset was made for.
+
+    Raises:
+        TrainingError: there is no such model, or the settings do not fit it.
+    """
+    config = _config(settings, start)
+    check_window(config, settings.context)
+    with torch.device("meta"), quiet():
+        model = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]
+        return parameters(with_adapter(model, settings.lora, "") if settings.lora else model)
+
+
+def _config(settings: TrainingSettings, start: Start) -> PreTrainedConfig:
+    source = start.config if settings.mode == "scratch" else start.pretrained
+    if source is None:
+        if settings.mode != "scratch":
+            return MISTRAL_7B
+        if settings.shape is None:
+            raise TrainingError("A model from scratch needs a shape: a preset's, or a config.json.")
+        tokens = (
+            {"vocab_size": len(tokenizer_of(settings, start))}
+            if start.tokenizer is not None
+            else {}
+        )
+        return gpt2_config(settings.shape, settings.context, **tokens)
+    try:
+        config: PreTrainedConfig = AutoConfig.from_pretrained(
+            source, revision=start.revision, trust_remote_code=False
+        )
+    except (OSError, ValueError, KeyError) as error:
+        raise TrainingError(f"{source} describes no model: {str(error).splitlines()[0]}") from error
+    return config
+
+
+def memory_of(settings: TrainingSettings, total: int, trainable: int) -> Memory:
+    """Frozen weights take what their type takes; weights that learn, their gradients and moments are float32."""
+    frozen_bytes = 2 if settings.dtype == "bfloat16" else FLOAT_BYTES
+    return Memory(
+        weights=(total - trainable) * frozen_bytes + trainable * FLOAT_BYTES,
+        gradients=trainable * FLOAT_BYTES,
+        optimizer=trainable * ADAM_BYTES,
+    )
+
+
+def _fits(memory: Memory) -> bool:
+    if torch.cuda.is_available():
+        return memory.total < torch.cuda.mem_get_info()[0]
+    return memory.total < os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
