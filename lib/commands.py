@@ -6,10 +6,10 @@ to a terminal.
 
 import json
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from io import StringIO
-from typing import Any
+from typing import Any, Protocol
 
 from django.core.checks import Tags
 from django.core.exceptions import ValidationError
@@ -119,21 +119,28 @@ def table_lines(rows: Iterable[Mapping[str, str]], left: Collection[str] = ()) -
     yield from (line.rstrip() for line in capture.get().splitlines())
 
 
+class Update(Protocol):
+    def __call__(self, done: int, total: int | None = None, note: str = "") -> None:
+        """So much is done, of another total where that was not known before; the note stays until the next one."""
+
+
 @contextmanager
 def progress(
     description: str, total: int | None, unit: str = "", *, done: int = 0, quiet: bool = False
-) -> Iterator[Callable[[int], None]]:
+) -> Iterator[Update]:
     """A bar with rate and remaining time; call what it gives with how much is done."""
-    rate = TextColumn("{task.fields[rate]}")
-    columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), rate, TimeRemainingColumn())
+    rate, noted = TextColumn("{task.fields[rate]}"), TextColumn("{task.fields[note]}")
+    columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), rate, TimeRemainingColumn(), noted)  # fmt: skip
     console = Console(stderr=True)
     with Progress(*columns, console=console, disable=quiet or not console.is_terminal) as bar:
         task = bar.add_task(
-            escape(printed(description, keep="")), total=total, completed=done, rate=""
+            escape(printed(description, keep="")), total=total, completed=done, rate="", note=""
         )
 
-        def update(done: int) -> None:
-            bar.update(task, completed=done)
+        def update(done: int, total: int | None = None, note: str = "") -> None:
+            bar.update(task, completed=done, total=total)
+            if note:
+                bar.update(task, note=escape(printed(note, keep="")))
             speed = bar.tasks[0].speed
             if speed:
                 bar.update(task, rate=f"{speed:,.1f} {unit}/s")

@@ -1,4 +1,3 @@
-from argparse import ArgumentTypeError
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ from experiment.models import Study
 from lib.commands import ReportingCommand, add_json_argument, progress, table_lines
 from lib.jobs import leases
 from scoring.domain.backend import ScoringError
+from scoring.management.trainings import steps_of
 from scoring.models import ScoringRun, Training
 from scoring.services.create_run import draft_run, newest_same
 from scoring.services.execute import execute
@@ -30,7 +30,7 @@ class Command(ReportingCommand):
         parser.add_argument("--study", metavar="SLUG", required=True)
         which = parser.add_mutually_exclusive_group()
         which.add_argument(
-            "--steps", type=_numbers, default=(), metavar="N,…", help="0 is the start (default: all that were kept)"
+            "--steps", type=steps_of, default=(), metavar="N,…", help="0 is the start (default: all that were kept)"
         )  # fmt: skip
         which.add_argument("--every", type=int, metavar="N", help="multiples of N")
         add_json_argument(parser)
@@ -139,9 +139,3 @@ def _lines(found: Sequence[CheckpointResult]) -> Iterator[str]:
         }
         for one in found
     )
-
-
-def _numbers(text: str) -> list[int]:
-    if not all(number.strip().isdecimal() for number in text.split(",")):
-        raise ArgumentTypeError(f"“{text}” are not steps, separated by commas")
-    return [int(number) for number in text.split(",")]

@@ -15,7 +15,7 @@ from scoring.services.training.create import base_args, fingerprint
 from scoring.services.training.register import register
 from scoring.training.corpus.document import CorpusError
 from scoring.training.corpus.manifest import BuiltCorpus, sha256
-from scoring.training.progress import Point
+from scoring.training.progress import Point, Trained
 from scoring.training.settings import TrainingError, of_recipe
 
 OnProgress = Callable[[Training, Point], None]
@@ -48,6 +48,38 @@ def corpus_of(training: Training) -> BuiltCorpus:
     return open_to_train(training.corpus)
 
 
+def take_part(job: Training) -> None:
+    """Train beside the process that runs the job, which alone writes: of several devices, each has a process."""
+    _train(job, corpus_of(job))
+
+
+def _train(
+    job: Training,
+    corpus: BuiltCorpus,
+    on_point: Callable[[Point], None] = lambda point: None,
+    check: Callable[[], None] = lambda: None,
+) -> Trained:
+    from scoring.training.lm.models import Start
+    from scoring.training.lm.train import train
+
+    args = base_args(job)
+    return train(
+        of_recipe(job.recipe),
+        corpus,
+        Start(
+            pretrained=args.get("pretrained"),
+            revision=args.get("revision"),
+            tokenizer=job.tokenizer or None,
+            config=Path(args["config"]) if "config" in args else None,
+        ),
+        job.folder,
+        job.output,
+        on_point=on_point,
+        check=check,
+        keep=[step for step in job.keep if step],  # the start is at hand
+    )
+
+
 class _Work:
     """A training, for as long as one worker has it."""
 
@@ -55,26 +87,9 @@ class _Work:
         self.job, self.lease, self.on_progress = job, lease, on_progress
 
     def go_on(self) -> None:
-        from scoring.training.lm.models import Start
-        from scoring.training.lm.train import train
-
-        corpus, args = corpus_of(self.job), base_args(self.job)
+        corpus = corpus_of(self.job)
         self._check_base()
-        trained = train(
-            of_recipe(self.job.recipe),
-            corpus,
-            Start(
-                pretrained=args.get("pretrained"),
-                revision=args.get("revision"),
-                tokenizer=self.job.tokenizer or None,
-                config=Path(args["config"]) if "config" in args else None,
-            ),
-            self.job.folder,
-            self.job.output,
-            on_point=self._keep,
-            check=self.lease.check,
-            keep=[step for step in self.job.keep if step],  # the start is at hand
-        )
+        trained = _train(self.job, corpus, on_point=self._keep, check=self.lease.check)
         renew_connection()
         with transaction.atomic():
             self.lease.write(done=trained.steps, total=trained.steps, tokens=trained.tokens)

@@ -110,12 +110,11 @@ def estimate(
             tokens=plan.tokens(plan.steps),
         )
         held_out_rows = len(held_out)
-    measured = None
+    measured = step_s = hours = None
     if tokenizer is not None and _fits(memory):
         with quiet():
             measured = measure(settings, model_of(settings, start, tokenizer))
-    step_s = measured and settings.accumulation * measured.batch_s + measured.optimizer_s
-    hours = None
+        step_s = settings.accumulation * measured.batch_s + measured.optimizer_s
     if measured and step_s and amount and held_out_rows:
         batches = math.ceil(held_out_rows / settings.batch_rows / settings.devices)
         measuring_s = (1 + settings.evaluations) * batches * measured.forward_s
@@ -127,7 +126,7 @@ def estimate(
         amount=amount,
         measured=measured,
         step_s=step_s,
-        tokens_per_s=step_s and settings.tokens_per_step / step_s,
+        tokens_per_s=settings.tokens_per_step / step_s if step_s else None,
         hours=hours,
     )
 

@@ -1,5 +1,6 @@
 """Makes the model that a training starts from. Knows no corpus."""
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -170,7 +171,8 @@ def with_adapter(model: PreTrainedModel, lora: Lora, base_name: str) -> PeftMode
         target_modules=list(lora.targets),
         fan_in_fan_out=issubclass(layers[lora.targets[0]], Conv1D),
     )
-    with quiet():
+    with quiet(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=FutureWarning)  # the libraries' own matter
         adapted = get_peft_model(model, config)
     config.base_model_name_or_path = base_name  # in place of the folder's path on this machine
     assert isinstance(adapted, PeftModel)

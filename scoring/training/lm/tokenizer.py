@@ -1,6 +1,7 @@
 """Trains a tokenizer on a corpus: byte-level BPE in GPT-2's manner. Knows no model."""
 
 import json
+import math
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -53,3 +54,12 @@ def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
         tokenizer.save(str(part / "tokenizer.json"), pretty=True)
         text = json.dumps(config, indent=2) + "\n"
         (part / "tokenizer_config.json").write_text(text, encoding="utf-8")
+
+
+def bytes_per_token(tokenizer: Tokenizer, texts: Iterable[str]) -> float:
+    """How many bytes of these texts a token stands for, on average; more is shorter texts for a model."""
+    size = tokens = 0
+    for text in texts:
+        size += len(text.encode())
+        tokens += len(tokenizer.encode(text, add_special_tokens=False).ids)
+    return size / tokens if tokens else math.nan

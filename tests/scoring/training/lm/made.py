@@ -1,6 +1,6 @@
 """Small corpora, tokenizers and trainings, as real as any but for their size."""
 
-from dataclasses import replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from scoring.demo_lm.corpus import read_corpus, split
+from scoring.training.corpus.document import Document
 from scoring.training.corpus.manifest import (
     SHARD,
     BuiltCorpus,
@@ -20,18 +21,20 @@ from scoring.training.corpus.manifest import (
 from scoring.training.lm.tokenizer import save_tokenizer, train_tokenizer
 from scoring.training.settings import Lora, Mode, TrainingSettings, of_preset
 
+SCHEMA = pa.schema([(field.name, pa.string()) for field in fields(Document)])
 ADAPTER = Lora(rank=4, alpha=8, dropout=0.1, targets=("c_attn", "c_proj"))
 
 
 def make_corpus(folder: Path, texts: list[str] | None = None, held_out: int = 12) -> BuiltCorpus:
     """The demonstration model's paragraphs, or these texts; the last `held_out` of them are held out."""
     texts = texts or [p.text for part in split(read_corpus()) for p in part]
-    parts = {"train": texts[:-held_out], "held_out": texts[-held_out:]}
+    documents = [asdict(Document(f"file:{n}.txt", text)) for n, text in enumerate(texts)]
+    parts = {"train": documents[:-held_out], "held_out": documents[-held_out:]}
     folder.mkdir(parents=True)
     files = {}
     for part, some in parts.items():
         name = SHARD.format(part=part, number=0)
-        pq.write_table(pa.table({"text": pa.array(some, pa.string())}), folder / name)
+        pq.write_table(pa.Table.from_pylist(some, SCHEMA), folder / name)
         files[name] = File(sha256(folder / name), (folder / name).stat().st_size, len(some))
     manifest = Manifest(folder.name, 1, 0.1, "2026-01-01T00:00:00+00:00", "none", files=files)
     write_manifest(folder, manifest)

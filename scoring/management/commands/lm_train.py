@@ -1,0 +1,166 @@
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+from django.db import transaction
+
+from lib.commands import ReportingCommand, add_json_argument, progress
+from lib.jobs import leases
+from scoring.demo_lm import MODEL_FOLDER
+from scoring.demo_lm import NAME as DEMO_NAME
+from scoring.management.trainings import (
+    Losses,
+    add_settings_arguments,
+    estimate_data,
+    estimate_lines,
+    settings_of,
+    steps_of,
+    training_data,
+    training_lines,
+)
+from scoring.models import Corpus, Training
+from scoring.services.training import create, launched, run
+from scoring.training.corpus.document import CorpusError
+from scoring.training.corpus.manifest import open_corpus
+from scoring.training.progress import Point
+from scoring.training.settings import TrainingError, TrainingSettings
+
+INTERRUPTED = 130  # as shells report it
+Status = Training.Status
+
+
+class Command(ReportingCommand):
+    help = (
+        "Train a language model on a corpus: an adapter onto one (lora), all its weights (full), or a new one (scratch). "
+        "With `accelerate launch manage.py lm_train …`, on several devices."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--model",
+            default="",
+            metavar="PATH",
+            help="lora, full: a folder, or a name on the Hub; scratch: a config.json in place of the preset's shape",
+        )
+        parser.add_argument("--revision", default="", help="of a model on the Hub")
+        parser.add_argument(
+            "--tokenizer",
+            default="",
+            metavar="DIR",
+            help="of tokenizer_train; default: the model's",
+        )
+        parser.add_argument("--corpus", metavar="NAME")
+        parser.add_argument("--name", metavar="NAME", help="of the model that it makes")
+        parser.add_argument(
+            "--keep",
+            type=steps_of,
+            default=(),
+            metavar="N,…",
+            help="steps to keep for lm_checkpoints",
+        )
+        parser.add_argument(
+            "--resume", action="store_true", help="go on with the training of this name"
+        )
+        how = parser.add_mutually_exclusive_group()
+        how.add_argument(
+            "--dry-run", action="store_true", help="only say what it takes: steps, memory, hours"
+        )
+        how.add_argument("--queue", action="store_true", help="leave it to a worker")
+        add_settings_arguments(parser)
+        add_json_argument(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        settings = settings_of(options)
+        try:
+            if options["dry_run"]:
+                self._estimate(settings, options)
+            else:
+                self._train(settings, options)
+        except KeyboardInterrupt as interrupt:
+            stopped = "Stopped; the same command with --resume goes on."
+            raise CommandError(stopped, returncode=INTERRUPTED) from interrupt
+        except (TrainingError, CorpusError) as error:
+            raise CommandError(str(error)) from error
+
+    def _estimate(self, settings: TrainingSettings, options: Mapping[str, Any]) -> None:
+        # torch takes seconds to load
+        from scoring.training.lm.estimate import estimate
+        from scoring.training.lm.models import Start
+
+        model = str(MODEL_FOLDER) if options["model"] == DEMO_NAME else options["model"]
+        from_scratch = settings.mode == "scratch"
+        start = Start(
+            pretrained=model or None if not from_scratch else None,
+            revision=options["revision"] or None,
+            tokenizer=options["tokenizer"] or None,
+            config=Path(model) if model and from_scratch else None,
+        )
+        corpus = open_corpus(_corpus(options).folder) if options["corpus"] else None
+        told = estimate(settings, start, corpus)
+        self.report(options, estimate_data(settings, told), estimate_lines(settings, told))
+
+    def _train(self, settings: TrainingSettings, options: Mapping[str, Any]) -> None:
+        pk = launched.agreed(lambda: self._ask(settings, options).pk)
+        if pk is None:
+            return  # the first process says why
+        training = Training.objects.select_related("corpus", "base").get(pk=pk)
+        if not launched.is_first():
+            run.take_part(training)
+            return
+        if options["queue"]:
+            create.start(training, None)
+        else:
+            training = self._run(training, options)
+        self.report(options, training_data(training), training_lines(training))
+
+    def _ask(self, settings: TrainingSettings, options: Mapping[str, Any]) -> Training:
+        """The training, stored, and this command's own for a moment."""
+        name, corpus = options["name"], _corpus(options)
+        if not name:
+            raise CommandError("--name says what the model is to be called.")
+        same = Training.objects.filter(name=name).exclude(status=Status.FINISHED).first()
+        if same is not None and not options["resume"]:
+            raise CommandError(
+                f"Training {same.pk} is to make “{name}”, and stands at step {same.done} of {same.total}: "
+                "--resume goes on with it."
+            )
+        from_scratch = settings.mode == "scratch"
+        with transaction.atomic():
+            training = create.create_training(
+                name=name,
+                corpus=corpus,
+                settings=settings,
+                preset=options["preset"],
+                base="" if from_scratch else options["model"],
+                config=options["model"] if from_scratch else "",
+                revision=options["revision"],
+                tokenizer=options["tokenizer"],
+                keep=options["keep"],
+            )
+            if not options["queue"]:
+                leases.reserve(training)
+        return training
+
+    def _run(self, training: Training, options: Mapping[str, Any]) -> Training:
+        with progress(training.name, None, "tokens", quiet=options["json"]) as show:
+            losses = Losses()
+
+            def tell(job: Training, point: Point) -> None:
+                per_step = point.tokens / max(point.step, 1)
+                show(point.tokens, int(per_step * point.steps), losses.note(point))
+
+            training = run.run(training, tell)
+        if training.status != Status.FINISHED:
+            raise CommandError(training.error or f"Training {training.pk} is {training.status}.")
+        return training
+
+
+def _corpus(options: Mapping[str, Any]) -> Corpus:
+    if not options["corpus"]:
+        raise CommandError("--corpus names what to learn from.")
+    found = Corpus.objects.filter(slug=options["corpus"]).first()
+    if found is None:
+        known = ", ".join(Corpus.objects.values_list("slug", flat=True)) or "none"
+        raise CommandError(f"There is no corpus {options['corpus']}; there are: {known}.")
+    return found

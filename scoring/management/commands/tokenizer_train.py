@@ -1,0 +1,56 @@
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from lib.commands import ReportingCommand, add_json_argument
+from scoring.models import Corpus
+from scoring.training.corpus.document import CorpusError
+from scoring.training.corpus.manifest import open_corpus, sha256
+from scoring.training.settings import TrainingError
+
+
+class Command(ReportingCommand):
+    help = (
+        "Train a tokenizer on a corpus: byte-level BPE in GPT-2's manner, for models from scratch."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--corpus", required=True, metavar="NAME")
+        parser.add_argument(
+            "--vocabulary", type=int, default=50257, metavar="N", help="tokens (default: 50257)"
+        )
+        parser.add_argument(
+            "--output", type=Path, required=True, metavar="DIR", help="a new folder"
+        )
+        add_json_argument(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        output: Path = options["output"]
+        if output.exists():
+            raise CommandError(f"{output} is there already: name a new folder.")
+        row = Corpus.objects.filter(slug=options["corpus"]).first()
+        if row is None:
+            raise CommandError(f"There is no corpus {options['corpus']}.")
+        try:
+            data = self._train(row, options["vocabulary"], output)
+        except (TrainingError, CorpusError) as error:
+            raise CommandError(str(error)) from error
+        line = f"{data['tokens']:,} tokens, {data['bytes_per_token']:.2f} bytes a token of held-out text: {output}"
+        self.report(options, data, [line])
+
+    def _train(self, row: Corpus, vocabulary: int, output: Path) -> dict[str, Any]:
+        from scoring.training.lm.tokenizer import bytes_per_token, save_tokenizer, train_tokenizer
+
+        corpus = open_corpus(row.folder)
+        corpus.check()
+        tokenizer = train_tokenizer(corpus.texts("train"), vocabulary)
+        save_tokenizer(tokenizer, output)
+        return {
+            "output": str(output),
+            "corpus": row.slug,
+            "corpus_sha256": corpus.sha256,
+            "tokens": tokenizer.get_vocab_size(),
+            "bytes_per_token": bytes_per_token(tokenizer, corpus.texts("held_out")),
+            "sha256": sha256(output / "tokenizer.json"),
+        }
