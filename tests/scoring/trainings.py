@@ -1,23 +1,40 @@
-"""A corpus in its folder with its row, and trainings of seconds on it."""
+"""A corpus that was built, and trainings of seconds on it."""
 
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from scoring.demo_lm import NAME as DEMO_NAME
+from scoring.demo_lm.corpus import read_corpus, split
 from scoring.models import Corpus, Training
+from scoring.services.training.corpora import build_corpus
 from scoring.services.training.create import create_training
-from scoring.training.corpus.manifest import write_manifest
-from tests.scoring.training.lm.made import make_corpus, small
+from scoring.services.training.sources import add_source
+from scoring.training.corpus.document import Document, write_documents
+from scoring.training.corpus.read.local import Reading
+from tests.scoring.training.lm.made import small
 
 
-def corpus_row(name: str = "onions", **facts: Any) -> Corpus:
-    """A corpus as `corpus build` leaves it."""
-    row = Corpus(slug=name)
-    manifest = replace(make_corpus(row.folder).manifest, **facts)
-    row.sha256, row.manifest = write_manifest(row.folder, manifest), asdict(manifest)
-    row.save()
-    return row
+def build_onions(papers: Path) -> Corpus:
+    """Of the demonstration model's paragraphs, as papers of 2018 and 2019."""
+    texts = [paragraph.text for part in split(read_corpus()) for paragraph in part]
+    write_documents(
+        papers,
+        (
+            Document(
+                f"file:{n}", text, f"Paper {n}", published=f"201{8 + n % 2}-08", licence="CC BY"
+            )
+            for n, text in enumerate(texts)
+        ),
+    )
+    add_source("onions", papers, Reading(), lambda done: None)
+    return build_corpus(
+        "onions",
+        holdout=0.1,
+        seed=1,
+        tokenizer=None,
+        replace=False,
+        on_progress=lambda stage, done, total: None,
+    )
 
 
 def asked(corpus: Corpus, name: str = "lab/onion-lm", **changes: Any) -> Training:
