@@ -28,7 +28,9 @@ class TrainingForm(forms.Form):
     """What `manage.py lm_train` takes on its command line; `settings` and `base` once it is valid."""
 
     name = forms.CharField(label=_("Name of the new model"), max_length=180, validators=[is_name])
-    corpus = forms.ModelChoiceField(Corpus.objects.all(), label=_("Corpus"), to_field_name="slug")
+    corpus = forms.ModelChoiceField(
+        Corpus.objects.all(), label=_("Corpus"), to_field_name="slug", empty_label=None
+    )
     preset = forms.ChoiceField(
         label=_("Preset"), choices=lambda: [(name, name) for name in PRESETS], initial="tiny"
     )
@@ -124,7 +126,9 @@ class TrainingForm(forms.Form):
 class StudyForm(forms.Form):
     """On which study's test cases something is to be scored."""
 
-    study = forms.ModelChoiceField(Study.objects.none(), label=_("Study"), to_field_name="slug")
+    study = forms.ModelChoiceField(
+        Study.objects.none(), label=_("Study"), to_field_name="slug", empty_label=None
+    )
 
     def __init__(self, studies: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
