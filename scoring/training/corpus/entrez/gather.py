@@ -61,9 +61,8 @@ class Gathering:
 
     def search(self, span: Slice) -> Found:
         found = self.client.search(self.database, self.term, span)
-        if (
-            found.unknown and found.count
-        ):  # it was passed over: the hits are others than those meant
+        # It was passed over: the hits are others than those meant
+        if found.unknown and found.count:
             raise CorpusError(f"Entrez does not know {', '.join(found.unknown)} in {self.term}.")
         return found
 
