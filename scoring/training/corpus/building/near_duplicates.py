@@ -10,11 +10,11 @@ each pair's shingles are compared.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
-from datasketch import MinHash
 
 from scoring.training.corpus.building.runs import Hashes, runs
 
@@ -42,11 +42,16 @@ class Signer:
     """Signatures of texts under one seed's permutations."""
 
     def __init__(self, seed: int) -> None:
-        self._permutations = MinHash(BANDS * ROWS, seed=seed).permutations
+        from datasketch import (
+            MinHash,
+        )  # and scipy with it, which commands that make no corpus need not load
+
+        permutations = MinHash(BANDS * ROWS, seed=seed).permutations
+        self._sketch = partial(MinHash, BANDS * ROWS, permutations=permutations, hashfunc=int, scheme="affine32")  # fmt: skip
 
     def bands(self, shingles: Hashes) -> Hashes:
         """A hash for each band of minima."""
-        sketch = MinHash(permutations=self._permutations, num_perm=BANDS * ROWS, hashfunc=int, scheme="affine32")  # fmt: skip
+        sketch = self._sketch()
         low_bits = shingles.astype(np.uint32)
         for start in range(0, len(low_bits), AT_ONCE):
             sketch.update_batch(low_bits[start : start + AT_ONCE].tolist())
