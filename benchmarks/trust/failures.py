@@ -10,7 +10,10 @@ SHOWN = 5
 # the cause of one of Django's, which decides
 PASSING = r"^(sqlite3|psycopg(\.errors)?)\.|^django\.db\.utils\.(Operational|Interface)Error"
 DISK_FULL = (r"No space left on device",)
-REDIS_GONE = (r"^(redis|kombu)\.exceptions\.|^Connection(Refused|Reset)Error",)
+# The client's pool takes a connection from its list, and makes one when that fails
+REDIS_GONE = (
+    r"^(redis|kombu)\.exceptions\.|^Connection(Refused|Reset)Error|^IndexError: pop from empty list",
+)
 STORAGE_GONE = (r"NotADirectoryError|StorageGoneError",)
 # A record's traceback stands on indented lines; that of a process that ended is as Python writes it
 TRACEBACK = re.compile(

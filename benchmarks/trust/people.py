@@ -204,35 +204,55 @@ class Person:
 def taking_part(
     n: int, port: int, entry: str, ledger: Ledger, *, think_s: float, spread_s: float
 ) -> Iterator[Ledger]:
-    """People on their way while the block strikes the site; at its end all of them walk on to their last page."""
+    """`n` people on their way while the block strikes the site; at its end all of them walk on to their last page.
+
+    Where they do not come one by one within `spread_s`, somebody else comes for each who is done while the block lasts: a
+    machine may be so fast that the strike would meet nobody.
+    """
+    over = Event()
     thread = Thread(
-        target=lambda: asyncio.run(_all(n, port, entry, ledger, think_s, spread_s)), daemon=True
+        target=lambda: asyncio.run(_all(n, port, entry, ledger, think_s, spread_s, over)),
+        daemon=True,
     )
     thread.start()
     try:
         yield ledger
     finally:
+        over.set()
         thread.join(spread_s + 3 * PATIENCE_S)
         if thread.is_alive():
             ledger.problems.append("some participants never came to an end")
 
 
 async def _all(
-    n: int, port: int, entry: str, ledger: Ledger, think_s: float, spread_s: float
+    n: int,
+    port: int,
+    entry: str,
+    ledger: Ledger,
+    think_s: float,
+    spread_s: float,
+    over: Event,
 ) -> None:
-    async def one(number: int) -> None:
-        await asyncio.sleep(spread_s * number / n)
+    async def one() -> bool:
         client = Client("127.0.0.1", port, ledger.record, tries=1)
         person = Person(next(ledger.numbers), client, ledger, think_s)
-        await noted(person.take_part(entry), ledger)
+        came_to_end = await noted(person.take_part(entry), ledger)
         client.close()
+        return came_to_end
 
-    await asyncio.gather(*(one(number) for number in range(n)))
+    async def place(number: int) -> None:
+        await asyncio.sleep(spread_s * number / n)
+        while await one() and not spread_s and not over.is_set():
+            pass
+
+    await asyncio.gather(*(place(number) for number in range(n)))
 
 
-async def noted(journey: Awaitable[None], ledger: Ledger) -> None:
-    """A journey that goes astray is a problem of the check, and the others go on."""
+async def noted(journey: Awaitable[None], ledger: Ledger) -> bool:
+    """Whether it came to its end; one that goes astray is a problem of the check, and the others go on."""
     try:
         await journey
     except (StrayedError, DroppedError, KeyError, ValueError) as error:
         ledger.problems.append(f"{type(error).__name__}: {error}")
+        return False
+    return True

@@ -45,5 +45,6 @@ def run_checks(
 def _outcome(check: Check[World], source: Source, scale: Scale, seed: int) -> Outcome:
     try:
         return try_check(check, source, scale, seed)
-    except Exception as error:  # noqa: BLE001 - a check that fails itself is red, and the others go on
+    # A check that fails itself is red, and the others go on; a server that cannot be started ends scripts
+    except (Exception, SystemExit) as error:  # noqa: BLE001
         return Outcome(cases=0, problems=(f"{type(error).__name__}: {error}",))

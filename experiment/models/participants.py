@@ -60,9 +60,11 @@ class Participant(models.Model):
         WITHDRAWN = "withdrawn", _("withdrawn")
 
     ENDED = (Stage.FINISHED, Stage.WITHDRAWN)
-    # As the condition of an index has it, so that a query can use it
+    # Its first two are the condition of an index, and hold no value that only the query's parameters say: SQLite, and a plan
+    # that PostgreSQL keeps for other values too, can use it
     UNDER_WAY = Q(
         left_at__isnull=True,
+        finished_at__isnull=True,
         stage__in=(Stage.DEMOGRAPHICS, Stage.PRACTICE, Stage.START, Stage.TRIAL, Stage.DEBRIEF),
     )
 
@@ -150,10 +152,7 @@ class Participant(models.Model):
             models.Index(
                 fields=("study", "kind"),
                 name="participant_under_way",
-                condition=Q(
-                    left_at__isnull=True,
-                    stage__in=("demographics", "practice", "start", "trial", "debrief"),
-                ),
+                condition=Q(left_at__isnull=True, finished_at__isnull=True),
             ),
             # services/watching/people.py: a page of them, of those who left, and of those whom a rule leaves out
             models.Index(fields=("study", "kind", "id"), name="participant_list"),

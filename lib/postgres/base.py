@@ -34,13 +34,16 @@ class DatabaseWrapper(base.DatabaseWrapper):
     used_at = 0.0
 
     def close_if_unusable_or_obsolete(self) -> None:
-        """At the end of each request, which Django asks before the first query of the next one whether it still works."""
-        super().close_if_unusable_or_obsolete()
-        self.used_at = time.monotonic()
+        """At the start and the end of each request; Django asks before the first query whether the connection still works.
 
-    def close_if_health_check_failed(self) -> None:
-        if time.monotonic() - self.used_at > TRUSTED_S:
-            super().close_if_health_check_failed()
+        Whether it is asked is decided here, once: a check amid a request that waited long would be a statement between
+        a COMMIT and its end, and what is written afterwards would not be committed.
+        """
+        super().close_if_unusable_or_obsolete()
+        now = time.monotonic()
+        if now - self.used_at <= TRUSTED_S:
+            self.health_check_done = True
+        self.used_at = now
 
     def prepared_cursor(self) -> CursorWrapper:
         """For SQL that is asked again and again with other values; an ordinary cursor where DATABASE_PREPARE is 0."""

@@ -41,11 +41,13 @@ def test_a_connection_that_died_while_nobody_asked_is_replaced(wrapper: Database
     kill(wrapper)
     wrapper.close_if_unusable_or_obsolete()  # the request ends
     wrapper.used_at -= TRUSTED_S + 1
+    wrapper.close_if_unusable_or_obsolete()  # another one starts
     assert pid(wrapper) != before
 
 
 def test_one_that_was_used_just_now_is_not_asked(wrapper: DatabaseWrapper) -> None:
     before = pid(wrapper)
+    wrapper.close_if_unusable_or_obsolete()  # a request ends
     asked = 0
 
     def is_usable() -> bool:
@@ -57,7 +59,27 @@ def test_one_that_was_used_just_now_is_not_asked(wrapper: DatabaseWrapper) -> No
     wrapper.close_if_unusable_or_obsolete()
     assert (pid(wrapper), asked) == (before, 0)
     wrapper.used_at -= TRUSTED_S + 1
+    assert (pid(wrapper), asked) == (before, 0)  # and not amid a request, however long it takes
+    wrapper.close_if_unusable_or_obsolete()
     assert (pid(wrapper), asked) == (before, 1)
+
+
+def test_what_is_written_after_a_long_wait_is_committed(wrapper: DatabaseWrapper) -> None:
+    before = pid(wrapper)
+    wrapper.close_if_unusable_or_obsolete()  # a request starts
+    for number in (1, 2):
+        wrapper.set_autocommit(False)
+        with wrapper.cursor() as cursor:
+            cursor.execute("CREATE TABLE IF NOT EXISTS slow (number int)")
+            cursor.execute("INSERT INTO slow VALUES (%s)", [number])
+        wrapper.used_at -= TRUSTED_S + 1  # a lock was waited for
+        wrapper.commit()
+        wrapper.set_autocommit(True)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT number FROM slow ORDER BY number")
+        assert cursor.fetchall() == [(1,), (2,)]
+        cursor.execute("DROP TABLE slow")
+    assert pid(wrapper) == before
 
 
 def test_an_error_is_followed_by_a_check_however_soon(wrapper: DatabaseWrapper) -> None:

@@ -43,7 +43,7 @@ def clocks_disagree(world: World, scale: Scale) -> Outcome:
 def summer_time(world: World, scale: Scale) -> Outcome:
     """People come from shortly before the change of a clock until after it; somebody must have answered on both sides of it."""
     moments = (SUMMER, WINTER) if scale.is_full else (WINTER,)
-    before_s, ledger = scale.of(15, 30), Ledger()
+    before_s, ledger = scale.of(15, 20), Ledger()
     problems: list[str] = []
     for moment in moments:
         shift_s = (moment - datetime.now(UTC)).total_seconds() - before_s

@@ -21,7 +21,7 @@ from config.env import parse_database_url
 from scripts.with_postgres import PrivateServer
 
 MB = 1 << 20
-ROOM_MB = 24  # beside what lies there from the start
+ROOM_MB = 96  # beside what lies there from the start; PostgreSQL begins again with more of its log, 16 MB at a time
 BLOCKS = (MB, 4096, 1)
 FILLER = "filler"
 

@@ -32,7 +32,8 @@ def export_during_writes(world: World, scale: Scale) -> Outcome:
     n_exports, n_people = scale.of(short=2, full=12), scale.of(6, 16)
     problems: list[str] = []
     with world.site() as site, world.people(n_people, site.port) as ledger, using(world.url):
-        n_trials = Study.objects.get(slug=SLUG).n_trials
+        study = Study.objects.get(slug=SLUG)
+        n_tested = study.n_trials - study.catch_items
         for n in range(n_exports):
             ledger.wait_for(3)
             before = len(ledger.acknowledged)
@@ -40,14 +41,14 @@ def export_during_writes(world: World, scale: Scale) -> Outcome:
             manifest = export_to_file(Study.objects.get(slug=SLUG), TrialQuery(chosen), path)
             # Of each person an answer may be stored of which they were not told yet
             after = len(ledger.acknowledged) + n_people
-            problems += _of_one_moment(path, manifest, n_trials)
+            problems += _of_one_moment(path, manifest, n_tested)
             if chosen == "all" and not before <= manifest.rows <= after:
                 problems.append(f"{manifest.rows} rows, with {before} to {after} answers given")
     return world.settle(ledger, n_exports, problems=tuple(problems))
 
 
-def _of_one_moment(path: Path, manifest: Manifest, n_trials: int) -> list[str]:
-    """Each participant's trials without a gap, and in an analysis set all of them; as the manifest counts them."""
+def _of_one_moment(path: Path, manifest: Manifest, n_tested: int) -> list[str]:
+    """Each participant's trials without a gap, and in an analysis set all but the catch trials; as the manifest counts them."""
     positions: dict[str, list[int]] = defaultdict(list)
     with path.open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
@@ -55,8 +56,11 @@ def _of_one_moment(path: Path, manifest: Manifest, n_trials: int) -> list[str]:
     found = [
         f"a participant's trials in the export are {rows}"
         for rows in positions.values()
-        if rows != list(range(1, len(rows) + 1))
-        or (manifest.set == "analysis" and len(rows) != n_trials)
+        if (
+            rows != sorted(set(rows)) or len(rows) != n_tested
+            if manifest.set == "analysis"
+            else rows != list(range(1, len(rows) + 1))
+        )
     ]
     counted = sum(map(len, positions.values())), len(positions)
     if counted != (manifest.rows, manifest.participants):

@@ -27,9 +27,8 @@ from benchmarks.web.database import using
 from benchmarks.web.site import ENTRY, SLUG
 from benchmarks.web.walks import hidden_fields
 from experiment.domain.scopes import Scope
-from experiment.models import Participant, Study, TrialExport
+from experiment.models import Participant, Study
 from experiment.services.access_tokens import create_token
-from experiment.services.export.jobs import retry
 from lib.jobs.leases import reopen
 from lib.jobs.models import LivingWorker
 from scoring.models import ScoringRun
@@ -55,10 +54,10 @@ def storage_gone(world: World, scale: Scale) -> Outcome:
             withdrawing.start()
             ledger.wait_for(5)
             wait_until(lambda: ledger.unavailable or not withdrawing.is_alive())
-            asked = _ask_in_vain(site) if scale.is_full else None
+            failed = _ask_in_vain(site) if scale.is_full else None
         withdrawing.join()
-        if asked is not None:
-            _ask_again(*asked)
+        if failed is not None:
+            _ask_again(failed)
         n = Participant.objects.filter(stage=Participant.Stage.WITHDRAWN).count()
         stones = len(list((files / "withdrawals").rglob("*.json")))
     problems = [] if (n, stones) == (1, 1) else [f"1 withdrew: {n} rows and {stones} files say so"]
@@ -101,20 +100,20 @@ def _gone(files: Path) -> Iterator[None]:
         away.rename(files)
 
 
-def _ask_in_vain(site: Site) -> tuple[ScoringRun, TrialExport]:
+def _ask_in_vain(site: Site) -> ScoringRun:
     site.start_worker()
     run, export = jobs.ask_for_scores(3), jobs.ask_for_export(SLUG)
     for job in (run, export):
         jobs.wait_for(job, status="failed")
         if not job.error:
             raise RuntimeError(f"{job.label} failed without saying why")
-    return run, export
+    return run
 
 
-def _ask_again(run: ScoringRun, export: TrialExport) -> None:
+def _ask_again(run: ScoringRun) -> None:
+    """The run goes on; the export is another one, since a withdrawal deletes what was asked for before."""
     reopen(run)
-    retry(export)
-    for job in (run, export):
+    for job in (run, jobs.ask_for_export(SLUG)):
         jobs.wait_for(job, status="finished")
 
 

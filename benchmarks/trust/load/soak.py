@@ -27,7 +27,7 @@ MOST_GROWTH, MOST_P95_MS = 0.10, 500.0
 OTHERS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
 
 
-SHORT_S, FULL_S, HOUR_S = 10, 240, 3600
+SHORT_S, FULL_S, HOUR_S = 10, 120, 3600
 
 
 def soak(world: World, scale: Scale, full_s: int = FULL_S) -> Outcome:
@@ -98,7 +98,7 @@ def strike(world: World, site: Site, over: Event, struck: list[str], scale: Scal
 
 
 CHECKS = (
-    Check("soak", "Half of what it can bear for four minutes, with faults", Part.LOAD, soak),
+    Check("soak", "Half of what it can bear for two minutes, with faults", Part.LOAD, soak),
     Check(
         "hour",
         "Half of what it can bear for an hour, with faults",

@@ -73,5 +73,7 @@ def _written(rng: random.Random, rows: Rows, delimiter: str) -> bytes:
         escapechar="\\",
         lineterminator=rng.choice(("\n", "\r\n")),
     )
-    writer.writerows(rows)
+    # A row of one empty cell can only be written with quotes
+    bare = quoting == csv.QUOTE_NONE
+    writer.writerows([] if bare and row == [""] else row for row in rows)
     return file.getvalue().encode("utf-8", "surrogatepass")

@@ -16,6 +16,7 @@ from benchmarks.trust.fuzz.breaking.values import hostile
 from benchmarks.trust.fuzz.imports.readers import Files, Reader, check, said
 from experiment.imports.read.brainbench import read_published
 from experiment.imports.store.published import Created, ImportRefusedError, country_code
+from experiment.models import Item
 from scoring.imports.read.published import FOLDER, read_results
 from scoring.imports.store.published import ImportedAll, import_all
 
@@ -155,13 +156,12 @@ def write(root: Path, files: Files) -> None:
 
 def _import(root: Path, rng: random.Random) -> ImportedAll:
     data = read_published(root, country_code, others=[FOLDER])
-    return import_all(
-        data, read_results(root), "published", rng.choice(("repaired", "as_published"))
-    )
+    texts = rng.choice((Item.Texts.REPAIRED.value, Item.Texts.AS_PUBLISHED.value))
+    return import_all(data, read_results(root), "published", texts)
 
 
 def _writes_nothing(root: Path, rng: random.Random) -> bool:
     data = read_published(root, country_code, others=[FOLDER])
-    imported = import_all(data, read_results(root), "published", "repaired")
-    again = import_all(data, read_results(root), "published", "repaired")
+    imported = import_all(data, read_results(root), "published", Item.Texts.REPAIRED)
+    again = import_all(data, read_results(root), "published", Item.Texts.REPAIRED)
     return bool(imported) and again.people.created == Created()
