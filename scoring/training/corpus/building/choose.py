@@ -13,12 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from scoring.training.corpus.building.groups import Groups
-from scoring.training.corpus.building.near_duplicates import (
-    THRESHOLD,
-    candidates,
-    jaccard,
-    shingles,
-)
+from scoring.training.corpus.building.near_duplicates import join_near_copies, shingles
 from scoring.training.corpus.building.overlap import Overlap
 from scoring.training.corpus.building.runs import Hashes, word_hashes
 from scoring.training.corpus.building.store import Store
@@ -56,7 +51,9 @@ def choose(store: Store, found: Mapping[int, Overlap], on_done: Callable[[int], 
         leaks = [found[row] for row in rows if row in found]
         if leaks:
             of = min(leak.of for leak in leaks)
-            copies = {row: _left(store[row], "test case: copy", of) for row in rows if row not in found}  # fmt: skip
+            copies = {
+                row: _left(store[row], "test case: copy", of) for row in rows if row not in found
+            }
             excluded |= copies
             continue
         documents = {row: store[row] for row in rows}
@@ -76,14 +73,11 @@ def _with_near_copies(store: Store, groups: Groups, on_done: Callable[[int], Non
         if row != same:
             groups.join(row, same)
 
-    @lru_cache(maxsize=256)
+    @lru_cache(maxsize=1024)
     def shingles_of(row: int) -> Hashes:
         return shingles(word_hashes(store[row].text))
 
-    for one, other in candidates(store.bands(), first, on_done):
-        joined = groups.first(one) == groups.first(other)
-        if not joined and jaccard(shingles_of(one), shingles_of(other)) >= THRESHOLD:
-            groups.join(one, other)
+    join_near_copies(store.bands(), first, groups, shingles_of, on_done)
     return groups
 
 

@@ -1,4 +1,4 @@
-"""Pairs of texts that may be near copies, by MinHash; whether they are is then counted exactly. Knows no files.
+"""Joins near copies: MinHash says which pairs may be, and whether they are is counted exactly. Knows no files.
 
 A text's shingles are its runs of SHINGLE words; two texts are near copies if the Jaccard index of their shingles,
 |A and B| / |A or B|, is THRESHOLD or more: in an abstract of 200 words, up to about seven single words changed.
@@ -11,11 +11,12 @@ each pair's shingles are compared.
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import combinations
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
 
+from scoring.training.corpus.building.groups import Groups
 from scoring.training.corpus.building.runs import Hashes, runs
 
 SHINGLE, THRESHOLD = 5, 0.7
@@ -42,12 +43,13 @@ class Signer:
     """Signatures of texts under one seed's permutations."""
 
     def __init__(self, seed: int) -> None:
-        from datasketch import (
-            MinHash,
-        )  # and scipy with it, which commands that make no corpus need not load
+        # With it comes scipy, which commands that make no corpus need not load
+        from datasketch import MinHash
 
         permutations = MinHash(BANDS * ROWS, seed=seed).permutations
-        self._sketch = partial(MinHash, BANDS * ROWS, permutations=permutations, hashfunc=int, scheme="affine32")  # fmt: skip
+        self._sketch = partial(
+            MinHash, BANDS * ROWS, permutations=permutations, hashfunc=int, scheme="affine32"
+        )
 
     def bands(self, shingles: Hashes) -> Hashes:
         """A hash for each band of minima."""
@@ -59,17 +61,42 @@ class Signer:
         return runs(minima, ROWS)[:, 0]
 
 
-def candidates(
-    bands: Hashes, rows: npt.NDArray[np.int64], on_done: Callable[[int], None]
-) -> Iterator[tuple[int, int]]:
-    """Pairs of these rows that agree in a band, each once. `bands`: all rows x BANDS; `on_done` hears of bands."""
+def join_near_copies(
+    bands: Hashes,
+    rows: npt.NDArray[np.int64],
+    groups: Groups,
+    shingles_of: Callable[[int], Hashes],
+    on_done: Callable[[int], None],
+) -> None:
+    """Join each two of these rows that agree in a band and are near copies. `bands`: all rows x BANDS.
+
+    Rows of one group are not compared again, and two rows in the first band in which they agree alone: a thousand copies of
+    one text cost a thousand comparisons. `on_done` hears of bands.
+    """
     for band in range(BANDS):
-        column = bands[rows, band]
-        order = np.argsort(column, kind="stable")
-        starts = np.concatenate([[0], np.flatnonzero(np.diff(column[order])) + 1])
-        sizes = np.diff(np.append(starts, len(order)))
-        for start, size in zip(starts[sizes > 1], sizes[sizes > 1], strict=True):
-            for one, other in combinations(rows[order[start : start + size]].tolist(), 2):
-                if int(np.argmax(bands[one] == bands[other])) == band:
-                    yield one, other
+
+        def are_near(one: int, other: int, band: int = band) -> bool:
+            first = int(np.argmax(bands[one] == bands[other]))
+            return first == band and jaccard(shingles_of(one), shingles_of(other)) >= THRESHOLD
+
+        for bucket in _buckets(bands[rows, band]):
+            clusters: dict[int, list[int]] = {}
+            for row in rows[bucket].tolist():
+                clusters.setdefault(groups.first(row), []).append(row)
+            apart: list[list[int]] = []
+            for cluster in clusters.values():
+                near = [c for c in apart if any(are_near(*pair) for pair in product(cluster, c))]
+                for other in near:
+                    groups.join(cluster[0], other[0])
+                    cluster += other
+                apart = [c for c in apart if c not in near] + [cluster]
         on_done(band + 1)
+
+
+def _buckets(column: Hashes) -> Iterator[npt.NDArray[np.int64]]:
+    """Places of equal values, where there are two or more."""
+    order = np.argsort(column, kind="stable")
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(column[order])) + 1])
+    sizes = np.diff(np.append(starts, len(order)))
+    for start, size in zip(starts[sizes > 1], sizes[sizes > 1], strict=True):
+        yield order[start : start + size]

@@ -1,0 +1,92 @@
+"""MinHash and the exact check against comparing all pairs; how many copies it misses is as its docstring says."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring.training.corpus.building.groups import Groups
+from scoring.training.corpus.building.near_duplicates import (
+    BANDS,
+    ROWS,
+    THRESHOLD,
+    Signer,
+    jaccard,
+    join_near_copies,
+    shingles,
+)
+from scoring.training.corpus.building.runs import Hashes, runs, word_hashes
+
+Sets = list[set[int]]
+
+
+def joined(sets: Sets, seed: int = 1) -> set[frozenset[int]]:
+    hashes = [np.array(sorted(one), np.uint64) * np.uint64(0x9E3779B97F4A7C15) for one in sets]
+    hashes = [np.sort(one) for one in hashes]
+    signer, groups = Signer(seed), Groups()
+    bands = np.stack([signer.bands(one) for one in hashes])
+    done: list[int] = []
+    join_near_copies(bands, np.arange(len(sets)), groups, hashes.__getitem__, done.append)
+    assert done == list(range(1, BANDS + 1))
+    return {frozenset(rows) for rows in groups.groups().values()}
+
+
+def brute(sets: Sets, threshold: float) -> set[frozenset[int]]:
+    groups = Groups()
+    for one, other in combinations(range(len(sets)), 2):
+        if len(sets[one] & sets[other]) / len(sets[one] | sets[other]) >= threshold:
+            groups.join(one, other)
+    return {frozenset(rows) for rows in groups.groups().values()}
+
+
+def inside(small: set[frozenset[int]], large: set[frozenset[int]]) -> bool:
+    return all(any(one <= other for other in large) for one in small)
+
+
+@given(st.lists(st.sets(st.integers(0, 30), min_size=1), min_size=2, max_size=12), st.integers(0, 5))  # fmt: skip
+def test_no_pair_is_joined_that_all_pairs_compared_would_not_join(sets: Sets, seed: int) -> None:
+    found = joined(sets, seed)
+    assert inside(found, brute(sets, THRESHOLD))
+    # At .95 one pair in 10^16 is missed
+    assert inside(brute(sets, 0.95), found)
+
+
+@given(st.sets(st.integers(0, 50), min_size=1), st.sets(st.integers(0, 50), min_size=1))
+def test_the_jaccard_index_is_that_of_the_sets(one: set[int], other: set[int]) -> None:
+    arrays = [np.array(sorted(found), np.uint64) for found in (one, other)]
+    assert jaccard(*arrays) == pytest.approx(len(one & other) / len(one | other))
+
+
+def test_pairs_are_found_as_often_as_the_docstring_says() -> None:
+    """Of 2,000 pairs at Jaccard index s, 1 - (1 - s^5)^25, within four standard errors."""
+    signer = Signer(7)
+    numbers = np.random.default_rng(7)
+    for shared, alone in ((60, 20), (70, 15), (80, 10)):
+        s, found = shared / (shared + 2 * alone), 0
+        for _ in range(2000):
+            both, *own = np.split(numbers.integers(0, 2**63, shared + 2 * alone, np.uint64), [shared, shared + alone])  # fmt: skip
+            one, other = (signer.bands(np.concatenate([both, part])) for part in own)
+            found += bool((one == other).any())
+        expected = 1 - (1 - s**ROWS) ** BANDS
+        error = (expected * (1 - expected) / 2000) ** 0.5
+        assert found / 2000 == pytest.approx(expected, abs=4 * error + 1e-3)
+
+
+def test_texts_that_differ_by_a_tenth_of_their_words_are_no_near_copies() -> None:
+    words = [f"w{k}" for k in range(200)]
+    few, many = list(words), list(words)
+    few[::40] = ["x"] * 5
+    many[::10] = ["x"] * 20
+    whole, near, far = (shingles(word_hashes(" ".join(one))) for one in (words, few, many))
+    assert jaccard(whole, near) >= THRESHOLD > jaccard(whole, far)
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=12), st.integers(1, 6))
+def test_runs_are_equal_where_their_words_are(letters: list[str], n: int) -> None:
+    hashes: Hashes = runs(word_hashes(" ".join(letters)), n)
+    width = min(n, len(letters))
+    expected = [tuple(letters[k : k + width]) for k in range(len(letters) - width + 1)] if letters else []  # fmt: skip
+    assert len(hashes) == len(expected)
+    assert len(set(hashes.tolist())) == len(set(expected))
