@@ -64,8 +64,15 @@ def build_corpus(
     sources = sources_of(name)
     if not sources:
         raise CorpusError(f"Nothing was collected for {name}: corpus add --name {name} PATH.")
-    counter = TokenCounter(tokenizer, tokenizer.resolve().name) if tokenizer else TokenCounter(MODEL_FOLDER, NAME)  # fmt: skip
-    with _alone(name), tempfile.TemporaryDirectory(prefix=f".{name}.", dir=settings.CORPORA_DIR) as beside:  # fmt: skip
+    counter = (
+        TokenCounter(tokenizer, tokenizer.resolve().name)
+        if tokenizer
+        else TokenCounter(MODEL_FOLDER, NAME)
+    )
+    with (
+        _alone(name),
+        tempfile.TemporaryDirectory(prefix=f".{name}.", dir=settings.CORPORA_DIR) as beside,
+    ):
         _check_free(name, replace)
         made = Path(beside) / name
         made.mkdir()
@@ -121,7 +128,11 @@ def _alone(name: str) -> Iterator[None]:
             raise CorpusError(f"The corpus {name} is being built already.") from error
         for left in root.glob(f".{name}.*/"):
             shutil.rmtree(left)
-        yield
+        try:
+            yield
+        except OSError as error:
+            error.filename = error.filename or str(root)  # a write that fails names no file
+            raise
 
 
 def _check_free(name: str, replace: bool) -> None:

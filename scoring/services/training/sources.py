@@ -29,6 +29,8 @@ class Added:
 
 
 def sources_folder(name: str) -> Path:
+    """Raises ValidationError: no corpus can have that name."""
+    Corpus(slug=name).clean_fields(exclude=["sha256", "manifest"])
     return Path(settings.CORPORA_DIR) / f"{name}{ENDING}"
 
 
@@ -48,7 +50,6 @@ def add_source(name: str, path: Path, reading: Reading, on_done: Callable[[int],
         CorpusError: something in it cannot be read, by file and line, or it holds no document.
         ValidationError: no corpus can have that name.
     """
-    Corpus(slug=name).clean_fields(exclude=["sha256", "manifest"])
     folder = sources_folder(name)
     folder.mkdir(parents=True, exist_ok=True)
     problems, skipped, digest, n = Problems(), list[str](), hashlib.sha256(), 0

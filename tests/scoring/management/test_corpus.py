@@ -82,10 +82,12 @@ def test_what_cannot_be_is_refused_in_a_sentence(tmp_path: Path) -> None:
         corpus("build", "--name", "sleep", "--holdout", "1.5")
     with pytest.raises(CommandError, match="absent: is not there"):
         corpus("add", "--name", "sleep", tmp_path / "absent")
+    folder = papers(tmp_path)
     for name in ("../sleep", "sleep.sources", ""):
-        with pytest.raises(CommandError):
-            corpus("add", "--name", name, papers(tmp_path) if name == "../sleep" else tmp_path)
-    corpus("add", "--name", "sleep", tmp_path / "papers")
+        for action in (("add", folder), ("build",)):
+            with pytest.raises(CommandError, match=r"slug|blank"):
+                corpus(*action, "--name", name)
+    corpus("add", "--name", "sleep", folder)
     with pytest.raises(CommandError, match="no tokenizer"):
         corpus("build", "--name", "sleep", "--tokenizer", tmp_path)
     corpus("build", "--name", "sleep")

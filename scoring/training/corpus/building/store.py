@@ -1,9 +1,8 @@
 """What is kept of documents between reading and writing: texts in a scratch file, a few numbers in memory. Compares nothing."""
 
 from array import array
+from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,27 +12,16 @@ from scoring.training.corpus.building.runs import Hashes, hash_of
 from scoring.training.corpus.document import Document, of_line, to_line
 
 
-class Store:
+class Store(ExitStack):
     """Documents by row, from 0; about 60 bytes of memory each, and 200 more that the system may put aside."""
 
     def __init__(self, folder: Path) -> None:
-        self._texts = (folder / "documents.jsonl").open("x+b")
-        self._bands = (folder / "bands.bin").open("x+b")
+        super().__init__()
+        self._texts = self.enter_context((folder / "documents.jsonl").open("x+b"))
+        self._bands = self.enter_context((folder / "bands.bin").open("x+b"))
         self._starts = array("Q")
         self._identifiers, self._rows = array("Q"), array("Q")
         self._text_hashes, self._places = array("Q"), array("d")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._texts.close()
-        self._bands.close()
 
     def __len__(self) -> int:
         return len(self._starts)

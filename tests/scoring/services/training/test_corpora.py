@@ -1,19 +1,22 @@
 """Corpora are built against every test case that there is, whatever became of it, and looked through again before use."""
 
 import os
+import resource
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.auth import get_user_model
 
-from experiment.models import Item
-from scoring.models import Corpus, Training
+from experiment.models import Item, ItemScratch
+from lib import disk
+from scoring.models import Corpus, DraftingRun, Training
 from scoring.services.training import corpora
-from scoring.services.training.corpora import build_corpus, known_items, open_to_train
+from scoring.services.training.corpora import build_corpus, open_to_train
 from scoring.services.training.sources import add_source
 from scoring.training.corpus.document import CorpusError, write_documents
 from scoring.training.corpus.read.local import Reading
-from tests.factories import make_item, make_study
+from tests.factories import make_item, make_research_field, make_study
 from tests.scoring.training.corpus.made import document, ids, prose
 
 pytestmark = pytest.mark.django_db
@@ -172,6 +175,38 @@ def test_the_same_texts_are_added_once(tmp_path: Path, corpora_dir: Path) -> Non
     assert os.listdir(corpora_dir / "sleep.sources") == [first.name]
 
 
-def test_begun_drafts_are_known() -> None:
-    make_study("memory")
-    assert {one.key for one in known_items()} == set(Item.objects.values_list("key", flat=True))
+def test_what_models_drafted_and_people_began_is_left_out_too(tmp_path: Path) -> None:
+    research_field = make_research_field("cooking")
+    user = get_user_model().objects.create(username="ada")
+    run = DraftingRun.objects.create(field=research_field, generator="hf")
+    run.drafts.create(row=1, abstract=prose(1), doi="10.1/draft")
+    run.drafts.create(row=2, abstract="Short.", markup=f"{prose(2)} [[It rose, It fell]].")
+    ItemScratch.objects.create(field=research_field, user=user, values={"markup": prose(3)})
+    ItemScratch.objects.create(field=research_field, user=user, values={"doi": "10.1/begun"})
+    collect(tmp_path, *SOME[:3], document(4, doi="10.1/begun"), document(5, doi="10.1/draft"), *SOME[5:])  # fmt: skip
+    corpus = open_to_train(built())
+    assert ids(corpus) == {f"pmid:{n}" for n in range(6, 10)}
+    assert corpus.manifest.excluded == {"test case: text": 3, "test case: DOI": 2}
+
+
+def test_a_full_disk_ends_in_a_sentence_and_leaves_nothing(
+    tmp_path: Path, corpora_dir: Path
+) -> None:
+    collect(tmp_path, *map(document, range(100, 400)))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2**17, before[1]))
+    try:
+        with pytest.raises(OSError, match="too large") as raised:
+            built()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert disk.sentence(raised.value).startswith(f"{corpora_dir} cannot be used: file too large")
+    assert [path.name for path in corpora_dir.iterdir() if path.is_dir()] == ["sleep.sources"]
+    built()
+
+
+def test_a_place_that_cannot_be_written_to_is_named(tmp_path: Path, corpora_dir: Path) -> None:
+    corpora_dir.write_text("A file.")
+    with pytest.raises(NotADirectoryError) as raised:
+        collect(tmp_path, *SOME)
+    assert str(corpora_dir) in disk.sentence(raised.value)
