@@ -28,7 +28,9 @@ def run(command: ReportingCommand, options: Mapping[str, Any]) -> None:
     with progress("documents", total, quiet=options["json"]) as update:
         found = list(leaks(corpus, update))
     items = Counter(one.of for one in found)
-    lines = [f"  {one.id} ({one.reason}, {one.of})" for one in found] or [f"{row} holds no test case, and its files are whole."]  # fmt: skip
+    lines = [f"  {one.id} ({one.reason}, {one.of})" for one in found] or [
+        f"{row} holds no test case, and its files are whole."
+    ]
     command.report(options, {"test_cases": [asdict(one) for one in found]}, lines)
     if found:
         raise CommandError(

@@ -93,7 +93,9 @@ class BuiltCorpus:
                 with pq.ParquetFile(self.folder / name) as file:
                     for group in range(file.num_row_groups):
                         table = file.read_row_group(group, columns=list(columns))
-                        yield from zip(*(table[column].to_pylist() for column in columns), strict=True)  # fmt: skip
+                        yield from zip(
+                            *(table[column].to_pylist() for column in columns), strict=True
+                        )
 
     def texts(self, part: Part) -> Iterator[str]:
         """The texts of one part."""

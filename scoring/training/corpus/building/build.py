@@ -75,7 +75,9 @@ def build(
     with Store(scratch) as store:
         read = _read(store, sources, Overlaps(items), settings.seed, on_progress)
         if not len(store):
-            raise CorpusError(f"There is no text of {MIN_WORDS} words or more to build {settings.name} of.")  # fmt: skip
+            raise CorpusError(
+                f"There is no text of {MIN_WORDS} words or more to build {settings.name} of."
+            )
         choice = choose(store, read.found, lambda done: on_progress("comparing", done, BANDS))
         excluded = [*read.excluded, *choice.excluded.values()]
         statistics, files = _write(folder, store, choice, settings, counter, on_progress)

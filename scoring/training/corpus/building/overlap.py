@@ -80,7 +80,9 @@ class Overlaps:
         ]
         versions = [(key, hashes) for key, hashes in pairs if len(hashes) >= SHINGLE]
         self._keys = [key for key, _ in versions]
-        self._runs = _Owned([np.unique(runs(h, RUN)) if len(h) >= RUN else h[:0] for _, h in versions])  # fmt: skip
+        self._runs = _Owned(
+            [np.unique(runs(h, RUN)) if len(h) >= RUN else h[:0] for _, h in versions]
+        )
         self._shingles = _Owned([shingles(hashes) for _, hashes in versions])
         n = self._shingles.sizes
         self._needed = np.maximum(np.ceil(SHARE * n), np.minimum(n, LEAST))

@@ -31,7 +31,10 @@ def write_part(
     while group is not None:
         name, size, rows = SHARD.format(part=part, number=len(written)), 0, 0
         # Opened here, so that a full disk is the system's error and not the library's
-        with (folder / name).open("xb") as file, pq.ParquetWriter(file, SCHEMA, compression="zstd", use_dictionary=False) as writer:  # fmt: skip
+        with (
+            (folder / name).open("xb") as file,
+            pq.ParquetWriter(file, SCHEMA, compression="zstd", use_dictionary=False) as writer,
+        ):
             while group is not None and size < SHARD_CHARACTERS:
                 tokens = counter.count([document.text for document in group])
                 for document, n in zip(group, tokens, strict=True):

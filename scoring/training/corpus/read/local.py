@@ -60,7 +60,10 @@ def local_files(path: Path, problems: Problems, skipped: list[str]) -> Iterator[
         if path.suffix.lower() in READERS:
             yield LocalFile(path, path.name)
         else:
-            problems.add(path.name, f"is no file of {', '.join(READERS)}" if path.exists() else "is not there")  # fmt: skip
+            problems.add(
+                path.name,
+                f"is no file of {', '.join(READERS)}" if path.exists() else "is not there",
+            )
         return
     folders = [path]
     while folders:
@@ -68,7 +71,8 @@ def local_files(path: Path, problems: Problems, skipped: list[str]) -> Iterator[
         if is_pubget(folder):
             yield LocalFile(folder, folder.name)
             continue
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        visible = (entry for entry in os.scandir(folder) if not entry.name.startswith("."))
+        entries = sorted(visible, key=lambda entry: entry.name)
         for entry in entries:
             name = f"{path.resolve().name}/{Path(entry.path).relative_to(path)}"
             if entry.is_symlink():
@@ -77,7 +81,9 @@ def local_files(path: Path, problems: Problems, skipped: list[str]) -> Iterator[
                 yield LocalFile(Path(entry.path), name)
             elif not entry.is_dir() and not entry.name.startswith("."):  # notes of `corpus fetch`
                 skipped.append(name)
-        folders += [Path(entry.path) for entry in reversed(entries) if entry.is_dir(follow_symlinks=False)]  # fmt: skip
+        folders += [
+            Path(entry.path) for entry in reversed(entries) if entry.is_dir(follow_symlinks=False)
+        ]
 
 
 def read_file(local: LocalFile, reading: Reading, problems: Problems) -> Iterator[Document]:
@@ -115,7 +121,9 @@ def _json_lines(
 def _table(delimiter: str) -> Callable[[BinaryIO, str, Reading, Problems], Iterator[Document]]:
     def read(file: BinaryIO, name: str, reading: Reading, problems: Problems) -> Iterator[Document]:
         csv.field_size_limit(MOST_BYTES)
-        reader = csv.reader((line for _, line in _lines(file, name, problems)), delimiter=delimiter, strict=True)  # fmt: skip
+        reader = csv.reader(
+            (line for _, line in _lines(file, name, problems)), delimiter=delimiter, strict=True
+        )
 
         def rows() -> Iterator[Row]:
             header: list[str] | None = None
@@ -126,7 +134,10 @@ def _table(delimiter: str) -> Callable[[BinaryIO, str, Reading, Problems], Itera
                     elif len(cells) == len(header):
                         yield reader.line_num, dict(zip(header, cells, strict=True))
                     elif cells:
-                        problems.add(f"{name}, line {reader.line_num}", f"has {len(cells)} cells under {len(header)} names")  # fmt: skip
+                        problems.add(
+                            f"{name}, line {reader.line_num}",
+                            f"has {len(cells)} cells under {len(header)} names",
+                        )
             except csv.Error as error:
                 problems.add(f"{name}, line {reader.line_num + 1}", str(error))
 
@@ -150,7 +161,9 @@ def _plain_text(
         block.append(line)
         size += len(line)
         if size > MOST_BYTES:
-            problems.add(f"{name}, line {start}", f"is a text of more than {MOST_BYTES:,} characters")  # fmt: skip
+            problems.add(
+                f"{name}, line {start}", f"is a text of more than {MOST_BYTES:,} characters"
+            )
             return
     if block:
         place = f"#{start}" if reading.by_blank_lines else ""
@@ -187,7 +200,10 @@ def _documents(
         place = f"{name}, line {number}"
         text = values.get(reading.text_column)
         if not isinstance(text, str):
-            problems.add(place, f"no text in “{reading.text_column}” (there is: {', '.join(map(str, values))})")  # fmt: skip
+            problems.add(
+                place,
+                f"no text in “{reading.text_column}” (there is: {', '.join(map(str, values))})",
+            )
             continue
         known = {key.casefold(): value for key, value in values.items()}
         found = {one: _plain(known.get(one)) for one in NAMES}

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from scoring.demo_lm import MODEL_FOLDER
 from scoring.training.corpus.building.build import Settings, build
@@ -33,15 +34,25 @@ def build_of(
     items: Sequence[ItemTexts] = (),
     *,
     files: int = 1,
-    holdout: float = 0.2,
-    seed: int = 1,
-    created: str = "2026-11-23T05:00:00+00:00",
+    **settings: Any,
 ) -> BuiltCorpus:
     """Build a corpus of these, spread over files."""
     folder.mkdir()
     sources = [folder / f"source-{n}.jsonl" for n in range(files)]
     for n, path in enumerate(sources):
         write_documents(path, documents[n::files])
+    return build_from(folder, sources, items, **settings)
+
+
+def build_from(
+    folder: Path,
+    sources: Sequence[Path],
+    items: Sequence[ItemTexts] = (),
+    *,
+    holdout: float = 0.2,
+    seed: int = 1,
+    created: str = "2026-11-23T05:00:00+00:00",
+) -> BuiltCorpus:
     out = folder / "corpus"
     out.mkdir()
     counter = TokenCounter(MODEL_FOLDER, "demo")

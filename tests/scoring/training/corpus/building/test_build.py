@@ -7,6 +7,8 @@ from pathlib import Path
 import datasets
 import pytest
 
+from scoring.backends.tokenizers import load_tokenizer
+from scoring.demo_lm import MODEL_FOLDER
 from scoring.training.corpus.document import CorpusError
 from scoring.training.corpus.manifest import EXCLUDED, MANIFEST, open_corpus
 from tests.scoring.training.corpus.made import build_of, document, ids, prose
@@ -30,6 +32,13 @@ def test_each_document_is_in_one_part_and_the_manifest_counts_them(tmp_path: Pat
     assert manifest.licences == {"CC BY": 30}
     assert manifest.journals == {"Sleep": 30}
     corpus.check()
+
+
+def test_tokens_are_those_of_the_tokenizer_without_special_ones(tmp_path: Path) -> None:
+    corpus = build_of(tmp_path / "a", SOME)
+    tokenizer = load_tokenizer(str(MODEL_FOLDER))
+    for text, tokens in corpus.rows("held_out", ["text", "tokens"]):
+        assert tokens == len(tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
 def test_hugging_faces_datasets_reads_the_shards(tmp_path: Path) -> None:

@@ -1,0 +1,159 @@
+"""Files of one's own become documents; what is wrong in them is named by file and line."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from scoring.training.corpus.document import CorpusError, Document, to_line
+from scoring.training.corpus.read.local import (
+    MOST_PROBLEMS,
+    Problems,
+    Reading,
+    local_files,
+    read_file,
+)
+from tests.scoring.training.corpus.made import document
+
+
+def read(path: Path, reading: Reading | None = None, skipped: list[str] | None = None) -> list[Document]:  # fmt: skip
+    problems = Problems()
+    files = local_files(path, problems, [] if skipped is None else skipped)
+    found = [one for local in files for one in read_file(local, reading or Reading(), problems)]
+    problems.refuse()
+    return found
+
+
+def written(path: Path, content: str | bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def test_lines_of_documents_are_read_as_they_were_written(tmp_path: Path) -> None:
+    documents = [
+        document(1, doi="10.1/x", source="pubmed"),
+        document(2, kind="fulltext", source="pmc"),
+    ]
+    path = written(tmp_path / "a.jsonl", "".join(to_line(one) + "\n\n" for one in documents))
+    assert read(path) == documents
+
+
+def test_lines_with_a_text_take_their_place_as_id(tmp_path: Path) -> None:
+    rows = [{"text": "One.", "pmid": 7, "kind": "poem"}, {"text": "Two.", "id": "b", "DOI": "10.1/x", "year": None}]  # fmt: skip
+    path = written(tmp_path / "a.ndjson", "\ufeff" + "\n".join(map(json.dumps, rows)))
+    assert read(path) == [
+        Document("file:a.ndjson#1", "One.", pmid="7", source="a.ndjson"),
+        Document("file:a.ndjson#b", "Two.", doi="10.1/x", source="a.ndjson"),
+    ]
+
+
+@pytest.mark.parametrize(("ending", "comma"), [("csv", ","), ("TSV", "\t")])
+def test_tables_are_read_by_the_names_of_their_columns(tmp_path: Path, ending: str, comma: str) -> None:  # fmt: skip
+    lines = [comma.join(cells) for cells in (["Abstract", "DOI", "note"], ['"A, ""quoted""\ntext"', "10.1/x", "-"], [], ["Next", "", ""])]  # fmt: skip
+    path = written(tmp_path / f"t.{ending}", "\ufeff" + "\r\n".join(lines))
+    assert read(path, Reading("Abstract")) == [
+        Document(f"file:t.{ending}#3", 'A, "quoted"\ntext', doi="10.1/x", source=f"t.{ending}"),
+        Document(f"file:t.{ending}#5", "Next", source=f"t.{ending}"),
+    ]
+
+
+def test_a_cell_may_be_longer_than_the_csv_module_reads_by_itself(tmp_path: Path) -> None:
+    (found,) = read(written(tmp_path / "t.csv", f"text\n{'word ' * 100_000}\n"))
+    assert len(found.text) == 500_000
+
+
+def test_a_plain_text_is_a_document_or_one_for_each_block(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.txt", "One\nline.\n\n\nTwo.\n \nThree.")
+    (whole,) = read(path)
+    assert (whole.id, whole.text) == ("file:a.txt", "One\nline.\n\n\nTwo.\n \nThree.")
+    blocks = read(path, Reading(by_blank_lines=True))
+    assert [(one.id, one.text.strip()) for one in blocks] == [
+        ("file:a.txt#1", "One\nline."),
+        ("file:a.txt#5", "Two."),
+        ("file:a.txt#7", "Three."),
+    ]
+    assert read(written(tmp_path / "empty.txt", "")) == []
+
+
+def test_a_folder_is_read_with_all_below_it_but_what_is_hidden_and_other_files_are_named(
+    tmp_path: Path,
+) -> None:
+    for name in (
+        "b/2.txt",
+        "b/c/1.jsonl",
+        "a.txt",
+        "b/3.txt",
+        ".git/x.txt",
+        "b/.a.txt",
+        "photo.png",
+    ):
+        written(tmp_path / "texts" / name, '{"text": "Text."}')
+    skipped: list[str] = []
+    found = read(tmp_path / "texts", skipped=skipped)
+    assert [one.source for one in found] == [f"texts/{name}" for name in ("a.txt", "b/2.txt", "b/3.txt", "b/c/1.jsonl")]  # fmt: skip
+    assert skipped == ["texts/photo.png"]
+
+
+def test_what_pubget_extracted_is_read_wherever_it_lies(tmp_path: Path) -> None:
+    folder = tmp_path / "out" / "query" / "extracted"
+    written(folder / "metadata.csv", "pmcid,pmid,doi,title,journal,publication_year,license\n77,31,10.1/x,T,J,2019,CC BY\n")  # fmt: skip
+    written(folder / "text.csv", "pmcid,title,keywords,abstract,body\n77,T,,Short.,Long.\n")
+    assert [(one.id, one.kind) for one in read(tmp_path / "out")] == [("pmcid:PMC77", "fulltext")]
+
+
+WRONG = {
+    "no JSON": ("a.jsonl", '{"text": "x"}\n{"text": \n', "a.jsonl, line 2: is not JSON"),
+    "no object": ("a.jsonl", "[1]\n", "a.jsonl, line 1: holds no object"),
+    "no text": ("a.jsonl", '\n{"abstract": "x", "b": 1}', "a.jsonl, line 2: no text in “text” (there is: abstract, b)"),
+    "a text that is none": ("a.jsonl", '{"text": 7}', "line 1: no text"),
+    "nested too deep": ("a.jsonl", "[" * 100_000, "line 1: is not JSON"),
+    "half a character": ("a.jsonl", '{"text": "\\ud800"}', "line 1: holds half a character"),
+    "Latin-1": ("a.jsonl", b'{"text": "x"}\n{"text": "caf\xe9"}\n', "a.jsonl, line 2: is not UTF-8, at byte 14"),
+    "UTF-16": ("a.txt", "Text".encode("utf-16"), "a.txt, line 1: is not UTF-8, at byte 1"),
+    "a row of too few cells": ("a.csv", "text,doi\nx\n", "a.csv, line 2: has 1 cells under 2 names"),
+    "an open quotation": ("a.csv", 'text\n"x\ny', "a.csv, line"),
+    "a table without the column": ("a.csv", "abstract\nx\n", "a.csv, line 2: no text in “text” (there is: abstract)"),
+    "another kind": ("a.docx", "x", "a.docx: is no file of .jsonl"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "content", "said"), WRONG.values(), ids=WRONG.keys())
+def test_what_is_wrong_is_named_by_file_and_line(tmp_path: Path, name: str, content: str | bytes, said: str) -> None:  # fmt: skip
+    with pytest.raises(CorpusError) as raised:
+        read(written(tmp_path / name, content))
+    assert said in str(raised.value)
+
+
+def test_all_that_is_wrong_is_said_at_once_up_to_a_number(tmp_path: Path) -> None:
+    written(tmp_path / "a.jsonl", '[]\n{"text": "x"}\n1\n')
+    written(tmp_path / "b.csv", "doi\nx\n")
+    with pytest.raises(CorpusError) as raised:
+        read(tmp_path)
+    assert len(str(raised.value).splitlines()) == 3
+    written(tmp_path / "c.jsonl", "[]\n" * 1000)
+    with pytest.raises(CorpusError) as raised:
+        read(tmp_path)
+    assert len(str(raised.value).splitlines()) == MOST_PROBLEMS
+
+
+def test_links_and_pipes_are_refused(tmp_path: Path) -> None:
+    secret = written(tmp_path / "elsewhere" / "secret.txt", "Secret.")
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    for name, target in (("link.txt", secret), ("folder", secret.parent), ("nowhere.txt", tmp_path / "x")):  # fmt: skip
+        (texts / name).symlink_to(target)
+    os.mkfifo(texts / "pipe.txt")
+    with pytest.raises(CorpusError) as raised:
+        read(texts)
+    assert [line.split(":")[0] for line in str(raised.value).splitlines()] == [
+        "texts/folder",
+        "texts/link.txt",
+        "texts/nowhere.txt",
+        "texts/pipe.txt",
+    ]
+    with pytest.raises(CorpusError, match="link"):
+        read(texts / "link.txt")
+    (tmp_path / "named").symlink_to(secret.parent)
+    assert [one.text for one in read(tmp_path / "named")] == ["Secret."]  # the administrator's own
