@@ -18,6 +18,7 @@ from safetensors.torch import load_file
 from experiment.models import Study
 from scoring.models import Corpus, LanguageModel, ScoringRun, Training
 from scoring.services.execute import execute
+from scoring.services.summary import count_by_run
 from scoring.services.training import checkpoints, register, run, score
 from scoring.training.corpus.manifest import open_corpus
 from scoring.training.progress import Point
@@ -83,6 +84,7 @@ class TestAFinishedTraining:
         assert found[0].tokens == 0 < found[1].tokens < found[2].tokens
         assert found[0].ppl_original != found[2].ppl_original
         assert not ScoringRun.objects.seen_in([study]).exists()
+        assert count_by_run(study, "full") == {}
         assert ScoringRun.objects.seen_in([study], checkpoints=True).count() == 3
         assert score.score_checkpoints(training, study, None) == []
 
