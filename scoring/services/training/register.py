@@ -4,16 +4,18 @@ from calendar import monthrange
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 
 from scoring.models import LanguageModel, Training, TrainingCorpus
 from scoring.services.open_model import short_name
 from scoring.services.training.create import base_args
-from scoring.training.corpus.manifest import BuiltCorpus
 from scoring.training.progress import Trained
 from scoring.training.settings import TrainingError
+
+if TYPE_CHECKING:  # it loads pyarrow, and pages load this
+    from scoring.training.corpus.manifest import BuiltCorpus
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class ModelManifest:
     files: dict[str, str]  # SHA-256
 
 
-def register(training: Training, trained: Trained, corpus: BuiltCorpus) -> LanguageModel:
+def register(training: Training, trained: Trained, corpus: "BuiltCorpus") -> LanguageModel:
     """Store the model's row and its manifest; call it in the transaction that ends the training.
 
     Raises:
