@@ -1,0 +1,85 @@
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scoring.backends.tokenizers import load_tokenizer
+from scoring.training.corpus.manifest import BuiltCorpus
+from scoring.training.lm.packing import FOLDER, IGNORED, Rows, pack, rows_of
+from scoring.training.settings import Packing, TrainingError
+from tests.scoring.training.lm.made import make_corpus, make_tokenizer_folder
+
+TEXTS = [f"Study {n} finds that sleep helps." for n in range(10)] + ["Held <|endoftext|> out."]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> BuiltCorpus:
+    return make_corpus(tmp_path / "corpus", TEXTS, held_out=1)
+
+
+@pytest.fixture
+def tokenizer(corpus: BuiltCorpus, tmp_path: Path) -> Any:
+    return load_tokenizer(str(make_tokenizer_folder(corpus, tmp_path / "own", 280)))
+
+
+@pytest.mark.parametrize("packing", ["separated", "joined"])
+def test_documents_follow_each_other_with_or_without_an_end_token(
+    corpus: BuiltCorpus, tokenizer: Any, packing: Packing
+) -> None:
+    line = pack(corpus, tokenizer, packing).train
+    end = "<|endoftext|>" if packing == "separated" else ""
+    assert tokenizer.decode(line.ids()) == "".join(text + end for text in TEXTS[:10])
+    assert (line.documents, line.tokens) == (10, len(line.ids()))
+
+
+def test_a_text_that_spells_the_end_token_does_not_get_it(
+    corpus: BuiltCorpus, tokenizer: Any
+) -> None:
+    ids = pack(corpus, tokenizer, "separated").held_out.ids()
+    assert np.flatnonzero(ids == tokenizer.eos_token_id).tolist() == [len(ids) - 1]
+
+
+def test_a_last_row_is_left_out_of_training_and_kept_for_the_held_out_loss(
+    corpus: BuiltCorpus, tokenizer: Any
+) -> None:
+    packed = pack(corpus, tokenizer, "separated")
+    rows, held_out = rows_of(packed, context=48)
+    assert len(rows) * 48 + rows.remainder == packed.train.tokens
+    assert rows.remainder > 0
+    ids = np.concatenate([rows[n]["input_ids"] for n in range(len(rows))])
+    assert (ids == packed.train.ids()[: len(ids)]).all()
+    last = held_out[len(held_out) - 1]
+    assert int((last["labels"] != IGNORED).sum()) == packed.held_out.tokens % 48
+
+
+def test_tokens_are_made_once_and_lie_on_disk(corpus: BuiltCorpus, tokenizer: Any) -> None:
+    first = pack(corpus, tokenizer, "separated")
+    written = first.train.file.stat().st_mtime_ns
+    again = pack(corpus, tokenizer, "separated")
+    assert again == first
+    assert again.train.file.stat().st_mtime_ns == written
+    assert isinstance(again.train.ids(), np.memmap)
+    assert pack(corpus, tokenizer, "separated", limit=3).train.documents == 3
+    assert len(list((corpus.folder / FOLDER).iterdir())) == 2
+
+
+def test_a_stop_while_tokens_are_written_leaves_nothing(
+    corpus: BuiltCorpus, tokenizer: Any
+) -> None:
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        pack(corpus, tokenizer, "separated", check=stop)
+    assert not list((corpus.folder / FOLDER).iterdir())
+
+
+def test_a_tokenizer_without_an_end_token_can_only_join(
+    corpus: BuiltCorpus, tokenizer: Any
+) -> None:
+    tokenizer.eos_token = None
+    with pytest.raises(TrainingError, match="no end token"):
+        pack(corpus, tokenizer, "separated")
+    rows = Rows(pack(corpus, tokenizer, "joined").train, 16, keep_remainder=False)
+    assert len(rows) > 1
