@@ -20,10 +20,11 @@ def agreed(decide: Callable[[], int]) -> int | None:
     """
     if not is_one_of_several():
         return decide()
+    import torch
     from accelerate import PartialState
     from accelerate.utils import broadcast_object_list
 
-    PartialState()  # lets the processes talk to each other
+    PartialState(cpu=not torch.accelerator.is_available())  # lets the processes talk to each other
     number: list[int | None] = [None]
     try:
         if is_first():

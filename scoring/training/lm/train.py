@@ -136,8 +136,12 @@ def _arguments(
         logging_nan_inf_filter=False,
         report_to="none",
         disable_tqdm=True,
+        log_level="error",
+        log_level_replica="error",
         remove_unused_columns=False,
+        ddp_find_unused_parameters=False,
         dataloader_pin_memory=torch.cuda.is_available(),
+        use_cpu=not torch.accelerator.is_available(),  # else its processes would not see each other
     )
     args.gradient_accumulation_steps = accumulation_here(settings, args.world_size)
     # Without `accelerate launch`, one device: DataParallel would multiply the rows of a step

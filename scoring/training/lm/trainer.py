@@ -4,6 +4,7 @@ Knows neither corpus nor settings. DeepSpeed and FSDP, which part a model among 
 """
 
 import json
+import shutil
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -106,20 +107,27 @@ class CorpusTrainer(Trainer):
             remove(part)
             resume.mkdir(parents=True)
         self.accelerator.wait_for_everyone()
-        with system_errors(folder):
-            self.save_model(str(part))
-            self._save_optimizer_and_scheduler(str(part))
-            checkpoints.save_random(resume / f"random-{self.args.process_index}.json")
-        self.accelerator.wait_for_everyone()
+        try:
+            with system_errors(folder):
+                self.save_model(str(part))
+                self._save_optimizer_and_scheduler(str(part))
+                checkpoints.save_random(resume / f"random-{self.args.process_index}.json")
+            self.accelerator.wait_for_everyone()
+            if self.args.should_save:
+                self.state.save_to_json(str(part / checkpoints.STATE))
+                put_in_place(part, folder)
+        except BaseException:
+            shutil.rmtree(part, ignore_errors=True)
+            raise
         if self.args.should_save:
-            self.state.save_to_json(str(part / checkpoints.STATE))
-            put_in_place(part, folder)
             kept = self.keep | {self.state.best_global_step or step}
             checkpoints.tidy(folder.parent, kept, step)
         self.accelerator.wait_for_everyone()
 
     def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
         """A model's or adapter's folder, with its tokenizer and without a pickle of the arguments."""
+        if not self.args.should_save:
+            return
         model = self.accelerator.unwrap_model(self.model)
         folder = Path(str(output_dir))
         if isinstance(model, PeftModel):
