@@ -114,7 +114,8 @@ class Scores(StudyTable):
         }
         wanted = {field: self.query[name] for name, field in names.items() if name in self.query}
         shown = Item.objects.shown_by([self.study]).values("pk")
-        scores = ItemScore.objects.filter(run__corpus="", item__in=shown, **wanted)
+        of_models = {"run__corpus": "", "run__language_model__checkpoint": None}
+        scores = ItemScore.objects.filter(item__in=shown, **of_models, **wanted)
         scores = scores.annotate(correct=ExpressionWrapper(IS_CORRECT, BooleanField()))
         related = scores.select_related("run__language_model", "item")
         return related.defer(
