@@ -3,12 +3,9 @@
 Knows no row of the database: who calls it is told how it goes, and may stop it.
 """
 
-import json
 import platform
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,22 +13,19 @@ from typing import Any
 import torch
 from transformers import TrainingArguments
 
-from lib.files import write_file
 from scoring.backends.causal_lm.loading import quiet
-from scoring.backends.tokenizers import tokenizer_hash
 from scoring.training.corpus.document import CorpusError
-from scoring.training.corpus.manifest import BuiltCorpus, sha256
+from scoring.training.corpus.manifest import BuiltCorpus
 from scoring.training.lm import checkpoints
 from scoring.training.lm.following import Following
 from scoring.training.lm.models import Start, model_of, parameters, tokenizer_of
-from scoring.training.lm.packing import Packed, pack, rows_of
+from scoring.training.lm.packing import Rows, pack, rows_of
 from scoring.training.lm.plan import accumulation_here, plan_of
-from scoring.training.lm.staging import staged_folder
+from scoring.training.lm.result import about_of, claim, written
 from scoring.training.lm.trainer import CorpusTrainer
-from scoring.training.progress import Point, Trained, kept_folder
+from scoring.training.progress import Point, Trained
 from scoring.training.settings import TrainingError, TrainingSettings
 
-ABOUT = "training.json"  # beside the checkpoints, which training they are of; beside the result, how it came about
 SCHEDULES = {"cosine": "cosine", "linear": "linear", "constant": "constant_with_warmup"}
 LIBRARIES = ("torch", "transformers", "peft", "accelerate", "tokenizers", "safetensors")
 
@@ -69,28 +63,23 @@ def train(
         on_point, check = (lambda point: None), (lambda: None)
     tokenizer = tokenizer_of(settings, start)
     with args.main_process_first(desc="tokens"):
-        packed = _packed(settings, corpus, tokenizer, check)
-    rows, held_out = rows_of(packed, settings.context)
+        rows, held_out = _rows(settings, corpus, tokenizer, check)
     plan = plan_of(settings, len(rows))
     if wrong := [step for step in keep if not 1 <= step <= plan.steps]:
         raise TrainingError(f"There is no step {wrong[0]} to keep: the training has {plan.steps}.")
-    about = {
-        "settings": asdict(settings),
-        "corpus": {"name": corpus.manifest.name, "sha256": corpus.sha256},
-        "tokenizer": tokenizer_hash(tokenizer),
-    }
+    about = about_of(settings, corpus, tokenizer)
     if is_main:
-        _claim(folder, output, about)
+        claim(folder, output, about)
     following = Following(plan, keep, on_point, check)
     with _reproducible(args.device), quiet():
         model = model_of(settings, start, tokenizer)
-        total, trainable = parameters(model)
         trainer = CorpusTrainer(
             model, args, rows, held_out, tokenizer, following, keep=keep, check=check
         )
+        total, trainable = parameters(model)
         trainer.train(resume_from_checkpoint=str(resumed) if resumed else None)
     state = trainer.state
-    assert state.best_global_step is not None
+    assert state.best_global_step is not None  # the last step is measured in any case
     assert state.best_metric is not None
     trained = Trained(
         steps=plan.steps,
@@ -102,11 +91,11 @@ def train(
         trainable_parameters=trainable,
         rows=plan.rows,
         tokens_left_out=rows.remainder,
-        held_out_tokens=packed.held_out.tokens,
+        held_out_tokens=len(held_out.ids),
         versions=_versions(args.device),
         files={},
     )
-    return _written(trained, about, folder, output) if is_main else trained
+    return written(trained, about, folder, output) if is_main else trained
 
 
 def _arguments(
@@ -149,52 +138,15 @@ def _arguments(
     return args
 
 
-def _packed(
+def _rows(
     settings: TrainingSettings, corpus: BuiltCorpus, tokenizer: Any, check: Callable[[], None]
-) -> Packed:
+) -> tuple[Rows, Rows]:
     try:
         corpus.check()
     except CorpusError as error:
         raise TrainingError(str(error)) from error
-    return pack(corpus, tokenizer, settings.packing, settings.limit, check)
-
-
-def _claim(folder: Path, output: Path, about: Mapping[str, Any]) -> None:
-    """See that both folders are this training's own or new, before hours of work rather than after.
-
-    Raises:
-        TrainingError: they are another's.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    for left_over in folder.glob(".step-*"):
-        shutil.rmtree(left_over)
-    wanted = json.loads(json.dumps(about))
-    for path in (folder, output):
-        if path.exists() and any(path.iterdir()) and _about(path) != wanted:
-            raise TrainingError(f"{path} holds something else: name a folder that is empty or new.")
-    write_file(folder / ABOUT, json.dumps(about, indent=2) + "\n")
-
-
-def _about(folder: Path) -> Any:
-    try:
-        found = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-        return {name: found[name] for name in ("settings", "corpus", "tokenizer")}
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def _written(trained: Trained, about: Mapping[str, Any], folder: Path, output: Path) -> Trained:
-    """Write the best step's weights to their place, with how they came about; return it with their hashes."""
-    best = kept_folder(folder, trained.best_step)
-    with staged_folder(output) as part:
-        for path in best.iterdir():
-            if path.is_file() and path.name != checkpoints.STATE:
-                shutil.copy2(path, part)
-        told = {name: value for name, value in asdict(trained).items() if name != "files"}
-        (part / ABOUT).write_text(json.dumps({**about, **told}, indent=2) + "\n", encoding="utf-8")
-    files = {path.name: sha256(path) for path in sorted(output.iterdir())}
-    return replace(trained, files=files)
+    packed = pack(corpus, tokenizer, settings.packing, settings.limit, check)
+    return rows_of(packed, settings.context)
 
 
 def _untrained(history: Sequence[Mapping[str, float]]) -> float:
