@@ -1,6 +1,7 @@
 """The participant's pages. Views read the request and choose the page; services do the work."""
 
 import logging
+from contextlib import AbstractContextManager, nullcontext
 from http import HTTPStatus
 from typing import Any
 
@@ -30,6 +31,7 @@ from experiment.services.privacy.held import held_about
 from experiment.services.recruitment import ending, sent_by
 from lib.http import UNPROCESSABLE
 from lib.passing import is_lock_elsewhere, is_passing
+from lib.postgres.waiting import waiting_briefly
 
 logger = logging.getLogger(__name__)
 Stage = Participant.Stage
@@ -103,6 +105,7 @@ def trial(
 
 def take(request: HttpRequest, participant: Participant, sent: judging.Sent) -> HttpResponse:
     """Store the answer; for a page's own script, show what comes next with it."""
+    alone: AbstractContextManager[None] = nullcontext()
     if wants_json(request):
         try:
             here, shown = judging.judge_and_show(participant, sent)
@@ -117,9 +120,11 @@ def take(request: HttpRequest, participant: Participant, sent: judging.Sent) -> 
                 error,
                 exc_info=not is_passing(error),
             )
+            alone = waiting_briefly()
         else:
             return go_on(request, here, shown)
-    judgment = judging.judge(participant, sent)
+    with alone:
+        judgment = judging.judge(participant, sent)
     # Where drawing failed, its page's own request says why
     return go_on(request, judgment.trial.participant, with_page=False)
 

@@ -8,6 +8,7 @@ from django.test.utils import CaptureQueriesContext
 
 from experiment.models import Trial
 from lib.postgres.base import TRUSTED_S, DatabaseWrapper
+from lib.postgres.waiting import waiting_briefly
 from lib.prepared import Prepared
 from tests.factories import make_participant, make_study
 
@@ -89,6 +90,19 @@ def test_an_error_is_followed_by_a_check_however_soon(wrapper: DatabaseWrapper) 
         pid(wrapper)
     wrapper.close_if_unusable_or_obsolete()
     assert pid(wrapper) != before
+
+
+def test_who_has_waited_before_waits_briefly_and_others_as_long_as_ever() -> None:
+    with connection.cursor() as cursor:
+
+        def limit() -> str:
+            cursor.execute("SHOW lock_timeout")
+            return str(cursor.fetchone()[0])
+
+        before = limit()
+        with waiting_briefly():
+            assert limit() == "1s" != before
+        assert limit() == before
 
 
 def test_a_statement_is_planned_once_and_logged_each_time() -> None:
