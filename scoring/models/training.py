@@ -55,14 +55,14 @@ class Training(Job):
     name = NameField(max_length=180, help_text=_("Of the model that it makes."))
     corpus = models.ForeignKey(Corpus, models.PROTECT, related_name="trainings")
     mode = models.CharField(max_length=10, choices=Mode)
-    preset = models.CharField(max_length=40, blank=True)
+    preset = NameField(max_length=40, blank=True)
     base = models.ForeignKey(
         LanguageModel, models.PROTECT, related_name="trainings_from", null=True, blank=True
     )
     model_args = models.JSONField(
         default=dict, blank=True, help_text=_("Of the model that it starts from: pretrained, …")
     )
-    tokenizer = models.CharField(
+    tokenizer = NameField(
         max_length=500, blank=True, help_text=_("A folder; empty: the base's.")
     )
     recipe = models.JSONField(default=dict, help_text=_("A TrainingSettings."))
