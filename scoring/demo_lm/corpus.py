@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 CORPUS_DIR = Path(__file__).resolve().parent / "corpus"
+LITERATURE_DIR = CORPUS_DIR.with_name("literature")  # abstracts that the model has not read
 # One paragraph in so many of each subfield is held out.
 HELD_OUT_EVERY = 8
 

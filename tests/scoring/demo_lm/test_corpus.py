@@ -7,7 +7,7 @@ import pytest
 
 from experiment.domain.markup import parse
 from experiment.services.builtin_items import read_items
-from scoring.demo_lm.corpus import corpus_sha256, read_corpus, split
+from scoring.demo_lm.corpus import LITERATURE_DIR, corpus_sha256, read_corpus, split
 from tests.scoring.demo_lm.overlap import answers, trespasses, words
 
 SUBFIELDS = {
@@ -23,8 +23,9 @@ ITEMS = pytest.mark.parametrize("entry", read_items(), ids=lambda entry: entry["
 
 
 @ITEMS
-def test_the_corpus_holds_no_text_and_no_finding_of_a_demo_item(entry):
+def test_corpus_and_literature_hold_no_text_and_no_finding_of_a_demo_item(entry):
     assert trespasses(PARAGRAPHS, entry) == []
+    assert trespasses([one.sentences for one in read_corpus(LITERATURE_DIR)], entry) == []
 
 
 @ITEMS
