@@ -4,6 +4,8 @@
 PYTHON ?= python3
 PORT ?= 8000
 BASE_URL ?= http://127.0.0.1:$(PORT)
+# Texts of one's own, for `make braingpt`
+TEXTS ?=
 VAR_DIR ?= $(CURDIR)/var
 
 BIN := .venv/bin
@@ -25,14 +27,15 @@ DEPLOYED := HTTPS=1 NUM_PROXIES=1 ALLOWED_HOSTS=lab.example.org BASE_URL=https:/
 
 export VAR_DIR
 demo serve: export PORT := $(PORT)
-demo serve: export BASE_URL := $(BASE_URL)
+demo serve braingpt: export BASE_URL := $(BASE_URL)
 
 .DEFAULT_GOAL := help
-.PHONY: audit help venv demo serve lint lint-types lint-rest check test test-postgres sweep bench trust hour browser migrate port clean constraints llama-cpp
+.PHONY: audit help venv demo braingpt serve lint lint-types lint-rest check test test-postgres sweep bench trust hour browser migrate port clean constraints llama-cpp
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make demo    install what is needed, load the demo study, serve it on port $(PORT)'
+	@echo 'make braingpt  train a model and an adapter, and test them on the demo study (3 minutes); TEXTS=FOLDER adds your own texts'
 	@echo 'make serve   the same without the demo study'
 	@echo 'make check   lint, and the tests of rules, estimators and services (3 minutes)'
 	@echo 'make test    every check and every test (half an hour)'
@@ -70,6 +73,11 @@ demo: port migrate $(VAR_DIR)/static/staticfiles.json
 	@$(RUN) score --model embedded --study demo --conditions full,isolated,swapped --resume
 	@$(RUN) create_admin --if-none
 	@exec $(BIN)/python scripts/serve.py
+
+# On one thread the weights are the same, bit by bit, on the same kind of machine
+braingpt: migrate
+	@$(RUN) load_demo
+	@OMP_NUM_THREADS=1 $(RUN) braingpt $(if $(TEXTS),--texts '$(TEXTS)')
 
 serve: port migrate $(VAR_DIR)/static/staticfiles.json
 	@exec $(BIN)/python scripts/serve.py
