@@ -62,9 +62,7 @@ class Training(Job):
     model_args = models.JSONField(
         default=dict, blank=True, help_text=_("Of the model that it starts from: pretrained, …")
     )
-    tokenizer = NameField(
-        max_length=500, blank=True, help_text=_("A folder; empty: the base's.")
-    )
+    tokenizer = NameField(max_length=500, blank=True, help_text=_("A folder; empty: the base's."))
     recipe = models.JSONField(default=dict, help_text=_("A TrainingSettings."))
     keep = models.JSONField(
         default=list, blank=True, help_text=_("Steps whose weights are kept for lm_checkpoints.")
