@@ -17,7 +17,7 @@ from experiment.models import Study
 from lib.commands import ReportingCommand, add_json_argument
 from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.demo_lm.corpus import LITERATURE_DIR, Paragraph, read_corpus, split
-from scoring.models import Corpus, LanguageModel, Training
+from scoring.models import Corpus, LanguageModel, Training, TrainingCorpus
 from scoring.services.training.register import model_args
 from scoring.services.training.sources import add_source
 from scoring.training.corpus.document import CorpusError, Document, write_documents
@@ -64,7 +64,7 @@ class Command(ReportingCommand):
         except CorpusError as error:
             raise CommandError(str(error)) from error
         scratch, tuned = self._train_from_scratch(), self._train_adapter()
-        LanguageModel.objects.filter(training=scratch).update(is_demo=True)
+        _state(scratch, tuned)
         self._score(scratch, tuned)
         found, written = self._write_report(study, (scratch, tuned))
         figures = [self.report_folder / name for name in written.figures if "finetuning" in name]
@@ -135,7 +135,7 @@ class Command(ReportingCommand):
                 *("lm_train", "--preset", "tiny", "--mode", mode, "--corpus", corpus, *start),
                 *("--name", name, "--epochs", epochs, "--resume"),
             )
-        return finished.select_related("corpus", "base").get()
+        return finished.select_related("corpus", "base", "language_model").get()
 
     def _score(self, scratch: Training, tuned: Training) -> None:
         """All three on the test; base and tuned model on texts that neither has read."""
@@ -174,6 +174,17 @@ class Command(ReportingCommand):
         yield f"Took {data['wall_s']:.0f} s, {data['cpu_s']:.0f} s of CPU time."
         yield "To look at (make demo serves it):"
         yield from (f"  {place}" for place in (data["page"], *data["figures"]))
+
+
+def _state(scratch: Training, tuned: Training) -> None:
+    """What is known of these models and of none that a training makes."""
+    LanguageModel.objects.filter(training=scratch).update(is_demo=True)
+    for model in (tuned.base, tuned.language_model):
+        TrainingCorpus.objects.get_or_create(
+            language_model=model,
+            corpus=CONTROL,
+            defaults={"status": TrainingCorpus.Status.ABSENT},
+        )
 
 
 def _hf(training: Training) -> tuple[str, ...]:

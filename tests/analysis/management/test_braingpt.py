@@ -72,6 +72,7 @@ def test_the_whole_way_from_texts_to_the_chapter(texts: Path, tmp_path: Path) ->
     report = json.loads((tmp_path / "demo-braingpt/report/report.json").read_text())
     (pair,) = report["sources"]["human"]["finetuning"]
     assert (pair["name"], pair["base"]) == (LORA, DEMO_NAME)
+    assert pair["corpora"][0]["in_training"] == "absent"
     assert all(Path(figure).is_file() for figure in told["figures"])
     assert any(figure.endswith("human_finetuning.svg") for figure in told["figures"])
 
