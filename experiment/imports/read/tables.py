@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from lib import names
 from lib.files import read_regular
 
 # Cells are quoted in messages, where a whole abstract would be too long.
@@ -168,7 +169,7 @@ class Cells:
         match = re.fullmatch(
             r"(?:https?://(?:dx\.)?doi\.org/)?(10\.[0-9]{4,9}/\S{1,180})", self.row.cells[column]
         )
-        if match is None:
+        if match is None or names.fault(match[1]):
             self.fail(column, "a DOI")
             return None
         return match[1]

@@ -9,6 +9,7 @@ from experiment.domain.markup import MarkupError, parse, render
 from experiment.imports.read import repair
 from experiment.imports.read.arrays import read_array
 from experiment.imports.read.tables import Cells, Problem, Row, read_table, shown
+from lib import names
 
 FILES = {
     "human": "testcases/BrainBench_Human_v0.1.csv",
@@ -85,6 +86,10 @@ def _read_item(row: Row, source: str, problems: list[Problem]) -> PublishedItem 
         problems.append(
             row.problem(f"a section has 1 to {MAX_SUBFIELD} characters", "journal_section")
         )
+        return None
+    if unprintable := names.fault(subfield):
+        message = f"a section is one line, without {unprintable.point}"
+        problems.append(row.problem(message, "journal_section"))
         return None
     original, altered, combined = (row.cells[column] for column in COLUMNS[2:])
     markup, damage = combined, None

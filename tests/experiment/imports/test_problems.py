@@ -252,6 +252,14 @@ def test_a_cell_that_cannot_be_read_is_named_by_file_row_and_column(copy, column
     assert texts[0].startswith(where)
 
 
+def test_a_section_that_is_more_than_one_line_is_named(copy):
+    copy.human[1][1] = "Systems\x0fCircuits"
+    copy.write()
+    (text,) = refusal(copy)
+    assert "column “journal_section”" in text
+    assert "U+000F" in text
+
+
 def test_a_trial_about_an_unknown_work_is_named(copy):
     copy.trials[1] = trial(2, 7, 3, "machine")
     copy.write()

@@ -163,7 +163,8 @@ def held(world: World, scale: Scale, hold: Hold, goes_on: GoesOn) -> Outcome:
         1,
         recovery_s=recovery_s,
         figures=(
-            *waits(ledger, since, watch, lock_s + MARGIN_S),
+            # Whoever comes when all threads wait, waits for one of them first
+            *waits(ledger, since, watch, 2 * lock_s + MARGIN_S),
             Figure("refused while it was held", met, ""),
             Figure("answered while it was held", went_on, ""),
         ),

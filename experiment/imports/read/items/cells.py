@@ -8,6 +8,7 @@ from experiment.domain.item_checks.characters import check_characters
 from experiment.domain.item_columns import KINDS, LONGEST, SOURCES
 from experiment.imports.read.items.problems import RowProblem, quoted
 from experiment.imports.read.items.tables import TextRow
+from lib import names
 
 _DOI = re.compile(r"(?:(?:https?://)?(?:dx\.)?doi\.org/|doi:\s*)?(10\.[0-9]{4,9}/\S+)", re.I)
 _KEY = re.compile(r"[^\s#]*")
@@ -17,9 +18,9 @@ _CONTEXT = 20
 class Cells:
     """Reads a row by our names of the columns; `problems` are what was wrong. A cell that is not there is empty."""
 
-    def __init__(self, row: TextRow, names: Mapping[str, str]) -> None:
+    def __init__(self, row: TextRow, columns: Mapping[str, str]) -> None:
         self.row = row
-        self.columns = {name: column for column, name in names.items()}
+        self.columns = {name: column for column, name in columns.items()}
         self.problems: list[RowProblem] = []
 
     def fail(self, name: str, message: str) -> None:
@@ -45,8 +46,16 @@ class Cells:
             return ""
         return text
 
+    def name(self, name: str) -> str:
+        """The cell, where it is one line that can be printed."""
+        text = self.text(name)
+        if found := names.fault(text):
+            self.fail(name, f"{quoted(text)} holds {found.point}: this is one line")
+            return ""
+        return text
+
     def key(self) -> str:
-        key = self.text("key")
+        key = self.name("key")
         if not _KEY.fullmatch(key):
             self.fail("key", f"{quoted(key)} holds white space or a #")
         return key
@@ -74,7 +83,7 @@ class Cells:
 
     def doi(self) -> str:
         """Without the resolver's address."""
-        text = self.text("doi")
+        text = self.name("doi")
         match = _DOI.fullmatch(text)
         if text and not match:
             self.fail("doi", f"{quoted(text)} is not a DOI, 10.…/…")

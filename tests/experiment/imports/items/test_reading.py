@@ -1,5 +1,6 @@
 """What a file of test cases says, and what is said of one that cannot be read."""
 
+import json
 import os
 from pathlib import Path
 
@@ -94,6 +95,14 @@ def test_what_is_wrong_is_named_by_row_and_column_with_the_words(row, column, wo
         assert word in message
     assert "\0" not in message
     assert "\u202e" not in message
+
+
+@pytest.mark.parametrize("column", ["key", "doi", "generator", "subfield"])
+def test_a_name_is_one_line(column):
+    row = {"key": "a-1", "markup": TEXT, column: "10.1000/a\tb"}
+    [(at, where, message)] = problems(json.dumps(row) + "\n")
+    assert (at, where) == (1, column)
+    assert "U+0009" in message
 
 
 @pytest.mark.parametrize(
