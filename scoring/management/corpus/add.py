@@ -1,7 +1,8 @@
 """Collect texts under a corpus's name: files of .jsonl, .csv, .tsv and .txt, and folders of them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +36,20 @@ def run(command: ReportingCommand, options: Mapping[str, Any]) -> None:
     for path in options["paths"]:
         with progress(path.name, None, "documents", quiet=options["json"]) as update:
             added.append(add_source(options["name"], path, reading, update))
-    command.report(options, {"added": [asdict(one) for one in added]}, map(_line, added))
+    command.report(
+        options,
+        {"added": [asdict(one) for one in added]},
+        chain.from_iterable(map(_lines, added)),
+    )
 
 
-def _line(added: Added) -> str:
+def _lines(added: Added) -> Iterator[str]:
     before = ", as before" if added.was_there else ""
     names = ", ".join(added.skipped[:SHOWN]) + (", …" if len(added.skipped) > SHOWN else "")
     skipped = f" Not read, for its kind: {len(added.skipped):,} ({names})." if added.skipped else ""
-    return f"{added.path}: {added.documents:,} documents{before}.{skipped}"
+    yield f"{added.path}: {added.documents:,} documents{before}.{skipped}"
+    if added.n_no_dates:
+        yield f"Kept without a date, for theirs is none (2019, 2019-08 or 2019-08-12): {added.n_no_dates:,}."
+        yield from added.no_dates
+        if added.n_no_dates > len(added.no_dates):
+            yield "…"

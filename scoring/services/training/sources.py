@@ -26,6 +26,8 @@ class Added:
     documents: int
     was_there: bool  # the same documents had been added before
     skipped: Sequence[str]  # files of other kinds
+    n_no_dates: int  # documents whose date is none, and was left off
+    no_dates: Sequence[str]  # the first of them, by file and line
 
 
 def sources_folder(name: str) -> Path:
@@ -68,4 +70,6 @@ def add_source(name: str, path: Path, reading: Reading, on_done: Callable[[int],
     kept = folder / f"{slugify(path.resolve().stem) or 'texts'}-{digest.hexdigest()[:12]}.jsonl"
     was_there = kept.exists()
     draft.replace(kept)
-    return Added(str(path), kept.name, n, was_there, skipped)
+    return Added(
+        str(path), kept.name, n, was_there, skipped, problems.n_no_dates, problems.no_dates
+    )

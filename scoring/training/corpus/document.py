@@ -3,8 +3,10 @@
 import json
 import os
 import re
+from calendar import monthrange
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
+from datetime import date
 from pathlib import Path
 from typing import Literal
 
@@ -34,6 +36,22 @@ class Document:
     @property
     def year(self) -> str:
         return self.published[:4]
+
+
+def last_day(published: str) -> date | None:
+    """The last day that a date as far as it is known can mean; None for what is no date.
+
+    >>> last_day("2019-02"), last_day("2019"), last_day("2019-02-30"), last_day("12/03/2019")
+    (datetime.date(2019, 2, 28), datetime.date(2019, 12, 31), None, None)
+    """
+    match = re.fullmatch(r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?", published, re.ASCII)
+    if match is None:
+        return None
+    year, month = int(match[1]), int(match[2] or 12)
+    try:
+        return date(year, month, int(match[3]) if match[3] else monthrange(year, month)[1])
+    except ValueError:
+        return None
 
 
 def plain_doi(text: str | None) -> str:

@@ -18,6 +18,7 @@ from scoring.training.corpus.document import CorpusError
 
 MANIFEST = "manifest.json"
 EXCLUDED = "excluded.jsonl"
+UNKNOWN = "unknown"
 FORMAT, VERSION = "brainbench-live-corpus", 1
 Part = Literal["train", "held_out"]
 SHARD = "{part}-{number:05d}.parquet"
@@ -76,6 +77,11 @@ class Manifest:
     first_published: str = ""
     last_published: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def undated(self) -> int:
+        """Documents whose day of publication may be any."""
+        return self.years.get(UNKNOWN, 0)
 
 
 @dataclass(frozen=True, slots=True)

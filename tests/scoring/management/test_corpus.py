@@ -9,6 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from scoring.models import Corpus
+from scoring.training.corpus.read.local import MOST_PROBLEMS
 from tests.factories import make_item
 from tests.scoring.training.corpus.made import prose
 
@@ -63,6 +64,15 @@ def test_json_tells_what_was_added_and_built(tmp_path: Path) -> None:
     assert found["manifest"]["seed"] == 4
     assert found["manifest"]["sources"].popitem()[1]["rows"] == 7
     assert found["test_cases"] == []
+
+
+def test_dates_that_are_none_are_named_up_to_a_number_and_counted(tmp_path: Path) -> None:
+    rows = [{"text": prose(n), "published": "12/03/2019"} for n in range(MOST_PROBLEMS + 1)]
+    path = tmp_path / "notes.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    said = corpus("add", "--name", "sleep", path)
+    assert f"2019-08-12): {len(rows)}." in said
+    assert f"notes.jsonl, line {MOST_PROBLEMS}: “12/03/2019”\n…" in said
 
 
 def test_check_names_a_document_that_has_become_a_test_case(tmp_path: Path) -> None:

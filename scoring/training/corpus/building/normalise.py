@@ -4,7 +4,7 @@ import re
 import unicodedata
 from dataclasses import replace
 
-from scoring.training.corpus.document import Document, plain_doi, plain_pmcid, plain_pmid
+from scoring.training.corpus.document import Document, last_day, plain_doi, plain_pmcid, plain_pmid
 
 # Line ends of other systems, and a page's end, which ends a paragraph too
 _LINE_ENDS = re.compile(r"\r\n?|[\x85\u2028]")
@@ -41,4 +41,5 @@ def normalised(document: Document) -> Document:
         doi=plain_doi(document.doi),
         pmid=plain_pmid(document.pmid),
         pmcid=plain_pmcid(document.pmcid),
+        published=document.published if last_day(document.published) else "",
     )

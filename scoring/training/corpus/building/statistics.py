@@ -3,14 +3,14 @@
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 
 from tokenizers import Tokenizer
 
-from scoring.training.corpus.document import CorpusError, Document
-from scoring.training.corpus.manifest import Part, PartFacts
+from scoring.training.corpus.document import CorpusError, Document, last_day
+from scoring.training.corpus.manifest import UNKNOWN, Part, PartFacts
 
-UNKNOWN = "unknown"
 AT_ONCE = 32  # texts whose tokens are in memory together
 
 
@@ -62,4 +62,9 @@ class Statistics:
         self.journals[document.journal or UNKNOWN] += 1
         if day := document.published:
             self.first_published = min(self.first_published or day, day)
-            self.last_published = max(self.last_published, day)
+            self.last_published = max(self.last_published, day, key=_end)
+
+
+def _end(published: str) -> tuple[date, str]:
+    """ "2022" may be later than "2022-03"."""
+    return last_day(published) or date.min, published

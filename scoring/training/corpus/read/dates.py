@@ -4,14 +4,16 @@ import re
 from calendar import month_abbr
 from collections.abc import Iterable
 
+from scoring.training.corpus.document import last_day
+
 MONTHS = {name.lower(): number for number, name in enumerate(month_abbr) if name}
 
 
 def written(year: str | None, month: str | None = None, day: str | None = None) -> str:
     """A date in its parts; months by number or English name, of several the first. What cannot be read is left off.
 
-    >>> written("2019", "Aug", "2"), written("2019", "Winter"), written("2019", "8")
-    ('2019-08-02', '2019', '2019-08')
+    >>> written("2019", "Aug", "2"), written("2019", "Winter"), written("2019", "Feb", "31")
+    ('2019-08-02', '2019', '2019-02')
     """
     if not re.fullmatch(r"\d{4}", (year or "").strip()):
         return ""
@@ -22,7 +24,8 @@ def written(year: str | None, month: str | None = None, day: str | None = None) 
         return date
     date += f"-{number:02d}"
     number = int(day) if (day or "").strip().isdecimal() else 0  # type: ignore[arg-type]
-    return f"{date}-{number:02d}" if 1 <= number <= 31 else date
+    exact = f"{date}-{number:02d}"
+    return exact if last_day(exact) else date
 
 
 def of_medline(text: str) -> str:

@@ -7,12 +7,12 @@ import csv
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, BinaryIO, get_args
 
 from lib.files import open_regular
-from scoring.training.corpus.document import CorpusError, Document, Kind
+from scoring.training.corpus.document import CorpusError, Document, Kind, last_day
 from scoring.training.corpus.read.pubget import is_pubget, read_pubget
 
 MOST_BYTES = 64 * 2**20  # of a line, and of a text that is one document
@@ -24,15 +24,26 @@ Row = tuple[int, Mapping[str, Any]]  # its line, and values by name
 
 @dataclass
 class Problems:
-    """What keeps files from being read, by place."""
+    """What keeps files from being read, by place, and dates that were left off."""
 
     found: list[str] = field(default_factory=list)
+    no_dates: list[str] = field(default_factory=list)  # the first ones
+    n_no_dates: int = 0
 
     def add(self, place: str, why: str) -> None:
         """Raises CorpusError once there are more than anybody reads."""
         self.found.append(f"{place}: {why}.")
         if len(self.found) == MOST_PROBLEMS:
             self.refuse()
+
+    def dated(self, document: Document, place: str) -> Document:
+        """The document, without its date if that is none."""
+        if not document.published or last_day(document.published):
+            return document
+        self.n_no_dates += 1
+        if self.n_no_dates <= MOST_PROBLEMS:
+            self.no_dates.append(f"{place}: “{document.published}”")
+        return replace(document, published="")
 
     def refuse(self) -> None:
         """Raises CorpusError where there was a problem."""
@@ -89,7 +100,8 @@ def local_files(path: Path, problems: Problems, skipped: list[str]) -> Iterator[
 def read_file(local: LocalFile, reading: Reading, problems: Problems) -> Iterator[Document]:
     """The documents of one file, or of a folder of pubget's."""
     if local.path.is_dir():
-        yield from read_pubget(local.path)
+        for document in read_pubget(local.path):
+            yield problems.dated(document, f"{local.name}, {document.id}")
         return
     try:
         with open_regular(local.path, follow=False) as file:
@@ -215,7 +227,7 @@ def _documents(
         if any(_is_broken(getattr(document, one)) for one in NAMES):
             problems.add(place, "holds half a character (a lone surrogate)")
         else:
-            yield document
+            yield problems.dated(document, place)
 
 
 def _plain(value: Any) -> str:

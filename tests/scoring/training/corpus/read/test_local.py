@@ -9,6 +9,7 @@ import pytest
 from scoring.training.corpus.document import CorpusError, Document, to_line
 from scoring.training.corpus.read.local import (
     MOST_PROBLEMS,
+    LocalFile,
     Problems,
     Reading,
     local_files,
@@ -124,6 +125,16 @@ def test_what_is_wrong_is_named_by_file_and_line(tmp_path: Path, name: str, cont
     with pytest.raises(CorpusError) as raised:
         read(written(tmp_path / name, content))
     assert said in str(raised.value)
+
+
+def test_a_date_that_is_none_is_left_off_and_named_by_file_and_line(tmp_path: Path) -> None:
+    dates = ["2019", "12/03/2019", "2021-02-30", "2020-02-29", ""]
+    rows = "".join(json.dumps({"text": "A text.", "published": day}) + "\n" for day in dates)
+    path, problems = written(tmp_path / "a.jsonl", rows), Problems()
+    found = list(read_file(LocalFile(path, path.name), Reading(), problems))
+    assert [one.published for one in found] == ["2019", "", "", "2020-02-29", ""]
+    assert problems.no_dates == ["a.jsonl, line 2: “12/03/2019”", "a.jsonl, line 3: “2021-02-30”"]
+    problems.refuse()
 
 
 def test_all_that_is_wrong_is_said_at_once_up_to_a_number(tmp_path: Path) -> None:

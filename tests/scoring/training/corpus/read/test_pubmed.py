@@ -80,6 +80,7 @@ def test_formulas_entities_and_line_breaks_become_text_of_one_line():
     [
         ("<Year>2019</Year><Month>Aug</Month><Day>7</Day>", "", "2019-08-07"),
         ("<Year>2019</Year><Month>08</Month>", "", "2019-08"),
+        ("<Year>2021</Year><Month>Feb</Month><Day>31</Day>", "", "2021-02"),
         ("<Year>2019</Year><Season>Winter</Season>", "", "2019"),
         ("<MedlineDate>1998 Dec-1999 Jan</MedlineDate>", "", "1998-12"),
         ("<MedlineDate>2000-2001</MedlineDate>", "", "2000"),
