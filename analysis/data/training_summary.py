@@ -7,7 +7,7 @@ from datetime import date
 @dataclass(frozen=True)
 class TrainingSummary:
     """None where it is not known. documents, corpus_tokens: of the corpus's training part; last_published: the last day of
-    its documents. Losses are those of its held-out part in nats per token, untrained and of the weights that were kept."""
+    its documents, where all have a date. Losses are those of its held-out part in nats per token, untrained and of the weights that were kept."""
 
     corpus: str
     mode: str

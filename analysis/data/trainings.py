@@ -5,7 +5,7 @@ from typing import Any
 
 from analysis.data.training_summary import TrainingSummary
 from scoring.models import Training
-from scoring.services.training.register import last_day
+from scoring.training.corpus.document import last_day
 
 
 def read_trainings(models: Mapping[int, int]) -> dict[int, TrainingSummary]:
@@ -15,15 +15,13 @@ def read_trainings(models: Mapping[int, int]) -> dict[int, TrainingSummary]:
 
 
 def _summary(training: Training) -> TrainingSummary:
-    corpus: Mapping[str, Any] = training.corpus.manifest
     made: Mapping[str, Any] = training.manifest
-    part: Mapping[str, Any] = corpus.get("train", {})
     return TrainingSummary(
         corpus=training.corpus.slug,
         mode=training.mode,
-        documents=part.get("documents"),
-        corpus_tokens=part.get("tokens"),
-        last_published=last_day(corpus.get("last_published", "")),
+        documents=made.get("corpus_documents"),
+        corpus_tokens=made.get("corpus_tokens"),
+        last_published=None if made.get("undated") else last_day(made.get("last_published", "")),
         tokens_seen=training.tokens,
         trainable_parameters=made.get("trainable_parameters"),
         held_out_before=made.get("untrained_held_out_loss"),

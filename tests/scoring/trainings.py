@@ -1,5 +1,6 @@
 """A corpus that was built, and trainings of seconds on it."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,14 @@ from scoring.training.corpus.read.local import Reading
 from tests.scoring.training.lm.made import small
 
 
-def build_onions(papers: Path) -> Corpus:
-    """Of the demonstration model's paragraphs, as papers of 2018 and 2019."""
+def build_onions(papers: Path, dates: Sequence[str] = ("2018-08", "2019-08")) -> Corpus:
+    """Of the demonstration model's paragraphs, as papers of these dates in turn."""
     texts = [paragraph.text for part in split(read_corpus()) for paragraph in part]
     write_documents(
         papers,
         (
             Document(
-                f"file:{n}", text, f"Paper {n}", published=f"201{8 + n % 2}-08", licence="CC BY"
+                f"file:{n}", text, f"Paper {n}", published=dates[n % len(dates)], licence="CC BY"
             )
             for n, text in enumerate(texts)
         ),

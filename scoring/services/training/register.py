@@ -1,6 +1,5 @@
 """Use case: what a training made becomes a language model like any other, bound to how it was made."""
 
-from calendar import monthrange
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
@@ -11,11 +10,12 @@ from django.db import transaction
 from scoring.models import LanguageModel, Training, TrainingCorpus
 from scoring.services.open_model import short_name
 from scoring.services.training.create import base_args
+from scoring.training.corpus.document import last_day
 from scoring.training.progress import Trained
 from scoring.training.settings import TrainingError
 
 if TYPE_CHECKING:  # it loads pyarrow, and pages load this
-    from scoring.training.corpus.manifest import BuiltCorpus
+    from scoring.training.corpus.manifest import BuiltCorpus, Manifest
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,10 @@ class ModelManifest:
     name: str
     corpus: str
     corpus_sha256: str
+    corpus_documents: int  # that were to be learned, and their tokens
+    corpus_tokens: int
+    last_published: str  # as far as it is known
+    undated: int  # documents of both parts without a date
     base: str
     identity: dict[str, Any]  # of the files that it started from
     preset: str
@@ -48,7 +52,7 @@ def register(training: Training, trained: Trained, corpus: "BuiltCorpus") -> Lan
     """
     if LanguageModel.objects.filter(name=training.name).exists():
         raise TrainingError(f"There is a model “{training.name}” by now: rename it, and go on.")
-    manifest = asdict(_manifest(training, trained))
+    manifest = asdict(_manifest(training, trained, corpus.manifest))
     base = training.base
     with transaction.atomic():
         model = LanguageModel.objects.create(
@@ -58,7 +62,7 @@ def register(training: Training, trained: Trained, corpus: "BuiltCorpus") -> Lan
             n_parameters=trained.parameters,
             is_chat=base.is_chat if base else False,
             tuned_from=base,
-            training_cutoff=_cutoff(base, corpus.manifest.last_published),
+            training_cutoff=_cutoff(base, corpus.manifest),
             is_demo=base.is_demo if base else False,
             note=f"Training {training.pk}, {training.mode}, on the corpus {training.corpus}.",
         )
@@ -80,11 +84,15 @@ def args_of(training: Training, folder: Path) -> dict[str, str]:
     return {"pretrained": str(folder)}
 
 
-def _manifest(training: Training, trained: Trained) -> ModelManifest:
+def _manifest(training: Training, trained: Trained, corpus: "Manifest") -> ModelManifest:
     return ModelManifest(
         name=training.name,
         corpus=training.corpus.slug,
         corpus_sha256=training.corpus.sha256,
+        corpus_documents=corpus.train.documents,
+        corpus_tokens=corpus.train.tokens,
+        last_published=corpus.last_published,
+        undated=corpus.undated,
         base=training.base.name if training.base else "",
         identity=training.identity,
         preset=training.preset,
@@ -112,22 +120,9 @@ def _add_corpora(model: LanguageModel, training: Training) -> None:
     )
 
 
-def _cutoff(base: LanguageModel | None, last_published: str) -> date | None:
+def _cutoff(base: LanguageModel | None, corpus: "Manifest") -> date | None:
     """The later of the base's and the corpus's; None where either is not known."""
-    last = last_day(last_published)
+    last = None if corpus.undated else last_day(corpus.last_published)
     if base is None or last is None:
         return last
     return None if base.training_cutoff is None else max(base.training_cutoff, last)
-
-
-def last_day(published: str) -> date | None:
-    """The last day that a date as far as it is known can mean; None where nothing is.
-
-    >>> last_day("2019-02"), last_day("2019"), last_day("")
-    (datetime.date(2019, 2, 28), datetime.date(2019, 12, 31), None)
-    """
-    if not published:
-        return None
-    year, month, day = ([int(part) for part in published.split("-")] + [0, 0])[:3]
-    month = month or 12
-    return date(year, month, day or monthrange(year, month)[1])

@@ -25,9 +25,12 @@ def training(study: Study) -> Training:
     corpus = Corpus.objects.create(
         slug="papers",
         sha256="0" * 64,
-        manifest={"train": {"documents": 12, "tokens": 3400}, "last_published": "2022-02"},
+        manifest={"train": {"documents": 99, "tokens": 9999}, "last_published": "2024"},
     )
     made: dict[str, Any] = {
+        "corpus_documents": 12,
+        "corpus_tokens": 3400,
+        "last_published": "2022-02",
         "trainable_parameters": 4096,
         "untrained_held_out_loss": 3.25,
         "held_out_loss": 2.5,
@@ -46,7 +49,7 @@ def training(study: Study) -> Training:
     return training
 
 
-def test_a_model_trained_here_brings_its_corpus_and_losses(
+def test_a_model_trained_here_brings_the_corpus_that_it_read_and_losses(
     study: Study, training: Training
 ) -> None:
     data = read(study)
@@ -62,9 +65,14 @@ def test_a_model_trained_here_brings_its_corpus_and_losses(
 
 def test_what_is_not_known_of_a_training_is_none(study: Study, training: Training) -> None:
     Training.objects.update(manifest={})
-    Corpus.objects.update(manifest={})
     (found,) = read(study).trainings.values()
     assert (found.documents, found.last_published, found.held_out_before) == (None, None, None)
+
+
+def test_a_corpus_with_undated_documents_has_no_last_day(study: Study, training: Training) -> None:
+    Training.objects.update(manifest=training.manifest | {"undated": 1})
+    (found,) = read(study).trainings.values()
+    assert found.last_published is None
 
 
 def test_points_along_a_training_are_no_models_of_the_results(

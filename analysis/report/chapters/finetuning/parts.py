@@ -17,7 +17,7 @@ METHOD = (
     "that day or earlier is before it. Only those after it are free of memorisation."
 )
 UNKNOWN = (
-    "It is not known until when the tuned model's training data were collected.",
+    "It is not known until when the tuned model's training data were collected, or documents of its corpus have no date.",
     "State the cut-off under Language models in the administration.",
 )
 NO_DATES = (

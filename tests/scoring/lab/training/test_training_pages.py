@@ -10,7 +10,7 @@ from django.test import Client
 
 from experiment.models import AuditEvent, Study
 from scoring.demo_lm import NAME as DEMO_NAME
-from scoring.models import Corpus, Training
+from scoring.models import Corpus, LanguageModel, Training
 from scoring.services.open_model import ensure_language_model
 from tests.factories import make_item, make_user
 from tests.scoring.trainings import asked, build_onions, folders_in
@@ -109,3 +109,25 @@ def test_who_may_make_no_study_sees_no_training(client: Client, corpus: Corpus) 
     client.force_login(make_user("olga"))
     for address in ("", "corpora/", "corpora/onions/"):
         assert client.get(f"/lab/training/{address}").status_code == 403
+
+
+def test_a_models_pages_state_the_corpus_that_it_read_and_that_there_is_another_since(
+    ruth: Client, corpus: Corpus
+) -> None:
+    training = asked(corpus)
+    model = LanguageModel.objects.create(name="lab/onion-lm", display_name="onion-lm")
+    about = {"corpus_documents": 57, "corpus_tokens": 3400, "last_published": "2010-05"}
+    steps = {"steps": 2, "tokens": 9, "best_step": 1, "untrained_held_out_loss": 4.0, "held_out_loss": 3.5}  # fmt: skip
+    made = about | steps | {"corpus_sha256": corpus.sha256, "undated": 2}
+    kept = {"status": "finished", "language_model": model, "manifest": made}
+    Training.objects.filter(pk=training.pk).update(**kept)
+    pages = (training.get_absolute_url(), f"/lab/training/models/{model.pk}/")
+    for page in pages:
+        said = ruth.get(page).text
+        assert "57 documents of 3,400 tokens" in said
+        assert "last known date of publication is 2010-05" in said
+        assert "2 documents have no date" in said
+        assert "built again since" not in said
+    Corpus.objects.update(sha256="0" * 64)
+    for page in pages:
+        assert "built again since" in ruth.get(page).text

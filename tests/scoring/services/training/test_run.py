@@ -24,7 +24,7 @@ from scoring.training.corpus.manifest import open_corpus
 from scoring.training.progress import Point
 from tests.experiment.http_client import ROOT, database_url
 from tests.scoring.training.lm.made import make_tokenizer_folder, small
-from tests.scoring.trainings import asked
+from tests.scoring.trainings import asked, build_onions, folders_in
 
 pytestmark = pytest.mark.django_db
 TIMEOUT_S = 300  # a busy machine; nothing waits for it to pass
@@ -105,6 +105,26 @@ def test_a_model_from_scratch_knows_nothing_after_its_last_text(corpus: Corpus) 
     assert training.language_model.training_cutoff == date(2019, 8, 31)
     assert not training.language_model.is_demo
     assert register.model_args(training) == {"pretrained": str(training.output)}
+
+
+def test_a_model_that_read_a_text_without_a_date_has_no_cutoff(
+    settings: Any, tmp_path: Path
+) -> None:
+    folders_in(settings, tmp_path)
+    corpus = build_onions(tmp_path / "others.jsonl", ["2010"] * 20 + ["2021-02-30"])
+    folder = make_tokenizer_folder(open_corpus(corpus.folder), tmp_path / "tokens")
+    about = {"settings": small("scratch"), "base": "", "tokenizer": str(folder)}
+    training = run.run(asked(corpus, **about))
+    assert (training.status, training.error) == ("finished", "")
+    assert training.language_model is not None
+    assert training.language_model.training_cutoff is None
+    made, read = training.manifest, corpus.manifest
+    assert (made["last_published"], made["undated"]) == ("2010", read["years"]["unknown"])
+    train = read["train"]
+    assert (made["corpus_documents"], made["corpus_tokens"]) == (
+        train["documents"],
+        train["tokens"],
+    )
 
 
 def test_a_stopped_training_goes_on_where_it_was_and_doubles_no_point(corpus: Corpus) -> None:
