@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from scoring.training.corpus.document import CorpusError
 from scoring.training.corpus.entrez.sources import Source
@@ -89,11 +89,13 @@ def _read(path: Path) -> State:
         found = json.loads(path.read_text(encoding="utf-8"))
         if (found["format"], found["version"]) != (FORMAT, VERSION):
             raise ValueError("another format")
+        if found["wanted"] not in get_args(Wanted):
+            raise ValueError("neither abstracts nor full texts")
         slices = {
             name: Done(done["hits"], *(tuple(done[key]) for key in LISTS))
             for name, done in found["slices"].items()
         }  # fmt: skip
         source = Source(found["name"], found["term"], path.parent.name)
         return State(path.parent, found["wanted"], source, slices)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CorpusError(f"{path} is not what `corpus fetch` wrote ({error}).") from error

@@ -23,9 +23,11 @@ LICENCE_REF = "{http://www.niso.org/schemas/ali/1.0/}license_ref"
 
 
 def read_jats(root: Any) -> Records:
-    """The articles under a pmc-articleset; those without a body by their numbers."""
+    """The articles under a pmc-articleset; those without a body by their numbers, those without a number not at all."""
     documents, without_text = [], []
     for article in root.iterfind("article"):
+        if article.find("front/article-meta") is None:
+            continue  # damaged, and without a number: it is reported as not given
         document, body = _document(article)
         if body:
             documents.append(document)

@@ -264,6 +264,17 @@ def test_a_folder_of_something_else_is_refused(
     assert kept(tmp_path) == before
 
 
+@pytest.mark.parametrize("damage", [{"slices": []}, {"wanted": "x"}, {"wanted": ["abstracts"]}])
+def test_a_damaged_note_of_what_is_done_is_refused(
+    stub: EntrezStub, tmp_path: Path, damage: dict[str, Any]
+):
+    fetch(stub, tmp_path, SLEEP)
+    path = tmp_path / "j-sleep/.state.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | damage))
+    with pytest.raises(CorpusError, match=r"state\.json is not what `corpus fetch` wrote"):
+        fetch(stub, tmp_path, SLEEP)
+
+
 def test_only_one_run_at_a_time_fetches_into_a_folder(stub: EntrezStub, tmp_path: Path):
     order = Order((SLEEP,), 2019, 2019, "abstracts", tmp_path)
     client = Client(Access(stub.url), Waits().sleep)

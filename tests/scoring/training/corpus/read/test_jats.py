@@ -64,3 +64,11 @@ def test_the_licence_is_an_address_where_there_is_one():
     words = "<license><license-p>All may <bold>read</bold>.</license-p></license>"
     licences = [read(licence=licence).documents[0].licence for licence in (link, ref, words, "")]
     assert licences == ["http://creativecommons.org/licenses/by-nc/4.0/", "https://example.org/terms", "All may read.", ""]  # fmt: skip
+
+
+def test_an_article_without_what_is_about_it_does_not_stop_the_others():
+    damaged = "<article><front/><body><p>Text.</p></body></article>"
+    whole = f"<article>{FRONT.format(ids='', licence='')}<body><p>Text.</p></body></article>"
+    found = read_jats(parse(f"<pmc-articleset>{damaged}{whole}{damaged}</pmc-articleset>".encode()))
+    assert [document.pmid for document in found.documents] == ["31"]
+    assert found.without_text == ()
