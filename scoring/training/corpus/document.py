@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from datetime import date
 from pathlib import Path
 from typing import Literal
+from urllib.parse import unquote
 
 Kind = Literal["abstract", "fulltext", "other"]
 
@@ -55,12 +56,15 @@ def last_day(published: str) -> date | None:
 
 
 def plain_doi(text: str | None) -> str:
-    """Lower case, without an address before it.
+    """Lower case, without an address before it or a sentence's end after it.
 
     >>> plain_doi("https://doi.org/10.1000/ABC"), plain_doi("doi: 10.1000/abc")
     ('10.1000/abc', '10.1000/abc')
+    >>> plain_doi("www.doi.org/10.1000%2Fabc.")
+    '10.1000/abc'
     """
-    return re.sub(r"^(https?://(dx\.)?doi\.org/|doi:)\s*", "", (text or "").strip().lower())
+    plain = unquote(text or "").strip().lower()
+    return re.sub(r"^(doi:\s*)?((https?://)?((dx|www)\.)?doi\.org/\s*)?", "", plain).rstrip(".,; ")
 
 
 def plain_pmid(pmid: str) -> str:

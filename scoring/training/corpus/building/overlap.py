@@ -5,8 +5,9 @@ A document is left out if
 1. its DOI is a test case's, or
 2. it holds RUN = 13 words in a row of either version of one, whatever their case and punctuation (the rule of GPT-3's
    decontamination, Brown et al. 2020), or
-3. it holds SHARE = a fifth of a version's runs of five words, so that a copy with a word changed in every sentence is
-   found too; at least as many as 13 words have, or all of a shorter text's.
+3. it holds SHARE = a fifth of a version's runs of five words, so that a copy with few words changed is found too: at
+   every seventh word two of seven runs are left, which is enough, and at every sixth one of six, which is not; at
+   least as many as 13 words have, or all of a shorter text's.
 
 No run of 13 words is allowed for being common ("written informed consent was obtained from all participants..."): a paper
 too few costs a corpus of thousands nothing, a test case too many costs the test. Such a run shows in the list of what

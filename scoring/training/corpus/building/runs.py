@@ -1,10 +1,11 @@
 """Texts as hashes of words and of runs of words, which is how texts are compared. Knows no document.
 
-Two texts that differ in case, punctuation, spaces or Unicode's forms have the same words. Hashes have 64 bits: of k
-runs compared with m others, k x m / 2^64 match by chance, one in 200,000 for a thousand million with a hundred thousand.
+Two texts that differ in case, accents, punctuation, spaces, tags, entities or Unicode's forms have the same words. Hashes
+have 64 bits: of k runs compared with m others, k x m / 2^64 match by chance, one in 200,000 for a thousand million with a hundred thousand.
 """
 
 import hashlib
+import html
 import re
 import unicodedata
 from functools import lru_cache
@@ -14,16 +15,32 @@ import numpy.typing as npt
 
 Hashes = npt.NDArray[np.uint64]
 _WORD = re.compile(r"[^\W_]+")
+_TAG = re.compile(
+    r"""</?[a-z][\w:-]*(?:\s+[\w:-]+\s*=\s*(?:"[^"<>]*"|'[^'<>]*'))*\s*/?>""", re.IGNORECASE
+)
+_BROKEN = re.compile(r"(?<=[^\W\d_])[-\u2010]\s*\n\s*(?=[^\W\d_])")
+_WITHIN_WORDS = frozenset({"Cf", "Mn", "Mc", "Me"})  # unseen characters, and combining marks
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so that no word's share is lost modulo 2^64
 
 
 def words(text: str) -> list[str]:
-    """Letters and digits, without case.
+    r"""Letters and digits, without case and accents; a word broken at a line's end is one word.
 
     >>> words("The μ-opioid “Load” (10²)")
     ['the', 'μ', 'opioid', 'load', '102']
+    >>> words("<i>Hippo</i>campal&#x2009;ac-\ntivity")
+    ['hippocampal', 'activity']
     """
-    return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+    text = _BROKEN.sub("", _TAG.sub("", html.unescape(_plain(text))))
+    return _WORD.findall(_plain(text))
+
+
+def _plain(text: str) -> str:
+    if text.isascii():
+        return text.casefold()
+    text = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
+    dropped = [ord(c) for c in set(text) if unicodedata.category(c) in _WITHIN_WORDS]
+    return text.translate(dict.fromkeys(dropped))
 
 
 def hash_of(text: str) -> int:

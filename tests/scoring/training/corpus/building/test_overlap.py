@@ -46,6 +46,13 @@ LEAKS = {
     "in other spaces": ABSTRACT.replace(" ", " \t\n\u00a0"),
     "with soft hyphens": ABSTRACT.replace("a", "a\u00ad"),
     "in wide letters": "".join(chr(ord(c) + 0xFEE0) if c.isalpha() else c for c in ABSTRACT),
+    "with unseen characters in words": ABSTRACT.replace("a", "a\u200c\u2063\u200d"),
+    "with combining marks in words": ABSTRACT.replace("a", "a\u034f\u0301"),
+    "in tags": "".join(f"<i class='x'>{c}</i>" if c == "a" else c for c in ABSTRACT),
+    "in escaped tags": ABSTRACT.replace("a", "&lt;b&gt;a&lt;/b&gt;"),
+    "with entities for spaces": ABSTRACT.replace(" ", "&#x2009;"),
+    "with words broken at line ends": " ".join(f"{w[:2]}-\n{w[2:]}" for w in ABSTRACT.split()),
+    "each seventh word changed": changed(ABSTRACT, 7),
     "each twentieth word changed": changed(ABSTRACT, 20),
     "each tenth word changed": changed(ABSTRACT, 10),
     "its second half": ABSTRACT[len(ABSTRACT) // 2 :],
@@ -59,7 +66,7 @@ def test_a_copy_of_a_test_case_is_named(text: str) -> None:
     assert found(normalised(document(9, text))) == Overlap("test case: text", "sleep-1")
 
 
-@pytest.mark.parametrize("doi", ["10.1000/sleep.1", "https://doi.org/10.1000/SLEEP.1", "doi:10.1000/Sleep.1", " http://dx.doi.org/10.1000/sleep.1 "])  # fmt: skip
+@pytest.mark.parametrize("doi", ["10.1000/sleep.1", "https://doi.org/10.1000/SLEEP.1", "doi:10.1000/Sleep.1", " http://dx.doi.org/10.1000/sleep.1 ", "https://www.doi.org/10.1000/sleep.1", "doi.org/10.1000/sleep.1", "10.1000/sleep.1.", "10.1000%2Fsleep.1,", "doi:https://doi.org/10.1000/sleep.1;"])  # fmt: skip
 def test_a_doi_is_the_same_however_it_is_written(doi: str) -> None:
     assert found(document(9, doi=doi)) == Overlap("test case: DOI", "sleep-1")
 
