@@ -29,13 +29,18 @@ PMC = """<article><front><journal-meta><journal-title-group><journal-title>{jour
 
 @dataclass(frozen=True)
 class Paper:
-    """`days` are its dates of publication: of print, and online where it is another."""
+    """`days` are its dates of publication: of print, and online where it is another; without one, `year` alone is known."""
 
     number: int
     days: tuple[date, ...]
     journal: str = "J Sleep"
     text: str = "Mice sleep."
     is_book: bool = False
+    year: int = 0
+
+    @property
+    def first_day(self) -> date:
+        return self.days[0] if self.days else date(self.year, 1, 1)
 
 
 class EntrezStub:
@@ -73,7 +78,10 @@ class EntrezStub:
         return self._search(form) if form["utility"] == "esearch" else self._fetch(form)
 
     def _search(self, form: dict[str, str]) -> str:
-        first, last = (date(*map(int, form[key].split("/"))) for key in ("mindate", "maxdate"))
+        first, last = (_day(form[key]) for key in ("mindate", "maxdate"))
+        without = [
+            (_day(a), _day(b)) for a, b in re.findall(r"([\d/]+):([\d/]+)\[pdat\]", form["term"])
+        ]
         journal = re.match(r'"(.*?)"\[Journal\]', form["term"])
         name = journal[1] if journal else None
         if name is not None and all(paper.journal != name for paper in self.papers.values()):
@@ -82,7 +90,9 @@ class EntrezStub:
         ids = [
             number
             for number, paper in self.papers.items()
-            if name in (None, paper.journal) and any(first <= day <= last for day in paper.days)
+            if name in (None, paper.journal)
+            and _is_within(paper, first, last)
+            and not any(_is_within(paper, *span) for span in without)
         ]
         with self.lock:
             web_env = f"MCID_{len(self.searches)}"
@@ -110,12 +120,21 @@ class EntrezStub:
         return DOCTYPE.format(root, self.dtd_host) + f"<{root}>{content}</{root}>"
 
 
+def _day(text: str) -> date:
+    return date(*map(int, text.split("/")))
+
+
+def _is_within(paper: Paper, first: date, last: date) -> bool:
+    is_year = first <= date(paper.year or 1, 1, 1) and date(paper.year or 1, 12, 31) <= last
+    return is_year if paper.year else any(first <= day <= last for day in paper.days)
+
+
 def _citation(paper: Paper) -> str:
     if paper.is_book:
         return BOOK.format(number=paper.number)
     parts = f"<AbstractText>{escape(paper.text)}</AbstractText>"
     abstract = f"<Abstract>{parts}</Abstract>" if paper.text else ""
-    return PUBMED.format(number=paper.number, journal=paper.journal, day=paper.days[0], abstract=abstract)  # fmt: skip
+    return PUBMED.format(number=paper.number, journal=paper.journal, day=paper.first_day, abstract=abstract)  # fmt: skip
 
 
 def _article(paper: Paper) -> str:
@@ -123,7 +142,7 @@ def _article(paper: Paper) -> str:
     return PMC.format(
         number=paper.number,
         journal=paper.journal,
-        day=paper.days[0],
+        day=paper.first_day,
         body=body if paper.text else "",
     )
 

@@ -12,7 +12,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from scoring.training.corpus.document import CorpusError, Document, write_documents
-from scoring.training.corpus.entrez.client import Client, Database, Found
+from scoring.training.corpus.entrez.client import Client, Database
 from scoring.training.corpus.entrez.gather import Gathering
 from scoring.training.corpus.entrez.slices import Slice, years
 from scoring.training.corpus.entrez.sources import Source
@@ -142,8 +142,7 @@ class Fetching:
                 self._fetch_slice(state, month, lambda g, span: g.documents(span), tell)
         if self._is_enough():
             return
-        in_months = sum(state.slices[month.name].hits for month in months)
-        self._fetch_slice(state, year, _rest(found, in_months), tell)
+        self._fetch_slice(state, year, lambda g, span: g.rest(span, found), tell)
 
     def _fetch_slice(
         self,
@@ -211,7 +210,3 @@ class Fetching:
             sum(len(one.books) for one in done),
             (*self._unknown.values(), *found),
         )
-
-
-def _rest(found: Found, in_months: int) -> Callable[[Gathering, Slice], Iterator[Document]]:
-    return lambda gathering, year: gathering.rest(year, found, in_months)

@@ -37,7 +37,6 @@ class Gathering:
     database: Database
     term: str
     elsewhere: Collection[str]  # numbers that other slices have
-    hits: int = 0
     kept: dict[str, None] = field(default_factory=dict)
     without_text: dict[str, None] = field(default_factory=dict)
     books: dict[str, None] = field(default_factory=dict)
@@ -47,7 +46,7 @@ class Gathering:
     @property
     def done(self) -> Done:
         lists = (self.kept, self.without_text, self.books, self.missing, self.problems)
-        return Done(self.hits, *map(tuple, lists))
+        return Done(*map(tuple, lists))
 
     def documents(self, span: Slice) -> Iterator[Document]:
         """Those of a slice that no other slice has.
@@ -55,9 +54,7 @@ class Gathering:
         Raises:
             CorpusError: the server refuses, or cannot be reached.
         """
-        found = self.search(span)
-        self.hits = found.count
-        yield from self._within(span, found)
+        yield from self._within(span, self.search(span))
 
     def search(self, span: Slice) -> Found:
         found = self.client.search(self.database, self.term, span)
@@ -66,23 +63,34 @@ class Gathering:
             raise CorpusError(f"Entrez does not know {', '.join(found.unknown)} in {self.term}.")
         return found
 
-    def rest(self, span: Slice, found: Found, in_parts: int) -> Iterator[Document]:
+    def rest(self, span: Slice, found: Found) -> Iterator[Document]:
         """Those of a slice that none of its parts has: journals that name a year alone, for instance."""
         yield from self._fetch_numbers(self._new(found.ids))
-        if found.count > max(LARGEST, in_parts):  # too many to be listed
+        if found.count <= LARGEST:
+            return
+        # Too many to be listed: a record may count in several parts, so that only numbers tell what is missing
+        parts = " OR ".join(f"{p.first:%Y/%m/%d}:{p.last:%Y/%m/%d}[pdat]" for p in span.parts())
+        undated = self.client.search(self.database, f"({self.term}) NOT ({parts})", span)
+        yield from self._fetch_numbers(self._new(undated.ids))
+        listed = {*found.ids, *undated.ids}.union(*map(self._listed, span.parts()))
+        if found.count > len(listed):
             self.problems.append(
-                f"{span.name}: {found.count - in_parts:,} of {found.count:,} hits are found under no part of this time."
+                f"{span.name}: {found.count - len(listed):,} of {found.count:,} hits could not be listed, nor fetched."
             )
+
+    def _listed(self, span: Slice) -> set[str]:
+        """The numbers that searches for a slice and its parts list; a day's last, reported already, by their place."""
+        found = self.search(span)
+        parts = span.parts() if found.count > LARGEST else ()
+        beyond = () if parts else range(len(found.ids), found.count)
+        return {*found.ids, *(f"{span.name} {n}" for n in beyond)}.union(*map(self._listed, parts))
 
     def _within(self, span: Slice, found: Found) -> Iterator[Document]:
         parts = span.parts()
         if found.count > LARGEST and parts:
-            in_parts = 0
             for part in parts:
-                part_found = self.search(part)
-                in_parts += part_found.count
-                yield from self._within(part, part_found)
-            yield from self.rest(span, found, in_parts)
+                yield from self._within(part, self.search(part))
+            yield from self.rest(span, found)
             return
         yield from self._fetch(found)
         if found.count > LARGEST:

@@ -23,7 +23,6 @@ FORMAT, VERSION = "brainbench-live-literature", 1
 class Done:
     """What a slice held; numbers are PMIDs, or PMCIDs without their letters."""
 
-    hits: int = 0
     kept: tuple[str, ...] = ()
     without_text: tuple[str, ...] = ()
     books: tuple[str, ...] = ()
@@ -92,7 +91,7 @@ def _read(path: Path) -> State:
         if found["wanted"] not in get_args(Wanted):
             raise ValueError("neither abstracts nor full texts")
         slices = {
-            name: Done(done["hits"], *(tuple(done[key]) for key in LISTS))
+            name: Done(*(tuple(done[key]) for key in LISTS))
             for name, done in found["slices"].items()
         }  # fmt: skip
         source = Source(found["name"], found["term"], path.parent.name)
