@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.experiment.http_client import ROOT
 
 
@@ -15,6 +17,7 @@ def peak_mib(folder: Path, documents: int) -> int:
     return int(ran.stdout)
 
 
+@pytest.mark.sweep  # up to a minute
 def test_the_texts_of_a_corpus_are_never_in_memory_together(tmp_path: Path) -> None:
     few, many = (peak_mib(tmp_path / str(n), n) for n in (2_000, 12_000))
     sizes = [(tmp_path / str(n) / "source.jsonl").stat().st_size for n in (2_000, 12_000)]
