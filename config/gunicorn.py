@@ -40,7 +40,7 @@ try:
     logconfig_dict = logging_config(_env)
     bind = listening_address(_env)
     workers = _env.integer("WORKERS", 2, minimum=1, maximum=256)
-    threads = _env.integer("THREADS", 8, minimum=1, maximum=256)
+    threads = _env.integer("THREADS", 16, minimum=1, maximum=256)
     # Seconds that an idle connection stays open: longer than people read a page, and than browsers (Firefox 115) and nginx
     # (60) keep theirs, so that it is they who close it and no answer meets a closed door
     keepalive = _env.integer("KEEP_ALIVE", 120, minimum=0, maximum=3600)
