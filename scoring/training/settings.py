@@ -3,6 +3,7 @@
 A step's tokens are rows on a device x accumulation x devices x tokens of a row.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -23,6 +24,13 @@ class Lora:
     alpha: int
     dropout: float
     targets: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        _check_positive(self, "rank", "alpha")
+        if not 0 <= self.dropout < 1:
+            raise TrainingError(f"dropout is a share, not {self.dropout}.")
+        if not self.targets:
+            raise TrainingError("An adapter needs the names of the modules that it is added to.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +66,12 @@ class TrainingSettings:
     limit: int | None = None  # documents of the training part, for a try
 
     def __post_init__(self) -> None:
-        for name in ("context", "epochs", "batch_rows", "accumulation", "devices", "learning_rate"):
-            if not getattr(self, name) > 0:
-                raise TrainingError(f"{name} must be more than 0, and is {getattr(self, name)}.")
+        _check_positive(self, "context", "epochs", "batch_rows", "accumulation", "devices")
+        _check_positive(self, "learning_rate", "clip_norm", "evaluations")
+        if not (0 <= self.weight_decay < math.inf and 0 <= self.seed < 2**32):
+            raise TrainingError(
+                f"weight_decay and seed are not negative: {self.weight_decay}, {self.seed}."
+            )
         if not 0 <= self.warmup_share < 1:
             raise TrainingError(f"warmup_share is a share of all steps, not {self.warmup_share}.")
         if self.mode == "lora" and self.lora is None:
@@ -84,6 +95,12 @@ class TrainingSettings:
             lora=self.lora if mode == "lora" else None,
             shape=self.shape if mode == "scratch" else None,
         )
+
+
+def _check_positive(settings: object, *names: str) -> None:
+    for name in names:
+        if not 0 < getattr(settings, name) < math.inf:
+            raise TrainingError(f"{name} must be more than 0, and is {getattr(settings, name)}.")
 
 
 def of_recipe(recipe: Mapping[str, Any]) -> TrainingSettings:

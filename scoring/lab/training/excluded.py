@@ -37,12 +37,15 @@ def lines_of(corpus: Corpus) -> list[dict[str, Any]]:
 
 def as_read_by(user: User, lines: Sequence[dict[str, Any]]) -> list[Row]:
     seen = _seen({line["of"] for line in lines if _is_test_case(line)}, user)
-    return [
+    rows = [
         Row(**line)
         if user.is_superuser or line["of"] in seen or not _is_test_case(line)
         else Row(line["reason"])
         for line in lines
     ]
+    return sorted(
+        rows, key=lambda row: not row.id
+    )  # between two numbers, a hidden one is half told
 
 
 def _is_test_case(line: dict[str, Any]) -> bool:

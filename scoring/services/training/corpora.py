@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from itertools import islice
 from pathlib import Path
 
 from django.conf import settings
@@ -23,8 +22,6 @@ from scoring.training.corpus.building.overlap import ItemTexts, fingerprint, ove
 from scoring.training.corpus.building.statistics import TokenCounter
 from scoring.training.corpus.document import CorpusError
 from scoring.training.corpus.manifest import BuiltCorpus, Excluded, open_corpus
-
-NAMED = 3  # documents in a sentence
 
 
 def known_items() -> list[ItemTexts]:
@@ -83,9 +80,11 @@ def build_corpus(
             _check_free(name, replace)
             values = {"sha256": built.sha256, "manifest": asdict(built.manifest)}
             row, _ = Corpus.objects.update_or_create(slug=name, defaults=values)
+            before = before_of(row.folder)
             if row.folder.exists():
-                row.folder.rename(Path(beside) / "before")
+                row.folder.rename(before)
             made.rename(row.folder)
+        shutil.rmtree(before, ignore_errors=True)
     return row
 
 
@@ -99,13 +98,11 @@ def open_to_train(row: Corpus) -> BuiltCorpus:
     if corpus.sha256 != row.sha256:
         raise CorpusError(f"The corpus {row} is not the one that was built under this name.")
     corpus.check()
-    found = list(islice(leaks(corpus, lambda done: None), NAMED + 1))
-    if found:
-        names = ", ".join(one.id for one in found[:NAMED])
-        more = " and more" if len(found) > NAMED else ""
+    if any(leaks(corpus, lambda done: None)):
+        # Which document that is says which paper the test case is from: not to everybody who may train
         raise CorpusError(
-            f"The corpus {row} holds test cases that it did not know when it was built ({names}{more}): "
-            f"corpus build --name {row} --replace leaves them out."
+            f"The corpus {row} holds a test case that it did not know when it was built: "
+            f"corpus check --name {row} names it, and corpus build --name {row} --replace leaves it out."
         )
     return corpus
 
@@ -117,6 +114,11 @@ def leaks(corpus: BuiltCorpus, on_done: Callable[[int], None]) -> Iterator[Exclu
         yield from overlaps(corpus, items, on_done)
 
 
+def before_of(folder: Path) -> Path:
+    """Where a corpus lies while another takes its place."""
+    return folder.with_name(f".{folder.name}.before")
+
+
 @contextmanager
 def _alone(name: str) -> Iterator[None]:
     """One build of a name at a time on this machine; what a killed one left goes."""
@@ -126,6 +128,9 @@ def _alone(name: str) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise CorpusError(f"The corpus {name} is being built already.") from error
+        before = before_of(root / name)
+        if before.exists() and not (root / name).exists():  # killed between the two
+            before.rename(root / name)
         for left in root.glob(f".{name}.*/"):
             shutil.rmtree(left)
         try:

@@ -110,18 +110,27 @@ def _check_start(settings: TrainingSettings, base: str, tokenizer: str) -> None:
             raise TrainingError("A model that is trained from scratch needs a tokenizer's folder.")
     elif not base:
         raise TrainingError("Name the model that the training starts from.")
+    elif tokenizer:  # it would be scored with its base's
+        raise TrainingError(
+            "Only a model from scratch has a tokenizer of its own; one that starts from another has that one's."
+        )
 
 
 def _same_name(training: Training) -> Training | None:
     """The newest of this name that is not over.
 
     Raises:
-        TrainingError: it has other settings.
+        TrainingError: it has other settings, or keeps other steps than those that were asked for.
     """
     same = Training.objects.filter(name=training.name).exclude(status=Status.FINISHED).first()
     if same is not None and same.fingerprint != training.fingerprint:
         raise TrainingError(
             f"Training {same.pk} of other settings is to make “{training.name}”: choose another name."
+        )
+    if same is not None and training.keep and training.keep != same.keep:
+        kept = ", ".join(map(str, same.keep)) or "none"
+        raise TrainingError(
+            f"Training {same.pk}, which is to make “{training.name}”, keeps other steps ({kept}): choose another name."
         )
     return same
 

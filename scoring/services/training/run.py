@@ -1,5 +1,6 @@
 """The work of a training: hand it to the trainer, keep its curves, register what it makes. Taken up again, it goes on by itself."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -96,7 +97,7 @@ class _Work:
             register(self.job, trained, corpus)
 
     def _check_base(self) -> None:
-        """The weights that it starts from are those that it was begun with.
+        """What it starts from is what it was begun with.
 
         Raises:
             TrainingError: they are others.
@@ -134,7 +135,7 @@ class _Work:
 
 def files_of(training: Training) -> dict[str, str]:
     """SHA-256 of what a training starts from, as far as it lies in folders."""
-    from scoring.backends.causal_lm.weights import weights_sha256
+    from scoring.backends.causal_lm.weights import config_sha256, weights_sha256
 
     args, found = base_args(training), {}
     base, tokenizer, config = (
@@ -143,7 +144,11 @@ def files_of(training: Training) -> dict[str, str]:
     )
     if base.name and base.is_dir():
         found["weights_sha256"] = weights_sha256(base)
-    for name, file in (("tokenizer", tokenizer / "tokenizer.json"), ("config", config)):
-        if file.is_file():
-            found[f"{name}_sha256"] = sha256(file)
+    if (file := tokenizer / "tokenizer.json").is_file():
+        found["tokenizer_sha256"] = sha256(file)
+    for name, place in (("base_config", base), ("config", config)):
+        file = place if place.is_file() else place / "config.json"
+        if place.name and file.is_file():
+            described = json.loads(file.read_text(encoding="utf-8"))
+            found[f"{name}_sha256"] = config_sha256(described)
     return found

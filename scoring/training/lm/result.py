@@ -35,7 +35,7 @@ def claim(folder: Path, output: Path, about: Mapping[str, Any]) -> None:
     """
     folder.mkdir(parents=True, exist_ok=True)
     output.parent.mkdir(parents=True, exist_ok=True)
-    for left_over in folder.glob(".step-*"):
+    for left_over in (*folder.glob(".step-*"), *folder.glob("step-*/.*.gone")):
         shutil.rmtree(left_over)
     wanted = json.loads(json.dumps(about))
     for path in (folder, output):

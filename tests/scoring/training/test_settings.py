@@ -1,8 +1,9 @@
+import math
 from typing import Any
 
 import pytest
 
-from scoring.training.settings import PRESETS, TrainingError, of_preset
+from scoring.training.settings import PRESETS, Lora, TrainingError, of_preset
 
 # The table of shared/reference/BRAINGPT.md
 SAME: dict[str, Any] = {
@@ -38,6 +39,35 @@ def test_the_papers_adapter_leaves_the_keys_alone() -> None:
         f"{n}_proj" for n in ("q", "v", "o", "gate", "up", "down")
     )
     assert PRESETS["braingpt-lora"].tokens_per_step == 65_536
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"clip_norm": -1.0}, "clip_norm"),
+        ({"weight_decay": -1.0}, "weight_decay"),
+        ({"learning_rate": math.inf}, "learning_rate"),
+        ({"epochs": math.nan}, "epochs"),
+        ({"evaluations": 0}, "evaluations"),
+        ({"seed": -1}, "seed"),
+    ],
+)
+def test_numbers_that_no_training_can_have_are_refused(changes: dict[str, Any], word: str) -> None:
+    with pytest.raises(TrainingError, match=word):
+        of_preset("tiny", **changes)
+
+
+@pytest.mark.parametrize(
+    ("values", "word"),
+    [
+        ((0, 16, 0.1, ("c_attn",)), "rank"),
+        ((8, 16, 2.0, ("c_attn",)), "dropout"),
+        ((8, 16, 0.1, ()), "modules"),
+    ],
+)
+def test_an_adapter_of_nothing_is_refused(values: Any, word: str) -> None:
+    with pytest.raises(TrainingError, match=word):
+        Lora(*values)
 
 
 def test_another_mode_leaves_out_what_it_has_no_use_for() -> None:

@@ -21,7 +21,7 @@ def page(source: SourceResults, about: About) -> Page:
         "pairs": _pairs(compared) if len(compared) <= SHOWN else (),
         "summary": _summary(compared) if len(compared) > SHOWN else None,
         "tests": present(own.finetuning_tests),
-        "other_prompts": [model for model in models if len(set(model.prompts)) > 1],
+        "other_prompts": [model for model in models if not model.have_one_prompt],
         "corpora": _corpora(models)[:SHOWN],
         "no_corpora": _reason([model.corpora for model in models]),
         "cutoffs": _cutoffs(models)[:SHOWN],
@@ -58,7 +58,11 @@ def _summary(compared: Compared) -> dict[str, int]:
         "n": len(compared),
         "n_better": sum(change > 0 for change in changes),
         "n_worse": sum(change < 0 for change in changes),
-        "n_fell": sum(found.nats.original.mean_difference > 0 for _, found in compared),
+        "n_fell": sum(
+            found.nats.original.mean_difference > 0
+            for model, found in compared
+            if model.have_one_prompt
+        ),
         "n_original": favours.count("original"),
         "n_altered": favours.count("altered"),
     }

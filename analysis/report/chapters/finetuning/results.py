@@ -80,6 +80,11 @@ class TunedModel(ModelName):
     def base_label(self) -> str:
         return self.base_display_name or self.base
 
+    @property
+    def have_one_prompt(self) -> bool:
+        """Whether their perplexities can be compared."""
+        return len(set(self.prompts)) == 1
+
 
 @dataclass(frozen=True)
 class Families:
@@ -148,7 +153,10 @@ def _corrected(
     if not known:
         return tuple(models), MissingResult(*UNDEFINED)
     changed = {n: found.mcnemar.p for n, found in known.items()}
-    preferred = {n: found.nats.interaction.p for n, found in known.items()}
+    # Perplexities under different prompts are none of one test
+    preferred = {
+        n: found.nats.interaction.p for n, found in known.items() if models[n].have_one_prompt
+    }
     of_decisions, first = _family(data, pairs, changed, _changed)
     tried = try_estimate(_family, data, pairs, preferred, _interaction)
     of_texts, second = (tried, {}) if isinstance(tried, MissingResult) else tried

@@ -184,6 +184,7 @@ def test_models_given_different_prompts_are_named(small: SourceData) -> None:
     assert "different prompts" not in page_of(CHAPTER, results_of(alike, CHAPTER))[1]
     other = replace(small, run_prompts={0: "paper", 3: "none"})
     assert models_of(other)[0].prompts == ("paper", "none")
+    assert np.isnan(models_of(other)[0].interaction_holm_p)  # and are in no test of perplexities
     assert "different prompts (paper, none)" in page_of(CHAPTER, results_of(other, CHAPTER))[1]
 
 

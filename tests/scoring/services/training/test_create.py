@@ -43,6 +43,8 @@ def test_the_same_training_asked_for_again_is_the_one_that_waits_or_goes_on(corp
         ({"settings": small("scratch")}, "starts from no other model"),
         ({"settings": small("scratch"), "base": ""}, "needs a tokenizer"),
         ({"settings": small("lora", seed=2)}, "of other settings is to make “lab/onion-lm”"),
+        ({"name": "lab/x", "tokenizer": "own"}, "Only a model from scratch has a tokenizer"),
+        ({"keep": (2,)}, r"keeps other steps \(none\)"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_and_leaves_no_row(
@@ -59,7 +61,7 @@ def test_other_texts_other_settings_or_another_seed_are_another_training(corpus:
     prints = {
         asked(corpus, "a").fingerprint,
         asked(corpus, "b", settings=small("lora", seed=2)).fingerprint,
-        asked(corpus, "c", tokenizer="models/other").fingerprint,
+        asked(corpus, "c", revision="other").fingerprint,
     }
     Corpus.objects.update(sha256="0" * 64)
     corpus.refresh_from_db()

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from django.conf import settings as site
 from safetensors.torch import load_file
 
 from experiment.models import Study
+from scoring.demo_lm import MODEL_FOLDER
 from scoring.models import Corpus, LanguageModel, ScoringRun, Training
 from scoring.services.execute import execute
 from scoring.services.summary import count_by_run
@@ -153,6 +155,24 @@ def test_a_corpus_that_was_changed_since_is_not_trained_on(corpus: Corpus) -> No
     assert not LanguageModel.objects.filter(name=training.name).exists()
 
 
+def test_a_base_that_was_changed_since_is_not_gone_on_from(corpus: Corpus, tmp_path: Path) -> None:
+    base = shutil.copytree(MODEL_FOLDER, tmp_path / "base")
+    training = asked(corpus, base=str(base))
+    before = run.files_of(training)
+    config = json.loads((base / "config.json").read_text())
+    (base / "config.json").write_text(json.dumps(config | {"layer_norm_epsilon": 0.1}))
+    assert run.files_of(training) != before
+
+
+def test_a_shape_that_was_changed_since_is_another_start(corpus: Corpus, tmp_path: Path) -> None:
+    shape = tmp_path / "config.json"
+    shape.write_text(json.dumps({"model_type": "gpt2", "n_head": 2}))
+    training = Training(corpus=corpus, model_args={"config": str(tmp_path)})
+    before = run.files_of(training)
+    shape.write_text(json.dumps({"model_type": "gpt2", "n_head": 4}))
+    assert before != run.files_of(training) != {}
+
+
 def weights(training: Training) -> dict[str, list[Any]]:
     file = training.output / "adapter_model.safetensors"
     return {name: tensor.tolist() for name, tensor in load_file(file).items()}
@@ -183,6 +203,7 @@ def test_a_killed_workers_training_is_gone_on_with_by_the_next_one_to_the_same_w
                 "SECRET_KEY": site.SECRET_KEY,
                 "VAR_DIR": str(tmp_path),
                 "JOB_APPS": "training",
+                "JOB_STALE_SECONDS": "5",
                 "OMP_NUM_THREADS": "1",
             },
             start_new_session=True,
