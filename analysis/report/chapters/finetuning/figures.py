@@ -36,8 +36,9 @@ def finetuning(source: SourceResults, tables: Tables) -> Figure:
     names = labels([model for model, _ in pairs])
     frame = pd.concat([_accuracies(pair, names) for pair in pairs], ignore_index=True)
     blocks: list[Any] = [_pairs_chart(frame, names)]
-    if "finetuning_items" in tables:
-        blocks.append(_densities(pairs, names, tables["finetuning_items"]))
+    with_one_prompt = [pair for pair in pairs if pair[0].have_one_prompt]
+    if with_one_prompt and "finetuning_items" in tables:
+        blocks.append(_densities(with_one_prompt, names, tables["finetuning_items"]))
     context = {
         "n_models": len(pairs),
         "n_items": max(model.n_items for model, _ in pairs),
@@ -146,7 +147,7 @@ def _curves(items: pd.DataFrame) -> pd.DataFrame:
 
 
 def _table(pairs: Sequence[Compared]) -> pd.DataFrame:
-    """A row for each tuned model; what was tested has the test's name before it."""
+    """A row for each tuned model; what was tested has the test's name before it. Perplexities of one prompt alone."""
     mcnemar = tidy_table([found.mcnemar for _, found in pairs], ("gained", "lost", "p"))
     ppl = tidy_table(
         [found.ppl_correct for _, found in pairs],
@@ -156,7 +157,7 @@ def _table(pairs: Sequence[Compared]) -> pd.DataFrame:
         [
             tidy_table([model for model, _ in pairs], TABLE),
             mcnemar.add_prefix("mcnemar_"),
-            ppl.add_prefix("ppl_"),
+            ppl.where(pd.Series([model.have_one_prompt for model, _ in pairs])).add_prefix("ppl_"),
         ],
         axis=1,
     )

@@ -54,15 +54,13 @@ def _favours(model: TunedModel) -> str:
 def _summary(compared: Compared) -> dict[str, int]:
     changes = [found.mcnemar.gained - found.mcnemar.lost for _, found in compared]
     favours = [_favours(model) for model, _ in compared]
+    with_one_prompt = [found for model, found in compared if model.have_one_prompt]
     return {
         "n": len(compared),
         "n_better": sum(change > 0 for change in changes),
         "n_worse": sum(change < 0 for change in changes),
-        "n_fell": sum(
-            found.nats.original.mean_difference > 0
-            for model, found in compared
-            if model.have_one_prompt
-        ),
+        "n_with_one_prompt": len(with_one_prompt),
+        "n_fell": sum(found.nats.original.mean_difference > 0 for found in with_one_prompt),
         "n_original": favours.count("original"),
         "n_altered": favours.count("altered"),
     }

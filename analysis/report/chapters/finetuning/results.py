@@ -28,7 +28,8 @@ METHOD = (
     "decisions, paired t tests of perplexities and of their logarithms. The logarithm is a text's mean loss in nats per token: "
     "perplexities are skewed, and a model that halves them all halves the difference of two versions with them. How much more the "
     "original's log perplexity fell than the altered version's tells whether a model learned the answers or the field's "
-    "language. p after Holm: over all pairs of models, each kind of test as one family."
+    "language. Models given different prompts are compared by their decisions alone. p after Holm: over all pairs of models, each "
+    "kind of test as one family."
 )
 NOTHING = (
     "No language model has been scored together with the model that it was tuned from.",

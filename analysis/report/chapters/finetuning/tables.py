@@ -19,10 +19,11 @@ def tables_of(models: Sequence[TunedModel]) -> list[Table]:
     families = list(dict.fromkeys(model.family for model in models))
     models = sorted(models, key=lambda model: families.index(model.family))
     compared = [(model, found) for model in models if (found := present(model.comparison))]
+    with_one_prompt = [pair for pair in compared if pair[0].have_one_prompt]
     return [
         *_decisions(models),
-        *_perplexities(compared),
-        *_nats(compared),
+        *_perplexities(with_one_prompt),
+        *_nats(with_one_prompt),
         *_corpora(models),
         *_cutoffs(models),
         *_subfields(compared),

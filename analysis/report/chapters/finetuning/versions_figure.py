@@ -39,7 +39,11 @@ def compared(source: SourceResults) -> list[Compared]:
 
 def finetuning_versions(source: SourceResults, tables: Tables) -> Figure:
     """Left, the fall on either version; right, the original's less the altered version's; 95% intervals."""
-    pairs = compared(source)
+    pairs = [pair for pair in compared(source) if pair[0].have_one_prompt]
+    if not pairs:
+        raise NotEnough(
+            "No tuned model and its base were given one prompt.", "Score both with the same prompt."
+        )
     names = labels([model for model, _ in pairs])
     frame = pd.DataFrame([row for pair in pairs for row in _rows(pair, names)])
     rows = Rows({}, list(names.values()))

@@ -136,6 +136,7 @@ def test_more_pairs_than_have_sentences_are_summed_up(published: SourceData) -> 
         "n": 7,
         "n_better": 5,
         "n_worse": 1,
+        "n_with_one_prompt": 7,
         "n_fell": 6,
         "n_original": 3,
         "n_altered": 1,
@@ -186,6 +187,38 @@ def test_models_given_different_prompts_are_named(small: SourceData) -> None:
     assert models_of(other)[0].prompts == ("paper", "none")
     assert np.isnan(models_of(other)[0].interaction_holm_p)  # and are in no test of perplexities
     assert "different prompts (paper, none)" in page_of(CHAPTER, results_of(other, CHAPTER))[1]
+
+
+def test_perplexities_under_different_prompts_are_neither_told_nor_tested(
+    small: SourceData, published: SourceData
+) -> None:
+    other = replace(small, run_prompts={0: "paper", 3: "none"})
+    own = results_of(other, CHAPTER).of(FineTuning)
+    (model,), tests = need(own.finetuning), need(own.finetuning_tests)
+    assert np.isfinite(model.mcnemar_holm_p)
+    assert np.isnan(model.interaction_holm_p)
+    assert tests.decisions.n_tests == 1
+    assert isinstance(tests.interaction, MissingResult)
+    page, text = page_of(CHAPTER, results_of(other, CHAPTER))
+    assert "gained" in text
+    assert "erplexity of original texts" not in text
+    assert "nats per token on original texts" not in text
+    captions = [table.caption for table in page.tables]
+    assert "Before and after fine-tuning" in captions
+    assert not [caption for caption in captions if "erplexity" in caption and "Ref" not in caption]
+    built = CHAPTER.build(other)
+    assert figure_of(CHAPTER, built).table.iloc[0].filter(like="ppl_").isna().all()
+    with pytest.raises(NotEnough, match="one prompt"):
+        figure_of(CHAPTER, built, "finetuning_versions")
+
+    fell = list(published.models["name"]).index("lora_r256_a512_finetune_mistral_7b_v01")
+    full = published.full.assign(run=published.full["model"])
+    mixed = replace(published, full=full, run_prompts={fell: "none"})
+    own = results_of(mixed, CHAPTER).of(FineTuning)
+    tests = need(own.finetuning_tests)
+    assert (tests.decisions.n_tests, need(tests.interaction).n_tests) == (7, 6)
+    summary = page_of(CHAPTER, results_of(mixed, CHAPTER))[0].context["summary"]
+    assert (summary["n"], summary["n_with_one_prompt"], summary["n_fell"]) == (7, 6, 5)
 
 
 def test_a_version_that_clearly_gained_more_is_named(small: SourceData) -> None:
