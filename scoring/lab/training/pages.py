@@ -78,7 +78,7 @@ def corpora() -> dict[str, Any]:
 
 def corpus(row: Corpus, user: User, page: int | str) -> dict[str, Any]:
     found = row.manifest
-    shown = Paginator(lines_of(row), PER_PAGE).get_page(page)
+    shown = Paginator(as_read_by(user, lines_of(row)), PER_PAGE).get_page(page)
     return SECTION | {
         "corpus": row,
         "manifest": found,
@@ -89,7 +89,6 @@ def corpus(row: Corpus, user: User, page: int | str) -> dict[str, Any]:
         "n_excluded": sum(found.get("excluded", {}).values()),
         "versions": [(name, value) for name, value in sorted(found.get("versions", {}).items())],
         "shown": shown,
-        "left_out": as_read_by(user, list(shown.object_list)),
         "page_numbers": shown.paginator.page_range,
         "trainings": row.trainings.all(),
     }

@@ -10,6 +10,7 @@ from django.test import Client
 
 from experiment.models import AuditEvent, Study
 from scoring.demo_lm import NAME as DEMO_NAME
+from scoring.lab.training.pages import PER_PAGE
 from scoring.models import Corpus, LanguageModel, Training
 from scoring.services.open_model import ensure_language_model
 from tests.factories import make_item, make_user
@@ -77,7 +78,10 @@ def test_which_test_case_a_corpus_gave_away_is_for_those_who_may_read_it(
         {"id": f"pmid:{n}", "title": f"Title {n}", "reason": "test case: text", "of": key}
         for n, key in enumerate((own.key, other.key))
     ]
-    left_out.append({"id": "pmid:9", "title": "", "reason": "same DOI", "of": "pmid:8"})
+    left_out += [
+        {"id": f"pmid:{n}", "title": "", "reason": "same DOI", "of": "pmid:8"}
+        for n in range(9, 9 + PER_PAGE)
+    ]
     lines = "\n".join(json.dumps(line) for line in left_out)
     (corpus.folder / "excluded.jsonl").write_text(lines)
     page = ruth.get("/lab/training/corpora/onions/").text
@@ -86,7 +90,8 @@ def test_which_test_case_a_corpus_gave_away_is_for_those_who_may_read_it(
     assert "pmid:8" in page
     assert other.key not in page
     assert "pmid:1<" not in page
-    assert page.index("not for you to see") > page.index("pmid:9")  # not between its neighbours
+    assert "not for you to see" not in page  # between its neighbours
+    assert "not for you to see" in ruth.get("/lab/training/corpora/onions/?page=2").text
     boss = Client()
     boss.force_login(User.objects.create_superuser("boss"))
     assert other.key in boss.get("/lab/training/corpora/onions/").text
