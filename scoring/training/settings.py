@@ -42,6 +42,9 @@ class Shape:
     width: int
     vocabulary: int
 
+    def __post_init__(self) -> None:
+        _check_positive(self, "layers", "heads", "width", "vocabulary")
+
 
 @dataclass(frozen=True, slots=True)
 class TrainingSettings:
@@ -67,11 +70,12 @@ class TrainingSettings:
 
     def __post_init__(self) -> None:
         _check_positive(self, "context", "epochs", "batch_rows", "accumulation", "devices")
-        _check_positive(self, "learning_rate", "clip_norm", "evaluations")
-        if not (0 <= self.weight_decay < math.inf and 0 <= self.seed < 2**32):
-            raise TrainingError(
-                f"weight_decay and seed are not negative: {self.weight_decay}, {self.seed}."
-            )
+        _check_positive(self, "learning_rate", "evaluations")
+        for name, end in (("weight_decay", math.inf), ("clip_norm", math.inf), ("seed", 2**32)):
+            if not 0 <= (value := getattr(self, name)) < end:
+                raise TrainingError(
+                    f"{name} must be at least 0 and less than {end}, and is {value}."
+                )
         if not 0 <= self.warmup_share < 1:
             raise TrainingError(f"warmup_share is a share of all steps, not {self.warmup_share}.")
         if self.mode == "lora" and self.lora is None:

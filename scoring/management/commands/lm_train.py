@@ -48,7 +48,7 @@ class Command(ReportingCommand):
             "--tokenizer",
             default="",
             metavar="DIR",
-            help="of tokenizer_train; default: the model's",
+            help="scratch: of tokenizer_train, or another model's",
         )
         parser.add_argument("--corpus", metavar="NAME")
         parser.add_argument("--name", metavar="NAME", help="of the model that it makes")
@@ -88,6 +88,7 @@ class Command(ReportingCommand):
         from scoring.training.lm.estimate import estimate
         from scoring.training.lm.models import Start
 
+        create.check_tokenizer(settings, options["tokenizer"])
         model = str(MODEL_FOLDER) if options["model"] == DEMO_NAME else options["model"]
         from_scratch = settings.mode == "scratch"
         start = Start(

@@ -110,7 +110,16 @@ def _check_start(settings: TrainingSettings, base: str, tokenizer: str) -> None:
             raise TrainingError("A model that is trained from scratch needs a tokenizer's folder.")
     elif not base:
         raise TrainingError("Name the model that the training starts from.")
-    elif tokenizer:  # it would be scored with its base's
+    check_tokenizer(settings, tokenizer)
+
+
+def check_tokenizer(settings: TrainingSettings, tokenizer: str) -> None:
+    """Refuse one for a model that would be scored with its base's.
+
+    Raises:
+        TrainingError: it is named.
+    """
+    if tokenizer and settings.mode != "scratch":
         raise TrainingError(
             "Only a model from scratch has a tokenizer of its own; one that starts from another has that one's."
         )

@@ -105,7 +105,7 @@ class _Work:
         identity = files_of(self.job)
         if self.job.identity and identity != self.job.identity:
             raise TrainingError(
-                f"{self.job.base} or the tokenizer is no longer what training {self.job.pk} was begun with."
+                f"Model, configuration or tokenizer are no longer what training {self.job.pk} was begun with."
             )
         self.lease.write(identity=identity)
         self.job.identity = identity

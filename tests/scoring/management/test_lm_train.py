@@ -92,6 +92,8 @@ def test_a_training_is_left_to_a_worker_and_gone_on_with_when_asked() -> None:
         ("--mode lora --model nowhere/at/all --dry-run", "describes no model"),
         ("--mode scratch --lora-rank 4 --dry-run", "leave out --lora-rank"),
         ("--mode lora --layers 4 --dry-run", "leave out --layers"),
+        ("--mode lora --model x --tokenizer y --dry-run", "Only a model from scratch"),
+        ("--mode scratch --heads 0 --dry-run", "heads must be more than 0"),
         ("--preset gpt2-neuro --mode lora --dry-run", "has no adapter"),
         ("--epochs 0 --dry-run", "epochs must be more than 0"),
         ("--name x", "--corpus names"),

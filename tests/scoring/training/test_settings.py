@@ -53,8 +53,12 @@ def test_the_papers_adapter_leaves_the_keys_alone() -> None:
     ],
 )
 def test_numbers_that_no_training_can_have_are_refused(changes: dict[str, Any], word: str) -> None:
-    with pytest.raises(TrainingError, match=word):
+    with pytest.raises(TrainingError, match=f"^{word} must be"):
         of_preset("tiny", **changes)
+
+
+def test_no_weight_decay_no_clipping_and_seed_zero_are_meant() -> None:
+    assert of_preset("tiny", weight_decay=0.0, clip_norm=0.0, seed=0).clip_norm == 0
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from scoring.backends.causal_lm.backend import TransformersBackend
 from scoring.demo_lm import MODEL_FOLDER
 from scoring.training.corpus.manifest import BuiltCorpus, sha256
 from scoring.training.lm.models import Start
+from scoring.training.lm.result import claim
 from scoring.training.lm.train import train
 from scoring.training.progress import Point
 from scoring.training.settings import TrainingError
@@ -71,3 +72,15 @@ def test_a_folder_that_holds_something_else_is_left_alone(
     with pytest.raises(TrainingError, match="something else"):
         train(small(), corpus, start, tmp_path / "on", tmp_path / "taken")
     assert [path.name for path in (tmp_path / "taken").iterdir()] == ["thesis.txt"]
+
+
+def test_what_a_kill_left_beside_and_within_checkpoints_is_cleared_away(tmp_path: Path) -> None:
+    folder, output = tmp_path / "on", tmp_path / "model"
+    claim(folder, output, {"seed": 1})
+    for left in (".step-000002.part", "step-000001/.resume.gone"):
+        (folder / left).mkdir(parents=True)
+        (folder / left / "optimizer.json").write_text("{}")
+    (folder / "step-000001" / "model.safetensors").write_bytes(b"x")
+    claim(folder, output, {"seed": 1})
+    left_over = {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
+    assert left_over == {"training.json", "step-000001", "step-000001/model.safetensors"}
