@@ -11,7 +11,6 @@ from django.core.management.base import CommandError, CommandParser
 from django.urls import reverse
 
 from analysis.data.filters import ReportOptions
-from analysis.management.before_after import BeforeAfter, before_after, lines
 from experiment.management.studies import find_study
 from experiment.models import Study
 from lib.commands import ReportingCommand, add_json_argument
@@ -24,6 +23,7 @@ from scoring.training.corpus.document import CorpusError, Document, write_docume
 from scoring.training.corpus.read.local import Reading
 
 if TYPE_CHECKING:
+    from analysis.management.before_after import BeforeAfter
     from analysis.services.export import Written
 
 STUDY = "demo"
@@ -150,8 +150,9 @@ class Command(ReportingCommand):
 
     def _write_report(
         self, study: Study, trainings: Sequence[Training]
-    ) -> tuple[BeforeAfter, "Written"]:
+    ) -> tuple["BeforeAfter", "Written"]:
         # What computes takes longer to load than everything else
+        from analysis.management.before_after import before_after
         from analysis.report.services.make import make_report
         from analysis.services.export import write_report
 
@@ -169,7 +170,9 @@ class Command(ReportingCommand):
         self._say(*command)
         call_command(*map(str, command), stdout=self.stderr, stderr=self.stderr)
 
-    def _lines(self, found: BeforeAfter, data: Mapping[str, Any]) -> Iterator[str]:
+    def _lines(self, found: "BeforeAfter", data: Mapping[str, Any]) -> Iterator[str]:
+        from analysis.management.before_after import lines
+
         yield from lines(found)
         yield f"Took {data['wall_s']:.0f} s, {data['cpu_s']:.0f} s of CPU time."
         yield "To look at (make demo serves it):"
