@@ -144,11 +144,14 @@ def files_of(training: Training) -> dict[str, str]:
     )
     if base.name and base.is_dir():
         found["weights_sha256"] = weights_sha256(base)
-    if (file := tokenizer / "tokenizer.json").is_file():
+    if tokenizer.name and (file := tokenizer / "tokenizer.json").is_file():
         found["tokenizer_sha256"] = sha256(file)
     for name, place in (("base_config", base), ("config", config)):
         file = place if place.is_file() else place / "config.json"
         if place.name and file.is_file():
-            described = json.loads(file.read_text(encoding="utf-8"))
+            try:
+                described = json.loads(file.read_text(encoding="utf-8"))
+            except ValueError as error:
+                raise TrainingError(f"{file} is no configuration of a model.") from error
             found[f"{name}_sha256"] = config_sha256(described)
     return found

@@ -3,5 +3,5 @@ from tests.benchmarks.trust.short import check_all
 
 
 def test_what_was_acknowledged_is_stored_once_whatever_strikes_the_site() -> None:
-    """Slow (four minutes): sites are started, killed and started again."""
+    """Slow: sites are started, killed and started again."""
     check_all(Database.POSTGRESQL)

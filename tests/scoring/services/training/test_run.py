@@ -24,6 +24,7 @@ from scoring.services.summary import count_by_run
 from scoring.services.training import checkpoints, register, run, score
 from scoring.training.corpus.manifest import open_corpus
 from scoring.training.progress import Point
+from scoring.training.settings import TrainingError
 from tests.experiment.http_client import ROOT, database_url
 from tests.scoring.training.lm.made import make_tokenizer_folder, small
 from tests.scoring.trainings import asked, build_onions, folders_in
@@ -171,6 +172,9 @@ def test_a_shape_that_was_changed_since_is_another_start(corpus: Corpus, tmp_pat
     before = run.files_of(training)
     shape.write_text(json.dumps({"model_type": "gpt2", "n_head": 4}))
     assert before != run.files_of(training) != {}
+    shape.write_text("{")
+    with pytest.raises(TrainingError, match="no configuration"):
+        run.files_of(training)
 
 
 def weights(training: Training) -> dict[str, list[Any]]:
