@@ -127,7 +127,7 @@ class Env:
         """Return `parse_database_url` of `name`, or an SQLite file at `default`."""
         value = self.text(name, "")
         if not value:
-            return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(default)}
+            return {"ENGINE": "lib.sqlite3", "NAME": str(default)}
         entry = parse_database_url(value, name)
         if entry["ENGINE"].endswith("sqlite3") and not Path(entry["NAME"]).parent.is_dir():
             raise EnvError(name, value, "a file in a folder that is there")
@@ -216,7 +216,7 @@ def _sqlite(value: str, name: str) -> dict[str, Any]:
         raise EnvError(
             name, value, "a file's path with nothing after it: sqlite:////absolute/path.db"
         )
-    return {"ENGINE": "django.db.backends.sqlite3", "NAME": path[1:]}
+    return {"ENGINE": "lib.sqlite3", "NAME": path[1:]}
 
 
 def _postgres(value: str, name: str) -> dict[str, Any]:

@@ -26,7 +26,7 @@ def code_digest(*folders: str) -> str:
 
 @cache
 def code_version() -> str:
-    """The project's version and, where it runs from a repository, the commit, "+" where files differ from it.
+    """The project's version and, where it runs from a repository, the commit, "+" where other files than docs/ differ from it.
 
     >>> code_version().split()[0]
     '0.1.0'
@@ -35,9 +35,18 @@ def code_version() -> str:
     version = str(about["project"]["version"])
     if not (ROOT / ".git").exists():
         return version
-    asked = ["git", "-C", str(ROOT), "describe", "--always", "--abbrev=12", "--dirty=+"]
-    try:
-        found = subprocess.run([*asked, "--exclude=*"], capture_output=True, text=True, timeout=10)
-    except OSError:  # no git
+    about_commit = _git("describe", "--always", "--abbrev=12", "--exclude=*")
+    if about_commit is None or about_commit.returncode != 0:
         return version
-    return f"{version} {found.stdout.strip()}".strip() if found.returncode == 0 else version
+    same = _git("diff", "--quiet", "HEAD", "--", ":/", ":(exclude,top)docs")
+    differs = "" if same is not None and same.returncode == 0 else "+"
+    return f"{version} {about_commit.stdout.strip()}{differs}"
+
+
+def _git(*asked: str) -> subprocess.CompletedProcess[str] | None:
+    try:
+        return subprocess.run(
+            ["git", "-C", str(ROOT), *asked], capture_output=True, text=True, timeout=10
+        )
+    except OSError:  # no git
+        return None

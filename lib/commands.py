@@ -30,6 +30,16 @@ from rich.text import Text
 from lib import disk
 from lib.names import printed
 
+INTERRUPTED = 130  # as shells report it
+GOES_ON = "Stopped; the same command goes on."
+
+
+class StoppedError(CommandError):
+    """Somebody has pressed Ctrl-C; the sentence says what that leaves."""
+
+    def __init__(self, sentence: str = "Stopped; the same command with --resume goes on.") -> None:
+        super().__init__(sentence, returncode=INTERRUPTED)
+
 
 class PrintedOutput(OutputWrapper):
     """Where a command says how it goes: a name in it must not talk to the terminal."""

@@ -4,7 +4,9 @@ A file that is replaced gives its mode to the new one. What a link points to is 
 process leaves a `.NAME.<pid>.<random>` behind. An OSError names the file that was wanted. `durable` brings content and name to disk: both survive a power cut.
 """
 
+import codecs
 import errno
+import json
 import os
 import secrets
 import stat
@@ -14,6 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 MOST = 100 * 2**20
+BLOCK = 2**20
 
 
 def read_regular(path: Path, most: int = MOST) -> bytes:
@@ -52,6 +55,35 @@ def _check_regular(mode: int, path: Path) -> None:
         raise OSError(errno.EISDIR, "it is a folder, where a file belongs", str(path))
     if not stat.S_ISREG(mode):
         raise OSError(errno.EINVAL, "it is no regular file", str(path))
+
+
+def not_utf8(path: Path) -> str:
+    """What to say of a file that has turned out to be no UTF-8: its first wrong byte and the line, from 1; "" where it is."""
+    decoder, line = codecs.getincrementaldecoder("utf-8")(), 1
+    with open_regular(path) as file:
+        while True:
+            block = file.read(BLOCK)
+            try:
+                decoder.decode(block, final=not block)
+            except UnicodeDecodeError as error:
+                line += error.object.count(b"\n", 0, error.start)
+                byte = error.object[error.start]
+                return f"it is not UTF-8 text: byte 0x{byte:02x} in line {line}; save it as UTF-8"
+            if not block:
+                return ""
+            line += block.count(b"\n")
+
+
+def not_json(error: Exception) -> str:
+    """What json says of one line of a file, without a count of lines that is none of the file's.
+
+    >>> try: json.loads('{"text": }')
+    ... except ValueError as error: not_json(error)
+    'Expecting value, character 10'
+    """
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg}, character {error.pos + 1}"
+    return str(error)
 
 
 @contextmanager

@@ -2,9 +2,10 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
+from itertools import islice
 from typing import Any, BinaryIO, Protocol
 
 from django.utils import timezone
@@ -21,6 +22,7 @@ CONTENT_TYPES = {
     "parquet": "application/vnd.apache.parquet",
 }
 BOM = "\ufeff".encode()
+ROWS = 2_000  # of a block
 ROW_GROUP = 20_000  # rows of a Parquet file that are in memory at once
 Write = Callable[[Block], None]
 
@@ -59,6 +61,28 @@ class Digesting:
         self._file.flush()
 
 
+def in_blocks(rows: Iterable[Sequence[Any]]) -> Iterator[Block]:
+    """Rows, so many at a time, as columns.
+
+    >>> list(in_blocks([(1, "a"), (2, "b")]))
+    [[(1, 2), ('a', 'b')]]
+    """
+    stream = iter(rows)
+    while some := list(islice(stream, ROWS)):
+        yield list(zip(*some, strict=True))
+
+
+def csv_lines(columns: Sequence[Column], blocks: Iterable[Block]) -> Iterator[bytes]:
+    """A CSV file, a block at a time, as a page sends it while it reads on."""
+    yield csv.line(column.name for column in columns)
+    for block in blocks:
+        yield _csv_rows(block)
+
+
+def _csv_rows(block: Block) -> bytes:
+    return b"".join(map(csv.line, zip(*map(csv.fields, block), strict=True)))
+
+
 @contextmanager
 def writing(
     format_name: str, file: BinaryIO, columns: Sequence[Column], *, bom: bool = False
@@ -79,8 +103,7 @@ def _csv(file: BinaryIO, columns: Sequence[Column]) -> Iterator[Write]:
         if not is_begun:
             is_begun = True
             file.write(csv.line(column.name for column in columns))
-        rows = zip(*map(csv.fields, block), strict=True)
-        file.write(b"".join(map(csv.line, rows)))
+        file.write(_csv_rows(block))
 
     yield write
     if not is_begun:

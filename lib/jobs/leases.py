@@ -195,6 +195,12 @@ def stale(jobs: QuerySet[J]) -> QuerySet[J]:
     return running.filter(_abandoned(running.values_list("worker", flat=True))).order_by("pk")
 
 
+def is_held(job: Job) -> bool:
+    """Whether a worker has it that is not gone."""
+    row = type(job)._default_manager.filter(pk=job.pk)
+    return row.filter(status=Status.RUNNING).exists() and not stale(row).exists()
+
+
 def due(jobs: QuerySet[J]) -> QuerySet[J]:
     """Those that a worker may take now, the oldest first: none is at them, nor a process on its way to them."""
     running = jobs.filter(status=Status.RUNNING)
@@ -236,13 +242,16 @@ def _undo(job: Job) -> None:
         import_string(job.undo)(job)
 
 
-def reopen(job: J) -> J:
+def reopen(job: J, *, also_finished: bool = False) -> J:
     """Let a failed or cancelled job wait again; what it has stays, and earlier attempts no longer count.
 
+    Args:
+        also_finished: its work came to an end, and some of it is to be tried again.
     Raises:
         IntegrityError: its kind allows one open job, and there is another.
     """
-    _row(job).filter(status__in=(Status.FAILED, Status.CANCELLED)).update(
+    over = (Status.FAILED, Status.CANCELLED, *((Status.FINISHED,) if also_finished else ()))
+    _row(job).filter(status__in=over).update(
         status=Status.WAITING, error="", finished_at=None, cancel_requested=False
     )
     _row(job).update(attempts=0)

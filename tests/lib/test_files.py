@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lib.files import atomic_file, staged_file, write_file
+from lib.files import BLOCK, atomic_file, not_utf8, staged_file, write_file
 
 
 def names(folder: Path) -> list[str]:
@@ -60,3 +60,14 @@ def test_what_a_link_points_to_is_replaced_and_not_the_link(tmp_path: Path) -> N
     write_file(link, "text")
     assert link.is_symlink()
     assert (tmp_path / "real" / "a.csv").read_text() == "text"
+
+
+@pytest.mark.parametrize("before", [0, 1, BLOCK - 1, BLOCK, 2 * BLOCK + 1])
+def test_a_byte_that_is_no_utf8_is_named_with_its_line(tmp_path: Path, before: int) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"x" * before + "\nµ\n".encode() + b"caf\xe9\n")
+    assert not_utf8(path).startswith("it is not UTF-8 text: byte 0xe9 in line 3;")
+    path.write_bytes(b"x" * before + b"\n\xc2")
+    assert "byte 0xc2 in line 2" in not_utf8(path), "a character that the end cuts off"
+    path.write_bytes(b"x" * before + "µ".encode())
+    assert not_utf8(path) == ""
