@@ -20,6 +20,7 @@ DATABASE := tests/scoring/processes tests/experiment/services tests/experiment/i
 	tests/experiment/simulation tests/experiment/models tests/config/test_settings.py tests/config/test_unavailable.py \
 	tests/lib tests/scoring/services tests/scoring/imports tests/analysis/data tests/analysis/services \
 	tests/analysis/lab/test_plans.py tests/benchmarks/growth/test_plans.py tests/benchmarks/growth/test_two_nodes.py
+FAULTS := $(addprefix --part ,requests processes surroundings fuzz backup growth)
 STATIC_SOURCES := $(shell find static experiment -path '*static/*' -type f 2>/dev/null)
 # A site as it runs in production, for `check --deploy`; this key exists for that check alone
 DEPLOYED := HTTPS=1 NUM_PROXIES=1 ALLOWED_HOSTS=lab.example.org BASE_URL=https://lab.example.org \
@@ -30,7 +31,7 @@ demo serve: export PORT := $(PORT)
 demo serve braingpt: export BASE_URL := $(BASE_URL)
 
 .DEFAULT_GOAL := help
-.PHONY: audit help venv demo braingpt serve lint lint-types lint-rest check test test-postgres sweep bench trust hour browser migrate port clean constraints llama-cpp
+.PHONY: audit help venv demo braingpt serve lint lint-types lint-rest check test test-postgres sweep bench trust trust-sqlite trust-postgresql hour hour-sqlite hour-postgresql browser migrate port clean constraints llama-cpp
 .DELETE_ON_ERROR:
 
 help:
@@ -38,13 +39,13 @@ help:
 	@echo 'make braingpt  train a model and an adapter, and test them on the demo study (3 minutes); TEXTS=FOLDER adds your own texts'
 	@echo 'make serve   the same without the demo study'
 	@echo 'make check   lint, and the tests of rules, estimators and services (3 minutes)'
-	@echo 'make test    every check and every test (half an hour)'
+	@echo 'make test    every check and every test (35 to 40 minutes on two cores)'
 	@echo 'make lint    the checks alone'
 	@echo 'make sweep   slow: balance over more seeds, scoring killed at random, families of models, Bayesian teams, coverage of intervals'
 	@echo 'make venv    .venv alone; then .venv/bin/python manage.py help'
 	@echo 'make bench   slow: speed, exactness and memory of scoring, on random weights; cost of the report and the pages'
 	@echo 'make trust   slow: every fault, attack and load of docs/trust.md on both databases'
-	@echo 'make hour    slow: half of what the site can bear for an hour on each database, with faults'
+	@echo 'make hour    slow: half of what the site can bear for an hour on each database, beside each other, with faults'
 	@echo 'make audit   before a release: known vulnerabilities of the pinned packages; fails where it cannot ask'
 	@echo 'make clean   remove .venv and caches; the database in var/ stays'
 
@@ -69,8 +70,12 @@ port: $(STAMP)
 
 demo: port migrate $(VAR_DIR)/static/staticfiles.json
 	@$(RUN) load_demo
+	@$(RUN) make_up_answers demo-questions
 	@echo 'A small language model takes the same test (a demonstration, trained on a few pages):'
 	@$(RUN) score --model embedded --study demo --conditions full,isolated,swapped --resume
+	@echo 'It answers questions, too, and badly; its answers are compared with the expert word for word, by no model:'
+	@$(RUN) answer --study demo-questions --model embedded --resume
+	@$(RUN) grade --study demo-questions --judge exact --of 'brainbench-live/demo-lm' --resume
 	@$(RUN) create_admin --if-none
 	@exec $(BIN)/python scripts/serve.py
 
@@ -129,11 +134,21 @@ bench: $(STAMP)
 	$(RUN) bench_web
 
 # Slow: strikes a site of its own in every way, and writes docs/trust.md
+# The faults of both databases beside each other: they mostly wait. What is measured by the clock comes alone
 trust: $(STAMP)
-	$(RUN) trust --write docs/trust.json
+	@mkdir -p '$(VAR_DIR)' && rm -f '$(VAR_DIR)/trust-red'
+	@$(MAKE) --no-print-directory --jobs 2 --keep-going trust-sqlite trust-postgresql || touch '$(VAR_DIR)/trust-red'
+	$(RUN) trust --part load --write docs/trust.json
+	@test ! -e '$(VAR_DIR)/trust-red'
 
-hour: $(STAMP)
-	$(RUN) trust --only hour --write docs/trust.json
+trust-sqlite trust-postgresql: trust-%: $(STAMP)
+	$(RUN) trust --database $* $(FAULTS) --write docs/trust.json
+
+hour:
+	@$(MAKE) --no-print-directory --jobs 2 --keep-going hour-sqlite hour-postgresql
+
+hour-sqlite hour-postgresql: hour-%: $(STAMP)
+	$(RUN) trust --only hour --database $* --write docs/trust.json
 
 # For the sweep: llama.cpp behind its Python server, compiled here (about 10 minutes; needs gcc), in a place of its own
 llama-cpp:

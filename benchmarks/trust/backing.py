@@ -166,8 +166,8 @@ def upgraded(world: World, scale: Scale) -> Outcome:
 # What is not in the short form, tests of the commands try on small databases (tests/experiment/services/copies)
 CHECKS = (
     Check("backup", "Backup while people take part, restored elsewhere", Part.BACKUP, backed_up),
-    Check("spoilt-backup", "Spoilt backups restored", Part.BACKUP, spoilt, in_short=False),
-    Check("restore", "Backup and restore of a large study", Part.BACKUP, restored_large, in_short=False),
+    Check("spoilt-backup", "Spoilt backups restored", Part.BACKUP, spoilt, short_on=()),
+    Check("restore", "Backup and restore of a large study", Part.BACKUP, restored_large, short_on=()),
     Check("restore-million", "Backup and restore of a million trials", Part.BACKUP, restored_million, only_if_named=True),
-    Check("upgrade", "Upgrade of an earlier release's database", Part.BACKUP, upgraded, in_short=False),
+    Check("upgrade", "Upgrade of an earlier release's database", Part.BACKUP, upgraded, short_on=()),
 )  # fmt: skip

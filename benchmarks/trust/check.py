@@ -27,6 +27,11 @@ class Database(StrEnum):
     POSTGRESQL = "PostgreSQL"
 
 
+# For the short form of what hardly depends on the database
+SQLITE_ALONE = (Database.SQLITE,)
+POSTGRESQL_ALONE = (Database.POSTGRESQL,)
+
+
 @dataclass(frozen=True, slots=True)
 class Scale:
     """How much is tried: in full by `make trust`, in short among the tests."""
@@ -47,5 +52,10 @@ class Check(Generic[W]):
     run: Callable[[W, Scale], Outcome]
     databases: tuple[Database, ...] = tuple(Database)
     only_if_named: bool = False  # too long for every run
-    in_short: bool = True  # whether it runs in short form too
+    short_on: tuple[Database, ...] = tuple(Database)  # where it runs in short form too
     missing: Callable[[], str] = lambda: ""  # what it needs and this machine has not, in words
+
+    def on(self, scale: Scale) -> tuple[Database, ...]:
+        """The databases that it runs on at this scale."""
+        found = self.databases if scale.is_full else self.short_on
+        return tuple(database for database in self.databases if database in found)

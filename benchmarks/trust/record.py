@@ -1,6 +1,8 @@
 """docs/trust.json keeps what was found, each row with its day, commit and machine; docs/trust.md is written from it."""
 
+import fcntl
 import json
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -71,6 +73,16 @@ def merged(kept: Iterable[Row], new: Iterable[Row], checks: Sequence[Check[Any]]
     rows = {(row.check, row.database): row for row in (*kept, *new)}
     wanted = [(check.name, database) for check in checks for database in check.databases]
     return [rows[key] for key in wanted if key in rows]
+
+
+def keep(path: Path, row: Row, checks: Sequence[Check[Any]]) -> None:
+    """Put one more row with those at `path`, where another process may be doing the same."""
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        write(path, merged(read(path), [row], checks), checks)
+    finally:
+        os.close(folder)
 
 
 def write(path: Path, rows: Sequence[Row], checks: Sequence[Check[Any]]) -> None:

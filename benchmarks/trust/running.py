@@ -32,7 +32,7 @@ def run_checks(
     """All of them, whatever the ones before found; each as soon as it is done."""
     collect_static(folder)
     for database in databases:
-        chosen = [check for check in checks if database in check.databases]
+        chosen = [check for check in checks if database in check.on(scale)]
         if not chosen:
             continue
         with prepare(database, folder) as source:

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from benchmarks.trust.check import Check, Database, Scale
+from benchmarks.trust.check import Check, Database, Part, Scale
 from benchmarks.trust.checks import CHECKS
-from benchmarks.trust.record import Stamp, as_row, merged, read, write
+from benchmarks.trust.record import Stamp, as_row, keep
 from benchmarks.trust.running import Result, run_checks
 from benchmarks.trust.world import World
 from lib.commands import ReportingCommand, add_json_argument, progress, table_lines
@@ -30,6 +30,12 @@ class Command(ReportingCommand):
             action="append",
             metavar="CHECK",
             help="this check (repeatable): " + ", ".join(names),
+        )
+        parser.add_argument(
+            "--part",
+            choices=[part.value for part in Part],
+            action="append",
+            help="the checks of this section of the page (repeatable)",
         )
         parser.add_argument(
             "--database", choices=tuple(DATABASES), action="append", help="this one alone"
@@ -55,12 +61,13 @@ class Command(ReportingCommand):
             raise CommandError("--write keeps full runs alone: leave --short out.")
         seed = random.randrange(10**6) if options["seed"] is None else options["seed"]
         scale = Scale(is_full=not options["short"])
-        asked = [c for c in CHECKS if is_asked(c, options["only"], scale)]
+        parts = options["part"] or list(Part)
+        asked = [c for c in CHECKS if c.part in parts and is_asked(c, options["only"])]
         skipped = {c.name: reason for c in asked if (reason := c.missing())}
         chosen = [c for c in asked if c.name not in skipped]
         databases = [DATABASES[name] for name in options["database"] or DATABASES]
         stamp, results = Stamp.now(seed), []
-        total = sum(database in check.databases for check in chosen for database in databases)
+        total = sum(database in check.on(scale) for check in chosen for database in databases)
         with (
             tempfile.TemporaryDirectory(prefix="trust-") as folder,
             progress("Checking", total, "checks", quiet=options["json"]) as update,
@@ -68,8 +75,8 @@ class Command(ReportingCommand):
             for result in run_checks(chosen, databases, scale, seed, Path(folder)):
                 results.append(result)
                 update(len(results))
-                if (path := options["write"]) is not None:  # at once: the whole takes long
-                    write(path, merged(read(path), [as_row(result, stamp)], CHECKS), CHECKS)
+                if options["write"] is not None:  # at once: the whole takes long
+                    keep(options["write"], as_row(result, stamp), CHECKS)
         self.report(
             options,
             {"seed": seed, "results": [as_json(r) for r in results], "skipped": skipped},
@@ -84,11 +91,9 @@ class Command(ReportingCommand):
             )
 
 
-def is_asked(check: Check[World], only: list[str] | None, scale: Scale) -> bool:
-    """By name; without names all but the longest, and in short form those that have one."""
-    if only:
-        return check.name in only
-    return not check.only_if_named and (check.in_short or scale.is_full)
+def is_asked(check: Check[World], only: list[str] | None) -> bool:
+    """By name; without names all but the longest."""
+    return check.name in only if only else not check.only_if_named
 
 
 def as_json(result: Result) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from django.db.models import F
 from django.utils import timezone
 
-from benchmarks.trust.check import Check, Part, Scale
+from benchmarks.trust.check import POSTGRESQL_ALONE, SQLITE_ALONE, Check, Part, Scale
 from benchmarks.trust.outcome import Outcome
 from benchmarks.trust.people import Ledger
 from benchmarks.trust.world import World
@@ -108,13 +108,19 @@ def _wrong_times(world: World) -> tuple[str, ...]:
 
 _S = Part.SURROUNDINGS
 CHECKS = (
-    Check("clock-jumps", "Clock a day ahead, and set back", _S, clock_jumps),
-    Check("clocks-disagree", "Web processes a day apart", _S, clocks_disagree),
+    Check("clock-jumps", "Clock a day ahead, and set back", _S, clock_jumps, short_on=SQLITE_ALONE),
+    Check(
+        "clocks-disagree",
+        "Web processes a day apart",
+        _S,
+        clocks_disagree,
+        short_on=POSTGRESQL_ALONE,
+    ),
     Check(
         "summer-time",
         "The moments when summer time begins and ends",
         _S,
         summer_time,
-        in_short=False,  # it waits for the moment
+        short_on=(),  # it waits for the moment
     ),
 )

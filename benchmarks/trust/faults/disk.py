@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 import psycopg
 
-from benchmarks.trust.check import Check, Part, Scale
+from benchmarks.trust.check import SQLITE_ALONE, Check, Part, Scale
 from benchmarks.trust.failures import DISK_FULL
 from benchmarks.trust.outcome import Outcome
 from benchmarks.trust.people import Ledger
@@ -142,5 +142,12 @@ def missing() -> str:
 
 
 CHECKS = (
-    Check("disk-full", "Disk full, and freed", Part.SURROUNDINGS, disk_full, missing=missing),
+    Check(
+        "disk-full",
+        "Disk full, and freed",
+        Part.SURROUNDINGS,
+        disk_full,
+        missing=missing,
+        short_on=SQLITE_ALONE,
+    ),
 )

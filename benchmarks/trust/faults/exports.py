@@ -12,7 +12,7 @@ from django.conf import settings
 
 from benchmarks.experiment import crowd
 from benchmarks.trust import jobs
-from benchmarks.trust.check import Check, Part, Scale
+from benchmarks.trust.check import POSTGRESQL_ALONE, SQLITE_ALONE, Check, Part, Scale
 from benchmarks.trust.outcome import Outcome
 from benchmarks.trust.site import Site
 from benchmarks.trust.waiting import wait_until
@@ -127,6 +127,18 @@ def _kill_command(site: Site, target: Path) -> list[str]:
 
 _S = Part.SURROUNDINGS
 CHECKS = (
-    Check("export-during-writes", "Export while people answer", _S, export_during_writes),
-    Check("export-killed", "Export killed, of the command and of a worker", _S, export_killed),
+    Check(
+        "export-during-writes",
+        "Export while people answer",
+        _S,
+        export_during_writes,
+        short_on=POSTGRESQL_ALONE,
+    ),
+    Check(
+        "export-killed",
+        "Export killed, of the command and of a worker",
+        _S,
+        export_killed,
+        short_on=SQLITE_ALONE,
+    ),
 )

@@ -5,7 +5,7 @@ import signal
 import time
 from collections.abc import Callable
 
-from benchmarks.trust.check import Check, Part, Scale
+from benchmarks.trust.check import POSTGRESQL_ALONE, SQLITE_ALONE, Check, Part, Scale
 from benchmarks.trust.outcome import Figure, Outcome
 from benchmarks.trust.site import Site
 from benchmarks.trust.waiting import wait_until
@@ -110,9 +110,23 @@ def _struck(
 
 _P = Part.PROCESSES
 CHECKS = (
-    Check("web-killed", "Web server killed and started again", _P, web_killed),
-    Check("web-terminated", "Web server asked to end and started again", _P, web_terminated),
-    Check("web-reloaded", "Web server reloaded", _P, web_reloaded),
-    Check("process-killed", "One web process killed", _P, web_process_killed),
-    Check("web-paused", "Web processes standing still", _P, web_paused),
+    Check(
+        "web-killed",
+        "Web server killed and started again",
+        _P,
+        web_killed,
+        short_on=POSTGRESQL_ALONE,
+    ),
+    Check(
+        "web-terminated",
+        "Web server asked to end and started again",
+        _P,
+        web_terminated,
+        short_on=SQLITE_ALONE,
+    ),
+    Check("web-reloaded", "Web server reloaded", _P, web_reloaded, short_on=POSTGRESQL_ALONE),
+    Check(
+        "process-killed", "One web process killed", _P, web_process_killed, short_on=SQLITE_ALONE
+    ),
+    Check("web-paused", "Web processes standing still", _P, web_paused, short_on=POSTGRESQL_ALONE),
 )

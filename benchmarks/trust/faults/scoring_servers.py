@@ -82,6 +82,6 @@ CHECKS = (
         Part.SURROUNDINGS,
         misbehaving,
         (Database.SQLITE,),
-        in_short=False,
+        short_on=(),
     ),
 )

@@ -15,7 +15,7 @@ from django.contrib.auth.models import User
 
 from benchmarks.trust import jobs
 from benchmarks.trust.broker import Broker, missing
-from benchmarks.trust.check import Check, Database, Part, Scale
+from benchmarks.trust.check import SQLITE_ALONE, Check, Database, Part, Scale
 from benchmarks.trust.failures import REDIS_GONE, STORAGE_GONE
 from benchmarks.trust.outcome import Figure, Outcome
 from benchmarks.trust.people import HTML, Person, StrayedError, noted
@@ -42,20 +42,21 @@ def storage_gone(world: World, scale: Scale) -> Outcome:
     """Nobody who answers needs it; who withdraws is told to wait, and is withdrawn once it is back, as are jobs done."""
     files = world.folder / "files"
     files.mkdir()
-    with (
-        world.site(FILES_URL=str(files)) as site,
-        world.people(scale.of(4, 12), site.port) as ledger,
-        using(world.url),
-    ):
-        leaver = Leaver(10_000, Client("127.0.0.1", site.port, ledger.record, tries=1), ledger, 0.0)
-        asyncio.run(noted(leaver.agree(), ledger))
-        withdrawing = Thread(target=lambda: asyncio.run(noted(leaver.withdraw(), ledger)))
-        with _gone(files):
-            withdrawing.start()
-            ledger.wait_for(5)
-            wait_until(lambda: ledger.unavailable or not withdrawing.is_alive())
-            failed = _ask_in_vain(site) if scale.is_full else None
-        withdrawing.join()
+    with world.site(FILES_URL=str(files)) as site, using(world.url):
+        failed = None
+        if scale.is_full:  # before people come: workers are nice, and would wait for them
+            with _gone(files):
+                failed = _ask_in_vain(site)
+        with world.people(scale.of(4, 12), site.port) as ledger:
+            client = Client("127.0.0.1", site.port, ledger.record, tries=1)
+            leaver = Leaver(10_000, client, ledger, 0.0)
+            asyncio.run(noted(leaver.agree(), ledger))
+            withdrawing = Thread(target=lambda: asyncio.run(noted(leaver.withdraw(), ledger)))
+            with _gone(files):
+                withdrawing.start()
+                ledger.wait_for(5)
+                wait_until(lambda: ledger.unavailable or not withdrawing.is_alive())
+            withdrawing.join()
         if failed is not None:
             _ask_again(failed)
         n = Participant.objects.filter(stage=Participant.Stage.WITHDRAWN).count()
@@ -156,14 +157,14 @@ def redis_gone(world: World, scale: Scale) -> Outcome:
 
 _S = Part.SURROUNDINGS
 CHECKS = (
-    Check("storage-gone", "Storage of files gone", _S, storage_gone),
+    Check("storage-gone", "Storage of files gone", _S, storage_gone, short_on=SQLITE_ALONE),
     Check(
         "redis-gone",
         "Redis gone (on PostgreSQL: it knows no database)",
         _S,
         redis_gone,
         (Database.POSTGRESQL,),
-        in_short=False,
+        short_on=(),
         missing=missing,
     ),
 )

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from django.conf import settings
 
-from benchmarks.trust.check import Check, Part, Scale
+from benchmarks.trust.check import POSTGRESQL_ALONE, SQLITE_ALONE, Check, Part, Scale
 from benchmarks.trust.failures import failures
 from benchmarks.trust.fuzz.__main__ import QUICKLY
 from benchmarks.trust.outcome import Outcome
@@ -71,13 +71,27 @@ def _in_process(world: World, what: str, cases: int, *more: str) -> Outcome:
 
 
 CHECKS: tuple[Check[World], ...] = (
-    Check("fuzz-submits", "Malformed forms", Part.FUZZ, submits),
-    Check("fuzz-wire", "Malformed bytes over HTTP", Part.FUZZ, wire),
-    Check("fuzz-imports", "Damaged files", Part.FUZZ, _checked("imports", 200, 10_000)),
+    Check("fuzz-submits", "Malformed forms", Part.FUZZ, submits, short_on=SQLITE_ALONE),
+    Check("fuzz-wire", "Malformed bytes over HTTP", Part.FUZZ, wire, short_on=SQLITE_ALONE),
     Check(
-        "fuzz-api", "API requests, in range and out of it", Part.FUZZ, _checked("api", 100, 3_000)
+        "fuzz-imports",
+        "Damaged files",
+        Part.FUZZ,
+        _checked("imports", 200, 10_000),
+        short_on=SQLITE_ALONE,
     ),
     Check(
-        "fuzz-journey", "Journeys in any order, with faults", Part.FUZZ, _checked("journey", 6, 150)
+        "fuzz-api",
+        "API requests, in range and out of it",
+        Part.FUZZ,
+        _checked("api", 100, 3_000),
+        short_on=POSTGRESQL_ALONE,
+    ),
+    Check(
+        "fuzz-journey",
+        "Journeys in any order, with faults",
+        Part.FUZZ,
+        _checked("journey", 6, 150),
+        short_on=POSTGRESQL_ALONE,
     ),
 )

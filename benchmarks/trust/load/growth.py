@@ -41,6 +41,6 @@ CHECKS = (
         "Cost of work as a study grows, CPU time",
         Part.GROWTH,
         growth,
-        in_short=False,  # tests/benchmarks/growth run the same
+        short_on=(),  # tests/benchmarks/growth run the same
     ),
 )

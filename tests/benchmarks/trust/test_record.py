@@ -1,13 +1,15 @@
 """What is kept of a run, and the page that is written from it."""
 
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
 
 from benchmarks.trust.check import Check, Database, Part
 from benchmarks.trust.outcome import Figure, Outcome
-from benchmarks.trust.record import Row, Stamp, merged, page, read, write
+from benchmarks.trust.record import Row, Stamp, keep, merged, page, read, write
 
 STAMP = Stamp("2026-11-23", "abc", "2 cores", 1)
 FIRST = Check("first", "First", Part.REQUESTS, lambda world, scale: Outcome(1))
@@ -38,6 +40,22 @@ def test_new_rows_take_the_place_of_old_ones_and_those_of_checks_that_are_gone_g
     newer = replace(ROW, seconds=9.9)
     gone = replace(ROW, check="gone")
     assert merged([COST, ROW, gone], [newer], CHECKS) == [newer, COST]
+
+
+def test_rows_of_processes_that_keep_theirs_at_once_are_all_there(tmp_path: Path) -> None:
+    path = tmp_path / "trust.json"
+    checks = [replace(FIRST, name=f"check{n}") for n in range(40)]
+    rows = [replace(ROW, check=check.name) for check in checks]
+    with ProcessPoolExecutor(4, mp_context=get_context("fork")) as processes:
+        waiting = [processes.submit(_keep, path, row, len(checks)) for row in rows]
+        for future in waiting:
+            future.result()
+    assert read(path) == rows
+
+
+def _keep(path: Path, row: Row, n: int) -> None:
+    """In a process of its own; checks themselves do not travel."""
+    keep(path, row, [replace(FIRST, name=f"check{k}") for k in range(n)])
 
 
 def test_the_page_counts_what_was_lost_and_names_what_is_red() -> None:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import psycopg
 
 from benchmarks.experiment.crowd import add_people
-from benchmarks.trust.check import Check, Database, Part, Scale
+from benchmarks.trust.check import POSTGRESQL_ALONE, Check, Database, Part, Scale
 from benchmarks.trust.outcome import Figure, Outcome
 from benchmarks.trust.people import Ledger
 from benchmarks.trust.waiting import wait_until
@@ -244,5 +244,11 @@ CHECKS = (
         consents,
     ),
     _held("file-held", "The database's one lock for writing", file_held, Database.SQLITE, pages),
-    Check("rules-changed", "A crowd decided again by new rules", Part.REQUESTS, rules_changed),
+    Check(
+        "rules-changed",
+        "A crowd decided again by new rules",
+        Part.REQUESTS,
+        rules_changed,
+        short_on=POSTGRESQL_ALONE,
+    ),
 )

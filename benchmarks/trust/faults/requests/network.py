@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from benchmarks.trust.chaos import Cut, chaos
-from benchmarks.trust.check import Check, Part, Scale
+from benchmarks.trust.check import SQLITE_ALONE, Check, Part, Scale
 from benchmarks.trust.outcome import Outcome
 from benchmarks.trust.people import Ledger
 from benchmarks.trust.world import World
@@ -86,6 +86,13 @@ CHECKS = (
         "Connections cut within requests and answers, or slow",
         Part.REQUESTS,
         cut_and_slow,
+        short_on=SQLITE_ALONE,
     ),
-    Check("half-sent", "Forms cut off within their body", Part.REQUESTS, half_sent),
+    Check(
+        "half-sent",
+        "Forms cut off within their body",
+        Part.REQUESTS,
+        half_sent,
+        short_on=SQLITE_ALONE,
+    ),
 )

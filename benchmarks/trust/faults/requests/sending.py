@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
-from benchmarks.trust.check import Check, Part, Scale
+from benchmarks.trust.check import SQLITE_ALONE, Check, Part, Scale
 from benchmarks.trust.outcome import Outcome
 from benchmarks.trust.people import HTML, JSON, Ledger, Person, noted
 from benchmarks.trust.world import World
@@ -193,5 +193,5 @@ CHECKS = (
         Part.REQUESTS,
         sent_again,
     ),
-    Check("two-tabs", "Two tabs walk the same way", Part.REQUESTS, two_tabs),
+    Check("two-tabs", "Two tabs walk the same way", Part.REQUESTS, two_tabs, short_on=SQLITE_ALONE),
 )
