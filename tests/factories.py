@@ -48,6 +48,18 @@ def make_item(key: str = "item-1", **fields: Any) -> Item:
     return Item.objects.create(key=key, **(values | fields))
 
 
+def make_question(key: str = "question-1", **fields: Any) -> Item:
+    """An accepted question."""
+    values = {
+        "kind": Item.Kind.QUESTION,
+        "markup": f"What does [[{key}]] do?",
+        "expert_answer": f"{key} does nothing.",
+        "categories": {"topic": ["Doing"]},
+        "status": Item.Status.ACCEPTED,
+    }
+    return Item.objects.create(key=key, **(values | fields))
+
+
 def accepted(item: Item) -> Item:
     """The version as if it had been through its reviews."""
     item.status = Item.Status.ACCEPTED

@@ -1,7 +1,10 @@
+import json
+
 from django.utils import timezone
 from rest_framework import serializers
 
 from experiment.api.access import StudyTable
+from experiment.domain.questions import made_from
 from experiment.domain.roles import Right
 from experiment.models import Item, Participant
 from experiment.services.exposure import STRATA, ItemExposure, item_exposures
@@ -14,6 +17,16 @@ class ItemSerializer(serializers.ModelSerializer[Item]):
     item_key = serializers.CharField(source="key")
     item_version = serializers.IntegerField(source="version")
     item_sha256 = serializers.CharField(source="sha256")
+    categories = serializers.SerializerMethodField(
+        help_text="Of a question: a JSON object, dimension -> categories. Empty of any other item."
+    )
+    template = serializers.CharField(
+        source="template.key", default="", help_text="The template that made the question."
+    )
+    made_from = serializers.SerializerMethodField(
+        help_text="Of a question that a template made here: a JSON object of the table's SHA-256, the row, the rule, the row's "
+        "values, and the SHA-256 of the question as it was made: where `item_sha256` is another, it was edited since."
+    )
 
     class Meta:
         model = Item
@@ -34,7 +47,17 @@ class ItemSerializer(serializers.ModelSerializer[Item]):
             "markup",
             "original",
             "altered",
+            "expert_answer",
+            "categories",
+            "template",
+            "made_from",
         ]
+
+    def get_categories(self, item: Item) -> str:
+        return json.dumps(item.categories, ensure_ascii=False) if item.categories else ""
+
+    def get_made_from(self, item: Item) -> str:
+        return made_from.written(item.made_from)
 
 
 class ItemsQuery(TableQuery):
@@ -62,7 +85,7 @@ class Items(StudyTable):
         wanted = {
             field: query[name] for name, field in (names | {"item": "key"}).items() if name in query
         }
-        return Item.objects.shown_by([self.study]).filter(**wanted)
+        return Item.objects.shown_by([self.study]).filter(**wanted).select_related("template")
 
 
 class ExposureSerializer(serializers.Serializer[ItemExposure]):

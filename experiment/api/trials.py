@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from experiment.api.access import StudyTable
 from experiment.domain import trial_query
-from experiment.domain.codebook import TRIAL_COLUMNS, Column
+from experiment.domain.codebook import QUESTION_COLUMNS, TRIAL_COLUMNS, Column
 from experiment.domain.export_form import Form
 from experiment.domain.roles import Right
 from experiment.domain.trial_query import ALLOWED, SEVERAL, QueryError
@@ -52,8 +52,8 @@ FIELDS: dict[str, Any] = {
 }
 
 
-def _row_field(column: Column) -> Any:
-    return FIELDS[column.type](help_text=column.meaning, allow_null=bool(column.null))
+def _row_field(column: Column, **options: bool) -> Any:
+    return FIELDS[column.type](help_text=column.meaning, allow_null=bool(column.null), **options)
 
 
 def _parameter(name: str) -> serializers.Field[Any, Any, Any, Any]:
@@ -70,10 +70,12 @@ def _parameter(name: str) -> serializers.Field[Any, Any, Any, Any]:
 
 
 class TrialSerializer(serializers.Serializer[Any]):
-    """The columns of the codebook."""
+    """The columns of the codebook; those of questions are there where the study asks any."""
 
     def get_fields(self) -> dict[str, Any]:
-        return {column.name: _row_field(column) for column in TRIAL_COLUMNS}
+        return {column.name: _row_field(column) for column in TRIAL_COLUMNS} | {
+            column.name: _row_field(column, required=False) for column in QUESTION_COLUMNS
+        }
 
 
 class TrialsQuery(TableQuery):

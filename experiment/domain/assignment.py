@@ -14,13 +14,15 @@ never enters, so the draw cannot lean on the outcome that the study measures.
 import random
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from experiment.domain.draw_record import DrawRecord
 
 Side = Literal["A", "B"]
-Stratum = Literal["human", "machine", "catch"]
+Stratum = Literal["human", "machine", "catch", "question"]
 SIDES: tuple[Side, Side] = ("A", "B")
+QUESTION: Stratum = "question"
 
 # Sums of the same chances in another order differ in the last bits; scores closer than this are equal.
 SCORE_DECIMALS = 9
@@ -32,18 +34,26 @@ class NoItemLeftError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PlannedTrial:
-    """One position of a participant's session: the stratum to draw from and the side of the original."""
+    """One position of a participant's session: the stratum to draw from and the side of the original.
+
+    A question has no sides: its side is "".
+    """
 
     stratum: Stratum
-    original_side: Side
+    original_side: Side | Literal[""]
 
 
 class Candidate(NamedTuple):
-    """An item that could be drawn. `work` names the publication: two items of one work never meet in a session."""
+    """An item that could be drawn.
+
+    work: names the publication. Two abstracts of one work never meet in a session, nor an abstract and a question about it.
+    template: what a question was made from; 0 of any other item.
+    """
 
     item_id: int
     work: str
     score: float
+    template: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +97,7 @@ def balanced_sides(n: int, rng: random.Random) -> list[Side]:
 
 
 def plan_trials(counts: Mapping[Stratum, int], rng: random.Random) -> list[PlannedTrial]:
-    """Order the strata at random and balance the original's side within each stratum.
+    """Order the strata at random and balance the original's side within each stratum that has sides.
 
     Args:
         counts: trials per stratum, e.g. {"human": 6, "machine": 3, "catch": 2}.
@@ -107,9 +117,10 @@ def plan_trials(counts: Mapping[Stratum, int], rng: random.Random) -> list[Plann
         )
     # An odd stratum's extra side would make the whole session lopsided if every stratum's fell on the
     # same side; extras are dealt alternately instead.
-    extras = balanced_sides(sum(count % 2 for count in counts.values()), rng)
-    plan: list[PlannedTrial] = []
-    for stratum, count in counts.items():
+    sided = {stratum: count for stratum, count in counts.items() if stratum != QUESTION}
+    extras = balanced_sides(sum(count % 2 for count in sided.values()), rng)
+    plan = [PlannedTrial(QUESTION, "")] * counts.get(QUESTION, 0)
+    for stratum, count in sided.items():
         sides = balanced_sides(count - count % 2, rng)
         if count % 2:
             sides.append(extras.pop())
@@ -176,15 +187,17 @@ def draw_item(
     taken_items: Iterable[int],
     key: str,
     n_before: int = 0,
+    taken_templates: Mapping[int, int] = MappingProxyType({}),
 ) -> Draw:
-    """Draw the candidate with the lowest score, ties at random.
+    """Draw the candidate with the lowest score; of equals one of the template that was met least, and of these at random.
 
     Args:
         candidates: the stratum's items with their scores.
-        taken_works: works (DOIs) that this participant has met.
+        taken_works: works (DOIs) that are closed to this participant.
         taken_items: item ids that this participant has met.
         key: seeds the tie-break (see `rng_key`), so that the draw can be made again.
         n_before: items of the stratum assigned before; kept with the draw.
+        taken_templates: how many questions of each template this participant has met.
     Raises:
         NoItemLeftError: nothing may be drawn.
 
@@ -199,7 +212,11 @@ def draw_item(
     }
     if not scores:
         raise NoItemLeftError(f"none of {len(candidates)} items is left for this participant")
-    record = DrawRecord.of(lowest(scores), key, n_before)
+    equal = lowest(scores)
+    if taken_templates:
+        of = {candidate.item_id: candidate.template for candidate in candidates}
+        equal = lowest({item_id: taken_templates.get(of[item_id], 0) for item_id in equal})
+    record = DrawRecord.of(equal, key, n_before)
     return Draw(record.item_id(key), record, scores)
 
 

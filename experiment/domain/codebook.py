@@ -1,7 +1,8 @@
 """Every exported column: its name, meaning, unit and levels. Pure.
 
 The one source for exports, the API and docs/codebook.md: an export writes exactly these columns in this
-order, and a test fails when one of the three says something else.
+order, and a test fails when one of the three says something else. The file is long because it is that list: parted, the
+order of an export would stand nowhere.
 """
 
 import hashlib
@@ -46,6 +47,7 @@ class Column:
 NO_JAVASCRIPT = "the browser did not measure it (no JavaScript), or an import does not tell"
 NOT_IMPORTED = "an import does not tell"
 NOT_ASKED = "not asked, or not answered"
+NO_SIDES = "the item is a question"
 DECLINED = "prefer_not_to_say"
 
 TRIAL_COLUMNS: tuple[Column, ...] = (
@@ -65,14 +67,22 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
     Column("position", "The trial's place in the participant's session, from 1.", "integer"),
     Column(
         "stratum",
-        "What the item was drawn as: a human-created or machine-created test case, or a catch trial.",
-        levels=("human", "machine", "catch"),
+        "What the item was drawn as: a human-created or machine-created test case, a catch trial, or a question.",
+        levels=("human", "machine", "catch", "question"),
     ),
     # The item
     Column("item_key", "The item's name, the same for all its versions."),
     Column("item_version", "Which version of the item's text was shown, from 1.", "integer"),
-    Column("item_sha256", "SHA-256 of the item's text as its curator wrote it (UTF-8), in hex."),
-    Column("item_source", "Who altered the abstract.", levels=("human", "machine")),
+    Column(
+        "item_sha256",
+        "SHA-256 of the item's text as its curator wrote it (UTF-8), in hex; of a question's text, a line break and its "
+        "expert answer.",
+    ),
+    Column(
+        "item_source",
+        "Who altered the abstract; of a question, who wrote it.",
+        levels=("human", "machine"),
+    ),
     Column("generator", "The person, group or model that altered it.", null="not recorded"),
     Column("subfield", "The item's field of research.", null="not recorded"),
     Column("doi", "The article's DOI, without https://doi.org/.", null="the item has none"),
@@ -82,13 +92,24 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
         "original_side",
         "The side that held the original passages, drawn at random for every trial.",
         levels=("A", "B"),
-        null=NOT_IMPORTED,
+        null=f"{NOT_IMPORTED}; or {NO_SIDES}",
     ),
-    Column("side", "The side the participant chose.", levels=("A", "B"), null=NOT_IMPORTED),
-    Column("correct", "Whether the chosen side was the original.", "boolean"),
+    Column(
+        "side",
+        "The side the participant chose.",
+        levels=("A", "B"),
+        null=f"{NOT_IMPORTED}; or {NO_SIDES}",
+    ),
+    Column(
+        "correct",
+        "Whether the chosen side was the original.",
+        "boolean",
+        null=f"{NO_SIDES}, whose answer is graded",
+    ),
     Column(
         "confidence",
-        "Confidence slider, from lower to higher.",
+        "Confidence slider, from lower to higher: in the choice or, of a question, that the answer is right. Who does "
+        "not know is not asked.",
         "integer",
         "1-100",
         null="not rated",
@@ -116,14 +137,14 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
         "browser's times end at the moment of the press or key itself.",
         "integer",
         "milliseconds",
-        null=NO_JAVASCRIPT,
+        null=f"{NO_SIDES}; or {NO_JAVASCRIPT}",
     ),
     Column(
         "rt_final_choice_ms",
         "From the page's first paint to the choice that stood at Continue: rt_choice_ms where it never changed.",
         "integer",
         "milliseconds",
-        null=NO_JAVASCRIPT,
+        null=f"{NO_SIDES}; or {NO_JAVASCRIPT}",
     ),
     Column(
         "rt_ms",
@@ -153,7 +174,7 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
     ),
     Column(
         "changes",
-        "How often the choice was changed after the first one.",
+        "How often the choice was changed after the first one; of a question, how often “I do not know” was switched.",
         "integer",
         "count",
         null=NO_JAVASCRIPT,
@@ -296,7 +317,33 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
     Column(
         "text",
         "The item's abstract with its alternations, [[original, altered]]; where a passage holds a comma, "
-        "[[original | altered]].",
+        "[[original | altered]]. Of a question, its text.",
+    ),
+)
+
+# After those above, in studies that ask questions
+ERASED = "or the participant's own words were erased"
+QUESTION_COLUMNS: tuple[Column, ...] = (
+    Column(
+        "answer_text",
+        "What the participant wrote in answer to the question.",
+        null=f"no question; or “I do not know” was chosen; {ERASED}",
+    ),
+    Column(
+        "abstained",
+        "Whether “I do not know” was chosen instead of an answer.",
+        "boolean",
+        null="no question",
+    ),
+    *(
+        Column(
+            f"answer_{which}_ms",
+            f"From the page's first paint to the {which} time the answer was typed in or “I do not know” was switched.",
+            "integer",
+            "milliseconds",
+            null=f"no question; {ERASED}; or {NO_JAVASCRIPT}",
+        )
+        for which in ("first", "last")
     ),
 )
 
@@ -358,7 +405,7 @@ def version() -> str:
     >>> version() == version()
     True
     """
-    said = repr((TRIAL_COLUMNS, EXPORT_REASONS, FLAGS))
+    said = repr((TRIAL_COLUMNS, QUESTION_COLUMNS, EXPORT_REASONS, FLAGS))
     return hashlib.sha256(said.encode()).hexdigest()[:12]
 
 
@@ -368,6 +415,11 @@ def as_markdown() -> str:
         INTRODUCTION,
         "## Columns of a trial export\n",
         *_table(("column", "type", "meaning", "empty"), (_column_cells(c) for c in TRIAL_COLUMNS)),
+        "\n## Columns of questions\n",
+        "They come after those above, where the study asks its participants questions. A public release has no `answer_text`, unless `--words` asks for it.\n",
+        *_table(
+            ("column", "type", "meaning", "empty"), (_column_cells(c) for c in QUESTION_COLUMNS)
+        ),
         "\n## Columns of an export of identities\n",
         "Recruitment ids and free comments are in this file alone. It asks for a reason, which stands in the audit trail.\n",
         *_table(("column", "type", "meaning", "empty"), map(_column_cells, IDENTITY_COLUMNS)),

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from experiment.domain.assignment import QUESTION
+
 # Whose sliders count as untouched: nobody's, who never moved any of the two, or who never moved one of them.
 Untouched = Literal["off", "neither", "either"]
 # What "too fast" is measured to: Continue, or the first choice of a side.
@@ -32,7 +34,7 @@ UNTOUCHED_SLIDERS = Reason(
     "untouched_sliders",
     "never moved a slider",
     "The participant never moved any confidence or expertise slider, or, where the study's rules say so, never "
-    "moved one of the two.",
+    "moved one of the two. Of questions, sliders do not count.",
 )
 ADMITTED_CHEATING = Reason(
     "admitted_cheating", "admitted to having cheated", "The participant admitted to having cheated."
@@ -48,7 +50,7 @@ TOO_FAST = Reason(
     "too_fast",
     "too fast",
     "The participant answered this trial in less than the minimum time (5 s in the paper), to Continue or, where "
-    "the study's rules say so, to the first choice.",
+    "the study's rules say so, to the first choice. Questions have a minimum of their own, which “I do not know” never misses.",
 )
 
 PARTICIPANT_REASONS = (MISSED_CATCH, UNTOUCHED_SLIDERS, ADMITTED_CHEATING, NOT_FINISHED, WITHDRAWN)
@@ -70,7 +72,10 @@ FLAGS = (FAST_PAGE, MUCH_HIDDEN, DUPLICATE_EXTERNAL_ID)
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """A study's rules. `min_rt_ms` and the two flag limits are in milliseconds; 0 switches a limit off."""
+    """A study's rules. Limits are in milliseconds; 0 switches one off.
+
+    `min_rt_ms`, its clock and `fast_page_ms` are of abstracts, `question_min_rt_ms` of answers to questions.
+    """
 
     missed_catch: bool = True
     untouched_sliders: Untouched = "neither"
@@ -78,6 +83,7 @@ class Rules:
     recognised: bool = True
     min_rt_ms: int = 5_000
     min_rt_clock: Clock = "page"
+    question_min_rt_ms: int = 0
     fast_page_ms: int = 15_000
     hidden_flag_ms: int = 60_000
 
@@ -88,6 +94,7 @@ class TrialFacts:
 
     `rt_ms` is the browser's time to Continue, or, where the browser could not measure (no JavaScript), the server's
     time between showing and receiving. `rt_choice_ms` is the browser's time to the first choice, None if not measured.
+    `abstained`: “I do not know” was chosen in answer to a question.
     """
 
     trial_id: int
@@ -99,6 +106,7 @@ class TrialFacts:
     expertise_moved: bool
     rt_choice_ms: int | None = None
     hidden_ms: int | None = None
+    abstained: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,17 +147,18 @@ def judge_participant(facts: ParticipantFacts, rules: Rules) -> Verdict:
 
 
 def left_untouched(trials: Sequence[TrialFacts], reading: Untouched) -> bool:
-    """Whether sliders were never moved in these trials.
+    """Whether sliders were never moved in these trials; those of abstracts, since who does not know rates no answer.
 
     >>> one_slider = TrialFacts(1, "human", True, False, 60_000, True, expertise_moved=False)
     >>> left_untouched([one_slider], "neither"), left_untouched([one_slider], "either")
     (False, True)
     """
-    if reading == "off" or not trials:
+    rated = [trial for trial in trials if trial.stratum != QUESTION]
+    if reading == "off" or not rated:
         return False
     untouched = (
-        not any(trial.confidence_moved for trial in trials),
-        not any(trial.expertise_moved for trial in trials),
+        not any(trial.confidence_moved for trial in rated),
+        not any(trial.expertise_moved for trial in rated),
     )
     return all(untouched) if reading == "neither" else any(untouched)
 
@@ -184,18 +193,33 @@ def _participant_reasons(facts: ParticipantFacts, rules: Rules) -> tuple[str, ..
 
 
 def _trial_reasons(trial: TrialFacts, rules: Rules) -> tuple[str, ...]:
-    time_ms = answer_ms(trial, rules.min_rt_clock)
     found = (
         (RECOGNISED, rules.recognised and trial.recognised),
-        (TOO_FAST, time_ms is not None and time_ms < rules.min_rt_ms),
+        (TOO_FAST, _is_too_fast(trial, rules)),
     )
     return tuple(reason.code for reason, holds in found if holds)
 
 
+def _is_too_fast(trial: TrialFacts, rules: Rules) -> bool:
+    """By a time that suits what was answered; to leave out who quickly said "I do not know" would change the rate of it.
+
+    >>> said = TrialFacts(1, "question", False, False, 2_000, False, False)
+    >>> _is_too_fast(said, Rules()), _is_too_fast(said, Rules(question_min_rt_ms=3_000))
+    (False, True)
+    """
+    if trial.stratum == QUESTION:
+        time_ms, limit_ms = trial.rt_ms, 0 if trial.abstained else rules.question_min_rt_ms
+    else:
+        time_ms, limit_ms = answer_ms(trial, rules.min_rt_clock), rules.min_rt_ms
+    return time_ms is not None and time_ms < limit_ms
+
+
 def _trial_flags(trial: TrialFacts, rules: Rules) -> tuple[str, ...]:
     hidden = trial.hidden_ms or 0
+    is_fast = trial.rt_ms is not None and trial.rt_ms < rules.fast_page_ms
     found = (
-        (FAST_PAGE, trial.rt_ms is not None and trial.rt_ms < rules.fast_page_ms),
+        # The time is one for an abstract
+        (FAST_PAGE, is_fast and trial.stratum != QUESTION),
         (MUCH_HIDDEN, bool(rules.hidden_flag_ms) and hidden > rules.hidden_flag_ms),
     )
     return tuple(flag.code for flag, holds in found if holds)

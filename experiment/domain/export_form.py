@@ -18,12 +18,14 @@ class Form:
     """bom: a CSV file begins with what some spreadsheet programs know UTF-8 by. zip: with manifest and codebook.
 
     k: fewest people who share what a released row says about its participant; 0 where nothing is coarsened.
+    words: whether a release has what participants wrote in answer to questions.
     """
 
     format: str = "csv"
     bom: bool = False
     zip: bool = False
     k: int = 0
+    words: bool = False
 
     def encode(self) -> str:
         """
@@ -32,7 +34,8 @@ class Form:
         """
         said = {"format": self.format}
         said |= {name: "true" for name in ("bom", "zip") if getattr(self, name)}
-        return urlencode(said | ({"release": "true", "k": str(self.k)} if self.k else {}))
+        said |= {"release": "true", "k": str(self.k)} if self.k else {}
+        return urlencode(said | ({"words": "true"} if self.words else {}))
 
     @property
     def is_zip(self) -> bool:
@@ -54,7 +57,7 @@ class Form:
 
 
 CSV = Form()
-NAMES = ("format", "bom", "zip", "release", "k")
+NAMES = ("format", "bom", "zip", "release", "k", "words")
 TRUTH = ("true", "false")
 
 
@@ -68,7 +71,7 @@ def parse(values: Mapping[str, Sequence[str]]) -> Form:
     format_name = said["format"] or CSV.format
     if format_name not in (*FORMATS, *IN_TABLES):
         raise QueryError([Problem("format", format_name, (*FORMATS, *IN_TABLES))])
-    for name in ("bom", "zip", "release"):
+    for name in ("bom", "zip", "release", "words"):
         if said[name] not in ("", *TRUTH):
             raise QueryError([Problem(name, said[name], TRUTH)])
     if said["bom"] == "true" and format_name != "csv":
@@ -77,6 +80,6 @@ def parse(values: Mapping[str, Sequence[str]]) -> Form:
     if not (k.isascii() and k.isdigit() and len(k) < 5 and int(k) >= 2):
         raise QueryError([Problem("k", k, why="a number of people, 2 or more")])
     is_zip = said["zip"] == "true" and format_name not in IN_TABLES  # which are one anyhow
-    return Form(
-        format_name, said["bom"] == "true", is_zip, int(k) if said["release"] == "true" else 0
-    )
+    if said["release"] != "true":
+        return Form(format_name, said["bom"] == "true", is_zip)
+    return Form(format_name, said["bom"] == "true", is_zip, int(k), said["words"] == "true")

@@ -24,6 +24,8 @@ DROPPED = (
     "viewport_height",
     "seed",
 )
+# Neither has it these, which may: unless somebody has read them, and says so
+WORDS = ("answer_text",)
 SUPPRESSED = "suppressed"
 Answers = tuple[str | None, ...]  # in the order above
 AGES = (18, 25, 35, 45, 55, 65)
@@ -64,6 +66,15 @@ def release(people: Mapping[str, Answers], k: int) -> Released:
         for place, name in enumerate(QUASI_IDENTIFIERS)
     }
     return Released(answers, n_suppressed)
+
+
+def left_out(words: bool) -> tuple[str, ...]:
+    """The columns that a release does not have; with participants' own words, or without.
+
+    >>> len(left_out(words=False)) - len(left_out(words=True))
+    1
+    """
+    return DROPPED if words else (*DROPPED, *WORDS)
 
 
 def _few(answers: Mapping[str, Answers], k: int) -> list[str]:

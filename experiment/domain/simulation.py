@@ -20,6 +20,9 @@ ABOUT_YOU_LOG_MEAN, PRACTICE_LOG_MEAN, DEBRIEF_LOG_MEAN, OTHER_LOG_SD = 10.7, 11
 EXCLUDED_FINISHERS = 0.15
 EXCLUDED_TRIALS = 0.014
 MISSED_CATCH_SHARE = 0.7
+# Who would rate their confidence below this says "I do not know"; who is wrong writes this
+ABSTAINS_BELOW = 30
+WRONG_ANSWER = "A simulated answer that is wrong."
 
 HOUR_S = 3600.0
 WAVE_SIZE, WAVE_EVERY_S = 100, 24 * HOUR_S
@@ -36,6 +39,16 @@ class TrialScript:
     confidence: int
     expertise: int
     recognised: bool
+
+    def written(self, expert_answer: str, most: int) -> str:
+        """What is answered to a question, of so many characters at most; "" for "I do not know".
+
+        >>> TrialScript(40_000, True, 60, 20, recognised=False).written("Bread rises.", most=5)
+        'Bread'
+        """
+        if self.confidence < ABSTAINS_BELOW:
+            return ""
+        return expert_answer[:most] if self.correct else WRONG_ANSWER
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,3 +115,8 @@ def problem_lines(problems: Sequence[Problem], hint: str = "") -> list[str]:
     n_more = len(problems) - len(shown)
     context = {"problems": shown, "n": len(problems), "n_more": n_more, "hint": hint}
     return render_lines("experiment/import_problems.txt", context)
+
+
+def nothing_written(n_problems: int) -> str:
+    """What a command ends with that has named the problems."""
+    return f"Nothing was written: {n_problems} problem{'' if n_problems == 1 else 's'}."

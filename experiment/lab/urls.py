@@ -12,6 +12,7 @@ urlpatterns = [
     path("", include("experiment.lab.tokens.urls")),
     path("", include("experiment.lab.fields.urls")),
     path("fields/<slug:field>/", include("experiment.lab.item_files.urls")),
+    path("fields/<slug:field>/questions/", include("experiment.lab.questions.urls")),
     path("fields/<slug:field>/items/<int:pk>/", include("experiment.lab.checks.urls")),
     path("fields/<slug:field>/items/", include("experiment.lab.items.urls")),
     path("fields/<slug:field>/items/", include("experiment.lab.editor.urls")),

@@ -50,6 +50,11 @@ def add_release(parser: CommandParser) -> None:
         metavar="N",
         help=f"fewest people whom a released combination of answers fits (default: {USUAL_K})",
     )
+    parser.add_argument(
+        "--words",
+        action="store_true",
+        help="the release has what participants wrote in answer to questions: it was read, and names nobody",
+    )
 
 
 def asked(options: Mapping[str, Any]) -> tuple[TrialQuery, Form]:
@@ -60,5 +65,5 @@ def asked(options: Mapping[str, Any]) -> tuple[TrialQuery, Form]:
     given = {name: options[name] for name in HELP if options[name] is not None}
     values = {n: v if isinstance(v, list) else [str(v)] for n, v in given.items()}
     form = {"format": [options.get("format", CSV.format)], "k": [options["k"]]}
-    form |= {name: ["true"] for name in ("bom", "zip", "release") if options.get(name)}
+    form |= {name: ["true"] for name in ("bom", "zip", "release", "words") if options.get(name)}
     return trial_query.parse(values), export_form.parse(form)

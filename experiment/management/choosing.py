@@ -1,5 +1,6 @@
 """Arguments and lines of the commands that say which test cases a study takes."""
 
+import argparse
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ STRATA = {
     "human": "human-created",
     "machine": "machine-created",
     "catch": "catch",
+    "question": "question",
     "practice": "practice",
 }
 
@@ -36,6 +38,11 @@ def add_choice(parser: CommandParser, default_collection: str = "") -> None:
         help="of research; participants of a new study also give their years of experience in it",
     )
     group.add_argument("--subfields", nargs="+", default=[], metavar="NAME")
+    add_keys(group)
+
+
+def add_keys(group: argparse._ArgumentGroup) -> None:
+    """Exactly these, named here or in a file."""
     keys = group.add_mutually_exclusive_group()
     keys.add_argument("--items", nargs="+", default=[], metavar="KEY", help="exactly these")
     keys.add_argument(
@@ -53,11 +60,11 @@ def choice_of(options: Mapping[str, Any], default_collection: str = "") -> ItemC
         source=options["source"] or "",
         field=options["field"],
         subfields=tuple(options["subfields"]),
-        keys=_keys(options),
+        keys=keys_of(options),
     )
 
 
-def _keys(options: Mapping[str, Any]) -> tuple[ListedKey, ...]:
+def keys_of(options: Mapping[str, Any]) -> tuple[ListedKey, ...]:
     path: Path | None = options["items_file"]
     if path is None:
         return tuple(ListedKey(key, "--items") for key in options["items"])

@@ -18,6 +18,7 @@ from experiment.models.items import Item, work_name
 from experiment.models.participants import Participant
 from experiment.models.people import Invitation, Membership, SignInAttempts
 from experiment.models.purges import Purge
+from experiment.models.questions import QuestionTemplate, WrittenAnswer
 from experiment.models.recruitment import RecruitmentRecord
 from experiment.models.research_fields import FieldMember, ResearchField, Subfield
 from experiment.models.rule_applications import RuleApplication
@@ -47,6 +48,7 @@ __all__ = [
     "Participant",
     "PeopleCount",
     "Purge",
+    "QuestionTemplate",
     "RecruitmentRecord",
     "ResearchField",
     "Review",
@@ -60,5 +62,6 @@ __all__ = [
     "Subfield",
     "Trial",
     "TrialExport",
+    "WrittenAnswer",
     "work_name",
 ]

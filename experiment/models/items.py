@@ -19,6 +19,11 @@ def text_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def item_hash(markup: str, expert_answer: str = "") -> str:
+    """What identifies an item's text; of a question with its answer."""
+    return text_hash(f"{markup}\n{expert_answer}" if expert_answer else markup)
+
+
 def work_name(doi: str, key: str) -> str:
     """The publication behind an item: two items of one work are never shown to one person."""
     return doi.lower() or f"key:{key}"
@@ -45,19 +50,23 @@ class ItemQuerySet(models.QuerySet["Item"]):
         return self.accepted().filter(study_items__study=study, study_items__paused_at__isnull=True)
 
     def of_stratum(self, stratum: str) -> Self:
-        """Items a stratum is drawn from: catch items, or the test items of a source."""
-        if stratum == "catch":
-            return self.filter(kind=Item.Kind.CATCH)
+        """Items a stratum is drawn from: catch items, questions, or the test items of a source."""
+        if stratum in (Item.Kind.CATCH, Item.Kind.QUESTION):
+            return self.filter(kind=stratum)
         return self.filter(kind=Item.Kind.TEST, source=stratum)
 
 
 class Item(models.Model):
-    """One version of a test case. An edit of an accepted text makes a new row with the next `version`."""
+    """One version of a test case. An edit of an accepted text makes a new row with the next `version`.
+
+    A question's `markup` and `original` are its text, without alternations; it has an `expert_answer` and `categories`.
+    """
 
     class Kind(models.TextChoices):
         TEST = "test", _("test")
         CATCH = "catch", _("catch")
         PRACTICE = "practice", _("practice")
+        QUESTION = "question", _("question")
 
     class Source(models.TextChoices):
         HUMAN = "human", _("human-created")
@@ -79,7 +88,7 @@ class Item(models.Model):
 
     # Texts that people or models may have judged: nothing in them changes any more.
     FROZEN_STATUSES = (Status.ACCEPTED, Status.RETIRED)
-    TEXT_FIELDS = ("key", "version", "markup", "original", "altered", "sha256")
+    TEXT_FIELDS = ("key", "version", "markup", "original", "altered", "expert_answer", "sha256")
 
     key = NameField(max_length=80, help_text=_("The same for all versions of a test case."))
     version = models.PositiveIntegerField(default=1)
@@ -100,6 +109,20 @@ class Item(models.Model):
     original = models.TextField(editable=False)
     altered = models.TextField(editable=False)
     sha256 = models.CharField(max_length=64, editable=False)
+    expert_answer = models.TextField(
+        blank=True, help_text=_("Of a question: what an expert answers.")
+    )
+    # {"dimension": ["category", ...]}
+    categories = models.JSONField(
+        default=dict, blank=True, help_text=_("Of a question: by dimension, each with any number.")
+    )
+    template = models.ForeignKey(
+        "QuestionTemplate", models.PROTECT, related_name="questions", null=True, blank=True
+    )
+    # domain/questions/made_from.py; "cells": categories as a file had them, where we would write them otherwise
+    made_from = models.JSONField(
+        default=dict, blank=True, help_text=_("The row of a table that filled the template.")
+    )
     status = models.CharField(max_length=10, choices=Status, default=Status.DRAFT)
     texts = models.CharField(max_length=12, choices=Texts, default=Texts.AUTHORED)
     is_damaged = models.BooleanField(
@@ -146,7 +169,12 @@ class Item(models.Model):
                 condition=~models.Q(original=models.F("altered")), name="item_versions_differ"
             ),
             models.CheckConstraint(
-                condition=models.Q(kind__in=("test", "catch", "practice")), name="item_kind_known"
+                condition=models.Q(kind__in=("test", "catch", "practice", "question")),
+                name="item_kind_known",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(kind="question") ^ models.Q(expert_answer=""),
+                name="item_answer_of_questions",
             ),
             models.CheckConstraint(
                 condition=models.Q(source__in=("human", "machine")), name="item_source_known"
@@ -164,7 +192,7 @@ class Item(models.Model):
     @property
     def stratum(self) -> str:
         """What the item is drawn as, where it is no practice item."""
-        return "catch" if self.kind == self.Kind.CATCH else self.source
+        return self.source if self.kind == self.Kind.TEST else self.kind
 
     @property
     def work(self) -> str:
@@ -176,6 +204,8 @@ class Item(models.Model):
 
     @cached_property
     def abstract(self) -> markup_rules.Abstract:
+        if self.is_question:  # whatever brackets it holds
+            return markup_rules.Abstract((markup_rules.Plain(self.markup),))
         return markup_rules.parse(self.markup)
 
     @property
@@ -184,21 +214,28 @@ class Item(models.Model):
 
     @property
     def warnings(self) -> list[Finding]:
-        return check_item(self.abstract, self.kind)
+        return [] if self.is_question else check_item(self.abstract, self.kind)
+
+    @property
+    def is_question(self) -> bool:
+        return self.kind == self.Kind.QUESTION
 
     def clean(self) -> None:
-        if why := unstorable(self.markup):
-            raise ValidationError({"markup": _("No text can hold this: %(why)s.") % {"why": why}})
+        for name in ("markup", "expert_answer"):
+            if why := unstorable(getattr(self, name)):
+                raise ValidationError({name: _("No text can hold this: %(why)s.") % {"why": why}})
         try:
             self.derive_texts()
         except markup_rules.MarkupError as error:
             raise ValidationError({"markup": str(error)}) from error
 
     def derive_texts(self) -> None:
-        """Fill `original`, `altered` and `sha256` from the markup."""
+        """Fill `original`, `altered` and `sha256` from the markup, of a question with its answer."""
         self.__dict__.pop("abstract", None)
         self.original, self.altered = self.abstract.original, self.abstract.altered
-        self.sha256 = text_hash(self.markup)
+        if self.is_question:
+            self.altered = ""
+        self.sha256 = item_hash(self.markup, self.expert_answer)
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         # The derived columns can never disagree with the markup, whoever writes the row.

@@ -9,6 +9,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from experiment.domain import withdrawal_code
+from experiment.domain.assignment import QUESTION
 from experiment.models.studies import ConsentVersion, Study
 
 
@@ -207,3 +208,15 @@ class Participant(models.Model):
     @property
     def n_trials(self) -> int:
         return len(self.plan)
+
+    @property
+    def n_questions(self) -> int:
+        return sum(stratum == QUESTION for stratum, _ in self.plan)
+
+    @property
+    def judges_abstracts(self) -> bool:
+        return self.n_questions < self.n_trials
+
+    def is_asked(self, position: int) -> bool:
+        """Whether a question stands at this place of their plan."""
+        return 0 < position <= self.n_trials and self.plan[position - 1][0] == QUESTION

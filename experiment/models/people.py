@@ -13,7 +13,7 @@ class Membership(models.Model):
 
     class Role(models.TextChoices):
         RESEARCHER = "researcher", _("researcher: sets up, watches, exports")
-        CURATOR = "curator", _("curator: test cases")
+        CURATOR = "curator", _("curator: test cases, grades of answers")
         AUDITOR = "auditor", _("auditor: reads, without identifiers")
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="memberships", db_index=False)

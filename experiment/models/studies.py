@@ -1,5 +1,7 @@
+"""A study: what it asks, of whom, and by which rules. Long, since a model is one class and each setting a column of it."""
+
 from datetime import datetime, timedelta
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
@@ -17,6 +19,7 @@ is_language_tag = RegexValidator(
     r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$", _("A language tag looks like en, de or pt-BR.")
 )
 
+Tasks = Literal["abstracts", "questions", "both"]
 MOST_WANTED = 1_000_000  # valid finishers of a study
 DEMOGRAPHIC_FIELDS = ("gender", "age", "country", "position", "experience_years")
 
@@ -28,6 +31,7 @@ RULE_COLUMNS = {
     "recognised": "exclude_recognised",
     "min_rt_ms": "min_rt_ms",
     "min_rt_clock": "min_rt_clock",
+    "question_min_rt_ms": "question_min_rt_ms",
     "fast_page_ms": "fast_page_ms",
     "hidden_flag_ms": "hidden_flag_ms",
 }
@@ -110,6 +114,15 @@ class Study(models.Model):
     )
     ethics_number = NameField(_("number of the ethics approval"), max_length=80, blank=True)
     ethics_body = NameField(_("who approved"), max_length=200, blank=True)
+    answers_read_by = NameField(
+        _("who else reads answers to questions"),
+        max_length=200,
+        blank=True,
+        help_text=_(
+            "A language model on another server that grades them, and who runs it, as in “GPT-4o of OpenAI”; shown at consent. "
+            "Without it no chat server outside this machine grades what participants write."
+        ),
+    )
     ethics_contact = NameField(
         _("contact there"),
         max_length=300,
@@ -124,6 +137,7 @@ class Study(models.Model):
         _("machine-created test cases per participant"), default=3
     )
     catch_items = models.PositiveSmallIntegerField(_("catch trials per participant"), default=2)
+    question_items = models.PositiveSmallIntegerField(_("questions per participant"), default=0)
     ratings_required = models.BooleanField(default=False)
     reading_aid = models.BooleanField(
         default=True,
@@ -161,6 +175,11 @@ class Study(models.Model):
     )
     min_rt_clock = models.CharField(
         _("measured to"), max_length=10, choices=Clock, default=Clock.PAGE
+    )
+    question_min_rt_ms = models.PositiveIntegerField(
+        _("exclude answers to questions under (ms)"),
+        default=0,
+        help_text=_("To Continue; “I do not know” is never too fast."),
     )
     fast_page_ms = models.PositiveIntegerField(_("flag trials under (ms)"), default=15_000)
     hidden_flag_ms = models.PositiveIntegerField(
@@ -229,7 +248,9 @@ class Study(models.Model):
         ordering = ("slug",)
         constraints = (
             models.CheckConstraint(
-                condition=models.Q(human_items__gt=0) | models.Q(machine_items__gt=0),
+                condition=models.Q(human_items__gt=0)
+                | models.Q(machine_items__gt=0)
+                | models.Q(question_items__gt=0),
                 name="study_has_test_trials",
             ),
             models.CheckConstraint(
@@ -284,7 +305,29 @@ class Study(models.Model):
 
     @property
     def trial_counts(self) -> dict[Stratum, int]:
-        return {"human": self.human_items, "machine": self.machine_items, "catch": self.catch_items}
+        counts: dict[Stratum, int] = {
+            "human": self.human_items,
+            "machine": self.machine_items,
+            "catch": self.catch_items,
+        }
+        # Left out where there are none, so that plans of studies without questions stay what they were
+        return counts | {"question": self.question_items} if self.question_items else counts
+
+    @property
+    def n_abstracts(self) -> int:
+        return self.n_trials - self.question_items
+
+    @property
+    def shows_abstracts(self) -> bool:
+        """Whether there is anything to practise: else participants answer questions alone."""
+        return self.n_abstracts > 0
+
+    @property
+    def tasks(self) -> Tasks:
+        """What participants are given to do."""
+        if not self.question_items:
+            return "abstracts"
+        return "both" if self.shows_abstracts else "questions"
 
     @property
     def n_trials(self) -> int:

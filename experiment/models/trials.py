@@ -85,7 +85,9 @@ class Judgment(models.Model):
     trial = models.OneToOneField(Trial, models.CASCADE, related_name="judgment")
     idempotency_key = models.UUIDField(null=True)
     side = models.CharField(max_length=1, choices=SIDE_CHOICES, blank=True)
-    correct = models.BooleanField()
+    correct = models.BooleanField(
+        null=True, help_text=_("Empty for a question: its answer is graded.")
+    )
     confidence = models.PositiveSmallIntegerField(null=True)
     expertise = models.PositiveSmallIntegerField(null=True)
     confidence_moved = models.BooleanField()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from experiment.models.studies import RULE_COLUMNS
 
@@ -24,7 +25,7 @@ def changes(*columns: str) -> str:
 class Trigger:
     """Refuses to update, or to delete, a row of the table where the condition holds.
 
-    `since` is a table that came with the columns of the condition: a test may stop at an earlier migration.
+    `since` is a table, or TABLE.COLUMN, that came with the columns of the condition: a test may stop at an earlier migration.
     """
 
     name: str
@@ -62,6 +63,14 @@ _STANDS = (
     "EXISTS (SELECT 1 FROM experiment_trial t JOIN experiment_participant p ON p.id = t.participant_id "
     "WHERE t.id = OLD.trial_id AND p.stage <> 'withdrawn' AND p.kind <> 'simulated')"
 )
+_WRITTEN_STANDS = (
+    "EXISTS (SELECT 1 FROM experiment_judgment j JOIN experiment_trial t ON t.id = j.trial_id "
+    "JOIN experiment_participant p ON p.id = t.participant_id "
+    "WHERE j.id = OLD.judgment_id AND p.stage <> 'withdrawn' AND p.kind <> 'simulated')"
+)
+_NEW_VERSION_ONLY = "the rules of a study with real participants change in a new version only"
+_OF_QUESTIONS = "question_min_rt_ms"
+_RULES = [column for column in RULE_COLUMNS.values() if column != _OF_QUESTIONS]
 # What a judgment says; rules decide the others anew
 _ANSWER = [
     "trial_id",
@@ -100,6 +109,13 @@ TRIGGERS = (
         since="experiment_item",
     ),
     Trigger(
+        "item_answer_is_frozen",
+        "experiment_item",
+        f"OLD.status IN {FROZEN} AND {changes('expert_answer')}",
+        "the answer of an accepted question never changes",
+        since="experiment_questiontemplate",
+    ),
+    Trigger(
         "item_stays_accepted",
         "experiment_item",
         f"OLD.status IN {FROZEN} AND NEW.status NOT IN {FROZEN}",
@@ -126,9 +142,16 @@ TRIGGERS = (
     Trigger(
         "study_rules_have_versions",
         "experiment_study",
-        f"OLD.version > 0 AND NEW.version <= OLD.version AND {changes(*RULE_COLUMNS.values())}",
-        "the rules of a study with real participants change in a new version only",
+        f"OLD.version > 0 AND NEW.version <= OLD.version AND {changes(*_RULES)}",
+        _NEW_VERSION_ONLY,
         since="experiment_studyversion",
+    ),
+    Trigger(
+        "study_rule_of_questions_has_versions",
+        "experiment_study",
+        f"OLD.version > 0 AND NEW.version <= OLD.version AND {changes(_OF_QUESTIONS)}",
+        _NEW_VERSION_ONLY,
+        since=f"experiment_study.{_OF_QUESTIONS}",
     ),
     Trigger(
         "judgment_is_frozen",
@@ -143,6 +166,21 @@ TRIGGERS = (
         _STANDS,
         "an answer is deleted only when its participant withdraws",
         since="experiment_recruitmentrecord",
+        event="DELETE",
+    ),
+    Trigger(
+        "written_answer_is_frozen",
+        "experiment_writtenanswer",
+        f"{changes('judgment_id', 'text', 'abstained', 'erased', 'first_ms', 'last_ms')} AND {_WRITTEN_STANDS}",
+        "a written answer never changes",
+        since="experiment_writtenanswer.erased",
+    ),
+    Trigger(
+        "written_answer_stays",
+        "experiment_writtenanswer",
+        _WRITTEN_STANDS,
+        "a written answer is deleted only when its participant withdraws",
+        since="experiment_writtenanswer",
         event="DELETE",
     ),
     Trigger(
@@ -166,13 +204,26 @@ TRIGGERS = (
 def install_triggers(using: str, **_: Any) -> None:
     """Put the triggers in place; safe to repeat."""
     connection = connections[using]
-    tables, is_sqlite = connection.introspection.table_names(), connection.vendor == "sqlite"
+    is_sqlite = connection.vendor == "sqlite"
     drop_triggers(using)
     with connection.cursor() as cursor:
+        there = _there(connection, cursor)
         for trigger in TRIGGERS:
-            if trigger.since in tables:
+            if trigger.since in there:
                 for statement in trigger.on_sqlite() if is_sqlite else trigger.on_postgresql():
                     cursor.execute(statement)
+
+
+def _there(connection: BaseDatabaseWrapper, cursor: Any) -> set[str]:
+    """The tables, and TABLE.COLUMN of those that some `since` names."""
+    tables = set(connection.introspection.table_names(cursor))
+    wanted = {trigger.since.partition(".")[0] for trigger in TRIGGERS if "." in trigger.since}
+    columns = {
+        f"{table}.{column.name}"
+        for table in wanted & tables
+        for column in connection.introspection.get_table_description(cursor, table)
+    }
+    return tables | columns
 
 
 def drop_triggers(using: str, **_: Any) -> None:

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from django_countries import countries
 from django_stubs_ext import StrOrPromise
 
-from experiment.services.judging import Answer
+from experiment.services.judging import Answer, Written
 
 PREFER_NOT = "prefer_not_to_say"
 DECLINE = (PREFER_NOT, _("Prefer not to say"))
@@ -215,7 +215,7 @@ class TrialForm(forms.Form):
     viewport_width = _measure(100_000)
     viewport_height = _measure(100_000)
 
-    MEASURES = (
+    MEASURES: tuple[str, ...] = (
         "rt_choice_ms",
         "rt_final_choice_ms",
         "rt_ms",
@@ -231,8 +231,8 @@ class TrialForm(forms.Form):
         "viewport_width",
         "viewport_height",
     )
-    RATINGS = ("confidence", "expertise")
-    QUESTIONS = ("side", *RATINGS, "recognised")
+    RATINGS: tuple[str, ...] = ("confidence", "expertise")
+    QUESTIONS: tuple[str, ...] = ("side", *RATINGS, "recognised")
     RATING_MISSING = {
         "confidence": _("Please rate your confidence."),
         "expertise": _("Please rate your expertise."),
@@ -291,6 +291,11 @@ class TrialForm(forms.Form):
             recognised={"yes": True, "no": False}.get(values["recognised"]),
             **{name: values[name] for name in self.MEASURES},
         )
+
+    @property
+    def written(self) -> Written | None:
+        """What was written, of a form that asks for it."""
+        return None
 
 
 class Comment(forms.CharField):

@@ -8,17 +8,16 @@ from typing import Any, cast
 
 from django.conf import settings
 from django.core import signing
-from django.db.models import OuterRef, Subquery
-from django.http import HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import get_object_or_404
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 
 from experiment.domain.withdrawal_code import new_code
-from experiment.models import Participant, RecruitmentRecord, Study, StudyText
+from experiment.models import Participant, RecruitmentRecord, Study
 from experiment.models.channels import PLAIN
 from experiment.models.recruitment import MAX_EXTERNAL_ID
 from experiment.participant.problems import BadLinkError, UnknownChannelError
 from experiment.services.channels import SOURCES, Parameter, channels, of_platform, parameters
 from experiment.services.enrollment import NO_EXTERNAL_IDS, ExternalIds
+from experiment.services.study_language import find_study, newest_text_of
 from lib.prepared import Prepared
 
 PARTICIPANT_COOKIE = "bb-participant-"
@@ -130,14 +129,15 @@ def read_study(request: HttpRequest, slug: str) -> Study:
                 study: Study = participant.study
                 study.__dict__["newest_text"] = participant.newest_text
                 return study
-    return get_object_or_404(Study, slug=slug)
+    if (found := find_study(slug)) is None:
+        raise Http404
+    return found
 
 
-_TEXTS = StudyText.objects.filter(study=OuterRef("study"))
 _named: Prepared[Any] = Prepared(
     lambda public_id, slug: (
         Participant.objects.select_related("study", "recruitment")
-        .annotate(newest_text=Subquery(_TEXTS.order_by("-pk").values("pk")[:1]))
+        .annotate(newest_text=newest_text_of("study"))
         .filter(public_id=public_id, study__slug=slug)
     ),
     (uuid.UUID(int=1), uuid.UUID(int=2)),

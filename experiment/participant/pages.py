@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
-from experiment.domain.assignment import Side
+from experiment.domain.assignment import QUESTION, Side
 from experiment.domain.markup import Alternation, Segment
 from experiment.models import Item, Judgment, Participant, Trial
 from experiment.services.drawing import known_item
@@ -52,27 +52,39 @@ class Progress:
     max: int
     position: int
     n_trials: int
+    n_questions: int = 0
+
+    @property
+    def n_abstracts(self) -> int:
+        return self.n_trials - self.n_questions
 
 
 def progress(participant: Participant) -> Progress:
     n_done, n_all = page_number(participant), n_pages(participant.n_trials)
     return Progress(
-        participant.stage, n_done + 1, n_all + 1, participant.position, participant.n_trials
+        participant.stage,
+        n_done + 1,
+        n_all + 1,
+        participant.position,
+        participant.n_trials,
+        participant.n_questions,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class TrialPage:
-    """One abstract to judge, a trial or the practice."""
+    """One abstract to judge, a trial or the practice; or a question, whose text `markup` is."""
 
     token: str
     markup: str
     original_side: str
     is_practice: bool = False
+    is_question: bool = False
 
 
 def trial_page(trial: Trial) -> TrialPage:
-    return TrialPage(str(trial.token), trial.item.markup, trial.original_side)
+    asked = trial.stratum == QUESTION
+    return TrialPage(str(trial.token), trial.item.markup, trial.original_side, is_question=asked)
 
 
 def practice_page(participant: Participant) -> TrialPage:
@@ -81,8 +93,10 @@ def practice_page(participant: Participant) -> TrialPage:
     return TrialPage(token, item.markup, practice_side(participant), is_practice=True)
 
 
-def practice_result(participant: Participant) -> tuple[Item, Side]:
-    """What the start page says of the practice, which only the right choice leaves."""
+def practice_result(participant: Participant) -> tuple[Item, Side] | None:
+    """What the start page says of the practice, which only the right choice leaves; None where there was none."""
+    if not participant.judges_abstracts:
+        return None
     return practice_item(participant.study), practice_side(participant)
 
 
@@ -118,10 +132,15 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What the debrief lists, and how many catch trials it leaves out."""
+    """What the debrief lists, and how many catch trials it leaves out.
+
+    n_questions: that were asked. They are not listed: their answers are graded later, and who has read an expert answer
+    could tell it to others who are still to be asked.
+    """
 
     results: list[Result]
     n_unlisted: int
+    n_questions: int = 0
 
     @property
     def n_listed(self) -> int:
@@ -136,8 +155,10 @@ def results(participant: Participant) -> Results:
     """The trials that the study lists, in the order in which they were shown, with their numbers then."""
     judged = [Judged(*values) for values in _of_participant(participant.pk)]
     with_catch = participant.study.debrief_catch_trials
-    listed = [row for row in judged if with_catch or row.stratum != "catch"]
-    return Results([_result(row) for row in listed], len(judged) - len(listed))
+    answered = [row for row in judged if row.correct is not None]
+    listed = [row for row in answered if with_catch or row.stratum != "catch"]
+    n_unlisted, n_questions = len(answered) - len(listed), len(judged) - len(answered)
+    return Results([_result(row) for row in listed], n_unlisted, n_questions)
 
 
 class Judged(NamedTuple):
@@ -145,7 +166,7 @@ class Judged(NamedTuple):
 
     position: int
     stratum: str
-    correct: bool
+    correct: bool | None
     side: str
     item_id: int
     sha256: str
@@ -171,4 +192,4 @@ _of_participant = Prepared(
 def _result(row: Judged) -> Result:
     item = known_item(row.item_id, row.sha256)
     segments = original_segments(item.segments)
-    return Result(row.position, row.correct, row.side, segments, item.doi_url, item.subfield)
+    return Result(row.position, bool(row.correct), row.side, segments, item.doi_url, item.subfield)

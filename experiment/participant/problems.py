@@ -3,17 +3,21 @@
 import logging
 import re
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.middleware.csrf import get_token
 from django.template import loader
+from django.utils.translation import get_language
 
 from experiment.models import Study
+from experiment.participant.kept import fill, version_of
 from experiment.services.flow import Refusal
-from experiment.services.study_language import speaking
+from experiment.services.study_language import find_study, speaking
 from lib.api.problems import is_of_api
 from lib.api.problems import problem as api_problem
 from lib.http import UNPROCESSABLE
@@ -93,27 +97,39 @@ def problem(
     if is_of_api(request):
         detail = API_DETAILS.get(STATUSES[name], "The request failed.")
         return api_problem(STATUSES[name], str(name), detail)
-    found = worded(name, study=study, **context)
     status = STATUSES[name]
     if wants_json(request):
+        found = worded(name, study=study, **context)
         return JsonResponse({"title": found.title, "message": found.message}, status=status)
-    page = {
-        "study": study,
-        "problem": found,
-        "action_url": action_url,
-        "action_code": action_code,
-        "asks_code": asks_code,
-        # So that a participant can say which line of the log it was
-        "reference": request.META.get(REQUEST_ID, "")
-        if status >= HTTPStatus.INTERNAL_SERVER_ERROR
-        else "",
-    }
-    is_of_lab = (
-        request.path_info.startswith("/lab/") and STATUSES[name] < HTTPStatus.INTERNAL_SERVER_ERROR
-    )
-    template = "lab/problem.html" if is_of_lab else "participant/problem.html"
-    html = loader.render_to_string(template, page, request)
+    is_failure = status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    if request.path_info.startswith("/lab/") and not is_failure:
+        shown = {"problem": worded(name, study=study, **context)}
+        html: str = loader.render_to_string("lab/problem.html", shown, request)
+    else:
+        own = {
+            "action_url": action_url,
+            "action_code": action_code,
+            "csrf_token": get_token(request) if asks_code else "",
+            "csp_nonce": str(getattr(request, "csp_nonce", "")),
+            # So that a participant can say which line of the log it was
+            "reference": request.META.get(REQUEST_ID, "") if is_failure else "",
+        }
+        html = kept_page(name, study, {name: own[name] for name in own if own[name]}, context)
     return HttpResponse(html, status=status, headers={"Cache-Control": "no-store"})
+
+
+def kept_page(
+    name: str, study: Study | None, own: Mapping[str, str], context: Mapping[str, Any]
+) -> str:
+    """Rendered once: whoever sends thousands of bad requests a minute takes little from those who take part."""
+    key = ("problem", str(name), version_of(study) if study else "", get_language(), *own)
+
+    def render(marks: Mapping[str, str]) -> str:
+        found = worded(name, study=study, **context)
+        page = {"study": study, "problem": found, "asks_code": "csrf_token" in marks, **marks}
+        return loader.render_to_string("participant/problem.html", page)
+
+    return fill((*key, *context.items()), render, own)
 
 
 def worded(name: str, **context: Any) -> Problem:
@@ -124,7 +140,7 @@ def worded(name: str, **context: Any) -> Problem:
 def problem_of_study(request: HttpRequest, name: str) -> HttpResponse:
     """A page with the study's name, contact and way back, where the address is one of a study's."""
     found = re.match(r"/s/([-\w]+)/", request.path_info)
-    study = Study.objects.filter(slug=found[1]).first() if found else None
+    study = find_study(found[1]) if found else None
     if study is None:
         return problem(request, name)
     with speaking(study):

@@ -12,12 +12,13 @@ from django.middleware.csrf import get_token
 from django.template import loader
 from django.utils import timezone
 
-from experiment.models import Participant, Trial
+from experiment.models import Participant, Study, Trial
 from experiment.participant import pages
 from experiment.participant.forms import DemographicsForm, TrialForm
 from experiment.participant.identity import external_ids
 from experiment.participant.kept import fill, shown_abstract, version_of
 from experiment.participant.problems import wants_json
+from experiment.participant.writing import MAX_ANSWER, QuestionForm
 from experiment.services import enrollment
 from experiment.services.duration import study_duration
 from experiment.services.recruitment import ending
@@ -79,17 +80,21 @@ def practice(request: HttpRequest, participant: Participant) -> HttpResponse:
 def start(request: HttpRequest, participant: Participant) -> HttpResponse:
     """The practice was right; how many trials come, and about how long they take."""
     hours = participant.study.resume_hours
-    item, side = pages.practice_result(participant)
+    practised = pages.practice_result(participant)
     duration = study_duration(participant.study)
     # In hours where days would be few, or not whole
     days = 0 if hours % 24 or hours < 48 else hours // 24
 
     def context() -> dict[str, Any]:
+        shared = {"duration": duration, "resume_days": days}
+        if practised is None:
+            return shared
+        item, side = practised
         segments = pages.original_segments(item.segments)
-        result = {"side": side, "segments": segments}
-        return {"practice": result, "duration": duration, "resume_days": days}
+        return {"practice": {"side": side, "segments": segments}, **shared}
 
-    return render_kept(request, participant, "start", (item.sha256, side, duration), context)
+    named = practised and (practised[0].sha256, practised[1])
+    return render_kept(request, participant, "start", (named, duration), context)
 
 
 def trial(request: HttpRequest, participant: Participant) -> HttpResponse:
@@ -133,17 +138,26 @@ def render_trial(
     own = {
         "trial_token": page.token,
         "idempotency_key": str(uuid.uuid4()),
-        **shown_abstract(page.markup, page.original_side, study.abstract_language),
+        **_shown(page, study),
     }
-    names = ("side", "confidence", "expertise", "recognised")
+    name, names = "trial", TrialForm.QUESTIONS
+    if page.is_question:
+        name, names = "question", QuestionForm.QUESTIONS
     context = {
         "is_practice": page.is_practice,
+        "max_answer": MAX_ANSWER,
         "given": {name: form.data.get(name, "") if form else "" for name in names},
         "ratings_required": study.ratings_required,
     }
     if form is None:
-        return render_kept(request, participant, "trial", (), lambda: context, own)
-    return render_page(request, participant, "trial", context | notices | own, status)
+        return render_kept(request, participant, name, (), lambda: context, own)
+    return render_page(request, participant, name, context | notices | own, status)
+
+
+def _shown(page: pages.TrialPage, study: Study) -> dict[str, str]:
+    if page.is_question:
+        return {"question_text": page.markup}
+    return shown_abstract(page.markup, page.original_side, study.abstract_language)
 
 
 def is_preview(request: HttpRequest) -> bool:

@@ -25,6 +25,7 @@ from experiment.participant.guards import (
 from experiment.participant.identity import external_ids
 from experiment.participant.problems import problem, wants_json
 from experiment.participant.showing import go_on, render_page, render_trial, show
+from experiment.participant.writing import QuestionForm
 from experiment.services import enrollment, judging, returns, withdrawal
 from experiment.services.flow import FlowError, WrongPageError, current_page
 from experiment.services.privacy.held import held_about
@@ -92,10 +93,11 @@ def trial(
             return pages.redirect_to(participant)
         return show(request, participant)
     now = timezone.now()
-    form = TrialForm(request.POST, ratings_required=study.ratings_required)
+    form_class = QuestionForm if participant.is_asked(position) else TrialForm
+    form = form_class(request.POST, ratings_required=study.ratings_required)
     if form.is_valid() and not form.needs_reminder:
         token, key = form.cleaned_data["trial_token"], form.cleaned_data["idempotency_key"]
-        sent = judging.Sent(position, token, key, form.answer(), now)
+        sent = judging.Sent(position, token, key, form.answer(), now, form.written)
         return take(request, participant, sent)
     if not enrollment.is_shown(participant, position):
         raise WrongPageError

@@ -11,6 +11,7 @@ from experiment.services.recruitment import SAMPLE_CODE
 
 MOST_RESULTS = 20
 SIDES = "AB"
+QUESTION = "What rises first: the dough, or the sun?"
 
 
 def visitor() -> Entry:
@@ -40,6 +41,13 @@ def trial_page(study: Study, *, is_practice: bool = False) -> TrialPage:
     return TrialPage(str(uuid.UUID(int=0)), text, "A", is_practice=is_practice)
 
 
+def question_page(study: Study) -> TrialPage:
+    """The study's first question; a made-up one where it has none yet."""
+    item = study.accepted_items.filter(kind=Item.Kind.QUESTION).order_by("key").first()
+    text = item.markup if item else QUESTION
+    return TrialPage(str(uuid.UUID(int=0)), text, "", is_question=True)
+
+
 def _builtin_markup(kind: str) -> str:
     return next(str(entry["markup"]) for entry in read_items() if entry["kind"] == kind)
 
@@ -47,7 +55,7 @@ def _builtin_markup(kind: str) -> str:
 def results(study: Study) -> Results:
     """As many as a participant judges, every third of them wrong."""
     n_catch = study.catch_items
-    n_tests = min(study.n_trials - n_catch, MOST_RESULTS)
+    n_tests = min(study.n_abstracts - n_catch, MOST_RESULTS)
     n_listed = n_tests + (n_catch if study.debrief_catch_trials else 0)
     items = list(study.accepted_items.filter(kind=Item.Kind.TEST).order_by("key")[:n_listed])
     text = _builtin_markup(Item.Kind.TEST)
@@ -58,4 +66,4 @@ def results(study: Study) -> Results:
         doi_url, subfield = (item.doi_url, item.subfield) if item else ("", "")
         listed = original_segments(segments)
         found.append(Result(n + 1, n % 3 != 2, SIDES[n % 2], listed, doi_url, subfield))
-    return Results(found, 0 if study.debrief_catch_trials else n_catch)
+    return Results(found, 0 if study.debrief_catch_trials else n_catch, study.question_items)

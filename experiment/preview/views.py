@@ -19,7 +19,7 @@ from experiment.models import ConsentVersion, Study
 from experiment.participant import showing
 from experiment.participant.entry import render_consent
 from experiment.participant.identity import Entry
-from experiment.preview.made_up import participant, results, trial_page, visitor
+from experiment.preview.made_up import participant, question_page, results, trial_page, visitor
 from experiment.services.participant_texts import text_problem
 from experiment.services.study_language import (
     Texts,
@@ -90,6 +90,10 @@ def trial(request: HttpRequest, study: Study) -> HttpResponse:
     return showing.render_trial(request, participant(study, "trial"), trial_page(study))
 
 
+def question(request: HttpRequest, study: Study) -> HttpResponse:
+    return showing.render_trial(request, participant(study, "trial"), question_page(study))
+
+
 def debrief(request: HttpRequest, study: Study) -> HttpResponse:
     context = {"debrief": results(study)}
     return showing.render_page(request, participant(study, "debrief"), "debrief", context)
@@ -104,6 +108,7 @@ PAGES: dict[str, Callable[[HttpRequest, Study], HttpResponse]] = {
     "demographics": demographics,
     "practice": practice,
     "trial": trial,
+    "question": question,
     "debrief": debrief,
     "done": done,
 }

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from django.db import transaction
 from django.db.models import F, QuerySet
 
+from experiment.domain.assignment import QUESTION
 from experiment.models import (
     DataRevision,
     Item,
@@ -154,9 +155,10 @@ def readings(judgments: Collection[Judgment], min_rt_ms: int) -> dict[str, int]:
     """One finisher's part in what other readings of two rules would leave out (services/overview.py)."""
     if not judgments:
         return {}
-    confidence = any(judgment.confidence_moved for judgment in judgments)
-    expertise = any(judgment.expertise_moved for judgment in judgments)
-    tests = [judgment for judgment in judgments if judgment.trial.stratum != "catch"]
+    rated = [judgment for judgment in judgments if judgment.trial.stratum != QUESTION]
+    confidence = not rated or any(judgment.confidence_moved for judgment in rated)
+    expertise = not rated or any(judgment.expertise_moved for judgment in rated)
+    tests = [judgment for judgment in rated if judgment.trial.stratum != "catch"]
     page = [_is_fast(judgment, min_rt_ms) for judgment in tests]
     choice = [
         fast if judgment.rt_choice_ms is None else judgment.rt_choice_ms < min_rt_ms

@@ -9,7 +9,7 @@ taken, as it would be under a lock on all of them.
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial, wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
@@ -71,6 +71,7 @@ class PoolItem(NamedTuple):
     counter_id: int | None
     assigned: int
     valid: int
+    template: int  # 0: none
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,15 +104,34 @@ class Counters:
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """What a participant was given so far."""
+    """What a participant was given so far.
 
-    items: set[int]
-    works: set[str]
+    works: of abstracts, and of questions. templates: template -> number of questions.
+    """
+
+    items: set[int] = field(default_factory=set)
+    of_abstracts: set[str] = field(default_factory=set)
+    of_questions: set[str] = field(default_factory=set)
+    templates: Counter[int] = field(default_factory=Counter)
 
     @classmethod
     def of(cls, trials: Iterable[Trial]) -> "Met":
-        trials = list(trials)
-        return cls({trial.item_id for trial in trials}, {trial.item.work for trial in trials})
+        met = cls()
+        for trial in trials:
+            met.add(trial.stratum, trial.item_id, trial.item.work, trial.item.template_id or 0)
+        return met
+
+    def add(self, stratum: str, item: int, work: str, template: int) -> None:
+        self.items.add(item)
+        (self.of_questions if stratum == assignment.QUESTION else self.of_abstracts).add(work)
+        if template:
+            self.templates[template] += 1
+
+    def closed_works(self, stratum: str) -> set[str]:
+        """An abstract gives away what is asked about it; two questions about one article are as good as any two."""
+        if stratum == assignment.QUESTION:
+            return self.of_abstracts
+        return self.of_abstracts | self.of_questions
 
 
 def draw(
@@ -131,17 +151,20 @@ def draw(
     counters = counters or read(participant.study, participant.kind, stratum, now)
     scores = counters.scores(participant.policy)
     drawn = assignment.draw_item(
-        [assignment.Candidate(row.item_id, row.work, scores[row.item_id]) for row in counters.pool],
-        met.works,
+        [
+            assignment.Candidate(row.item_id, row.work, scores[row.item_id], row.template)
+            for row in counters.pool
+        ],
+        met.closed_works(stratum),
         met.items,
         key,
         n_before=sum(row.assigned for row in counters.pool),
+        taken_templates=met.templates,
     )
     chosen = next(row for row in counters.pool if row.item_id == drawn.item_id)
     _take(chosen)
     logger.debug("drew %d with %s from %s", drawn.item_id, key, drawn.scores)
-    met.items.add(chosen.item_id)
-    met.works.add(chosen.work)
+    met.add(stratum, chosen.item_id, chosen.work, chosen.template)
     trial = Trial(
         participant=participant,
         position=position,
@@ -161,7 +184,7 @@ def draw_all(participant: Participant, now: datetime) -> None:
     """As the paper's host: all items are assigned at once, and counted as used."""
     # Who takes several counters' locks takes this one first
     hold_counters(participant.study, participant.kind)
-    met = Met(set(), set())
+    met = Met()
     counters: dict[str, Counters] = {}
     for position, (stratum, _) in enumerate(participant.plan, start=1):
         if stratum not in counters:
@@ -203,7 +226,7 @@ def _query(study: int, kind: str, since: datetime, stratum: str) -> QuerySet[Any
     counts = FilteredRelation("counts", condition=Q(counts__study=study, counts__kind=kind))
     items = Item.objects.drawable_in(study).of_stratum(stratum)
     texts = ("doi", "key", "sha256")
-    numbers = ("pk", "own__pk", "own__assigned", "own__valid")
+    numbers = ("pk", "own__pk", "own__assigned", "own__valid", "template")
     pool = items.annotate(own=counts).order_by().values_list(Value("pool"), *numbers, *texts)
     live = Participant.objects.filter(study=study, kind=kind).under_way()
     holders = live.filter(last_seen_at__gte=since, trials__isnull=False).order_by()
@@ -213,8 +236,12 @@ def _query(study: int, kind: str, since: datetime, stratum: str) -> QuerySet[Any
         study=study, kind=kind, fate__in=(Fate.LEFT, Fate.FINISHED)
     )
     return pool.union(
-        pages.values_list(Value("held"), "trials__item", zero, zero, zero, "pages", none, none),
-        settled.order_by().values_list("fate", zero, "page", Sum("n"), zero, none, none, none),
+        pages.values_list(
+            Value("held"), "trials__item", zero, zero, zero, zero, "pages", none, none
+        ),
+        settled.order_by().values_list(
+            "fate", zero, "page", Sum("n"), zero, zero, none, none, none
+        ),
         all=True,
     )
 
@@ -226,17 +253,21 @@ _EXAMPLES = (
 )
 _of_source = Prepared(_query, *_EXAMPLES, ("human", "machine"))
 _of_catch = Prepared(partial(_query, stratum="catch"), *_EXAMPLES)
+_of_question = Prepared(partial(_query, stratum=assignment.QUESTION), *_EXAMPLES)
+# By kind: no value of these queries, but another condition
+_OF_KIND: dict[str, Prepared[Any]] = {"catch": _of_catch, assignment.QUESTION: _of_question}
 
 
 def _read(study: Study, kind: str, stratum: str, now: datetime) -> Counters:
     given = (study.pk, kind, study.live_since(now))
     rows: Iterable[tuple[Any, ...]]
-    rows = _of_catch(*given) if stratum == "catch" else _of_source(*given, stratum)
+    of_kind = _OF_KIND.get(stratum)
+    rows = of_kind(*given) if of_kind else _of_source(*given, stratum)
     found = Counters([], [], {}, 0)
     n_finished = 0
-    for what, a, b, c, d, text, key, sha256 in rows:
+    for what, a, b, c, d, e, text, key, sha256 in rows:
         if what == "pool":
-            found.pool.append(PoolItem(a, work_name(text, key), sha256, b, c or 0, d or 0))
+            found.pool.append(PoolItem(a, work_name(text, key), sha256, b, c or 0, d or 0, e or 0))
         elif what == "held":
             holders = Counter(text.split(","))
             found.held.extend((a, int(page), n) for page, n in holders.items())

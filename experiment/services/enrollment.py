@@ -23,6 +23,7 @@ from experiment.services.flow import (
     Refusal,
     advance,
     lock,
+    page_number,
     require,
 )
 from experiment.services.study_versions import freeze
@@ -66,6 +67,7 @@ OF_MET = (
     "item__doi",
     "item__key",
     "item__sha256",
+    "item__template",
     "judgment__idempotency_key",
 )
 
@@ -150,6 +152,7 @@ def enroll(
             participant.seed = participant.seed if seed is None else seed
             participant.give_code(code or new_code())
             participant.plan = _plan(participant)
+            _begin(participant)
             _freeze_for(participant, now)
             participant.external_source = external.channel or external.source
             insert(participant)
@@ -191,9 +194,19 @@ def _newcomer(study: Study, consent: ConsentVersion, now: datetime) -> Participa
         consent_hash=consent.sha256,
         consented_at=now,
         last_seen_at=now,
-        stage=Stage.DEMOGRAPHICS if study.demographic_fields else Stage.PRACTICE,
-        page_reached=0 if study.demographic_fields else 1,
     )
+
+
+def _begin(participant: Participant) -> None:
+    """On their first page."""
+    asked = participant.study.demographic_fields
+    participant.stage = Stage.DEMOGRAPHICS if asked else first_tried(participant)
+    participant.page_reached = page_number(participant)
+
+
+def first_tried(participant: Participant) -> str:
+    """The page after those about oneself: questions need no practice."""
+    return Stage.PRACTICE if participant.judges_abstracts else Stage.START
 
 
 def _plan(participant: Participant) -> list[list[str]]:
@@ -229,7 +242,7 @@ def save_demographics(
     require(participant, Stage.DEMOGRAPHICS)
     participant.demographics = dict(answers)
     participant.demographics_at = now
-    advance(participant, Stage.PRACTICE, now)
+    advance(participant, first_tried(participant), now)
     update(participant, *FLOW_FIELDS, "demographics", "demographics_at")
     return participant
 

@@ -8,6 +8,7 @@ from operator import itemgetter
 from django.db.models import Exists, OuterRef
 
 from experiment.domain import exclusion
+from experiment.domain.assignment import QUESTION
 from experiment.domain.exclusion import Rules
 from experiment.models import Judgment, Participant, RecruitmentRecord, Study
 from experiment.models.participants import ParticipantQuerySet
@@ -26,6 +27,7 @@ FACTS = {
     "expertise_moved": "expertise_moved",
     "rt_choice_ms": "rt_choice_ms",
     "hidden_ms": "hidden_ms",
+    "abstained": "written_answer__abstained",
 }
 
 
@@ -99,6 +101,7 @@ def _told_by_judgment(
         for _, shown_at, received_at, rt_ms, recognised, *told in group:
             timed_ms = server_ms(shown_at, received_at) if rt_ms is None else rt_ms
             facts = dict(zip(FACTS, told, strict=True))
+            facts["abstained"] = bool(facts["abstained"])  # None of an abstract
             trials.append(
                 exclusion.TrialFacts(**facts, rt_ms=timed_ms, recognised=bool(recognised))
             )
@@ -177,8 +180,8 @@ def judged_people(
     sharing = _sharing_an_id(people)
     judgments = (
         Judgment.objects.filter(trial__participant__in=people.order_by().values("pk"))
-        .select_related("trial")
-        .defer("source_record", "trial__draw")
+        .select_related("trial", "written_answer")
+        .defer("source_record", "trial__draw", "written_answer__text")
         .order_by("trial__participant_id", "trial__position")
     )
     groups = groupby(judgments.iterator(), key=lambda judgment: judgment.trial.participant_id)
@@ -197,7 +200,7 @@ def _verdict(
     facts = exclusion.ParticipantFacts(
         person.stage == Stage.FINISHED,
         person.cheated,
-        [_facts(judgment) for judgment in judgments],
+        [_facts(judgment, rules) for judgment in judgments],
         shares_external_id=shares_external_id,
     )
     return exclusion.judge_participant(facts, rules)
@@ -216,15 +219,19 @@ def _sharing_an_id(people: ParticipantQuerySet) -> set[int]:
     return set(shared.values_list("participant", flat=True))
 
 
-def _facts(judgment: Judgment) -> exclusion.TrialFacts:
+def _facts(judgment: Judgment, rules: Rules) -> exclusion.TrialFacts:
+    # Read only where a rule asks for it: most studies have none about questions
+    is_told = bool(rules.question_min_rt_ms) and judgment.trial.stratum == QUESTION
+    written = getattr(judgment, "written_answer", None) if is_told else None
     return exclusion.TrialFacts(
         trial_id=judgment.trial_id,
         stratum=judgment.trial.stratum,
-        correct=judgment.correct,
+        correct=bool(judgment.correct),
         recognised=bool(judgment.recognised),
         rt_ms=judgment.timed_ms,
         confidence_moved=judgment.confidence_moved,
         expertise_moved=judgment.expertise_moved,
         rt_choice_ms=judgment.rt_choice_ms,
         hidden_ms=judgment.hidden_ms,
+        abstained=written is not None and written.abstained,
     )

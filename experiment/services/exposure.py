@@ -10,7 +10,7 @@ from experiment.models import Item, Study
 from experiment.services.counts import KeyCounts, by_key
 
 NOT_GIVEN = KeyCounts(valid=0, judged=0, held=0)
-STRATA = ("human", "machine", "catch")
+STRATA = ("human", "machine", "catch", "question")
 # A bar per number of judgments while there are few of them; then bars over equal ranges.
 MAX_BARS = 12
 

@@ -12,11 +12,12 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from experiment.domain.assignment import Stratum
+from experiment.domain.assignment import QUESTION, Stratum
 from experiment.domain.presets import PRESETS
 from experiment.models import Item, Study
+from experiment.services import audit
 from experiment.services.builtin_items import ensure_builtin_items
-from experiment.services.study_setup import create_study, unused_title
+from experiment.services.study_setup import create_study, fit_briefing, unused_title
 from experiment.services.study_versions import Revision, revise
 
 OTHER_TITLE = "Which result is real?"
@@ -60,7 +61,7 @@ class Counted:
     @classmethod
     def of(cls, rows: Iterable[Item]) -> "Counted":
         rows = list(rows)
-        order = ("human", "machine", "catch", "practice")
+        order = ("human", "machine", "question", "catch", "practice")
         strata = Counter(
             row.stratum if row.kind != Item.Kind.PRACTICE else row.kind for row in rows
         )
@@ -145,25 +146,47 @@ def choose_items(
         ReasonRequiredError: the study is frozen, and no reason is given.
         ValidationError: no test case fits: a study is made without any, but never emptied.
     """
-    items = choose(choice)
-    if not any(item.kind == Item.Kind.TEST for item in items):
+    items, kinds = choose(choice), (Item.Kind.TEST, Item.Kind.QUESTION)
+    if not any(item.kind in kinds for item in items):
         raise ValidationError(NONE_FITS)
+    if not any(item.kind == Item.Kind.QUESTION for item in items):
+        # Chosen by themselves (questions/pinning.py)
+        items += study.items.filter(kind=Item.Kind.QUESTION)
     revision = revise(study, items=items, reason=reason, by=by)
-    for stratum, n in fitting_counts(study.trial_counts, items).items():
-        setattr(study, f"{stratum}_items", n)
-    study.save(update_fields=["human_items", "machine_items", "catch_items"])
+    set_counts(study, study.trial_counts, items, by)
     return revision
 
 
+def set_counts(
+    study: Study, wanted: Mapping[Stratum, int], items: Sequence[Item], by: User | None = None
+) -> None:
+    """Ask for so many trials of each stratum, and for no more than these items allow; the audit trail has what changed."""
+    counts = {f"{stratum}_items": n for stratum, n in fitting_counts(wanted, items).items()}
+    if changed := [name for name, n in counts.items() if getattr(study, name) != n]:
+        for name in changed:
+            setattr(study, name, counts[name])
+        if fit_briefing(study, study.language):
+            changed.append("briefing")
+        study.save(update_fields=changed)
+        audit.record(audit.Action.STUDY_CHANGED, by=by, study=study, changed=changed)
+
+
 def fitting_counts(wanted: Mapping[Stratum, int], items: Sequence[Item]) -> dict[Stratum, int]:
-    """Trials per participant, no more than there are different works; as wanted where there is no test case at all."""
+    """Trials per participant, no more than there are different works, or questions; beside questions alone no catch trials.
+
+    As wanted where nothing to judge or answer would be left.
+    """
     works: dict[str, set[str]] = {stratum: set() for stratum in wanted}
     for item in items:
-        if item.kind != Item.Kind.PRACTICE:
-            works[item.stratum].add(item.work)
-    if not works["human"] and not works["machine"]:
+        if item.kind != Item.Kind.PRACTICE and item.stratum in works:
+            works[item.stratum].add(item.key if item.is_question else item.work)
+    fitting = {stratum: min(n, len(works[stratum])) for stratum, n in wanted.items()}
+    asked = {stratum for stratum, n in fitting.items() if n and stratum != "catch"}
+    if not asked:
         return dict(wanted)
-    return {stratum: min(n, len(works[stratum])) for stratum, n in wanted.items()}
+    if asked == {QUESTION}:  # catch trials tell who does not read abstracts
+        return {stratum: n if stratum == QUESTION else 0 for stratum, n in fitting.items()}
+    return fitting
 
 
 def common_field(items: Sequence[Item]) -> str:

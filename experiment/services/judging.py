@@ -7,8 +7,8 @@ from datetime import datetime
 
 from django.db import transaction
 
-from experiment.domain.assignment import NoItemLeftError
-from experiment.models import Judgment, Participant, Trial
+from experiment.domain.assignment import QUESTION, NoItemLeftError
+from experiment.models import Judgment, Participant, Trial, WrittenAnswer
 from experiment.services.counting import sweep_if_due
 from experiment.services.drawing import until_drawn
 from experiment.services.enrollment import show, trials_met
@@ -30,7 +30,10 @@ Stage = Participant.Stage
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a participant sends for one trial; None is "not given" or, for measures, "no JavaScript"."""
+    """What a participant sends for one trial; None is "not given" or, for measures, "no JavaScript".
+
+    To a question, `side` is "": what was written is in `Sent`.
+    """
 
     side: str
     confidence: int | None = None
@@ -55,14 +58,28 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class Written:
+    """An answer in a participant's own words, or "I do not know" without any; times as those of `Answer`."""
+
+    text: str = ""
+    abstained: bool = False
+    first_ms: int | None = None
+    last_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Sent:
-    """An answer as it arrived: for which trial, by position and token; `key` is the same when it is sent again."""
+    """An answer as it arrived: for which trial, by position and token; `key` is the same when it is sent again.
+
+    written: the answer to a question; None to anything else.
+    """
 
     position: int
     token: uuid.UUID
     key: uuid.UUID
     answer: Answer
     received_at: datetime
+    written: Written | None = None
 
 
 @transaction.atomic
@@ -108,14 +125,19 @@ def _judge(participant: Participant, met: Sequence[Trial], sent: Sent) -> Judgme
             return trial.judgment
         raise AlreadyAnsweredError
     require(participant, Stage.TRIAL, sent.position)
+    is_question = trial.stratum == QUESTION
+    if is_question == (sent.written is None):
+        raise ValueError("a written answer is to a question, and to nothing else")
     judgment = Judgment(
         trial=trial,
         idempotency_key=sent.key,
-        correct=sent.answer.side == trial.original_side,
+        correct=None if is_question else sent.answer.side == trial.original_side,
         received_at=sent.received_at,
         **asdict(sent.answer),
     )
     insert(judgment)
+    if sent.written is not None:
+        insert(WrittenAnswer(judgment=judgment, **asdict(sent.written)))
     now = sent.received_at
     if sent.position < participant.n_trials:
         advance(participant, Stage.TRIAL, now, sent.position + 1)

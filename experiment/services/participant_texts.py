@@ -28,6 +28,8 @@ TRANSLATES = {"_", "gettext", "gettext_lazy", "ngettext", "ngettext_lazy"}
 # What a translation must keep: %(name)s and {name} are filled in, tags shape the page
 _PLACEHOLDER = re.compile(r"%\(\w+\)[a-z]|\{\w+\}|%%")
 _TAG = re.compile(r"<[^>]*>")
+# No database keeps NUL or half a character; nothing else that is not printed belongs in a sentence. Kept pages mark their gaps by U+E000 and U+E001
+_NO_TEXT = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f\ud800-\udfff\ue000\ue001]")
 
 
 @cache
@@ -103,7 +105,7 @@ def untranslated(study: Study) -> list[po.Message]:
 class TextProblem:
     """Why a text of a file was not taken; a template words it."""
 
-    code: Literal["unknown", "placeholders", "tags", "repeated"]
+    code: Literal["unknown", "placeholders", "tags", "repeated", "characters"]
     source: str
 
 
@@ -163,6 +165,8 @@ def _problem(built_in: po.Message | None, message: po.Message) -> TextProblem | 
     if built_in is None:
         return TextProblem("unknown", message.source)
     for form in message.forms:
+        if _NO_TEXT.search(form):
+            return TextProblem("characters", message.source)
         # A form of the plural may name the number in words: "one abstract"
         needed = [built_in.source, built_in.plural] if built_in.plural else [built_in.source]
         if all(_placeholders(form) != _placeholders(text) for text in needed):

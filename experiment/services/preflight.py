@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from experiment.domain.text_checks import Facts, Kind, disagreements
-from experiment.models import Study
+from experiment.models import Item, Study
 from experiment.services.duration import study_duration
 from experiment.services.participant_texts import untranslated
 from experiment.services.study_setup import ProblemCode, StudyProblem, readiness_problems
@@ -27,6 +27,7 @@ SECTIONS: dict[str, Section] = {
     "host_not_allowed": "recruitment",
     "recruitment_over": "recruitment",
     "no_ethics": "general",
+    "field_of_questions": "general",
     "untranslated": "wording",
 }
 DISAGREEMENTS: dict[Kind, ProblemCode] = {
@@ -63,6 +64,7 @@ def preflight(study: Study) -> list[Finding]:
 def _worth_knowing(study: Study) -> Iterator[StudyProblem]:
     if not study.ethics_number:
         yield StudyProblem("no_ethics")
+    yield from _other_fields(study)
     if missing := untranslated(study):
         yield StudyProblem("untranslated", found=len(missing))
     consent, facts = study.consent, facts_of(study)
@@ -77,13 +79,22 @@ def _worth_knowing(study: Study) -> Iterator[StudyProblem]:
             yield StudyProblem(code, text=name, said=each.said, is_so=each.is_so)
 
 
+def _other_fields(study: Study) -> Iterator[StudyProblem]:
+    """Questions of a field that neither participants nor models hear of."""
+    if not study.question_items or not study.field:
+        return
+    rows = study.items.filter(kind=Item.Kind.QUESTION).exclude(field__in=("", study.field))
+    if others := sorted({*rows.values_list("field", flat=True)}):
+        yield StudyProblem("field_of_questions", said=", ".join(others), is_so=study.field)
+
+
 def facts_of(study: Study) -> Facts:
     """What texts may say of the study."""
     duration, counts = study_duration(study), study.trial_counts
-    in_all = study.n_trials
+    in_all, abstracts = study.n_trials, study.n_abstracts
     return Facts(
         n_trials=in_all,
-        parts=frozenset({in_all - counts["catch"], in_all + 1, *counts.values()}),
+        parts=frozenset({abstracts, abstracts - counts["catch"], abstracts + 1, *counts.values()}),
         minutes=(duration.low, duration.high),
         field=study.field,
         id_days=study.external_id_days,

@@ -11,6 +11,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, Value, When
 from django.utils import timezone
 
+from experiment.domain.assignment import QUESTION
 from experiment.models import (
     DataRevision,
     Item,
@@ -144,6 +145,7 @@ def people_counts(study: Study, kind: str) -> dict[Ending, dict[str, int]]:
 
 def _untouched(people: ParticipantQuerySet) -> Iterator[tuple[int, str, dict[str, int]]]:
     own = Judgment.objects.filter(trial__participant=OuterRef("pk"))
+    own = own.exclude(trial__stratum=QUESTION)
     finished = people.finished().filter(Exists(own)).order_by()
     moved = {
         "confidence": Exists(own.filter(confidence_moved=True)),
@@ -157,7 +159,7 @@ def _untouched(people: ParticipantQuerySet) -> Iterator[tuple[int, str, dict[str
 
 
 def _fast(study: Study, kind: str) -> Iterator[tuple[int, str, dict[str, int]]]:
-    tests = Judgment.objects.of(study, kind).exclude(trial__stratum="catch")
+    tests = Judgment.objects.of(study, kind).exclude(trial__stratum__in=("catch", QUESTION))
     finished = tests.filter(trial__participant__stage=Stage.FINISHED).order_by()
     rows = finished.values_list(
         "trial__participant__page_reached", "trial__participant__excluded_by"
@@ -169,7 +171,8 @@ def _fast(study: Study, kind: str) -> Iterator[tuple[int, str, dict[str, int]]]:
 def fast_pages(people: ParticipantQuerySet, limit_ms: int) -> Iterator[tuple[int, int, int]]:
     """Key, pages and choices under the limit, of those of them who judged test trials."""
     tests = Judgment.objects.filter(trial__participant__in=people.order_by().values("pk"))
-    rows = tests.exclude(trial__stratum="catch").order_by().values_list("trial__participant")
+    tests = tests.exclude(trial__stratum__in=("catch", QUESTION))
+    rows = tests.order_by().values_list("trial__participant")
     yield from rows.annotate(**_counts(limit_ms)).iterator()
 
 

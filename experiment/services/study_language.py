@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from functools import cache, lru_cache
 
 from django.conf import settings
+from django.db.models import OuterRef, Subquery
 from django.utils import translation
 from django.utils.translation import trans_real
 
@@ -72,6 +73,23 @@ _newest_text = Prepared(
         StudyText.objects.filter(study=study).order_by("-pk").values_list("pk", flat=True)[:1]
     ),
     (1, 2),
+)
+
+
+def newest_text_of(study: str) -> Subquery:
+    """The same within a query, whose rows have the study's key in the column `study`."""
+    texts = StudyText.objects.filter(study=OuterRef(study))
+    return Subquery(texts.order_by("-pk").values("pk")[:1])
+
+
+def find_study(slug: str) -> Study | None:
+    """The study at an address, and its newest text, in one query."""
+    return next(iter(_study_at(slug)), None)
+
+
+_study_at: Prepared[Study] = Prepared(
+    lambda slug: Study.objects.annotate(newest_text=newest_text_of("pk")).filter(slug=slug),
+    ("a", "b"),
 )
 
 

@@ -1,6 +1,7 @@
 """Researchers set a study up, pin its items, word its consent and switch recruitment."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from itertools import chain, count
 from typing import Any, Literal
@@ -12,9 +13,10 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from experiment.domain.assignment import QUESTION
 from experiment.domain.presets import PRESETS
 from experiment.models import Channel, ConsentVersion, Item, Study
-from experiment.models.studies import RULE_COLUMNS
+from experiment.models.studies import RULE_COLUMNS, Tasks
 from experiment.services import audit
 from experiment.services.audit import Action
 from experiment.services.channels import ADDRESSES, channels, host_problem
@@ -22,11 +24,30 @@ from experiment.services.recruitment import ID_PLACE
 from experiment.services.study_language import speaking_language
 from experiment.services.study_versions import revise
 
+BRIEFINGS: Mapping[Tasks, str] = {
+    "abstracts": "experiment/default_briefing.txt",
+    "both": "experiment/default_briefing_both.txt",
+    "questions": "experiment/default_briefing_questions.txt",
+}
 
-def default_briefing(language: str = "en") -> str:
-    """Without numbers: how many abstracts and how long is generated where it is read."""
+
+def default_briefing(language: str = "en", tasks: Tasks = "abstracts") -> str:
+    """Without numbers: how many there are and how long it takes is generated where it is read."""
     with speaking_language(language):
-        return render_to_string("experiment/default_briefing.txt").strip()
+        return render_to_string(BRIEFINGS[tasks]).strip()
+
+
+def fit_briefing(study: Study, language: str) -> bool:
+    """Put the built-in briefing that fits its tasks into the study, not saved, where it has another built-in one.
+
+    language: in which that was written.
+    """
+    built_in = {default_briefing(language, tasks) for tasks in BRIEFINGS}
+    fitting = default_briefing(language, study.tasks)
+    if study.briefing == fitting or study.briefing not in built_in:
+        return False
+    study.briefing = fitting
+    return True
 
 
 def default_consent(language: str = "en") -> str:
@@ -53,7 +74,7 @@ def create_study(
         fields["title"] = unused_title(chosen.title, slug)
     given_consent = fields.pop("consent", "")
     study = Study(**fields)
-    study.briefing = study.briefing or default_briefing(study.language)
+    study.briefing = study.briefing or default_briefing(study.language, study.tasks)
     consent = given_consent or default_consent(study.language)
     study.full_clean()
     study.save()
@@ -96,6 +117,7 @@ ProblemCode = Literal[
     "recruitment_over",
     # Worth knowing (preflight.py)
     "no_ethics",
+    "field_of_questions",
     "untranslated",
     "trials_disagree",
     "minutes_disagree",
@@ -160,15 +182,19 @@ def completion_problems(study: Study) -> list[StudyProblem]:
     return problems
 
 
-def works_by_stratum(study: Study, without: Collection[int] = ()) -> dict[str, set[str]]:
-    """The different works that each stratum can be drawn from; nobody meets one twice.
+def works_by_stratum(study: Study, without: Collection[int] = ()) -> dict[str, Counter[str]]:
+    """The works that each stratum can be drawn from, with how many trials each allows one participant.
+
+    That is one of an abstract, since nobody meets a work twice, and of questions as many as are about it.
 
     without: primary keys of items that are taken for paused.
     """
-    works: dict[str, set[str]] = {"human": set(), "machine": set(), "catch": set()}
+    works: dict[str, Counter[str]]
+    works = {s: Counter() for s in ("human", "machine", "catch", QUESTION)}
     rows = study.drawable_items.exclude(kind=Item.Kind.PRACTICE).exclude(pk__in=without)
     for item in rows.only("key", "doi", "kind", "source"):
-        works[item.stratum].add(item.work)
+        found = works[item.stratum]
+        found[item.work] = found[item.work] + 1 if item.is_question else 1
     return works
 
 
@@ -177,22 +203,32 @@ def item_problems(study: Study, without: Collection[int] = ()) -> list[StudyProb
     works = works_by_stratum(study, without)
     counts: dict[str, int] = dict(study.trial_counts.items())
     problems = [
-        StudyProblem("too_few_items", stratum, needed, len(works[stratum]))
+        StudyProblem("too_few_items", stratum, needed, works[stratum].total())
         for stratum, needed in counts.items()
-        if needed > len(works[stratum])
+        if needed > works[stratum].total()
     ]
-    # A work met in one stratum is closed in the other: in the worst case all that they share are gone there.
-    shared = len(works["human"] & works["machine"])
-    for stratum, other in (("human", "machine"), ("machine", "human")):
-        left = len(works[stratum]) - min(counts[other], shared)
-        if left < counts[stratum] <= len(works[stratum]):
-            problems.append(
-                StudyProblem("works_run_out", stratum, found=shared, other_stratum=other)
-            )
+    problems += _running_out(works, counts)
     practice = study.drawable_items.filter(kind=Item.Kind.PRACTICE)
-    if not practice.exclude(pk__in=without).exists():
+    if study.shows_abstracts and not practice.exclude(pk__in=without).exists():
         problems.append(StudyProblem("no_practice"))
     return problems
+
+
+def _running_out(
+    works: Mapping[str, Counter[str]], counts: Mapping[str, int]
+) -> Iterator[StudyProblem]:
+    """A work met in one stratum is closed in the others: in the worst case those are gone that allow most trials there."""
+    sharing = ("human", "machine", QUESTION)
+    for stratum in sharing:
+        own, n = works[stratum], counts.get(stratum, 0)
+        shared = {s: own.keys() & works[s].keys() for s in sharing if s != stratum}
+        met = sum(min(counts.get(s, 0), len(both)) for s, both in shared.items())
+        at_most = sorted((own[work] for work in set().union(*shared.values())), reverse=True)
+        if own.total() - sum(at_most[:met]) < n <= own.total():
+            most = max(shared, key=lambda s: min(counts.get(s, 0), len(shared[s])))
+            yield StudyProblem(
+                "works_run_out", stratum, found=len(shared[most]), other_stratum=most
+            )
 
 
 @transaction.atomic

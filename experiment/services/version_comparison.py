@@ -67,14 +67,17 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """What is compared of a judged trial; catch trials decide about participants and are not analysed."""
+    """What is compared of a judged trial; catch trials decide about participants and are not analysed.
+
+    An answer to a question is not right or wrong here: what becomes of it is compared, and it counts in no accuracy.
+    """
 
     pk: int
     participant: int
     public_id: str
     position: int
     item_key: str
-    correct: bool
+    correct: bool | None
     is_test: bool
 
 
@@ -152,11 +155,12 @@ def _outcome(number: int, rows: Sequence[_Row], found: Verdicts) -> Outcome:
         row
         for row in rows
         if row.is_test
+        and row.correct is not None
         and not _codes(found.participants, row.participant)
         and not _codes(found.judgments, row.pk)
     ]
     people = sum(not marks.excluded_by for marks in found.participants.values())
-    return Outcome(number, people, len(analysed), sum(row.correct for row in analysed))
+    return Outcome(number, people, len(analysed), sum(bool(row.correct) for row in analysed))
 
 
 def _changed_participants(

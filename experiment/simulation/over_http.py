@@ -13,10 +13,12 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx2
 
+from experiment.domain.assignment import QUESTION
 from experiment.domain.simulation import Script, TrialScript
 from experiment.models import Study, Trial
 from experiment.participant.forms import PREFER_NOT
 from experiment.participant.identity import SIMULATED_PARAMETER, simulated_token
+from experiment.participant.writing import MAX_ANSWER
 
 TIMEOUT_S = 60
 JSON = "application/json"
@@ -84,7 +86,12 @@ class HttpDriver:
     def answer(
         self, trial: TrialScript, *, is_right: Callable[[str], bool], key: uuid.UUID, now: datetime
     ) -> None:
-        shown = Trial.objects.only("stratum", "original_side").get(token=self.hidden["trial_token"])
+        trials = Trial.objects.select_related("item")
+        read = trials.only("stratum", "original_side", "item__expert_answer")
+        shown = read.get(token=self.hidden["trial_token"])
+        if shown.stratum == QUESTION:
+            self._write(trial, shown.item.expert_answer)
+            return
         other = "B" if shown.original_side == "A" else "A"
         self._post(
             {
@@ -94,6 +101,18 @@ class HttpDriver:
                 "recognised": "yes" if trial.recognised else "no",
                 "rt_choice_ms": str(round(0.8 * trial.rt_ms)),
                 "rt_final_choice_ms": str(round(0.8 * trial.rt_ms)),
+                "rt_ms": str(trial.rt_ms),
+            }
+        )
+
+    def _write(self, trial: TrialScript, expert_answer: str) -> None:
+        text = trial.written(expert_answer, MAX_ANSWER)
+        given = {"answer_text": text, "confidence": str(trial.confidence)}
+        self._post(
+            {
+                **(given if text else {"abstained": "1"}),
+                "answer_first_ms": str(round(0.3 * trial.rt_ms)),
+                "answer_last_ms": str(round(0.8 * trial.rt_ms)),
                 "rt_ms": str(trial.rt_ms),
             }
         )

@@ -12,9 +12,10 @@ from typing import Protocol
 from django.db import transaction
 from django.utils import timezone
 
-from experiment.domain.assignment import participant_rng
+from experiment.domain.assignment import QUESTION, participant_rng
 from experiment.domain.simulation import Arrival, Script, TrialScript, draw_arrivals, draw_scripts
 from experiment.models import Participant, Study
+from experiment.participant.writing import MAX_ANSWER
 from experiment.services import enrollment, judging
 from experiment.services.exposure import Exposures, exposures, item_exposures
 
@@ -73,9 +74,10 @@ class ServiceDriver:
             self.participant = enrollment.save_demographics(self.participant, answers, now)
 
     def practise(self, now: datetime) -> None:
-        enrollment.attempt_practice(
-            self.participant, enrollment.practice_side(self.participant), now
-        )
+        if self.participant.judges_abstracts:
+            enrollment.attempt_practice(
+                self.participant, enrollment.practice_side(self.participant), now
+            )
         # The page that says how many trials come is left at once
         enrollment.start_trials(self.participant, now)
 
@@ -86,6 +88,9 @@ class ServiceDriver:
         self, trial: TrialScript, *, is_right: Callable[[str], bool], key: uuid.UUID, now: datetime
     ) -> None:
         shown = self.trial
+        if shown.stratum == QUESTION:
+            self._write(trial, key, now)
+            return
         side = (
             shown.original_side
             if is_right(shown.stratum)
@@ -103,6 +108,20 @@ class ServiceDriver:
             rt_ms=trial.rt_ms,
         )
         judging.judge(self.participant, judging.Sent(shown.position, shown.token, key, answer, now))
+
+    def _write(self, trial: TrialScript, key: uuid.UUID, now: datetime) -> None:
+        shown = self.trial
+        text = trial.written(shown.item.expert_answer, MAX_ANSWER)
+        answer = judging.Answer(
+            side="",
+            confidence=trial.confidence if text else None,
+            confidence_moved=bool(text),
+            rt_ms=trial.rt_ms,
+        )
+        begun, ended = (round(share * trial.rt_ms) for share in (0.3, 0.8))
+        written = judging.Written(text, not text, begun, ended)
+        sent = judging.Sent(shown.position, shown.token, key, answer, now, written)
+        judging.judge(self.participant, sent)
 
     def finish(self, *, cheated: bool, now: datetime) -> None:
         judging.finish(self.participant, cheated=cheated, comments="", now=now)

@@ -3,6 +3,7 @@
 const NAMES = [
   "rt_choice_ms", "rt_final_choice_ms",
   "confidence_first_ms", "confidence_last_ms", "expertise_first_ms", "expertise_last_ms",
+  "answer_first_ms", "answer_last_ms",
 ];
 
 /** Goes on from what was `saved`. An event's own time counts: a busy page handles it later than it happened. */

@@ -14,6 +14,7 @@ for (const form of document.querySelectorAll("form")) {
 function showOnlyNeeded(form) {
   const update = () => {
     const start = form.elements.start.value;
+    form.elements.questions_of.closest(".lab-field").hidden = start !== "questions";
     form.elements.source.closest(".lab-field").hidden = start !== "copy";
     form.elements.file.closest(".lab-field").hidden = start !== "file";
   };

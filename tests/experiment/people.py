@@ -65,11 +65,12 @@ def enroll(study: Study, **fields: Any) -> Participant:
 
 
 def start(study: Study, **fields: Any) -> Participant:
-    """Somebody who has passed the practice trial and the page after it."""
+    """Somebody who has passed the practice trial, where there is one, and the page after it."""
     person = enroll(study, **fields)
     person = enrollment.save_demographics(person, {"age": "34"}, timezone.now())
-    right = enrollment.practice_side(person)
-    assert enrollment.attempt_practice(person, right, timezone.now()).stage == "start"
+    if person.judges_abstracts:
+        right = enrollment.practice_side(person)
+        assert enrollment.attempt_practice(person, right, timezone.now()).stage == "start"
     return enrollment.start_trials(person, timezone.now())
 
 
@@ -77,11 +78,16 @@ def answer(person: Participant, *, until: int, side: str | None = None) -> Parti
     """Show and answer the trials that are left, up to this position; rightly unless a side is given."""
     for position in range(person.position, until + 1):
         trial = enrollment.show_trial(person, position, timezone.now())
+        written = None
         choice = judging.Answer(
             side or trial.original_side, 70, 9, True, True, recognised=False, rt_ms=60_000
         )
+        if trial.stratum == "question":
+            choice = judging.Answer("", 70, confidence_moved=True, rt_ms=60_000)
+            written = judging.Written("It rises.")
         now = timezone.now()
-        judging.judge(person, judging.Sent(position, trial.token, uuid.uuid4(), choice, now))
+        sent = judging.Sent(position, trial.token, uuid.uuid4(), choice, now, written)
+        judging.judge(person, sent)
     person.refresh_from_db()
     return person
 

@@ -47,6 +47,10 @@ class ItemForm(forms.ModelForm[Item]):
             names.append(held)
         choices = [("", _("none")), *((name, name) for name in names)]
         label = Item._meta.get_field("subfield").verbose_name
+        kinds = [(value, label) for value, label in Item.Kind.choices if value != "question"]
+        self.fields["kind"] = forms.ChoiceField(
+            choices=kinds, label=Item._meta.get_field("kind").verbose_name
+        )
         self.fields["subfield"] = forms.ChoiceField(choices=choices, required=False, label=label)
         # A browser cuts pasted texts at maxlength without a word: the server says what is too long
         self.fields["markup"].widget.attrs.pop("maxlength", None)

@@ -42,6 +42,8 @@ def new_item(request: HttpRequest, research_field: ResearchField) -> HttpRespons
 @for_field(FieldRight.CURATE_FIELD)
 def write_item(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
     item = get_object_or_404(Item, pk=pk, field=research_field.name)
+    if item.is_question:
+        return redirect("lab:write_question", research_field.slug, pk)
     scratch = writing.scratch_of(item, research_field, user_of(request))
     if request.method == "POST" and "discard" in request.POST:
         writing.discard(scratch)

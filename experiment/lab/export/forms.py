@@ -14,6 +14,7 @@ from experiment.domain.export_form import CSV, DATA_SET, USUAL_K
 from experiment.domain.trial_query import QueryError, TrialQuery
 from experiment.models import Item, Participant, Study
 from experiment.services import counts
+from experiment.services.export.header import asks_questions
 from experiment.services.export.select import channels, completed, subfields
 from experiment.services.participant_kinds import default_kind
 from experiment.services.rules_under_way import refuse_mixed_release
@@ -81,9 +82,12 @@ class ExportForm(forms.Form):
         label=_("Fewest people who may be alike"),
         widget=forms.NumberInput(attrs={"min": 2, "max": 9999}),
     )
+    words = forms.BooleanField(
+        label=_("The public file has what participants wrote: it was read, and names nobody")
+    )
     # Fields that an address calls otherwise
     NAMES = {"from": "since", "to": "until"}
-    FILE = ("format", "bom", "zip", "release", "k")
+    FILE = ("format", "bom", "zip", "release", "k", "words")
     MORE = (
         "since",
         "until",
@@ -113,6 +117,8 @@ class ExportForm(forms.Form):
         for name in ("channel", "subfield"):
             if not self.fields[name].choices and name not in values:  # type: ignore[attr-defined]
                 del self.fields[name]
+        if not asks_questions(study) and "words" not in values:
+            del self.fields["words"]
         try:
             self.form = export_form.parse(values)
             self.query = completed(study, trial_query.parse(_lines(values)))

@@ -16,9 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from experiment.domain.codebook import TRIAL_COLUMNS
 from experiment.domain.export_form import DATA_SET, Form
-from experiment.domain.release import DROPPED
 from experiment.domain.roles import Right
 from experiment.domain.trial_query import TrialQuery
 from experiment.lab.access import for_study
@@ -26,8 +24,9 @@ from experiment.lab.export.forms import ExportForm
 from experiment.models import Study, TrialExport
 from experiment.services.export import jobs
 from experiment.services.export.files import Manifest, export_trials, record_export
+from experiment.services.export.header import columns_of
 from experiment.services.export.identities import export_identities
-from experiment.services.export.release import RELEASE_COLUMNS, first_released
+from experiment.services.export.release import dropped, first_released, released_columns
 from experiment.services.export.trials import count, first_rows, is_quickly_counted
 from experiment.services.rules_under_way import note_beside_numbers
 from lib.csv import cell
@@ -45,22 +44,22 @@ def page(request: HttpRequest, study: Study) -> HttpResponse:
     if form.errors:
         return render(request, "lab/export/page.html", context, status=400)
     query = form.query
-    shown = RELEASE_COLUMNS if form.form.k else TRIAL_COLUMNS
-    names = [column.name for column in shown]
+    columns = columns_of(study)
+    names = [c.name for c in (released_columns(columns, form.form) if form.form.k else columns)]
     n_rows = count(study, query) if is_quickly_counted(study, query) else None
     if not form.form.k:
         rows = first_rows(study, query, FIRST_ROWS)
     elif (
         n_rows is not None and n_rows <= jobs.LARGE
     ):  # how coarse answers are depends on everybody's
-        rows = first_released(study, query, form.form.k, FIRST_ROWS)
+        rows = first_released(study, query, form.form, FIRST_ROWS)
     else:
         rows = []
     context |= {
         "n_rows": n_rows,
         "names": names,
         "rows": [[cell(row[name]) for name in names] for row in rows],
-        "dropped": DROPPED,
+        "dropped": dropped(columns, form.form),
         "is_large": not rows and n_rows != 0,
         "note": note_beside_numbers(study, query.kind, query.rules),
         "command": command(study, form.query, form.form),
@@ -156,6 +155,7 @@ def command(study: Study, query: TrialQuery, form: Form) -> str:
         parts += [f"--{name}", *([texts] if isinstance(texts, str) else texts)]
     parts += [f"--{name}" for name in ("bom", "zip") if getattr(form, name)]
     parts += ["--release", "--k", str(form.k)] if form.k else []
+    parts += ["--words"] if form.words else []
     return shlex.join([*parts, "--output", f"trials{form.suffix}"])
 
 

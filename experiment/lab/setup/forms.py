@@ -1,6 +1,7 @@
 """The forms of a study's settings, one for each section of its set-up."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from django import forms
@@ -44,7 +45,9 @@ class SettingsForm(forms.ModelForm[Study]):
     @property
     def columns(self) -> dict[str, Any]:
         """The new values of columns that change freely."""
-        return {name: self.cleaned_data[name] for name in self._meta.fields or ()}
+        return {
+            name: self.cleaned_data[name] for name in self._meta.fields or () if name in self.fields
+        }
 
     @property
     def revised(self) -> Mapping[str, Any]:
@@ -77,11 +80,17 @@ class GeneralForm(SettingsForm):
             "language",
             "abstract_language",
             "contact",
+            "answers_read_by",
             "ethics_number",
             "ethics_body",
             "ethics_contact",
         )
         help_texts = {"title": _("Participants read it on every page.")}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not self.instance.question_items:
+            del self.fields["answers_read_by"]
 
 
 class TextsForm(SettingsForm):
@@ -92,7 +101,7 @@ class TextsForm(SettingsForm):
         widget=forms.Textarea(attrs={"rows": 12}),
         label=_("About this study"),
         help_text=_(
-            "What participants read first. The numbers of abstracts and minutes follow by themselves."
+            "What participants read first. The numbers of abstracts, questions and minutes follow by themselves."
         ),
     )
     consent = UnixTextField(
@@ -139,13 +148,14 @@ class TextsForm(SettingsForm):
 
 class TrialsForm(SettingsForm):
     MOST = 500
-    COUNTS = ("human_items", "machine_items", "catch_items")
+    COUNTS = ("human_items", "machine_items", "question_items", "catch_items")
 
     class Meta:
         model = Study
         fields = (
             "human_items",
             "machine_items",
+            "question_items",
             "catch_items",
             "ratings_required",
             "reading_aid",
@@ -155,6 +165,7 @@ class TrialsForm(SettingsForm):
         labels = {
             "human_items": _("Human-created test cases"),
             "machine_items": _("Machine-created test cases"),
+            "question_items": _("Questions"),
             "catch_items": _("Catch trials"),
             "ratings_required": _("Both ratings must be given"),
             "reading_aid": _("One side of the abstract can be read alone"),
@@ -175,12 +186,16 @@ class TrialsForm(SettingsForm):
         works = works_by_stratum(self.instance)
         for name in self.COUNTS:
             self.fields[name] = forms.IntegerField(
+                required=name != "question_items",
                 min_value=0,
                 max_value=self.MOST,
                 label=self.fields[name].label,
                 help_text=_("%(n)d different works to draw from.")
-                % {"n": len(works[name.removesuffix("_items")])},
+                % {"n": works[name.removesuffix("_items")].total()},
             )
+
+    def clean_question_items(self) -> int:
+        return self.cleaned_data["question_items"] or 0
 
 
 def seconds(value: int) -> str:
@@ -228,6 +243,10 @@ class RulesForm(SettingsForm):
     min_rt_clock = forms.ChoiceField(
         choices=Study.Clock.choices, widget=forms.RadioSelect, label=_("Measured to")
     )
+    question_min_rt_ms = SecondsField(
+        label=_("Leave out answers to questions given in less than so many seconds"),
+        help_text=_("0: none is too fast. “I do not know” never is."),
+    )
     fast_page_ms = SecondsField(
         label=_("Flag trials answered in less than so many seconds"),
         help_text=_("A flag leaves nothing out: it is for a person to look at."),
@@ -241,14 +260,19 @@ class RulesForm(SettingsForm):
         model = Study
         fields = tuple(RULE_COLUMNS.values())
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not self.instance.question_items:
+            del self.fields["question_min_rt_ms"]
+
     @property
     def columns(self) -> dict[str, Any]:
         return {}
 
     @property
     def rules(self) -> Rules:
-        columns = RULE_COLUMNS.items()
-        return Rules(**{rule: self.cleaned_data[column] for rule, column in columns})
+        given = {rule: self.cleaned_data[c] for rule, c in RULE_COLUMNS.items() if c in self.fields}
+        return replace(self.instance.exclusion_rules, **given)
 
     @property
     def revised(self) -> Mapping[str, Any]:

@@ -4,20 +4,26 @@ from collections import defaultdict
 from typing import Any
 
 from django import forms
+from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
 from experiment.domain.roles import Right
-from experiment.lab.access import for_study
+from experiment.lab.access import for_study, user_of
+from experiment.lab.questions.categories import CategoriesField
 from experiment.lab.setup.forms import reason_field
 from experiment.lab.setup.views import say_saved, show
 from experiment.models import Item, ResearchField, Study
+from experiment.models.studies import Tasks
 from experiment.services.item_choice import Counted, ItemChoice, choose, choose_items, read_keys
+from experiment.services.questions.choosing import QuestionChoice, fields_with_questions
+from experiment.services.questions.pinning import take_questions
 from experiment.services.study_versions import ReasonRequiredError
 from lib.http import UNPROCESSABLE, either
 
@@ -81,6 +87,74 @@ class ItemsForm(forms.Form):
         )
 
 
+class QuestionsForm(forms.Form):
+    """Of which field the questions are, and how many each participant gets."""
+
+    questions_of = forms.ChoiceField(
+        required=False,
+        label=_("Accepted questions of"),
+        help_text=_("In place of the questions that the study has; test cases stay."),
+    )
+    templates = forms.CharField(
+        required=False,
+        max_length=5_000,
+        label=_("Of these templates"),
+        help_text=_("Keys, with commas between them. Empty: of all, and of none."),
+    )
+    categories = CategoriesField()
+    keys = forms.CharField(
+        required=False,
+        max_length=200_000,
+        widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
+        label=_("Exactly these"),
+        help_text=_("Keys, one a line; # begins a comment. Empty: all that fit."),
+    )
+    n = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=20_000,
+        label=_("How many of them"),
+        help_text=_("Drawn evenly over templates. Empty: all."),
+    )
+    seed = forms.IntegerField(
+        required=False,
+        min_value=0,
+        max_value=2**31 - 1,
+        initial=1,
+        label=_("Seed"),
+        help_text=_("The same seed draws the same questions."),
+    )
+    question_items = forms.IntegerField(
+        label=_("Questions per participant"),
+        min_value=1,
+        max_value=500,
+        help_text=_("No more are asked than there are."),
+    )
+
+    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.auto_id = "questions_%s"  # the page has another form with a reason
+        fields = [(field, n) for field, n in fields_with_questions() if n]
+        offered = [(field.slug, f"{field.name} ({n})") for field, n in fields]
+        self.fields["questions_of"].choices = [("", _("no field: no questions")), *offered]  # type: ignore[attr-defined]
+        taken = study.items.filter(kind=Item.Kind.QUESTION).values_list("field", flat=True).first()
+        self.initial["questions_of"] = next((f.slug for f, _n in fields if f.name == taken), "")
+        self.initial["question_items"] = study.question_items or 10
+        if study.version:
+            self.fields["reason"] = reason_field()
+
+    @property
+    def choice(self) -> QuestionChoice:
+        sent = self.cleaned_data
+        return QuestionChoice(
+            templates=[name for part in sent["templates"].split(",") if (name := part.strip())],
+            categories=sent["categories"],
+            keys=read_keys(sent["keys"].splitlines(), str(_("the list"))),
+            n=sent["n"],
+            seed=1 if sent["seed"] is None else sent["seed"],
+        )
+
+
 @either
 @for_study(Right.SET_UP)
 def items(request: HttpRequest, study: Study) -> HttpResponse:
@@ -104,6 +178,50 @@ def items(request: HttpRequest, study: Study) -> HttpResponse:
 
 @require_POST
 @for_study(Right.SET_UP)
+def questions(request: HttpRequest, study: Study) -> HttpResponse:
+    """Draw accepted questions of a field, or none."""
+    form = QuestionsForm(request.POST, study=study)
+    if form.is_valid():
+        sent = form.cleaned_data
+        research_field = ResearchField.objects.filter(slug=sent["questions_of"]).first()
+        reason = sent.get("reason", "")
+        before = (study.field, study.tasks)
+        try:
+            revision = take_questions(
+                study,
+                research_field,
+                sent["question_items"],
+                reason,
+                user_of(request),
+                choice=form.choice,
+            )
+        except ReasonRequiredError as error:
+            form.add_error("reason", error)
+        except ValidationError as error:
+            form.add_error(None, error)
+        else:
+            say_saved(request, revision)
+            _say_changed(request, study, *before)
+            return redirect("lab:setup_items", slug=study.slug)
+    return _page(request, study, ItemsForm(study=study), UNPROCESSABLE, question_form=form)
+
+
+def _say_changed(request: HttpRequest, study: Study, field: str, tasks: Tasks) -> None:
+    """What taking questions changed beside them."""
+    if study.field != field:
+        said = gettext("The study's field is now %(field)s: participants and models are told it.")
+        messages.info(request, said % {"field": study.field})
+    if study.tasks != tasks and study.tasks == "questions":
+        messages.info(
+            request,
+            gettext(
+                "Participants answer questions alone: there are no abstracts to judge, and so no catch trials and no practice."
+            ),
+        )
+
+
+@require_POST
+@for_study(Right.SET_UP)
 def count(request: HttpRequest, study: Study) -> HttpResponse:
     """What the choice would give; for the page's script."""
     form = ItemsForm(request.POST, study=study)
@@ -118,10 +236,21 @@ def count(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, "lab/setup/_counted.html", context)
 
 
-def _page(request: HttpRequest, study: Study, form: ItemsForm, status: int = 200) -> HttpResponse:
+def _page(
+    request: HttpRequest,
+    study: Study,
+    form: ItemsForm,
+    status: int = 200,
+    question_form: QuestionsForm | None = None,
+) -> HttpResponse:
     pinned = study.items.order_by("kind", "source", "key").only(
         "key", "version", "kind", "source", "field", "subfield", "status"
     )
     page = Paginator(pinned, PER_PAGE).get_page(request.GET.get("page"))
     counted = Counted.of(study.items.only("key", "kind", "source", "subfield"))
-    return show(request, study, "items", form, status, page=page, counted=counted)
+    about = {
+        "page": page,
+        "counted": counted,
+        "question_form": question_form or QuestionsForm(study=study),
+    }
+    return show(request, study, "items", form, status, **about)

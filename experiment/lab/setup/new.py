@@ -1,4 +1,4 @@
-"""A new study: from a preset, as a copy of one that may be read, or from a file."""
+"""A new study: from a preset, of questions alone, as a copy of one that may be read, or from a file."""
 
 from typing import Any
 
@@ -14,8 +14,10 @@ from django.utils.translation import gettext_lazy as _
 
 from experiment.domain.presets import ADDITIONS, PRESETS, comparison
 from experiment.lab.access import for_creators
-from experiment.models import Study
+from experiment.models import ResearchField, Study
 from experiment.services.item_choice import ItemChoice, create_chosen_study
+from experiment.services.questions.choosing import fields_with_questions
+from experiment.services.questions.pinning import create_questions_study, questions_title
 from experiment.services.study_file.create import MAX_BYTES, copy_study, create_from_file
 from experiment.services.study_setup import unused_title
 from lib.http import UNPROCESSABLE, either
@@ -35,11 +37,19 @@ class NewStudyForm(forms.Form):
         choices=[
             ("brainbench", _("BrainBench, our settings")),
             ("brainbench-strict", _("BrainBench, exactly as in the paper")),
+            ("questions", _("Questions alone, answered in one's own words")),
             ("copy", _("A copy of a study")),
             ("file", _("A file of a study")),
         ],
         widget=forms.RadioSelect,
         initial="brainbench",
+    )
+    questions_of = forms.ChoiceField(
+        required=False,
+        label=_("Questions of"),
+        help_text=_(
+            "All accepted ones, ten for each participant; the set-up takes others. There are no abstracts, catch trials or practice."
+        ),
     )
     source = StudyField(
         Study.objects.none(),
@@ -76,6 +86,8 @@ class NewStudyForm(forms.Form):
         source = self.fields["source"]
         assert isinstance(source, forms.ModelChoiceField)
         source.queryset = Study.objects.visible_to(user).order_by("title")
+        offered = [(field.slug, f"{field.name} ({n})") for field, n in fields_with_questions()]
+        self.fields["questions_of"].choices = [("", _("Please choose")), *offered]  # type: ignore[attr-defined]
 
     def clean_slug(self) -> str:
         slug: str = self.cleaned_data["slug"]
@@ -95,6 +107,8 @@ class NewStudyForm(forms.Form):
         start = values.get("start")
         if start == "copy" and not values.get("source"):
             self.add_error("source", _("Please choose the study to copy."))
+        if start == "questions" and not values.get("questions_of"):
+            self.add_error("questions_of", _("Please choose the field whose questions are asked."))
         if start == "file" and "file" not in self.errors:
             if not values.get("file"):
                 self.add_error("file", _("Please choose a file."))
@@ -106,6 +120,10 @@ class NewStudyForm(forms.Form):
         start, slug, title = values["start"], values["slug"], values["title"]
         if start == "file":
             return create_from_file(values["file"].read(), slug=slug, title=title, by=user)
+        if start == "questions":
+            research_field = ResearchField.objects.get(slug=values["questions_of"])
+            slug = slug or unused_slug(title or questions_title(research_field))
+            return create_questions_study(slug, research_field, title=title, by=user)
         known = values["source"].title if start == "copy" else PRESETS[start].title
         slug = slug or unused_slug(title or known)
         title = title or unused_title(known, slug)

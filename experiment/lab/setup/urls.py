@@ -15,6 +15,7 @@ urlpatterns = [
     path(f"{_SETUP}wording/load/", wording.load, name="setup_wording_load"),
     path(f"{_SETUP}wording/<slug:number>/", wording.text, name="setup_text"),
     path(f"{_SETUP}items/", items.items, name="setup_items"),
+    path(f"{_SETUP}items/questions/", items.questions, name="setup_questions"),
     path(f"{_SETUP}items/count/", items.count, name="setup_items_count"),
     path(f"{_SETUP}trials/", views.trials, name="setup_trials"),
     path(f"{_SETUP}rules/", views.rules, name="setup_rules"),

@@ -33,6 +33,7 @@ PREVIEWS = {
     "demographics": _("About you"),
     "practice": _("Practice"),
     "trial": _("Trial"),
+    "question": _("Question"),
     "debrief": _("Debrief"),
     "done": _("End"),
 }
@@ -137,14 +138,17 @@ def show(
 ) -> HttpResponse:
     context = setup_context(study, name) | {"form": form} | more
     if name in FIRST_PREVIEW:
-        context |= preview_context(request, FIRST_PREVIEW[name])
+        context |= preview_context(request, study, FIRST_PREVIEW[name])
     return render(request, f"lab/setup/{name}.html", context, status=status)
 
 
-def preview_context(request: HttpRequest, first: str) -> dict[str, Any]:
-    """The page that the preview shows, and those that it can show."""
+def preview_context(request: HttpRequest, study: Study, first: str) -> dict[str, Any]:
+    """The page that the preview shows, and those that it can show: of a study that asks them, questions too."""
+    offered = dict(PREVIEWS)
+    if not study.question_items:
+        del offered["question"]
     asked = request.GET.get("preview", "")
-    return {"previews": PREVIEWS.items(), "preview": asked if asked in PREVIEWS else first}
+    return {"previews": offered.items(), "preview": asked if asked in offered else first}
 
 
 def say_saved(request: HttpRequest, revision: Revision) -> None:

@@ -134,7 +134,9 @@ def text(request: HttpRequest, study: Study, number: str) -> HttpResponse:
             messages.success(request, gettext("Saved."))
             return redirect("lab:setup_wording", slug=study.slug)
         fields, problem = typed.forms, _sentence(refused)
-    context = setup_context(study, "wording") | preview_context(request, _page_of(found.message))
+    context = setup_context(study, "wording") | preview_context(
+        request, study, _page_of(found.message)
+    )
     n_forms = max(2, len(fields)) if found.message.plural else 1
     context |= {
         "wording": found,
@@ -163,7 +165,8 @@ def _page_of(message: po.Message) -> str:
     """The page that shows it, as far as its file tells."""
     name = message.note.removeprefix("participant/").removesuffix(".html")
     pages = {"_result": "debrief", "_why": "debrief", "start": "practice", "_field": "demographics"}
-    asked = {"consent", "demographics", "practice", "trial", "debrief", "done"}
+    pages["_question_texts"] = "question"
+    asked = {"consent", "demographics", "practice", "trial", "question", "debrief", "done"}
     of_consent = {"_stored", "_length", "_ethics", "_until_when", "_contact"}
     if name in of_consent:
         return "consent"

@@ -5,11 +5,13 @@ from django.contrib.auth.models import User
 from django.core.management.base import CommandError, CommandParser
 
 from experiment.imports.read.items import Defaults, FileRefusedError, RowProblem, read_content
+from experiment.imports.report import nothing_written
 from experiment.imports.store.bulk.apply import PlanRefusedError, import_items
 from experiment.imports.store.bulk.difference import ImportPlan, Options
 from experiment.imports.store.bulk.plan import plan_import
 from experiment.imports.store.bulk.report import as_json, lines
 from experiment.management.research_fields import find_field
+from experiment.management.users import find_user
 from experiment.models import Item, ResearchField
 from lib.commands import ReportingCommand, add_json_argument, progress
 
@@ -48,14 +50,14 @@ class Command(ReportingCommand):
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        research_field, by = find_field(options["field"]), _user(options["by"])
+        research_field, by = find_field(options["field"]), find_user(options["by"])
         defaults = Defaults(options["source"], options["generator"])
         how = Options(defaults, options["new_subfields"], options["accepted_before"].strip())
         plan = _import(options["file"], research_field, how, by=by, dry_run=options["dry_run"])
         written = not (plan.problems or options["dry_run"])
         self.report(options, as_json(plan), lines(plan, written=written))
         if plan.problems:
-            raise CommandError(f"Nothing was written: {len(plan.problems)} problems.")
+            raise CommandError(nothing_written(len(plan.problems)))
 
 
 def _import(
@@ -75,12 +77,3 @@ def _import(
             return import_items(data, research_field, how, by=by, progress=show)
     except PlanRefusedError as error:
         return error.plan
-
-
-def _user(name: str) -> User | None:
-    if not name:
-        return None
-    try:
-        return User.objects.get(username=name)
-    except User.DoesNotExist as error:
-        raise CommandError(f"There is no user {name}.") from error

@@ -5,6 +5,7 @@ from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
+from experiment.imports.store.questions.shipped import ensure_questions
 from experiment.models import Channel, Item, Study
 from experiment.models.channels import PLAIN
 from experiment.services.builtin_items import ensure_items
@@ -17,6 +18,16 @@ from lib.commands import ReportingCommand, add_json_argument
 SLUG = "demo"
 DEMO: dict[str, Any] = {
     "title": "BrainBench Live demo",
+    "is_demo": True,
+}
+QUESTIONS_SLUG = "demo-questions"
+QUESTIONS: dict[str, Any] = {
+    "title": "Questions about the elements",
+    "field": "Chemical elements",
+    "human_items": 0,
+    "machine_items": 0,
+    "catch_items": 0,
+    "question_items": 6,
     "is_demo": True,
 }
 PLAIN_CHANNEL = {"code": PLAIN, "label": "Plain link", "completion_code": "DEMO-THANKS"}
@@ -50,15 +61,37 @@ class Command(ReportingCommand):
             else:
                 items = ensure_items(tuple(Item.Kind.values))
                 pin_items(study, items, reason="load_demo: this release's texts")
-        if options["simulate"] and not study.participants.exists():
-            plan = Plan(options["simulate"], dropout=0.3, arrival="steady", accuracy=0.63, seed=1)
-            for _ in simulate(study, plan, lambda: ServiceDriver(study, study.policy)):
-                pass
-        url = settings.BASE_URL.rstrip("/") + study.get_absolute_url()
+            questions = _ensure_questions_study()
+        for each in (study, questions):
+            _simulate(each, options["simulate"])
+        site = settings.BASE_URL.rstrip("/")
+        url = site + study.get_absolute_url()
         flow = count_flow(study)
         data = {"study": SLUG, "url": url, "items": taken(study).strata, "simulated": asdict(flow)}
         lines = [
             f"The demo study is ready, with {flow.finished} simulated finishers to look at.",
             f"  Take the test:  {url}",
+            f"  Answer questions:  {site}{questions.get_absolute_url()}",
         ]
         self.report(options, data, lines)
+
+
+def _simulate(study: Study, n: int) -> None:
+    if n and not study.participants.exists():
+        plan = Plan(n, dropout=0.3, arrival="steady", accuracy=0.63, seed=1)
+        for _ in simulate(study, plan, lambda: ServiceDriver(study, study.policy)):
+            pass
+
+
+def _ensure_questions_study() -> Study:
+    """A second study, of questions alone."""
+    items = [*ensure_questions(), *ensure_items((Item.Kind.PRACTICE,))]
+    study = Study.objects.filter(slug=QUESTIONS_SLUG).first()
+    if study is not None:
+        pin_items(study, items, reason="load_demo: this release's texts")
+        return study
+    study = create_study(QUESTIONS_SLUG, "brainbench", contact=CONTACT, **QUESTIONS)
+    pin_items(study, items)
+    save_channel(Channel(study=study, **PLAIN_CHANNEL))
+    study.refresh_from_db()
+    return set_recruitment(study, Study.Recruitment.OPEN)

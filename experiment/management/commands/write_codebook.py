@@ -19,4 +19,6 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["output"]
         path.write_text(codebook.as_markdown(), encoding="utf-8")
-        self.stdout.write(f"{path} written: {len(codebook.TRIAL_COLUMNS)} columns.")
+        self.stdout.write(
+            f"{path} written: {len(codebook.TRIAL_COLUMNS + codebook.QUESTION_COLUMNS)} columns."
+        )

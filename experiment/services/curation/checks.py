@@ -1,6 +1,6 @@
 """What the checks say of an item, and what people answered."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from experiment.domain.item_checks import Facts, Finding, Level, check_text
+from experiment.domain.item_checks.characters import check_characters
 from experiment.domain.markup import MarkupError, parse
 from experiment.models import Explanation, Item
 from experiment.services.curation.near import others_near
@@ -35,7 +36,10 @@ class Standing:
 
 
 def findings(item: Item) -> list[Finding]:
-    """Of a version as it is stored."""
+    """Of a version as it is stored; of a question, what no reader sees in it."""
+    if item.is_question:
+        found = [*check_characters(item.markup), *check_characters(item.expert_answer)]
+        return [replace(finding, place=None) for finding in found]
     return findings_of_text(item.markup, facts_of(item))
 
 

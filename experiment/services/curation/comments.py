@@ -77,5 +77,5 @@ def _stands(quote: str, item: Item) -> bool:
         segment.text if isinstance(segment, Plain) else f"{segment.original} {segment.altered}"
         for segment in item.segments
     )
-    texts = (item.original, item.altered, both, item.markup)
+    texts = (item.original, item.altered, both, item.markup, item.expert_answer)
     return any(quote in " ".join(text.split()) for text in texts)

@@ -47,7 +47,8 @@ def create(
     check_details(item, research_field)
     item.full_clean(validate_unique=True)
     item.save()
-    changes.record(item, changes.Action.CREATED, by=by, after={"markup": markup}, reason=reason)
+    after = {"markup": markup} | ({"expert_answer": item.expert_answer} if item.is_question else {})
+    changes.record(item, changes.Action.CREATED, by=by, after=after, reason=reason)
     return item
 
 
@@ -78,7 +79,8 @@ def write(
     item.full_clean()
     item.edits += 1
     item.save()
-    action = changes.Action.TEXT if "markup" in before else changes.Action.DETAILS
+    is_text = not before.keys().isdisjoint(("markup", "expert_answer"))
+    action = changes.Action.TEXT if is_text else changes.Action.DETAILS
     after = {name: wanted[name] for name in before}
     changes.record(item, action, by=by, before=_plain(before), after=_plain(after))
     return item

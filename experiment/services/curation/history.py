@@ -68,6 +68,8 @@ def _name(column: str) -> str:
 def _said(column: str, values: dict[str, Any]) -> str:
     """A stored value as pages say it."""
     value = values.get(column)
+    if isinstance(value, dict):  # categories
+        return "; ".join(f"{name}: {', '.join(found)}" for name, found in value.items())
     choices = {field.name: field for field in Item._meta.concrete_fields}.get(column)
     known = dict(getattr(choices, "flatchoices", ()))
     return "" if value is None else str(known.get(value, value))

@@ -28,6 +28,10 @@ CARRIED_FIELDS = (
     "collection_row",
     "is_demo",
     "note",
+    "expert_answer",
+    "categories",
+    "template_id",
+    "made_from",
 )
 
 
@@ -89,6 +93,7 @@ def revise(item: Item, by: User | None = None) -> Item:
     draft = Item(**carried, markup=item.markup, version=newest.version + 1, created_by=by)
     draft.save()
     after = {"markup": draft.markup, "from_version": item.version}
+    after |= {"expert_answer": draft.expert_answer} if draft.is_question else {}
     changes.record(draft, changes.Action.CREATED, by=by, after=after)
     return draft
 

@@ -7,18 +7,19 @@ from collections.abc import Callable, Iterable, Iterator
 
 from django.utils.module_loading import import_string
 
+from experiment.domain.export_form import Form
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Study
 from experiment.services.export.tables import Held, Table
 
 MoreTables = Callable[[Held], Iterable[Table]]
-TABLES: list[str] = []  # (study, query) -> MoreTables, called once the trials are written
+TABLES: list[str] = []  # (study, query, form) -> MoreTables, called once the trials are written
 STATES: list[str] = []  # (study) -> a name for all that these tables are made of
 
 
-def more_tables(study: Study, query: TrialQuery) -> MoreTables:
+def more_tables(study: Study, query: TrialQuery, form: Form) -> MoreTables:
     """Whatever is found outside the database is found now."""
-    found: list[MoreTables] = [import_string(path)(study, query) for path in TABLES]
+    found: list[MoreTables] = [import_string(path)(study, query, form) for path in TABLES]
 
     def tables(held: Held) -> Iterator[Table]:
         for more in found:

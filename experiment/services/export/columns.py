@@ -13,12 +13,14 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from experiment.domain import markup
+from experiment.domain.assignment import QUESTION
 from experiment.domain.codebook import CATCH_TRIAL, TRIAL_COLUMNS
 from experiment.domain.exclusion import NOT_FINISHED
 from experiment.models import Item, Judgment, Participant, Study
 from experiment.models.participants import ParticipantQuerySet
 from experiment.models.trials import JudgmentQuerySet, server_ms
 from experiment.services.exclusions import Marks, Verdicts
+from experiment.services.export.header import asks_questions
 from lib.table_files import Block, Values
 
 HEADER = tuple(column.name for column in TRIAL_COLUMNS)
@@ -55,9 +57,15 @@ TRIAL = {
     "confidence_first_ms confidence_last_ms expertise_first_ms expertise_last_ms changes aid_switches blur_count hidden_ms "
     "reloads viewport_width viewport_height received_at"
 )
+WRITTEN = {
+    "answer_text": "written_answer__text",
+    "abstained": "written_answer__abstained",
+    "answer_first_ms": "written_answer__first_ms",
+    "answer_last_ms": "written_answer__last_ms",
+}
 KEYS = ("trial__participant_id", "trial__item_id", "pk", "excluded_by", "flags")
 INCLUSION = ("participant_excluded_by", "trial_excluded_by", "flags", "included", "excluded_by")
-EMPTY_TEXTS = ("side", "original_side")
+EMPTY_TEXTS = ("side", "original_side", "answer_text")
 ITEMS_KEPT = 4_000  # long texts
 PERSON_COLUMNS, ITEM_COLUMNS = (*PERSON, *DEMOGRAPHICS), (*ITEM, "text")
 Read = tuple[Any, ...]  # the keys first
@@ -73,27 +81,28 @@ class _Person:
     flags: str
 
 
-def in_order(judgments: JudgmentQuerySet) -> QuerySet[Judgment, Read]:
-    """What is read of each judgment, by participant and position."""
-    ordered = judgments.order_by("trial__participant_id", "trial__position")
-    return ordered.values_list(*KEYS, *TRIAL.values())
-
-
 class TrialColumns:
     """Fills the columns of one study's rows, some at a time, and keeps what it read of items."""
 
     def __init__(self, study: Study, version: int | None) -> None:
         self._same = {name: getattr(study, source) or None for name, source in STUDY.items()}
         self._same["rules_version"] = version
+        self._own = TRIAL | (WRITTEN if asks_questions(study) else {})
+        self.header = HEADER + tuple(name for name in WRITTEN if name in self._own)
         self._items: dict[int, Row] = {}
+
+    def in_order(self, judgments: JudgmentQuerySet) -> QuerySet[Judgment, Read]:
+        """What is read of each judgment, by participant and position."""
+        ordered = judgments.order_by("trial__participant_id", "trial__position")
+        return ordered.values_list(*KEYS, *self._own.values())
 
     def of(
         self, rows: Sequence[Read], people: ParticipantQuerySet, verdicts: Verdicts | None
     ) -> Block:
         """These rows, whose participants `people` are, by what is stored of them or by other verdicts."""
         person_pks, item_pks, pks, excluded_by, flags, *own = zip(*rows, strict=True)
-        values: dict[str, Values] = dict(zip(TRIAL, own, strict=True))
-        for name in EMPTY_TEXTS:
+        values: dict[str, Values] = dict(zip(self._own, own, strict=True))
+        for name in values.keys() & EMPTY_TEXTS:
             values[name] = [text or None for text in values[name]]
         if verdicts is not None:
             excluded_by, flags = _decided(verdicts.judgments, pks, excluded_by, flags)
@@ -109,16 +118,18 @@ class TrialColumns:
             | {"server_ms": [*map(server_ms, values["shown_at"], values["received_at"])]}
             | _columns(INCLUSION, inclusion)
         )
-        return [columns[name] for name in HEADER]
+        return [columns[name] for name in self.header]
 
     def _of_items(self, pks: Sequence[int]) -> Iterator[Row]:
         if len(self._items) > ITEMS_KEPT:
             self._items.clear()
         missing = set(pks) - self._items.keys()
         if missing:
-            names = (*ITEM.values(), "markup")
-            for pk, *values, text in Item.objects.filter(pk__in=missing).values_list("pk", *names):
-                self._items[pk] = (*(value or None for value in values), _unambiguous(text))
+            names = (*ITEM.values(), "kind", "markup")
+            read = Item.objects.filter(pk__in=missing).values_list("pk", *names)
+            for pk, *values, kind, text in read:
+                shown = text if kind == QUESTION else _unambiguous(text)
+                self._items[pk] = (*(value or None for value in values), shown)
         return (self._items[pk] for pk in pks)
 
 

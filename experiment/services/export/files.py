@@ -1,7 +1,7 @@
 """A query's trials as a file of one moment, which appears whole or not at all, with a manifest that says what it holds."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -14,16 +14,16 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from experiment.domain import codebook
-from experiment.domain.codebook import TRIAL_COLUMNS
 from experiment.domain.export_form import CSV, DATA_SET, Form
-from experiment.domain.release import DROPPED, Released
+from experiment.domain.release import Released
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Study
 from experiment.services.audit import Action, record
 from experiment.services.export import psych_ds
 from experiment.services.export.added import MoreTables, more_tables, no_tables
 from experiment.services.export.columns import HEADER
-from experiment.services.export.release import RELEASE_COLUMNS, release_of, released
+from experiment.services.export.header import columns_of
+from experiment.services.export.release import dropped, release_of, released, released_columns
 from experiment.services.export.select import completed, deciding
 from experiment.services.export.tables import Held, Table, items, participants
 from experiment.services.export.trials import trials
@@ -112,7 +112,9 @@ def export_trials(
     Raises:
         QueryError: the query names what the study does not have, or what cannot be published now.
     """
-    more = more_tables(study, completed(study, query)) if form.format == DATA_SET else no_tables
+    more: MoreTables = no_tables
+    if form.format == DATA_SET:
+        more = more_tables(study, completed(study, query), form)
     with snapshot():
         study = Study.objects.get(pk=study.pk)  # its version at that moment
         query = completed(study, query)
@@ -137,7 +139,8 @@ class _Rows:
         self.study, self.query, self.form, self._watch = study, query, form, watch
         self.made_at = timezone.now()
         self.counted = _Counting()
-        self.columns = RELEASE_COLUMNS if form.k else TRIAL_COLUMNS
+        self._read = columns_of(study)
+        self.columns = released_columns(self._read, form) if form.k else self._read
         self._released: Released | None = None
 
     def blocks(self) -> Blocks:
@@ -145,9 +148,10 @@ class _Rows:
             self._released = release_of(self.study, self.query, self.form.k)
         for block in self._watch(trials(self.study, self.query)):
             self.counted.add(block)
-            yield from (
-                iter([block]) if self._released is None else released(iter([block]), self._released)
-            )
+            if self._released is None:
+                yield block
+            else:
+                yield from released(iter([block]), self._released, self._read, self.form)
 
     def write(self, file: BinaryIO) -> Manifest:
         target = Digesting(file)
@@ -181,7 +185,7 @@ class _Rows:
         if self._released is None:
             return None
         n = dict(self._released.suppressed)
-        return {"k": self.form.k, "dropped": list(DROPPED), "suppressed": n}
+        return {"k": self.form.k, "dropped": dropped(self._read, self.form), "suppressed": n}
 
 
 def _write_zip(rows: _Rows, file: BinaryIO) -> Manifest:
@@ -214,13 +218,27 @@ def _write_data_set(rows: _Rows, file: BinaryIO, more: MoreTables) -> Manifest:
 
     with _archive(file) as archive:
         written = psych_ds.write(archive, rows.study, tables())
+        manifest = rows.manifest(written[0].sha256)
         manifest = replace(
-            rows.manifest(written[0].sha256),
+            manifest,
             files={one.file: one.sha256 for one in written},
             table_rows={one.table.name: one.rows for one in written},
+            released=_with_dropped(manifest.released, [one.table for one in written]),
         )
         psych_ds.describe(archive, rows.study, written, manifest.as_dict())
     return manifest
+
+
+def _with_dropped(
+    released: dict[str, Any] | None, tables: Sequence[Table]
+) -> dict[str, Any] | None:
+    if released is None:
+        return None
+    names = [
+        *released["dropped"],
+        *(f"{table.name}.{name}" for table in tables for name in table.dropped),
+    ]
+    return released | {"dropped": names}
 
 
 def _archive(file: BinaryIO) -> ZipFile:

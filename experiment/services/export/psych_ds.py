@@ -7,7 +7,7 @@ import json
 import re
 import zipfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, BinaryIO, cast
 
@@ -65,7 +65,9 @@ def describe(
     """What the data are: for programs, for people, and as of when."""
     columns: dict[str, Column] = {}
     for column in chain.from_iterable(one.table.columns for one in written):
-        columns.setdefault(column.name, column)
+        known = columns.setdefault(column.name, column)
+        nulls = dict.fromkeys(null for null in (known.null, column.null) if null)
+        columns[column.name] = replace(known, null="; ".join(nulls))
     context: dict[str, Any] = {
         "study": study,
         "manifest": manifest,

@@ -4,12 +4,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
 from operator import itemgetter
 
 from experiment.domain.codebook import Column
 from experiment.services.export.columns import Row, rows_of
-from lib.table_files import Block
+from lib.table_files import Block, in_blocks
 
 OF_PARTICIPANTS = [
     "participant",
@@ -46,17 +45,17 @@ OF_ITEMS = [
     "publication_date",
     "text",
 ]
-ROWS = 2_000
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of columns that a codebook describes; `key`: the columns that name a row."""
+    """Rows of columns that a codebook describes; `dropped`: columns that a public file does without."""
 
     name: str
     description: str
     columns: Sequence[Column]
     blocks: Iterator[Block]
+    dropped: Sequence[str] = ()
 
 
 @dataclass
@@ -77,9 +76,7 @@ class Projection:
             self.found.setdefault(row[: self.n_keys], row)
 
     def blocks(self) -> Iterator[Block]:
-        rows = iter(self.found.values())
-        while some := list(islice(rows, ROWS)):
-            yield list(zip(*some, strict=True))
+        return in_blocks(self.found.values())
 
 
 @dataclass

@@ -19,10 +19,10 @@ from experiment.services.export.columns import (
     ITEM,
     STUDY,
     TrialColumns,
-    in_order,
     kept,
     rows_of,
 )
+from experiment.services.export.header import asks_questions, names_of
 from experiment.services.export.select import deciding, judged
 from lib.code import code_digest
 from lib.table_files import Block
@@ -59,7 +59,7 @@ def trials(
     if after is not None:
         rows = rows.filter(_following(study, after))
     columns = TrialColumns(study, decide.version)
-    ordered = in_order(rows)
+    ordered = columns.in_order(rows)
     if decide.other is None:
         ordered = ordered[:most]
     stream = ordered.iterator(chunk_size=ROWS)
@@ -78,7 +78,8 @@ def first_rows(
 ) -> list[dict[str, Any]]:
     """That many rows as the file holds them, by column."""
     rows = (row for block in trials(study, query, after, n) for row in rows_of(block))
-    return [dict(zip(HEADER, row, strict=True)) for row in islice(rows, n)]
+    names = names_of(study)
+    return [dict(zip(names, row, strict=True)) for row in islice(rows, n)]
 
 
 def count(study: Study, query: TrialQuery) -> int:
@@ -126,6 +127,8 @@ def data_state(study: Study, query: TrialQuery) -> str:
         # Of its text, the hash is exported as well
         list(items.order_by("pk").values_list("pk", *ITEM.values())),
     ]
+    if asks_questions(study):
+        state.append("questions")
     return hashlib.sha256(json.dumps(state, default=str).encode()).hexdigest()[:24]
 
 

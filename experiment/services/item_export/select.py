@@ -1,6 +1,6 @@
-"""Which versions a file of test cases holds."""
+"""Which versions a file of test cases, or of questions, holds."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from experiment.models import Item, ResearchField
 
@@ -8,14 +8,21 @@ ALL = "all"
 STATUSES = (*Item.Status.values, ALL)
 
 
+PAIRS = (Item.Kind.TEST, Item.Kind.CATCH, Item.Kind.PRACTICE)
+
+
 def select(
-    research_field: ResearchField, status: str = Item.Status.ACCEPTED.value, source: str = ""
+    research_field: ResearchField,
+    status: str = Item.Status.ACCEPTED.value,
+    source: str = "",
+    kinds: Collection[str] = PAIRS,
 ) -> list[Item]:
     """The newest version of each test case that has this status, in the order in which the test cases came.
 
-    Of any status where `all` is asked for; built-in ones are left out.
+    Of any status where `all` is asked for; built-in pairs are left out.
     """
-    every = Item.objects.filter(field=research_field.name, is_demo=False).order_by("pk")
+    every = Item.objects.filter(field=research_field.name, kind__in=kinds).order_by("pk")
+    every = every.exclude(is_demo=True, kind__in=PAIRS).select_related("template")
     came: Mapping[str, int] = {
         key: n for n, key in enumerate(dict.fromkeys(every.values_list("key", flat=True)))
     }

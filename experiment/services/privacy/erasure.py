@@ -9,7 +9,7 @@ from django.db.models import F
 from django.dispatch import Signal
 
 from experiment.domain.exclusion import WITHDRAWN
-from experiment.models import Judgment, Participant, RecruitmentRecord, Study
+from experiment.models import Judgment, Participant, RecruitmentRecord, Study, WrittenAnswer
 from experiment.models.participants import new_seed
 from experiment.services.counting import Difference, judged_by
 from experiment.services.export.jobs import delete_exports
@@ -64,6 +64,11 @@ def anonymise(person: Participant, study: Study) -> None:
         stage = person.stage
         _open_to_change(person)
         _coarsen(person)
+        # Words of one's own can say who wrote them, as a comment can. The rows stay: without them only
+        # those of who did not know would be counted
+        answers = WrittenAnswer.objects.filter(judgment__trial__participant=person)
+        answers.filter(abstained=False).update(text="", erased=True)
+        answers.update(first_ms=None, last_ms=None)
         RecruitmentRecord.objects.filter(participant=person).delete()
         _empty(person, KEPT_OF_ANONYMOUS)
         person.stage, person.is_anonymous, person.seed = stage, True, new_seed()

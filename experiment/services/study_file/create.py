@@ -11,8 +11,11 @@ from django.db import models, transaction
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
-from experiment.models import Channel, Item, Study
-from experiment.models.items import text_hash
+from experiment.domain.questions import columns
+from experiment.domain.questions.made_from import SourceError
+from experiment.domain.questions.made_from import checked as checked_source
+from experiment.models import Channel, Item, QuestionTemplate, ResearchField, Study
+from experiment.models.items import item_hash
 from experiment.models.studies import DEMOGRAPHIC_FIELDS, RULE_COLUMNS
 from experiment.services import audit
 from experiment.services.channels import ENDS, save_channel
@@ -22,6 +25,7 @@ from experiment.services.study_file.write import (
     CHANNEL_FIELDS,
     FORMAT,
     ITEM_FIELDS,
+    QUESTION_FIELDS,
     VERSION,
     document,
     settings,
@@ -70,7 +74,7 @@ def create_from_file(
     texts = _texts(parts["texts"]) if "texts" in parts else []
     channels = _channels(parts["channels"]) if "channels" in parts else []
     _stop_if(problems)
-    study.briefing = study.briefing or default_briefing(study.language)
+    study.briefing = study.briefing or default_briefing(study.language, study.tasks)
     study.save()
     audit.record(audit.Action.STUDY_CREATED, by=by, study=study, made_from=made_from)
     if n_added:
@@ -189,17 +193,60 @@ def _items(place: Place, by: User | None) -> tuple[list[Item], int]:
 
 
 def _read_item(at: Place) -> dict[str, Any]:
-    found = at.members(ITEM_FIELDS, needed=("key", "markup"))
-    fields = {name: _column(Item, name) for name in ITEM_FIELDS}
-    values = {name: _setting(fields[name], each) for name, each in found.items()}
+    found = at.members((*ITEM_FIELDS, *QUESTION_FIELDS), needed=("key", "markup"))
+    categories, template = found.pop("categories", None), found.pop("template", None)
+    source = found.pop("made_from", None)
+    values = {name: _setting(_column(Item, name), each) for name, each in found.items()}
     stated = values.pop("sha256", None)
-    if "sha256" in found and stated != text_hash(values.get("markup", "")):
+    if "sha256" in found and stated != _hash(values):
         found["sha256"].refuse(_("It is not the SHA-256 of the markup."))
+    if categories is not None:
+        values["categories"] = _categories(categories)
+    if source is not None:
+        values["made_from"] = _source(source)
+    if template is not None and (key := template.text(80)):
+        values["template"] = key
     return values
 
 
+def _hash(values: Mapping[str, Any]) -> str:
+    return item_hash(values.get("markup", ""), values.get("expert_answer", ""))
+
+
+def _categories(at: Place) -> dict[str, list[str]]:
+    if not isinstance(at.value, dict):
+        at.refuse(_("An object is expected."))
+        return {}
+    places = {n: Place(value, f"{at.path}.{n}", at.problems) for n, value in at.value.items()}
+    found = {n: [one.text(200) for one in place.elements(100)] for n, place in places.items()}
+    try:
+        return columns.checked(found)
+    except columns.CategoriesError as error:
+        at.refuse(error)
+        return {}
+
+
+def _source(at: Place) -> dict[str, Any]:
+    try:
+        return checked_source(at.value)
+    except SourceError as error:
+        at.refuse(error)
+        return {}
+
+
+def _template(key: str, field: str, by: User | None) -> QuestionTemplate | None:
+    """By its name alone, where this site has the field: whoever curates that can write its texts."""
+    research_field = ResearchField.objects.filter(name=field).first()
+    if not key or research_field is None:
+        return None
+    found, _ = QuestionTemplate.objects.get_or_create(
+        field=research_field, key=key, defaults={"created_by": by}
+    )
+    return found
+
+
 def _row(at: Place, values: dict[str, Any], known: Sequence[Item], by: User | None) -> Item | None:
-    sha256 = text_hash(values.get("markup", ""))
+    sha256 = _hash(values)
     same = [row for row in known if row.sha256 == sha256]
     for row in same:
         if row.status == Item.Status.ACCEPTED:
@@ -216,6 +263,7 @@ def _row(at: Place, values: dict[str, Any], known: Sequence[Item], by: User | No
     if by is not None and not by.is_superuser:
         # What is published or shown as a demo is the whole site's: no study's file adds to it
         values = {name: value for name, value in values.items() if name not in OF_SITE}
+    values["template"] = _template(values.get("template", ""), values.get("field", ""), by)
     item = Item(**values, status=Item.Status.ACCEPTED, created_by=by)
     n_before = len(at.problems)
     try:

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import models
 
+from experiment.domain.questions.made_from import source_of
 from experiment.models import Item, Study
 from experiment.models.studies import RULE_COLUMNS
 from experiment.services.channels import ENDS
@@ -32,6 +33,7 @@ ITEM_FIELDS = (
     "collection_row",
     "is_demo",
 )
+QUESTION_FIELDS = ("expert_answer", "categories", "template", "made_from")
 CHANNEL_FIELDS = (
     "code",
     "label",
@@ -56,7 +58,7 @@ def settings() -> dict[str, "models.Field[Any, Any]"]:
 def document(study: Study) -> dict[str, Any]:
     """The study as JSON's types. A test case that was retired since is not drawn, and left out."""
     consent = study.consent
-    items = study.accepted_items.order_by("key", "version")
+    items = study.accepted_items.select_related("template").order_by("key", "version")
     own = study.texts.order_by("source").values("source", "forms")
     return {
         "format": FORMAT,
@@ -71,7 +73,12 @@ def document(study: Study) -> dict[str, Any]:
 
 
 def _item(item: Item) -> dict[str, Any]:
-    return {name: plain(getattr(item, name)) for name in ITEM_FIELDS}
+    found = {name: plain(getattr(item, name)) for name in ITEM_FIELDS}
+    if item.is_question:
+        template = item.template.key if item.template else ""
+        said = (item.expert_answer, item.categories, template, source_of(item.made_from))
+        found |= zip(QUESTION_FIELDS, said, strict=True)
+    return found
 
 
 def plain(value: Any) -> Any:

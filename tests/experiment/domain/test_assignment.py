@@ -59,7 +59,7 @@ def test_holders_add_their_chances_to_the_exposure():
 
 def test_the_draw_does_not_know_whether_answers_were_right():
     # What a draw is made from has no place for correctness; this pins the signature down.
-    assert set(Candidate._fields) == {"item_id", "work", "score"}
+    assert set(Candidate._fields) == {"item_id", "work", "score", "template"}
 
 
 def test_ties_are_broken_evenly_and_reproducibly():
@@ -200,3 +200,66 @@ def test_scripts_drop_out_at_uniform_pages_and_exclude_the_published_share():
     expected = sum(pages.values()) / 14
     assert set(pages) == set(range(14))
     assert all(abs(n - expected) < 5 * expected**0.5 for n in pages.values())
+
+
+# Of seed 1, 2 and 3, as long as there are plans: strata and sides of the originals in order
+PLANS = {
+    1: "mB hA hB hA cA hB mA hB hA mA cB",
+    2: "cA hB mB mA hB hA hA mA hA hB cB",
+    3: "hB hA mB cB cA hA hA hB mA hB mA",
+}
+
+
+@pytest.mark.parametrize("seed", PLANS)
+def test_without_questions_plans_are_what_they_always_were(seed: int) -> None:
+    plan = plan_trials({"human": 6, "machine": 3, "catch": 2}, random.Random(seed))
+    assert " ".join(f"{each.stratum[0]}{each.original_side}" for each in plan) == PLANS[seed]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_questions_have_no_side_and_take_none_from_the_others(seed: int) -> None:
+    counts = {"human": 5, "machine": 3, "catch": 2, "question": 3}
+    plan = plan_trials(counts, random.Random(seed))
+    assert [each.original_side for each in plan if each.stratum == "question"] == [""] * 3
+    sides = [each.original_side for each in plan if each.stratum != "question"]
+    assert sides.count("A") == sides.count("B") == 5
+    assert len(plan) == 13
+
+
+def test_questions_come_at_every_place() -> None:
+    counts = {"human": 2, "question": 1}
+    places = [
+        [each.stratum for each in plan_trials(counts, random.Random(seed))].index("question")
+        for seed in range(300)
+    ]
+    assert min(places.count(place) for place in range(3)) > 70
+
+
+def test_there_can_be_questions_alone() -> None:
+    plan = plan_trials({"human": 0, "machine": 0, "catch": 0, "question": 2}, random.Random(1))
+    assert [each.stratum for each in plan] == ["question", "question"]
+
+
+def test_of_equals_one_of_the_template_that_was_met_least_is_drawn() -> None:
+    candidates = [Candidate(n, f"q-{n}", 1.0, template=n // 3 + 1) for n in range(9)]
+    candidates += [Candidate(9, "q-9", 1.5, template=9), Candidate(10, "q-10", 1.0)]
+    for seed in range(50):
+        met: dict[int, int] = {}
+        taken: list[int] = []
+        for n in range(5):
+            key = rng_key(seed, "draw", n)
+            drawn = draw_item(candidates, [], taken, key, taken_templates=met)
+            assert drawn.record.item_id(key) == drawn.item_id
+            template = next(c.template for c in candidates if c.item_id == drawn.item_id)
+            taken.append(drawn.item_id)
+            if template:
+                met[template] = met.get(template, 0) + 1
+        # The question without a template is as new as those of templates that were not met; the more exposed one waits
+        assert sorted(met.values()) in ([1, 1, 2], [1, 1, 1, 1], [1, 2, 2])
+        assert 9 not in taken
+
+
+def test_without_templates_met_every_equal_can_be_drawn() -> None:
+    candidates = [Candidate(n, "", 1.0, template=1) for n in range(4)]
+    drawn = {draw_item(candidates, [], [], rng_key(s, "draw", 1)).item_id for s in range(60)}
+    assert drawn == {0, 1, 2, 3}

@@ -10,6 +10,7 @@ from experiment.domain.exclusion import (
     FLAGS,
     PARTICIPANT_REASONS,
     TRIAL_REASONS,
+    Clock,
     ParticipantFacts,
     Rules,
     TrialFacts,
@@ -248,4 +249,47 @@ def test_every_trial_gets_a_verdict_and_every_code_is_known(facts: ParticipantFa
     assert set(verdict.participant) <= {reason.code for reason in PARTICIPANT_REASONS}
     assert {code for reasons in verdict.trials.values() for code in reasons} <= {
         r.code for r in TRIAL_REASONS
+    }
+
+
+ASKED = replace(
+    GOOD,
+    trial_id=3,
+    stratum="question",
+    correct=False,
+    confidence_moved=False,
+    expertise_moved=False,
+)
+
+
+@pytest.mark.parametrize("reading", ["neither", "either"])
+def test_sliders_count_as_untouched_by_abstracts_alone(reading: Untouched) -> None:
+    rules = Rules(untouched_sliders=reading)
+    # Who does not know an answer rates nothing
+    assert person_reasons(ASKED, rules=rules) == person_reasons(GOOD, ASKED, rules=rules) == ()
+    moved = replace(ASKED, confidence_moved=True)
+    assert person_reasons(STILL, moved, rules=rules) == ("untouched_sliders",)
+
+
+@pytest.mark.parametrize("clock", ["page", "choice"])
+@pytest.mark.parametrize(
+    ("rt_ms", "abstained", "reasons"),
+    [(2_999, False, ("too_fast",)), (3_000, False, ()), (2_999, True, ()), (0, True, ())],
+)
+def test_a_question_is_no_missed_catch_and_too_fast_by_a_time_of_its_own(
+    clock: Clock, rt_ms: int, abstained: bool, reasons: tuple[str, ...]
+) -> None:
+    assert person_reasons(GOOD, ASKED) == ()
+    trials = [replace(ASKED, rt_ms=rt_ms, abstained=abstained)]
+    rules = Rules(min_rt_ms=60_000, min_rt_clock=clock, question_min_rt_ms=3_000)
+    person = replace(PERSON, trials=trials)
+    assert judge_participant(person, rules).trials[3] == reasons
+    assert judge_participant(person, replace(rules, question_min_rt_ms=0)).trials[3] == ()
+
+
+def test_a_quick_question_is_not_flagged_as_an_abstract_would_be() -> None:
+    trials = [replace(GOOD, rt_ms=9_000), replace(ASKED, rt_ms=9_000)]
+    assert judge_participant(replace(PERSON, trials=trials), RULES).trial_flags == {
+        1: ("fast_page",),
+        3: (),
     }

@@ -285,7 +285,7 @@ def test_set_recruitment_from_the_command_line(study: Study) -> None:
     study.study_items.all().delete()
     with pytest.raises(CommandError, match="cannot be opened"):
         run("set_recruitment", "memory", "open")
-    with pytest.raises(CommandError, match="There is no study “nowhere”"):
+    with pytest.raises(CommandError, match=r"There is no study “nowhere” \(there are: .*\)\."):
         run("set_recruitment", "nowhere", "open")
 
 

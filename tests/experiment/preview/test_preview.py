@@ -16,6 +16,7 @@ PAGES = {
     "demographics": "About you",
     "practice": "This first one is for practice",
     "trial": "Which version of this abstract is the original?",
+    "question": "What is the answer to this question?",
     "debrief": "Your results",
     "done": "Thank you for taking part",
 }

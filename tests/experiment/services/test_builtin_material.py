@@ -6,6 +6,7 @@ from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db.models import Count
 
 from experiment.domain.markup import parse, render
 from experiment.models import Item, Study
@@ -66,7 +67,25 @@ def test_the_demo_study_can_be_taken_and_loading_it_again_changes_nothing():
     assert first["items"] == {"human": 20, "machine": 10, "catch": 6, "practice": 1}
     assert first["simulated"]["finished"] == 2
     assert run("load_demo", "--simulate", "2") == first
-    assert Item.objects.count() == 37
+    assert Item.objects.exclude(kind="question").count() == 37
+
+
+@pytest.mark.django_db
+def test_the_demo_has_thirty_questions_in_a_study_of_their_own():
+    run("load_demo", "--simulate", "0")
+    study = Study.objects.get(slug="demo-questions")
+    assert (study.recruitment, readiness_problems(study)) == ("open", [])
+    assert study.trial_counts == {"human": 0, "machine": 0, "catch": 0, "question": 6}
+    questions = study.drawable_items.filter(kind="question")
+    of_templates = questions.values_list("template__key").annotate(n=Count("pk"))
+    assert sorted(of_templates, key=lambda found: found[0] or "~") == [
+        ("element-family", 6),
+        ("element-state", 6),
+        ("element-symbol", 6),
+        (None, 12),
+    ]
+    assert len(set(questions.values_list("markup", flat=True))) == 30
+    assert all(item.expert_answer and item.categories and item.is_demo for item in questions)
 
 
 @pytest.mark.django_db
@@ -74,7 +93,7 @@ def test_a_closed_demo_stays_closed():
     run("load_demo", "--simulate", "0")
     Study.objects.update(recruitment="closed")
     run("load_demo", "--simulate", "0")
-    assert Study.objects.get().recruitment == "closed"
+    assert set(Study.objects.values_list("recruitment", flat=True)) == {"closed"}
 
 
 @pytest.mark.django_db

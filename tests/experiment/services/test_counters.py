@@ -224,7 +224,7 @@ def test_a_draw_sees_what_another_participant_took_meanwhile(
 
     monkeypatch.setattr(drawing, "read", overtaken)
     with pytest.raises(drawing.OvertakenError):
-        drawing.draw(second, 1, drawing.Met(set(), set()), timezone.now())
+        drawing.draw(second, 1, drawing.Met(), timezone.now())
     assert Trial.objects.count() == 0
     enrollment.show_trial(first, 1, timezone.now())
     assert Trial.objects.count() == 1

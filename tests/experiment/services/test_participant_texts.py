@@ -68,6 +68,8 @@ def test_plural_forms_follow_the_language(study: Study) -> None:
         (RIGHT, "%(n)s %(side)s", "tags"),
         (RIGHT, "<strong>%(n)s</strong> %(side)s <script>", "tags"),
         (AGREE, "a < b", "tags"),
+        (AGREE, "I \x00agree", "characters"),
+        (AGREE, "I \ud800agree", "characters"),
     ],
 )
 def test_a_text_that_would_break_the_page_is_left_out(

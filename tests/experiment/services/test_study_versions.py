@@ -144,6 +144,7 @@ def test_a_published_decision_holds_under_any_rules(study: Study) -> None:
     [
         {"min_rt_ms": 1},
         {"min_rt_clock": "choice"},
+        {"question_min_rt_ms": 1},
         {"exclude_untouched": "off"},
         {"exclude_cheating": False},
         {"hidden_flag_ms": 5, "version": 1},

@@ -7,8 +7,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from experiment.models import Judgment, Participant, Trial
+from experiment.models import Judgment, Participant, Trial, WrittenAnswer
 from experiment.services import drawing
+from tests.experiment.asked import EXPERT, make_asking_study
 from tests.factories import make_participant, make_study
 
 pytestmark = pytest.mark.django_db
@@ -140,3 +141,28 @@ def test_simulated_participants_can_take_the_real_pages(study, live_server, sett
         participant.trials.filter(judgment__isnull=False).count() == 11 for participant in finished
     )
     assert set(Participant.objects.values_list("kind", flat=True)) == {"simulated"}
+
+
+def check_answers_to_questions(study):
+    answers = WrittenAnswer.objects.filter(judgment__trial__participant__stage="finished")
+    assert answers.count() == 2 * 12
+    unknown = answers.filter(abstained=True)
+    assert 0 < unknown.count() < 12
+    assert not unknown.exclude(judgment__confidence=None).exists()
+    right = answers.filter(text=EXPERT)
+    assert right.exists()
+    assert answers.filter(abstained=False).count() > right.count()
+
+
+def test_simulated_participants_answer_questions():
+    study = make_asking_study()
+    data = simulate(study.slug, "--finish", "12", "--dropout", "0.2")
+    assert data["exposures"]["question"]["sd"] < 1
+    check_answers_to_questions(study)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_simulated_participants_answer_questions_on_the_real_pages(live_server, settings):
+    study = make_asking_study(counts=(0, 0, 0))
+    simulate(study.slug, "--finish", "12", "--dropout", "0.2", "--http", live_server.url)
+    check_answers_to_questions(study)

@@ -18,8 +18,10 @@ _CONTEXT = 20
 class Cells:
     """Reads a row by our names of the columns; `problems` are what was wrong. A cell that is not there is empty."""
 
-    def __init__(self, row: TextRow, columns: Mapping[str, str]) -> None:
-        self.row = row
+    def __init__(
+        self, row: TextRow, columns: Mapping[str, str], longest: Mapping[str, int] = LONGEST
+    ) -> None:
+        self.row, self.longest = row, longest
         self.columns = {name: column for column, name in columns.items()}
         self.problems: list[RowProblem] = []
 
@@ -35,8 +37,8 @@ class Cells:
         """The cell, without white space at its ends; empty where it is too long or holds what no reader sees."""
         text = self._cell(name)
         text = text.strip() if strip else text
-        if len(text) > LONGEST[name]:
-            longest = f"at most {LONGEST[name]:,} are taken"
+        if len(text) > self.longest[name]:
+            longest = f"at most {self.longest[name]:,} are taken"
             self.fail(name, f"has {len(text):,} characters, {longest}: {quoted(text)}")
             return ""
         for finding in check_characters(text):

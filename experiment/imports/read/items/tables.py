@@ -38,8 +38,10 @@ class Table:
     problems: list[RowProblem] = field(default_factory=list)
 
 
-def read_table(text: str, known: Collection[str]) -> Table:
+def read_table(text: str, known: Collection[str], *, with_numbers: bool = False) -> Table:
     """The rows of a text, JSON lines or CSV; `known` columns decide what separates the cells.
+
+    with_numbers: whether JSON may hold fractions and truth values too, which become what is written there.
 
     Raises:
         FileRefusedError: it is a JSON array, or columns have the same name.
@@ -49,7 +51,7 @@ def read_table(text: str, known: Collection[str]) -> Table:
         raise FileRefusedError(
             "The file is a JSON array: write one object a line, without commas between them (JSONL)."
         )
-    table = _read_json_lines(text) if first == "{" else _read_csv(text, known)
+    table = _read_json_lines(text, with_numbers) if first == "{" else _read_csv(text, known)
     last = max((problem.row or 0 for problem in table.problems), default=0)
     while table.rows and table.rows[-1].row > last and not any(table.rows[-1].cells.values()):
         table.rows.pop()  # as spreadsheets leave them
@@ -111,13 +113,13 @@ def _add(table: Table, number: int, line: int, cells: list[str]) -> None:
         table.problems.append(row.problem(message))
 
 
-def _read_json_lines(text: str) -> Table:
+def _read_json_lines(text: str, with_numbers: bool) -> Table:
     table = Table()
     columns: dict[str, None] = {}
     lines = [(n, written) for n, written in enumerate(text.split("\n"), 1) if written.strip()]
     for number, (line, written) in enumerate(lines, start=1):
         try:
-            cells = _members(written)
+            cells = _members(written, with_numbers)
         except (ValueError, RecursionError) as error:
             message = f"{error}; the line begins with {quoted(written)}"
             table.problems.append(RowProblem(message, number, line))
@@ -128,10 +130,11 @@ def _read_json_lines(text: str) -> Table:
     return table
 
 
-def _members(written: str) -> dict[str, str]:
+def _members(written: str, with_numbers: bool) -> dict[str, str]:
     """Names and texts of an object; null is an empty text, and a whole number its digits."""
     try:
-        found: Any = json.loads(written, object_pairs_hook=list)
+        number = str if with_numbers else float
+        found: Any = json.loads(written, object_pairs_hook=list, parse_float=number)
     except json.JSONDecodeError as error:
         raise ValueError(f"this is not JSON (character {error.colno}: {error.msg})") from error
     if not written.lstrip().startswith("{"):
@@ -140,6 +143,8 @@ def _members(written: str) -> dict[str, str]:
     for name, value in found:
         if _name(name) in cells:
             raise ValueError(f"{quoted(name)} stands twice in the object")
+        if with_numbers and isinstance(value, bool):
+            value = json.dumps(value)
         if value is not None and (isinstance(value, bool) or not isinstance(value, str | int)):
             raise ValueError(f"{quoted(name)} holds no text")
         cells[_name(name)] = "" if value is None else with_unix_newlines(str(value))

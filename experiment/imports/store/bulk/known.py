@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from django.db.models import Q
+
 from experiment.imports.read.items import ItemRecord
 from experiment.models import Item, ResearchField
 
@@ -11,7 +13,7 @@ Keys = Mapping[tuple[str, ...], frozenset[str]]
 
 @dataclass(frozen=True)
 class Known:
-    """versions: by key, the oldest first. taken: key -> the field whose test case it is, of all other fields.
+    """versions: by key, the oldest first. taken: key -> the field whose test case it is, of other fields; and of questions.
 
     by_texts, by_original, by_doi: (source, ...) -> keys.
     """
@@ -26,7 +28,8 @@ class Known:
 
     @classmethod
     def of(cls, research_field: ResearchField, *, locked: bool) -> "Known":
-        rows = Item.objects.filter(field=research_field.name).order_by("key", "version")
+        pairs = Q(field=research_field.name) & ~Q(kind=Item.Kind.QUESTION)
+        rows = Item.objects.filter(pairs).order_by("key", "version")
         versions: dict[str, list[Item]] = {}
         texts: dict[tuple[str, ...], set[str]] = {}
         originals: dict[tuple[str, ...], set[str]] = {}
@@ -37,7 +40,7 @@ class Known:
             originals.setdefault((item.source, item.original), set()).add(item.key)
             if item.doi:
                 dois.setdefault((item.source, item.doi.lower()), set()).add(item.key)
-        others = Item.objects.exclude(field=research_field.name).order_by()
+        others = Item.objects.exclude(pairs).order_by()
         return cls(
             research_field,
             frozenset(research_field.subfields.values_list("name", flat=True)),

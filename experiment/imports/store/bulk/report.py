@@ -13,11 +13,11 @@ def as_json(plan: ImportPlan) -> dict[str, Any]:
     """`row` counts rows of data from 1; it is null, as `column`, where the problem is of no single one."""
     return {
         **{str(action): plan.count(action) for action in Action},
-        "problems": [_problem(problem) for problem in plan.problems],
+        "problems": [problem_json(problem) for problem in plan.problems],
     }
 
 
-def _problem(problem: RowProblem) -> dict[str, str | int | None]:
+def problem_json(problem: RowProblem) -> dict[str, str | int | None]:
     line = "" if problem.line is None else f"line {problem.line}: "
     return {"row": problem.row, "column": problem.column, "message": line + problem.message}
 

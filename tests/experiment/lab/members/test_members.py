@@ -30,7 +30,7 @@ def told(action: str) -> list[tuple[str, dict[str, object]]]:
 
 def test_the_page_lists_who_is_what(ruth: Client, vera: Membership) -> None:
     shown = ruth.get(PAGE).content.decode()
-    assert all(word in shown for word in ("ruth", "vera", "curator: test cases"))
+    assert all(word in shown for word in ("ruth", "vera", "curator: test cases, grades of answers"))
 
 
 def test_a_role_is_changed_and_told(ruth: Client, vera: Membership) -> None:

@@ -10,7 +10,15 @@ from django.test import Client
 
 from experiment.models import AuditEvent, Item, Study
 from experiment.services.study_file.write import as_bytes, document
-from tests.factories import make_channel, make_item, make_study, make_user
+from experiment.services.study_setup import default_briefing, readiness_problems
+from tests.factories import (
+    make_channel,
+    make_item,
+    make_question,
+    make_research_field,
+    make_study,
+    make_user,
+)
 
 pytestmark = pytest.mark.django_db
 URL = "/lab/new-study/"
@@ -69,6 +77,34 @@ def test_a_copy_is_set_up_alike_without_people_members_or_codes(ruth: Client, st
     [channel] = made.channels.all()
     assert (channel.code, channel.completion_code, made.min_rt_ms) == ("prolific", "", 1_234)
     assert [member.username for member in made.members.all()] == ["ruth"]
+
+
+def test_questions_alone_are_asked_without_abstracts_catch_trials_or_practice(
+    ruth: Client,
+) -> None:
+    make_research_field("matter")
+    for n in range(3):
+        make_question(f"q-{n}", field="matter")
+    make_question("draft", field="matter", status="draft")
+    shown = ruth.get(URL).content.decode()
+    assert '<option value="matter">matter (3)</option>' in shown
+    response = make(ruth, start="questions", questions_of="matter")
+    made = Study.objects.get(slug="questions-about-matter")
+    assert response["Location"] == f"/lab/studies/{made.slug}/set-up/"
+    assert made.trial_counts == {"human": 0, "machine": 0, "catch": 0, "question": 3}
+    assert (made.title, made.field) == ("Questions about matter", "matter")
+    assert made.briefing == default_briefing(tasks="questions")
+    assert {problem.code for problem in readiness_problems(made)} == {"no_contact"}
+    # The next one has another title; a field without accepted questions says so before it opens
+    make(ruth, start="questions", questions_of="matter")
+    assert Study.objects.filter(title__startswith="Questions about matter (").exists()
+    make_research_field("plants")
+    make(ruth, start="questions", questions_of="plants", slug="plants", title="Plants")
+    made = Study.objects.get(slug="plants")
+    assert next(str(problem) for problem in readiness_problems(made)) == (
+        "10 questions a participant, but 0 that can be asked"
+    )
+    assert made.field == "plants"
 
 
 def test_only_what_one_may_read_can_be_copied(ruth: Client) -> None:
@@ -144,6 +180,8 @@ def test_a_bad_value_is_named_by_its_place(ruth: Client, study: Study) -> None:
         ({"start": "nothing"}, "start"),
         ({"start": "copy"}, "source"),
         ({"start": "file"}, "file"),
+        ({"start": "questions"}, "questions_of"),
+        ({"start": "questions", "questions_of": "nothing"}, "questions_of"),
         ({"slug": "memory"}, "slug"),
         ({"slug": "not a slug"}, "slug"),
         ({"title": "x" * 201}, "title"),

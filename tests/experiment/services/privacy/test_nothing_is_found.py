@@ -15,15 +15,24 @@ from analysis.models import Computation
 from analysis.services import compute
 from analysis.store import StoredResult
 from experiment.domain.trial_query import TrialQuery
-from experiment.models import Participant
+from experiment.models import Participant, Study
 from experiment.participant import kept
 from experiment.services import enrollment
 from experiment.services.export import jobs
+from scoring.domain.grading.rubric import BIOSCORE
+from scoring.models import JudgeGrade, PersonGrade
+from scoring.services.grading import plans, work
+from scoring.services.grading.people import grading as by_people
+from scoring.services.grading.people.grading import Given
+from tests.experiment.asked import make_asking_study, open_question
 from tests.experiment.people import ABOUT_ME, finish, open_trial
-from tests.factories import make_study
+from tests.factories import make_user
+from tests.scoring.backends.chat.stub import ChatStub
+from tests.scoring.services.grading.rows import grading, judged_by
 from tests.storages import store_files_in
 
-MARKS = ("Marked-comment-8844", "pid-8844", "session-8844", "study-8844", "Tuvalu", "TV")
+WORDS = ("Marked-comment-8844", "Marked-answer-8844")
+MARKS = (*WORDS, "pid-8844", "session-8844", "study-8844", "Tuvalu", "TV")
 LINK = "?PROLIFIC_PID=pid-8844&STUDY_ID=study-8844&SESSION_ID=session-8844"
 
 
@@ -45,10 +54,9 @@ def test_nothing_is_found_of_who_withdrew(
 ) -> None:
     caplog.set_level(logging.INFO)
     store_files_in(settings, tmp_path)
-    study = make_study(
-        recruitment="open",
-        withdrawal_policy=policy,
-    )
+    study = make_asking_study(counts=(6, 3, 2))
+    Study.objects.update(withdrawal_policy=policy)
+    study.refresh_from_db()
     finish(study)
     client, home = Client(), study.get_absolute_url()
     client.get(home + LINK, follow=True)
@@ -56,22 +64,43 @@ def test_nothing_is_found_of_who_withdrew(
     person = Participant.objects.latest("pk")
     person = finish_as(person, client)
     client.get(f"{home}done/")
+    grade_all(study)
     export = jobs.run(jobs.ensure_exported(study, TrialQuery(set="all")))
     assert export.status == "finished"
     assert isinstance(compute.ensure_computed(study, ReportOptions()), StoredResult)
     assert Computation.objects.exists()
     before = everything(tmp_path, caplog.text)
-    assert all(mark in before for mark in ("Marked-comment-8844", "pid-8844", "session-8844", "TV"))
+    assert all(mark in before for mark in (*WORDS, "pid-8844", "session-8844", "TV"))
 
     code = person.withdrawal_code
     page = Client().post(f"{home}withdraw/", {"code": code, "confirm": "1"})
     assert "withdrawn" in page.content.decode()
     assert not Computation.objects.exists()
     after = everything(tmp_path, caplog.text)
-    assert [mark for mark in MARKS[:4] if mark in after] == []
+    assert [mark for mark in MARKS[:5] if mark in after] == []
     assert "'TV'" not in after
     assert '"TV"' not in after
     assert code not in after
+    # Where the answers stay, so do their points
+    n_graded = {"delete": 2, "anonymise": 4}[policy]
+    assert JudgeGrade.objects.filter(points=None).count() == n_graded
+    assert PersonGrade.objects.filter(points=3).count() == n_graded
+
+
+def grade_all(study: Study) -> None:
+    """A judge that quotes what it reads in place of a grade, twice, and a person who does so in notes."""
+
+    def quote(request: dict[str, Any]) -> str:
+        return f"It says {WORDS[1]}." if WORDS[1] in str(request) else "It rises, it says."
+
+    with ChatStub(quote) as stub:
+        run = work.run(grading(study, judged_by(stub), people=True))
+    assert (run.status, run.done) == ("finished", 4)
+    assert any(WORDS[1] in str(grade.messages[:1]) for grade in run.grades.all())
+    plans.change(study, rubric=BIOSCORE, people_share=1, double_share=0, tolerance=0.5, seed=1)
+    grader = make_user("grader")
+    while (target := by_people.next_for(grader, study)) is not None:
+        by_people.give(grader, study, target.row, Given(3.0, note=f"“{target.text}” is whole."))
 
 
 def finish_as(person: Participant, client: Client) -> Participant:
@@ -82,8 +111,11 @@ def finish_as(person: Participant, client: Client) -> Participant:
     client.post(f"{home}start/")
     for _ in range(person.study.n_trials):
         person.refresh_from_db()
-        open_trial(person).send()
-    client.post(f"{home}debrief/", {"comments": MARKS[0]})
+        if person.is_asked(person.position):
+            open_question(person).send(answer_text=WORDS[1])
+        else:
+            open_trial(person).send()
+    client.post(f"{home}debrief/", {"comments": WORDS[0]})
     person.refresh_from_db()
     assert person.stage == "finished"
     return person

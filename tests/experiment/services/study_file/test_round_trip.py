@@ -59,6 +59,7 @@ def rules(draw: st.DrawFn) -> Rules:
         untouched_sliders=draw(st.sampled_from(["off", "neither", "either"])),
         min_rt_ms=draw(st.integers(0, 2**31 - 1)),
         min_rt_clock=draw(st.sampled_from(["page", "choice"])),
+        question_min_rt_ms=draw(st.integers(0, 2**31 - 1)),
     )
 
 

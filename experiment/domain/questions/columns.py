@@ -1,0 +1,117 @@
+"""Columns of files of questions: our own form, and the published one. Readers and writers go by these."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from experiment.domain.item_checks.characters import MAX_CHARACTERS, check_characters
+from lib import names
+
+# Every column of this ending is a dimension of categories
+DIMENSION = "_category"
+SEPARATOR = ";"
+# `version` and `status` say what a file was taken from; an import sets neither
+OWN = (
+    *("key", "version", "status", "template", "source", "generator", "subfield", "doi"),
+    *("question", "answer"),
+)
+NOTE = "note"  # stands behind the categories
+MADE_FROM = "made_from"  # the last: made_from.py says what it holds
+NOT_READ = ("status",)
+# Column of the published files -> ours
+PUBLISHED = {"uuid": "key", "template_uuid": "template", "question": "question", "answer": "answer"}
+MARK = "uuid"  # a column that only the published files have
+LONGEST = {
+    **dict.fromkeys(("key", "template", "generator", "subfield"), 80),
+    "version": 10,
+    "source": 10,
+    "doi": 200,
+    **dict.fromkeys(("question", "answer"), MAX_CHARACTERS),
+    NOTE: 5_000,
+}
+LONGEST_CATEGORIES = 2_000
+LONGEST_CATEGORY = 200
+LONGEST_DIMENSION = 60
+# What a header holds without being a formula, and a line of a form before its colon
+_DIMENSION = re.compile(r"[^\W_][^:;]*")
+
+Categories = Mapping[str, Sequence[str]]
+
+
+class CategoriesError(ValueError):
+    """Dimensions or categories that not every file and form could hold; the message names the one."""
+
+
+def dimension_of(column: str) -> str:
+    """The dimension that a column holds, empty where it is none.
+
+    >>> dimension_of("bio_category"), dimension_of("question")
+    ('bio', '')
+    """
+    return column.removesuffix(DIMENSION) if column.endswith(DIMENSION) else ""
+
+
+def split(cell: str) -> list[str]:
+    """The categories of a cell, each once.
+
+    >>> split("Tissue; Pharmacology;Tissue")
+    ['Tissue', 'Pharmacology']
+    """
+    return list(dict.fromkeys(name for part in cell.split(SEPARATOR) if (name := part.strip())))
+
+
+def join(categories: Iterable[str]) -> str:
+    """The cell of categories.
+
+    >>> join(["Tissue", "Pharmacology"])
+    'Tissue; Pharmacology'
+    """
+    return f"{SEPARATOR} ".join(categories)
+
+
+def checked(categories: Categories) -> dict[str, list[str]]:
+    """Dimensions in small letters, as a file's columns are read, and the categories of each once.
+
+    Raises:
+        CategoriesError: a dimension is there twice, or one of them or of their categories is refused (see the faults below).
+
+    >>> checked({"Topic": ["Metals", " Acids ", "Metals"]})
+    {'topic': ['Metals', 'Acids']}
+    """
+    found: dict[str, list[str]] = {}
+    for dimension, given in categories.items():
+        name = dimension.strip().casefold()
+        if fault := "is there twice" if name in found else dimension_fault(name):
+            raise CategoriesError(f"the dimension “{dimension}” {fault}")
+        found[name] = list(dict.fromkeys(one.strip() for one in given))
+        for one in found[name]:
+            if fault := category_fault(one):
+                raise CategoriesError(f"{name}: the category “{one}” {fault}")
+        if len(join(found[name])) > LONGEST_CATEGORIES:
+            raise CategoriesError(f"{name}: more than {LONGEST_CATEGORIES:,} characters in all")
+    return found
+
+
+def dimension_fault(name: str) -> str:
+    """What is wrong with the name of a dimension; empty where nothing is.
+
+    >>> dimension_fault("topic, sub"), dimension_fault("a:b")
+    ('', 'does not begin with a letter or digit, or holds a colon or semicolon')
+    """
+    if names.fault(name, LONGEST_DIMENSION):
+        return f"is not one line of at most {LONGEST_DIMENSION} characters"
+    if not _DIMENSION.fullmatch(name):
+        return "does not begin with a letter or digit, or holds a colon or semicolon"
+    return ""
+
+
+def category_fault(name: str) -> str:
+    """What is wrong with a category; empty where nothing is.
+
+    >>> category_fault("Drug Meta"), category_fault("a; b")
+    ('', 'is empty or holds a semicolon')
+    """
+    if len(name) > LONGEST_CATEGORY:
+        return f"has more than {LONGEST_CATEGORY} characters"
+    if names.fault(name) or next(check_characters(name), None):
+        return "is not one line that can be printed"
+    return "" if name and SEPARATOR not in name else "is empty or holds a semicolon"

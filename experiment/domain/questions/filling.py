@@ -1,0 +1,223 @@
+"""A template filled from the rows of a table: pairs of question and answer, and why other rows made none. Pure."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeVar
+
+from experiment.domain.item_checks.characters import check_characters
+from experiment.domain.questions.language import Condition, LanguageError, Text, condition, text
+from experiment.domain.questions.values import (
+    EmptyCellError,
+    MixedColumn,
+    UnlikeError,
+    Value,
+    mixed_columns,
+    slot_name,
+    typed,
+)
+
+MOST_RULES = 50
+_Read = TypeVar("_Read", Text, Condition)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """An answer with slots, for rows of which `when` holds; an empty one always does."""
+
+    when: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    question: str
+    rules: tuple[Rule, ...]
+
+
+class TemplateFaultsError(Exception):
+    """The template cannot be used: `faults` are sentences, each naming the part that it is about."""
+
+    def __init__(self, faults: Sequence[str]) -> None:
+        self.faults = tuple(faults)
+        super().__init__("; ".join(faults))
+
+
+class Reason(StrEnum):
+    NO_RULE = "no_rule"  # none holds of the row
+    EMPTY = "empty"  # a cell that a rule or text needs
+    UNUSABLE = "unusable"  # a text where a number is needed, or a result that no question may be
+    AMBIGUOUS = "ambiguous"  # another row asks the same, and is answered otherwise
+    SAME_QUESTION = "same_question"  # as a row before, with the same answer
+    SAME_ANSWER = "same_answer"  # as a row before, of another question
+    ASKED_ALREADY = "asked_already"  # by another question of the field
+    ANSWERED_ALREADY = "answered_already"  # is the answer of another question of the template
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """row: of the table, from 1. rule: that gave the answer, from 1. values: of the template's slots, as they stand."""
+
+    row: int
+    question: str
+    answer: str
+    rule: int
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """detail: the column, what is wrong, or the key of the other question. other: the row that it clashes with."""
+
+    row: int
+    reason: Reason
+    detail: str = ""
+    other: int | None = None
+
+
+@dataclass(frozen=True)
+class Filling:
+    """Each row is in one of the first two, in the table's order. mixed: columns of the template that hold texts beside numbers."""
+
+    pairs: Sequence[Pair]
+    left_out: Sequence[LeftOut]
+    mixed: Sequence[MixedColumn] = ()
+
+
+class CompiledTemplate:
+    """A template that can be read.
+
+    Raises:
+        TemplateFaultsError: with every fault of its texts.
+    """
+
+    def __init__(self, template: Template) -> None:
+        self.faults: list[str] = []
+        question = self._read("the question", text, template.question)
+        self.rules: list[tuple[Condition, Text]] = []
+        for n, rule in enumerate(template.rules, 1):
+            when = self._read(f"the condition of rule {n}", condition, rule.when)
+            answer = self._read(f"the answer of rule {n}", text, rule.answer)
+            if when and answer:
+                self.rules.append((when, answer))
+        if not template.rules or len(template.rules) > MOST_RULES:
+            self.faults.append(f"a template has 1 to {MOST_RULES} rules")
+        if not all((template.question.strip(), *(r.answer.strip() for r in template.rules))):
+            self.faults.append("neither the question nor an answer is empty")
+        if question is None or self.faults:
+            raise TemplateFaultsError(self.faults)
+        self.question = question
+
+    def _read(self, part: str, read: Callable[[str], _Read], source: str) -> _Read | None:
+        try:
+            return read(source)
+        except LanguageError as error:
+            self.faults.append(f"{part}: {error}")
+            return None
+
+    @property
+    def slots(self) -> Mapping[str, str]:
+        """Name -> the first part that uses it."""
+        found = dict.fromkeys(sorted(self.question.slots), "the question")
+        for n, (when, answer) in enumerate(self.rules, 1):
+            found = dict.fromkeys(sorted(when.slots), f"the condition of rule {n}") | found
+            found = dict.fromkeys(sorted(answer.slots), f"the answer of rule {n}") | found
+        return found
+
+    def check_columns(self, columns: Sequence[str]) -> None:
+        """Raises TemplateFaultsError naming every slot that is no column of the table."""
+        names = [slot_name(column) for column in columns]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        faults = [f"several columns would be the slot “{name}”" for name in twice]
+        there = ", ".join(names) or "none"
+        for name, part in self.slots.items():
+            if name not in names:
+                faults.append(f"{part}: the table has no column “{name}” (columns: {there})")
+        if faults:
+            raise TemplateFaultsError(faults)
+
+    def fill(
+        self, row: int, values: Mapping[str, Value], cells: Mapping[str, str]
+    ) -> Pair | LeftOut:
+        """The first rule that holds gives the answer; a question or answer with a hole is none."""
+        used = {name: values[name] for name in self.slots}
+        try:
+            number = next((n for n, (when, _) in enumerate(self.rules) if when.holds(used)), None)
+            if number is None:
+                return LeftOut(row, Reason.NO_RULE)
+            written = (self.question.write(used), self.rules[number][1].write(used))
+        except EmptyCellError as error:
+            return LeftOut(row, Reason.EMPTY, error.name)
+        except UnlikeError as error:
+            return LeftOut(row, Reason.UNUSABLE, str(error))
+        except (TypeError, ValueError, OverflowError):
+            return LeftOut(row, Reason.UNUSABLE, "the template cannot be worked out with its cells")
+        for made in written:
+            if not made:
+                return LeftOut(row, Reason.UNUSABLE, "a text is empty")
+            if finding := next(check_characters(made), None):
+                return LeftOut(row, Reason.UNUSABLE, finding.message)
+        return Pair(row, *written, number + 1, {name: cells.get(name, "") for name in self.slots})
+
+
+def fill(
+    template: Template, rows: Sequence[Mapping[str, str]], *, unique_answers: bool = True
+) -> Filling:
+    """Every row's pair, but none that asks what another row asks, nor, with `unique_answers`, that has another's answer.
+
+    rows: cells by column; every row has every column.
+
+    Raises:
+        TemplateFaultsError: the template cannot be read, or has a slot that is no column.
+
+    >>> rows = [{"name": "neon", "boils": "-246"}, {"name": "iron", "boils": "2861"}]
+    >>> rules = (Rule("boils < 25", "Yes, {{ name }} is."), Rule("", "No, {{ name }} is not."))
+    >>> [pair.answer for pair in fill(Template("Is {{ name }} a gas?", rules), rows).pairs]
+    ['Yes, neon is.', 'No, iron is not.']
+    """
+    compiled = CompiledTemplate(template)
+    compiled.check_columns(list(dict.fromkeys(column for row in rows for column in row)))
+    made = [
+        compiled.fill(n, values, {slot_name(column): cell for column, cell in cells.items()})
+        for n, (values, cells) in enumerate(zip(typed(rows), rows, strict=True), 1)
+    ]
+    pairs, clashes = unique([m for m in made if isinstance(m, Pair)], unique_answers)
+    left = [*(m for m in made if isinstance(m, LeftOut)), *clashes]
+    mixed = [column for column in mixed_columns(rows) if column.slot in compiled.slots]
+    return Filling(pairs, sorted(left, key=lambda one: one.row), mixed)
+
+
+def unique(pairs: Sequence[Pair], unique_answers: bool = True) -> tuple[list[Pair], list[LeftOut]]:
+    """Those that clash with no other: case and white space make no difference."""
+    asked: dict[str, list[tuple[str, Pair]]] = {}
+    for pair in pairs:
+        asked.setdefault(plain(pair.question), []).append((plain(pair.answer), pair))
+    kept: list[tuple[str, Pair]] = []
+    left: list[LeftOut] = []
+    for same in asked.values():
+        words, first = same[0]
+        other = next((pair for answer, pair in same if answer != words), None)
+        if other is None:
+            kept.append(same[0])
+            left += [LeftOut(p.row, Reason.SAME_QUESTION, other=first.row) for _, p in same[1:]]
+        else:
+            for answer, pair in same:
+                clash = other if answer == words else first
+                left.append(LeftOut(pair.row, Reason.AMBIGUOUS, other=clash.row))
+    if not unique_answers:
+        return [pair for _, pair in kept], left
+    answered: dict[str, Pair] = {}
+    for answer, pair in kept:
+        first = answered.setdefault(answer, pair)
+        if first is not pair:
+            left.append(LeftOut(pair.row, Reason.SAME_ANSWER, other=first.row))
+    return list(answered.values()), left
+
+
+def plain(written: str) -> str:
+    """A text without its case and its white space.
+
+    >>> plain(" Is  Neon a gas? ")
+    'is neon a gas?'
+    """
+    return " ".join(written.split()).casefold()

@@ -1,0 +1,234 @@
+"""The cells of a table as values that a template compares and writes. Pure.
+
+A column whose cells are all numbers, the empty ones aside, holds numbers: they compare as such and are written as they
+stand in the table. Any other column holds texts. A comparison that could only be guessed at is an error, never false: the
+catch-all rule of a template would make a wrong answer of it.
+"""
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+# 007 is no number: a leading zero is part of a name
+_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]{0,300})(\.[0-9]{1,300})?([eE][+-]?[0-9]{1,3})?")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+class EmptyCellError(Exception):
+    """A slot of which the row has nothing."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(name)
+
+
+class UnlikeError(TypeError):
+    """Values that cannot be compared; the message says which."""
+
+
+class Number(float):
+    """A number that is written as it stood. Beside a text it is an error.
+
+    >>> Number("1.50") < 2, str(Number("1.50")), Number("18") == 18.0
+    (True, '1.50', True)
+    """
+
+    text: str
+
+    def __new__(cls, text: str) -> "Number":
+        made = super().__new__(cls, text)
+        made.text = text
+        return made
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __neg__(self) -> "Number":
+        return Number(self.text[1:] if self.text.startswith("-") else f"-{self.text.lstrip('+')}")
+
+    def __pos__(self) -> "Number":
+        return self
+
+    def _beside(self, other: object) -> float:
+        if isinstance(other, Empty):
+            raise EmptyCellError(other.name)
+        if isinstance(other, bool) or not isinstance(other, int | float):
+            raise UnlikeError(f"the number {self} stands beside “{other}”, which is none")
+        return other
+
+    def __eq__(self, other: object) -> bool:
+        return not _is_nothing(other) and super().__eq__(self._beside(other))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __lt__(self, other: object) -> bool:
+        return super().__lt__(self._beside(other))
+
+    def __le__(self, other: object) -> bool:
+        return super().__le__(self._beside(other))
+
+    def __gt__(self, other: object) -> bool:
+        return super().__gt__(self._beside(other))
+
+    def __ge__(self, other: object) -> bool:
+        return super().__ge__(self._beside(other))
+
+    def __contains__(self, other: object) -> NoReturn:
+        raise UnlikeError(f"the number {self} holds no other value")
+
+    def __hash__(self) -> int:
+        return super().__hash__()
+
+
+class Word(str):
+    """A text. Beside a number it is an error, and of two texts only dates are before or after each other.
+
+    >>> Word("tin") == "tin", Word("2020-12-31") < "2021-01-01"
+    (True, True)
+    """
+
+    __slots__ = ()
+
+    def _beside(self, other: object) -> str:
+        if isinstance(other, Empty):
+            raise EmptyCellError(other.name)
+        if not isinstance(other, str):
+            raise UnlikeError(f"the text “{self}” stands beside {other}, which is none")
+        return other
+
+    def _date_beside(self, other: object) -> str:
+        beside = self._beside(other)
+        for one in (self, beside):
+            if not _DATE.fullmatch(one):
+                raise UnlikeError(f"“{one}” is no number and no date like 2020-12-31")
+        return beside
+
+    def __eq__(self, other: object) -> bool:
+        return super().__eq__(self._beside(other))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __lt__(self, other: object) -> bool:
+        return super().__lt__(self._date_beside(other))
+
+    def __le__(self, other: object) -> bool:
+        return super().__le__(self._date_beside(other))
+
+    def __gt__(self, other: object) -> bool:
+        return super().__gt__(self._date_beside(other))
+
+    def __ge__(self, other: object) -> bool:
+        return super().__ge__(self._date_beside(other))
+
+    def __contains__(self, other: object) -> bool:
+        return super().__contains__(self._beside(other))
+
+    def __neg__(self) -> NoReturn:
+        raise UnlikeError(f"“{self}” is no number")
+
+    __pos__ = __neg__
+
+    def __hash__(self) -> int:
+        return super().__hash__()
+
+
+class Empty:
+    """An empty cell: written, or compared with anything but "", it is an error that names its column.
+
+    >>> Empty("mass") == "", Empty("mass") != ""
+    (True, False)
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def _refuse(self, *others: object) -> NoReturn:
+        raise EmptyCellError(self.name)
+
+    __lt__ = __le__ = __gt__ = __ge__ = __contains__ = __neg__ = __pos__ = __bool__ = _refuse
+
+    def __str__(self) -> str:
+        self._refuse()
+
+    def __eq__(self, other: object) -> bool:
+        return _is_nothing(other) or self._refuse()
+
+    def __hash__(self) -> int:
+        return hash("")
+
+
+Value = Word | Number | Empty
+
+
+@dataclass(frozen=True, slots=True)
+class MixedColumn:
+    """A column of texts, although some of its cells are numbers. row: of the first cell that is none, from 1."""
+
+    slot: str
+    row: int
+    cell: str
+
+
+def slot_name(column: str) -> str:
+    """How a template calls a column.
+
+    >>> slot_name("Melting point (°C)")
+    'Melting_point_C'
+    """
+    return re.sub(r"\W+", "_", column).strip("_")
+
+
+def typed(rows: Sequence[Mapping[str, str]]) -> Iterator[dict[str, Value]]:
+    """Each row's values by slot.
+
+    >>> [row["n"] < 3 for row in typed([{"n": "2"}, {"n": "10"}])]
+    [True, False]
+    """
+    columns = dict.fromkeys(column for row in rows for column in row)
+    numeric = {column: _is_numeric(rows, column) for column in columns}
+    for row in rows:
+        yield {slot_name(c): _value(row.get(c, "").strip(), c, numeric[c]) for c in columns}
+
+
+def mixed_columns(rows: Sequence[Mapping[str, str]]) -> list[MixedColumn]:
+    """
+    >>> mixed_columns([{"n": "2"}, {"n": "-"}])
+    [MixedColumn(slot='n', row=2, cell='-')]
+    """
+    found = []
+    for column in dict.fromkeys(column for row in rows for column in row):
+        cells = [
+            (n, cell) for n, row in enumerate(rows, 1) if (cell := row.get(column, "").strip())
+        ]
+        first = next((place for place in cells if not is_number(place[1])), None)
+        if first and any(is_number(cell) for _, cell in cells):
+            found.append(MixedColumn(slot_name(column), *first))
+    return found
+
+
+def is_number(cell: str) -> bool:
+    """
+    >>> is_number("-1.5e3"), is_number("007"), is_number("1e999")
+    (True, False, False)
+    """
+    return bool(_NUMBER.fullmatch(cell)) and math.isfinite(float(cell))
+
+
+def _is_numeric(rows: Sequence[Mapping[str, str]], column: str) -> bool:
+    cells = [cell for row in rows if (cell := row.get(column, "").strip())]
+    return bool(cells) and all(map(is_number, cells))
+
+
+def _value(cell: str, column: str, is_numeric: bool) -> Value:
+    if not cell:
+        return Empty(slot_name(column))
+    return Number(cell) if is_numeric else Word(cell)
+
+
+def _is_nothing(other: object) -> bool:
+    """Whether it is the text "", beside which any value may stand."""
+    return isinstance(other, str) and len(other) == 0

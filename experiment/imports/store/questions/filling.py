@@ -1,0 +1,157 @@
+"""A template filled from a table: what it makes, and how that becomes questions of its field."""
+
+import hashlib
+import random
+from collections import defaultdict
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from experiment.domain.questions.filling import (
+    Filling,
+    LeftOut,
+    Pair,
+    Reason,
+    TemplateFaultsError,
+    fill,
+    plain,
+)
+from experiment.domain.questions.sampling import sample
+from experiment.domain.questions.values import slot_name
+from experiment.imports.read.items import RowProblem
+from experiment.imports.read.items.tables import Table
+from experiment.imports.read.questions.records import QuestionRecord, QuestionsFile
+from experiment.imports.read.questions.rows import read_rows
+from experiment.models import Item, QuestionTemplate
+from experiment.models.items import item_hash
+from experiment.services.questions.templates import template_of
+
+RULE = "rule"  # a stratum that every table has: which rule gave the answer
+GIVEN = frozenset({"key", "question", "answer", "template"})
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """n: pairs, None for all. strata: columns, or `rule`, over whose values the n are spread evenly."""
+
+    n: int | None = None
+    strata: tuple[str, ...] = ()
+    seed: int = 1
+    unique_answers: bool = True
+
+
+@dataclass(frozen=True)
+class FilledTemplate:
+    """table: SHA-256 of the file. pairs: those that were drawn of all in `filling`."""
+
+    template: QuestionTemplate
+    table: str
+    n_rows: int
+    filling: Filling
+    pairs: Sequence[Pair]
+
+    @property
+    def as_file(self) -> QuestionsFile:
+        """As questions of a file: the same pair has the same key, from whichever table and row."""
+        return QuestionsFile([self._record(n, pair) for n, pair in enumerate(self.pairs, 1)])
+
+    def _record(self, n: int, pair: Pair) -> QuestionRecord:
+        row = self.template
+        categories = dict(row.categories)
+        return QuestionRecord(
+            row=pair.row,
+            line=n,
+            given=GIVEN | {f"{name}_category" for name in categories},
+            question=pair.question,
+            answer=pair.answer,
+            categories=categories,
+            key=key_of(row, pair),
+            template=row.key,
+            made_from={
+                "table": self.table,
+                "row": pair.row,
+                "rule": pair.rule,
+                "values": dict(pair.values),
+                "sha256": item_hash(pair.question, pair.answer),
+            },
+        )
+
+
+def fill_template(template: QuestionTemplate, data: bytes, wanted: Wanted) -> FilledTemplate:
+    """Of a table's bytes: CSV, JSON lines or Parquet.
+
+    Raises:
+        FileRefusedError: it is no table.
+        TemplateFaultsError: rows that cannot be read, slots or strata that are no columns, or a template without texts.
+    """
+    table = read_rows(data, ())
+    if table.problems:
+        raise TemplateFaultsError([_said(problem) for problem in table.problems[:20]])
+    rows = _full_rows(table)
+    names = [slot_name(column) for column in table.columns]
+    if unknown := [name for name in wanted.strata if name not in (*names, RULE)]:
+        raise TemplateFaultsError(
+            [f"the table has no column “{name}” (columns: {', '.join(names)})" for name in unknown]
+        )
+    filling = fill(template_of(template), rows, unique_answers=wanted.unique_answers)
+    filling = _new_to_field(filling, template, wanted.unique_answers)
+    return FilledTemplate(
+        template,
+        hashlib.sha256(data).hexdigest(),
+        len(rows),
+        filling,
+        _drawn(filling.pairs, rows, names, wanted),
+    )
+
+
+def _new_to_field(filling: Filling, template: QuestionTemplate, unique_answers: bool) -> Filling:
+    """Without what other questions of the field ask, or those of the template are answered: another table may have made them."""
+    rows = Item.objects.filter(field=template.field.name, kind=Item.Kind.QUESTION)
+    asked: dict[str, set[str]] = defaultdict(set)
+    answered: dict[str, set[str]] = defaultdict(set)
+    columns = ("key", "markup", "expert_answer", "template_id")
+    for item in rows.latest_versions().exclude(status=Item.Status.RETIRED).only(*columns):
+        asked[plain(item.markup)].add(item.key)
+        if unique_answers and item.template_id == template.pk:
+            answered[plain(item.expert_answer)].add(item.key)
+    own = {pair.row: key_of(template, pair) for pair in filling.pairs}
+    # The answer of a question that this filling changes is free again
+    changing = set(own.values())
+    kept, left = [], list(filling.left_out)
+    for pair in filling.pairs:
+        other_asked = asked[plain(pair.question)] - {own[pair.row]}
+        other_answered = answered[plain(pair.answer)] - changing
+        if other_asked:
+            left.append(LeftOut(pair.row, Reason.ASKED_ALREADY, min(other_asked)))
+        elif other_answered:
+            left.append(LeftOut(pair.row, Reason.ANSWERED_ALREADY, min(other_answered)))
+        else:
+            kept.append(pair)
+    return replace(filling, pairs=kept, left_out=sorted(left, key=lambda one: one.row))
+
+
+def key_of(template: QuestionTemplate, pair: Pair) -> str:
+    """Named after the template and what is asked."""
+    asked = "\n".join((template.field.slug, template.key, pair.question))
+    start = "".join(c for c in template.key if not c.isspace() and c != "#")[:60]
+    return f"{start}-{hashlib.sha256(asked.encode()).hexdigest()[:12]}"
+
+
+def _full_rows(table: Table) -> list[Mapping[str, str]]:
+    return [{name: row.cells.get(name, "") for name in table.columns} for row in table.rows]
+
+
+def _drawn(
+    pairs: Sequence[Pair], rows: Sequence[Mapping[str, str]], names: Sequence[str], wanted: Wanted
+) -> Sequence[Pair]:
+    if wanted.n is None:
+        return pairs
+
+    def stratum(pair: Pair) -> Hashable:
+        cells = dict(zip(names, rows[pair.row - 1].values(), strict=True))
+        return tuple(cells[name] if name in cells else str(pair.rule) for name in wanted.strata)
+
+    return sample(pairs, wanted.n, stratum, random.Random(wanted.seed))
+
+
+def _said(problem: RowProblem) -> str:
+    return f"the table: {problem}"

@@ -1,0 +1,89 @@
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import CommandError, CommandParser
+
+from experiment.domain.questions.columns import CategoriesError, checked
+from experiment.management.choosing import add_keys, keys_of, numbers
+from experiment.management.research_fields import find_field
+from experiment.management.studies import find_study
+from experiment.services.item_choice import taken
+from experiment.services.questions.choosing import QuestionChoice
+from experiment.services.questions.pinning import take_questions
+from lib.commands import ReportingCommand, add_json_argument
+
+
+class Command(ReportingCommand):
+    help = (
+        "Let a study ask these accepted questions of a field instead of those that it has; its test cases stay. Once a real "
+        "participant has entered this makes a new version of the study, and needs a reason."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("study", metavar="SLUG")
+        parser.add_argument("--field", required=True, metavar="SLUG", help="of research")
+        parser.add_argument(
+            "--each", type=int, required=True, metavar="N", help="questions per participant"
+        )
+        parser.add_argument("--reason", default="", metavar="TEXT", help="why they change")
+        group = parser.add_argument_group("questions", "only those of which all of this holds")
+        group.add_argument("--templates", nargs="+", default=[], metavar="KEY", help="one of these")
+        group.add_argument(
+            "--categories",
+            nargs="+",
+            default=[],
+            metavar="DIMENSION:CATEGORY",
+            help="of each dimension that is named, one of these",
+        )
+        add_keys(group)
+        group.add_argument(
+            "--n", type=int, metavar="N", help="so many of them, evenly over templates"
+        )
+        group.add_argument("--seed", type=int, default=1, help="of that draw (default: 1)")
+        add_json_argument(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study, research_field = find_study(options["study"]), find_field(options["field"])
+        for name in ("each", "n"):
+            if options[name] is not None and options[name] < 1:
+                raise CommandError(f"--{name} takes a number from 1.")
+        choice = QuestionChoice(
+            options["templates"],
+            _categories(options["categories"]),
+            keys_of(options),
+            options["n"],
+            options["seed"],
+        )
+        before = study.field
+        try:
+            revision = take_questions(
+                study, research_field, options["each"], options["reason"], choice=choice
+            )
+        except ValidationError as error:
+            raise CommandError(" ".join(error.messages)) from error
+        items, version = taken(study), revision.version
+        data = {
+            "study": study.slug,
+            "version": None if version is None else version.number,
+            "items": items.strata,
+            "trials": study.trial_counts,
+            "field": study.field,
+        }
+        made = [] if version is None else [f"This is version {version.number} of {study.slug}."]
+        each = f"Each participant gets {numbers(study.trial_counts)}."
+        told = [f"Its field is now {study.field}."] if study.field != before else []
+        drawn = f"It draws from {numbers(items.strata)}."
+        self.report(options, data, [*made, drawn, each, *told])
+
+
+def _categories(given: list[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for one in given:
+        dimension, colon, name = one.partition(":")
+        if not colon:
+            raise CommandError(f"--categories takes dimension:category, not “{one}”.")
+        found.setdefault(dimension.strip().casefold(), []).append(name)
+    try:
+        return checked(found)
+    except CategoriesError as error:
+        raise CommandError(f"--categories: {error}.") from error

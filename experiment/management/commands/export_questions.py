@@ -1,0 +1,80 @@
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from experiment.management.research_fields import find_field
+from experiment.models import Item, QuestionTemplate, ResearchField
+from experiment.services.item_export.select import STATUSES
+from experiment.services.questions.export import COLUMNS, FORMATS, WantedQuestions, content
+from experiment.services.questions.templates import as_toml
+from lib.commands import ReportingCommand, add_json_argument
+from lib.files import write_file
+
+
+class Command(ReportingCommand):
+    help = (
+        "Write a field's questions with their expert answers as CSV, JSONL or Parquet, in our columns or the published ones; "
+        "import_questions reads them back unchanged."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--field", required=True, metavar="SLUG", help="of research")
+        parser.add_argument("--format", choices=FORMATS, default=FORMATS[0])
+        parser.add_argument(
+            "--columns",
+            choices=COLUMNS,
+            default=COLUMNS[0],
+            help="published: uuid, template_uuid, question, answer and categories",
+        )
+        parser.add_argument(
+            "--status",
+            choices=STATUSES,
+            default=Item.Status.ACCEPTED.value,
+            help="the newest version of each question that has it (default: accepted)",
+        )
+        parser.add_argument(
+            "--template",
+            metavar="KEY",
+            help="write this template itself, as TOML that fill_template reads",
+        )
+        parser.add_argument(
+            "--output", required=True, metavar="PATH", help="a file, or - for standard output"
+        )
+        add_json_argument(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        wanted = WantedQuestions(
+            find_field(options["field"]), options["format"], options["columns"], options["status"]
+        )
+        to = options["output"]
+        if to == "-" and options["json"]:
+            raise CommandError("Name a file: standard output holds one file alone.")
+        if options["template"]:
+            row = _template(wanted.research_field, options["template"])
+            written, form, n = as_toml(row).encode(), "toml", 0
+            what = f"The template {row.key}"
+        else:
+            items = wanted.items
+            written, form, n = content(wanted, items), wanted.form, len(items)
+            what = f"{n} questions"
+        if to == "-":
+            stream: Any = getattr(sys.stdout, "buffer", sys.stdout)
+            stream.write(written)
+            self.stderr.write(f"{what} written to standard output.")
+            return
+        path = Path(to)
+        if path.is_dir() or (path.exists() and not path.is_file()):
+            raise CommandError(f"{path} is not a file that could be replaced.")
+        write_file(path, written)
+        self.report(
+            options, {"questions": n, "file": to, "format": form}, [f"{what} written to {to}."]
+        )
+
+
+def _template(research_field: ResearchField, key: str) -> QuestionTemplate:
+    row = QuestionTemplate.objects.filter(field=research_field, key=key).first()
+    if row is None or not row.rules:
+        raise CommandError(f"{research_field.name} has no template “{key}” with texts.")
+    return row

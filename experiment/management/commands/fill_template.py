@@ -1,0 +1,118 @@
+from pathlib import Path
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import CommandError, CommandParser
+from django.db import transaction
+
+from experiment.domain.questions.filling import TemplateFaultsError
+from experiment.imports.read.items import FileRefusedError, read_content
+from experiment.imports.read.questions.templates import read_template
+from experiment.imports.report import nothing_written
+from experiment.imports.store.questions.apply import QuestionsRefusedError, import_questions
+from experiment.imports.store.questions.filling import Wanted, fill_template
+from experiment.imports.store.questions.plan import plan_questions
+from experiment.imports.store.questions.report import (
+    filling_json,
+    filling_lines,
+    plan_json,
+    plan_lines,
+)
+from experiment.management.research_fields import find_field
+from experiment.management.users import find_user
+from experiment.models import QuestionTemplate, ResearchField
+from experiment.services.questions.templates import save_template
+from lib.commands import ReportingCommand, add_json_argument
+
+ACCEPTED = "fill_template --accept"
+MOST_NAMED = 20
+
+
+class Command(ReportingCommand):
+    help = (
+        "Make questions of a template and a table (CSV, JSONL or Parquet): the first rule that holds of a row gives its answer. "
+        "Rows that clash, or lack what the template needs, are left out and named. docs/graded-answers.md says how."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("table", type=Path, metavar="TABLE")
+        parser.add_argument("--field", required=True, metavar="SLUG", help="of research")
+        parser.add_argument(
+            "--template",
+            required=True,
+            metavar="KEY",
+            help="a template of the field, or a TOML file: key, question, rules (when, answer), categories",
+        )
+        parser.add_argument("--n", type=int, metavar="N", help="pairs to draw (default: all)")
+        parser.add_argument(
+            "--strata",
+            nargs="+",
+            default=[],
+            metavar="COLUMN",
+            help="over whose values N are spread evenly; “rule” is the rule that gave the answer",
+        )
+        parser.add_argument("--seed", type=int, default=1, help="of the draw (default: 1)")
+        parser.add_argument(
+            "--same-answers", action="store_true", help="keep questions that share an answer"
+        )
+        parser.add_argument(
+            "--dry-run",
+            action="store_true",
+            help="show the first 20 and what would change, and store nothing",
+        )
+        parser.add_argument("--accept", action="store_true", help="without a review")
+        parser.add_argument("--by", default="", metavar="USERNAME", help="whose name they bear")
+        add_json_argument(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        research_field, by = find_field(options["field"]), find_user(options["by"])
+        n = options["n"]
+        if n is not None and n < 1:
+            raise CommandError("--n takes a number of pairs, 1 or more.")
+        wanted = Wanted(n, tuple(options["strata"]), options["seed"], not options["same_answers"])
+        try:
+            with transaction.atomic():
+                template = _template(options["template"], research_field, by)
+                filled = fill_template(template, read_content(options["table"]), wanted)
+                accept = ACCEPTED if options["accept"] else ""
+                if options["dry_run"]:
+                    plan = plan_questions(filled.as_file, research_field, accept)
+                    transaction.set_rollback(True)
+                else:
+                    plan = import_questions(filled.as_file, research_field, accept, by=by)
+        except (FileRefusedError, TemplateFaultsError, ValidationError) as error:
+            raise CommandError(f"Nothing was written: {_said(error)}") from error
+        except QuestionsRefusedError as error:
+            plan = error.plan
+        written = not (plan.problems or options["dry_run"])
+        lines = [*filling_lines(filled), *plan_lines(plan, written=written)]
+        self.report(options, filling_json(filled) | plan_json(plan), lines)
+        if plan.problems:
+            raise CommandError(nothing_written(len(plan.problems)))
+
+
+def _template(named: str, research_field: ResearchField, by: Any) -> QuestionTemplate:
+    row = QuestionTemplate.objects.filter(field=research_field, key=named).first()
+    if row is not None and row.rules:
+        return row
+    if row is not None:
+        raise CommandError(
+            f"“{named}” came with a file of questions, without its texts: give them in a TOML file."
+        )
+    path = Path(named)
+    if path.suffix.casefold() != ".toml":
+        if path.is_file():
+            raise CommandError(f"“{named}” is no template: it is written in a file .toml.")
+        rows = QuestionTemplate.objects.filter(field=research_field).order_by("key")
+        there = ", ".join(rows.values_list("key", flat=True)[:MOST_NAMED]) or "none"
+        raise CommandError(f"{research_field.name} has no template “{named}” (there are: {there}).")
+    read = read_template(read_content(path))
+    return save_template(
+        research_field, read.key, read.question, read.rules, read.categories, by=by
+    )
+
+
+def _said(error: FileRefusedError | TemplateFaultsError | ValidationError) -> str:
+    """Its sentences, of which some end with a full stop and some do not."""
+    parts = error.messages if isinstance(error, ValidationError) else [str(error)]
+    return "; ".join(part.removesuffix(".") for part in parts) + "."

@@ -1,0 +1,1 @@
+"""Templates of questions are written, and questions are written and exported."""

@@ -1,0 +1,57 @@
+"""Every page of the lab that is about one study, of a study that asks questions and was taken."""
+
+import pytest
+from django.test import Client
+from django.urls import get_resolver, reverse
+from django.urls.resolvers import URLPattern, URLResolver
+
+from experiment.models import Study
+from tests.experiment.asked import EXPERT, make_asking_study
+from tests.experiment.people import finish
+from tests.factories import make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def names() -> list[str]:
+    """Of the routes of the lab that need a study's short name alone."""
+    routes: list[URLPattern | URLResolver] = list(get_resolver().url_patterns)
+    [*lab] = [each for each in routes if isinstance(each, URLResolver) and each.namespace == "lab"]
+    found = []
+    while lab:
+        one = lab.pop()
+        if isinstance(one, URLResolver):
+            lab += one.url_patterns
+        elif set(one.pattern.converters) == {"slug"} and one.lookup_str.startswith("experiment."):
+            found.append(str(one.name))
+    return sorted(found)
+
+
+@pytest.mark.parametrize("counts", [(2, 0, 1), (0, 0, 0)], ids=["with abstracts", "alone"])
+def test_no_page_fails_and_none_of_taking_part_shows_what_was_written(
+    client: Client, counts: tuple[int, int, int]
+) -> None:
+    study: Study = make_asking_study(counts=counts)
+    person = finish(study)
+    client.force_login(make_user("ruth", study, is_superuser=True, is_staff=True))
+    addresses = [reverse(f"lab:{name}", args=[study.slug]) for name in names()]
+    assert len(addresses) > 10
+    for address in addresses:
+        assert client.get(address).status_code in (200, 302, 404, 405), address
+    page = client.get(reverse("lab:participant", args=[study.slug, person.public_id]))
+    assert "not judged right or wrong" in page.content.decode()
+    assert "It rises." not in page.content.decode()
+    page = client.get(reverse("lab:export", args=[study.slug])).content.decode()
+    assert "It rises." in page
+    assert EXPERT not in page
+
+
+@pytest.mark.parametrize("counts", [(2, 0, 1), (0, 0, 0)], ids=["with abstracts", "alone"])
+def test_a_study_says_how_many_abstracts_and_questions_it_asks(
+    client: Client, counts: tuple[int, int, int]
+) -> None:
+    study = make_asking_study(counts=counts)
+    client.force_login(make_user("ruth", study))
+    page = client.get(reverse("lab:study", args=[study.slug])).content.decode()
+    assert "<span>2 questions a participant</span>" in page
+    assert ("2 human-created, 0 machine-created, 1 catch" in page) == any(counts)

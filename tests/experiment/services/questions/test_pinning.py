@@ -1,0 +1,268 @@
+"""A study draws questions, beside its test cases or alone; its file takes them along."""
+
+import io
+import json
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.db import DatabaseError, transaction
+from django.test import Client
+from django.urls import reverse
+
+from experiment.models import AuditEvent, Item, QuestionTemplate, Study
+from experiment.services.curation.checks import standing
+from experiment.services.item_choice import ItemChoice, choose_items, read_keys, taken
+from experiment.services.preflight import preflight
+from experiment.services.questions.choosing import QuestionChoice, choose_questions
+from experiment.services.questions.pinning import pin_questions, take_questions
+from experiment.services.study_file.create import copy_study, create_from_file
+from experiment.services.study_file.places import StudyFileError
+from experiment.services.study_file.write import as_bytes
+from experiment.services.study_setup import create_study, item_problems
+from scoring.services.texts import _study_texts
+from tests.factories import make_question, make_research_field, make_study, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+MADE = {"table": "a" * 64, "row": 2, "rule": 1, "values": {"a": "b"}, "sha256": "b" * 64}
+
+
+@pytest.fixture
+def field():
+    field = make_research_field("matter")
+    template = QuestionTemplate.objects.create(field=field, key="t-1")
+    for n in range(4):
+        made_from = MADE if n == 3 else {}
+        make_question(f"q-{n}", field="matter", template=template, made_from=made_from)
+    make_question("q-0", version=2, field="matter", expert_answer="Newer.", template=template)
+    make_question("draft", field="matter", status="draft")
+    return field
+
+
+def drawn(study: Study) -> list[str]:
+    return [str(item) for item in study.items.filter(kind="question").order_by("key")]
+
+
+def test_a_study_takes_the_newest_accepted_questions_and_keeps_its_test_cases(field):
+    study = make_study()
+    before = taken(study).strata
+    take_questions(study, field, 3)
+    assert drawn(study) == ["q-0 v2", "q-1 v1", "q-2 v1", "q-3 v1"]
+    assert Study.objects.get().trial_counts["question"] == 3
+    assert taken(study).strata == before | {"question": 4}
+    choose_items(study, ItemChoice())
+    assert drawn(study) == ["q-0 v2", "q-1 v1", "q-2 v1", "q-3 v1"]
+    take_questions(study, field, 50)
+    assert Study.objects.get().question_items == 4
+    take_questions(study, None, 3)
+    assert "question" not in taken(study).strata
+    assert taken(study).strata["human"] == before["human"]
+    assert Study.objects.get().question_items == 0
+
+
+def test_a_study_of_questions_alone_names_their_field_until_somebody_takes_part(field):
+    study, lena = create_study("ask", "brainbench"), make_user("lena")
+    take_questions(study, field, 3, by=lena)
+    study.refresh_from_db()
+    # No abstract can be judged, and so none catches anybody
+    assert study.trial_counts == {"human": 0, "machine": 0, "catch": 0, "question": 3}
+    assert (study.field, study.tasks) == ("matter", "questions")
+    changes = AuditEvent.objects.filter(study="ask", action="study_changed", actor="lena")
+    assert ["field"] in [event.details["changed"] for event in changes]
+    other = make_research_field("plants")
+    make_question("p-1", field="plants")
+    take_questions(study, other, 3)
+    assert Study.objects.get(slug="ask").field == "plants"
+    assert codes(study) == set()
+    Study.objects.filter(pk=study.pk).update(version=1)
+    study.refresh_from_db()
+    take_questions(study, field, 3, "another field")
+    assert Study.objects.get(slug="ask").field == "plants"
+    assert codes(study) == {"field_of_questions"}
+
+
+def test_a_field_of_ones_own_and_that_of_abstracts_stay(field):
+    study = create_study("ask", "brainbench", field="elements")
+    take_questions(study, field, 3)
+    assert Study.objects.get(slug="ask").field == "elements"
+    study = make_study()
+    take_questions(study, field, 3)
+    assert (Study.objects.get(slug=study.slug).field, study.catch_items) == ("neuroscience", 2)
+    said = [str(each.problem) for each in preflight(study)]
+    told = "its questions are of matter, but participants and models are told of neuroscience"
+    assert told in said
+
+
+def codes(study: Study) -> set[str]:
+    return {each.problem.code for each in preflight(study)} & {"field_of_questions"}
+
+
+def test_a_file_of_questions_for_a_study_names_their_field_too(field):
+    study = create_study("ask", "brainbench")
+    pin_questions(study, ["q-0", "q-1"], each=2)
+    assert (study.field, study.catch_items, study.question_items) == ("matter", 0, 2)
+
+
+def test_another_number_of_the_same_questions_is_in_the_audit_trail(field):
+    study, lena = make_study(), make_user("lena")
+    take_questions(study, field, 3, by=lena)
+    Study.objects.filter(pk=study.pk).update(version=1)
+    study.refresh_from_db()
+    changes = AuditEvent.objects.filter(study=study.slug, action="study_changed")
+    n_before = changes.count()
+    take_questions(study, field, 2, by=lena)
+    assert Study.objects.get().question_items == 2
+    event = changes.latest("pk")
+    assert (changes.count(), event.details["changed"]) == (n_before + 1, ["question_items"])
+    assert event.actor == "lena"
+    # The same once more changes nothing
+    take_questions(study, field, 2, by=lena)
+    assert changes.count() == n_before + 1
+
+
+def test_questions_are_never_scored_as_pairs_nor_read_for_brackets(field):
+    study = make_study()
+    n = len(_study_texts(study, "full", "", None, None).texts)
+    take_questions(study, field, 3)
+    assert len(_study_texts(study, "full", "", None, None).texts) == n
+    item = Item.objects.get(key="q-1")
+    assert (item.original, item.altered, item.segments[0].text) == (item.markup, "", item.markup)
+    assert standing(item).may_be_reviewed
+    item.expert_answer = "unseen\u200b"
+    assert not standing(item).may_be_reviewed
+
+
+def test_a_study_of_questions_alone_is_not_left_without_any(field):
+    study = create_study("ask", "brainbench", human_items=0, machine_items=0, question_items=2)
+    take_questions(study, field, 2)
+    assert not [p for p in item_problems(study) if p.stratum == "question"]
+    with pytest.raises(ValidationError):
+        take_questions(study, None, 2)
+    assert len(drawn(study)) == 4
+
+
+def test_the_set_up_offers_fields_with_accepted_questions(field):
+    study = make_study()
+    make_research_field("empty")
+    make_user("boss", is_superuser=True)
+    client = Client()
+    client.login(username="boss", password="boss")
+    offered = client.get(reverse("lab:setup_items", args=[study.slug]))
+    assert [
+        slug for slug, _ in offered.context["question_form"].fields["questions_of"].choices
+    ] == [
+        "",
+        "matter",
+    ]
+    sent = {"questions_of": "matter", "question_items": "2"}
+    address = reverse("lab:setup_questions", args=[study.slug])
+    assert client.post(address, sent).status_code == 302
+    assert len(drawn(study)) == 4
+    assert client.post(address, sent | {"question_items": "0"}).status_code == 422
+    shown = client.get(reverse("lab:setup_items", args=[study.slug])).content.decode()
+    assert "q-0 v2" in shown
+    trials = client.get(reverse("lab:setup_trials", args=[study.slug]))
+    assert trials.context["form"]["question_items"].value() == 2
+    for page in ("study", "test_cases", "setup"):
+        assert client.get(reverse(f"lab:{page}", args=[study.slug])).status_code == 200
+    item = study.items.get(key="q-1")
+    shown = client.get(reverse("lab:test_case", args=[study.slug, item.pk])).content.decode()
+    assert item.expert_answer in shown
+
+
+def chosen(field, **choice) -> list[str]:
+    return [item.key for item in choose_questions(field, QuestionChoice(**choice))]
+
+
+def test_a_study_takes_some_questions_of_a_field(field):
+    other = QuestionTemplate.objects.create(field=field, key="t-2")
+    for n in range(4, 7):
+        topic = {"topic": ["Doing", "Being"]}
+        make_question(f"q-{n}", field="matter", template=other, categories=topic)
+    assert chosen(field) == [f"q-{n}" for n in range(7)]
+    assert chosen(field, templates=["t-2"]) == ["q-4", "q-5", "q-6"]
+    assert chosen(field, categories={"topic": ["Being"]}, templates=["t-1", "t-2"]) == [
+        "q-4",
+        "q-5",
+        "q-6",
+    ]
+    assert chosen(field, keys=read_keys(["q-1", "q-6"], "x")) == ["q-1", "q-6"]
+    drawn_ones = [chosen(field, n=4, seed=seed) for seed in (1, 1, *range(2, 9))]
+    assert drawn_ones[0] == drawn_ones[1]
+    assert len({tuple(keys) for keys in drawn_ones}) > 1
+    assert all(sum(key > "q-3" for key in keys) == 2 for keys in drawn_ones)
+    unknown = {"keys": read_keys(["draft"], "x"), "templates": ["t-9"], "categories": {"a": ["b"]}}
+    with pytest.raises(ValidationError) as refused:
+        chosen(field, **unknown)
+    assert len(refused.value.messages) == 3
+    with pytest.raises(ValidationError, match="all that was asked for"):
+        chosen(field, keys=read_keys(["q-1"], "x"), templates=["t-2"])
+
+
+def test_the_set_up_and_the_command_take_some_questions(field):
+    study = make_study()
+    make_user("boss", is_superuser=True)
+    client = Client()
+    client.login(username="boss", password="boss")
+    address = reverse("lab:setup_questions", args=[study.slug])
+    sent = {"questions_of": "matter", "question_items": "2", "keys": "q-1\nq-2 # two"}
+    assert client.post(address, sent).status_code == 302
+    assert drawn(study) == ["q-1 v1", "q-2 v1"]
+    wrong = client.post(address, sent | {"templates": "t-1, t-9"})
+    assert (wrong.status_code, "t-9" in wrong.content.decode()) == (422, True)
+    assert client.post(address, sent | {"keys": "", "n": "3", "seed": "4"}).status_code == 302
+    assert len(drawn(study)) == 3
+    out = io.StringIO()
+    asked = ("choose_questions", study.slug, "--field", "matter", "--each", "5")
+    call_command(*asked, "--categories", "Topic:Doing", "--items", "q-3", "--json", stdout=out)
+    assert drawn(study) == ["q-3 v1"]
+    assert json.loads(out.getvalue())["trials"]["question"] == 1
+    for wrong in (("--categories", "Doing"), ("--templates", "t-9"), ("--n", "0")):
+        with pytest.raises(CommandError):
+            call_command(*asked, *wrong, "--json", stdout=io.StringIO())
+
+
+def test_a_studys_file_takes_its_questions_along(field):
+    study = make_study()
+    take_questions(study, field, 3)
+    again = copy_study(study, slug="again", title="Again")
+    assert drawn(again) == drawn(study)
+    assert again.question_items == 3
+    content = as_bytes(study)
+    Study.objects.all().delete()
+    Item.objects.filter(kind="question").delete()
+    QuestionTemplate.objects.all().delete()
+    made = create_from_file(content)
+    item = made.items.get(key="q-0")
+    assert (item.kind, item.expert_answer) == ("question", "Newer.")
+    assert item.categories == {"topic": ["Doing"]}
+    assert item.template is not None
+    assert item.template.key == "t-1"
+    assert [i.made_from for i in made.items.filter(key__in=("q-1", "q-3")).order_by("key")] == [
+        {},
+        MADE,
+    ]
+    data = json.loads(content)
+    for entry in data["items"]:
+        if entry["kind"] == "question":
+            entry |= {"key": "other", "expert_answer": "Other.", "categories": ["x"]}
+            entry["made_from"] = MADE | {"row": "2"}
+            break
+    data["items"][-1]["categories"] = {"a:b": []}
+    with pytest.raises(StudyFileError) as refused:
+        create_from_file(json.dumps(data).encode(), slug="third", title="Third")
+    assert {m.partition(":")[0].partition(".")[2] for m in refused.value.messages} >= {
+        "sha256",
+        "categories",
+        "made_from",
+    }
+    assert any("“a:b”" in message for message in refused.value.messages)
+
+
+def test_the_answer_of_an_accepted_question_never_changes(field):
+    with pytest.raises(DatabaseError, match="never changes"), transaction.atomic():
+        Item.objects.filter(key="q-1").update(expert_answer="Other.")
+    Item.objects.filter(key="draft").update(expert_answer="Other.")

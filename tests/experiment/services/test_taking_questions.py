@@ -1,0 +1,347 @@
+"""Questions in a study: given, answered, counted, left out, and taken away again."""
+
+import uuid
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.db import DatabaseError, connection, transaction
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from experiment.domain.assignment import NoItemLeftError
+from experiment.domain.exclusion import Untouched
+from experiment.models import (
+    ItemCount,
+    Judgment,
+    Participant,
+    PeopleCount,
+    QuestionTemplate,
+    Study,
+    Trial,
+    WrittenAnswer,
+)
+from experiment.services import drawing, enrollment, judging, withdrawal
+from experiment.services.exclusions import verdicts
+from experiment.services.exposure import exposures, item_exposures
+from experiment.services.flow import AlreadyAnsweredError
+from experiment.services.item_choice import fitting_counts
+from experiment.services.privacy.held import held_about
+from experiment.services.study_setup import item_problems, pin_items, set_recruitment
+from experiment.services.study_versions import revise
+from experiment.services.version_comparison import compare_rules
+from tests.experiment.asked import make_asking_study, position_of
+from tests.experiment.people import answer, enroll, finish, start
+from tests.factories import make_item, make_question, make_research_field
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study() -> Study:
+    return make_asking_study()
+
+
+def at_question(study: Study) -> tuple[Participant, Trial]:
+    person = start(study)
+    position = position_of(person, "question")
+    person = answer(person, until=position - 1)
+    return person, enrollment.show_trial(person, position, timezone.now())
+
+
+def sent(trial: Trial, written: judging.Written, **given: Any) -> judging.Sent:
+    reply = judging.Answer("", **given)
+    return judging.Sent(trial.position, trial.token, uuid.uuid4(), reply, timezone.now(), written)
+
+
+def test_questions_are_judged_equally_often_and_by_nobody_twice(study: Study) -> None:
+    for _ in range(6):
+        finish(study)
+    counts = ItemCount.objects.filter(study=study, stratum="question")
+    assert [(row.assigned, row.valid) for row in counts] == [(3, 3)] * 4
+    for person in study.participants.all():
+        given = person.trials.filter(stratum="question")
+        assert given.values("item").distinct().count() == 2
+        assert all(drawing.replay(trial) == trial.item_id for trial in person.trials.all())
+    found = {row.stratum: row for row in exposures(item_exposures(study, "real", timezone.now()))}
+    assert (found["question"].n_items, found["question"].sd) == (4, 0)
+
+
+def test_under_the_papers_policy_they_are_given_equally_often_too(study: Study) -> None:
+    for _ in range(4):
+        answer(start(study, policy="paper"), until=1)
+    counts = ItemCount.objects.filter(study=study, stratum="question")
+    assert [row.assigned for row in counts] == [2] * 4
+
+
+def test_an_answer_is_stored_with_its_judgment_and_is_neither_right_nor_wrong(study: Study) -> None:
+    person, trial = at_question(study)
+    assert trial.original_side == ""
+    written = judging.Written("It rises.", first_ms=9_000, last_ms=61_000)
+    first = sent(trial, written, confidence=80, confidence_moved=True, rt_ms=75_000)
+    judgment = judging.judge(person, first)
+    assert (judgment.correct, judgment.side, judgment.confidence) == (None, "", 80)
+    stored = WrittenAnswer.objects.get()
+    assert (stored.judgment, stored.text, stored.abstained) == (judgment, "It rises.", False)
+    assert (stored.first_ms, stored.last_ms) == (9_000, 61_000)
+    # The same again gives the same; another one is refused
+    assert judging.judge(person, first) == judgment
+    other = replace(first, key=uuid.uuid4(), written=judging.Written("It falls."))
+    with pytest.raises(AlreadyAnsweredError):
+        judging.judge(person, other)
+    assert WrittenAnswer.objects.get() == stored
+
+
+def test_who_does_not_know_writes_nothing(study: Study) -> None:
+    person, trial = at_question(study)
+    judging.judge(person, sent(trial, judging.Written(abstained=True)))
+    assert list(WrittenAnswer.objects.values_list("text", "abstained")) == [("", True)]
+
+
+@pytest.mark.parametrize(
+    "written", [judging.Written(), judging.Written("It rises.", abstained=True)]
+)
+def test_an_answer_and_not_knowing_exclude_each_other(
+    study: Study, written: judging.Written
+) -> None:
+    person, trial = at_question(study)
+    before = Judgment.objects.count()
+    with pytest.raises(DatabaseError), transaction.atomic():
+        judging.judge(person, sent(trial, written))
+    # Nothing of it is stored: neither the judgment nor the page that comes next
+    assert Judgment.objects.count() == before
+    person.refresh_from_db()
+    assert person.position == trial.position
+
+
+def test_a_side_is_no_answer_to_a_question_nor_are_words_one_to_an_abstract(study: Study) -> None:
+    person, trial = at_question(study)
+    with pytest.raises(ValueError, match="question"):
+        judging.judge(person, replace(sent(trial, judging.Written("x")), written=None))
+    other = start(study)
+    position = position_of(other, "human")
+    other = answer(other, until=position - 1)
+    shown = enrollment.show_trial(other, position, timezone.now())
+    with pytest.raises(ValueError, match="question"):
+        judging.judge(other, sent(shown, judging.Written("x")))
+
+
+def test_the_database_keeps_what_was_written(study: Study) -> None:
+    finish(study)
+    rows = WrittenAnswer.objects.all()
+    assert rows.count() == 2
+    for change in (
+        lambda: rows.update(text="Other words."),
+        lambda: rows.update(abstained=True, text=""),
+        lambda: rows.update(first_ms=1),
+        rows.delete,
+    ):
+        with pytest.raises(DatabaseError), transaction.atomic():
+            change()
+    assert set(rows.values_list("text", flat=True)) == {"It rises."}
+
+
+def test_who_withdraws_takes_their_words_along(study: Study) -> None:
+    person, other = finish(study), finish(study)
+    assert held_about(person).has_written
+    assert withdrawal.withdraw(study, person.withdrawal_code, timezone.now())
+    assert set(Judgment.objects.values_list("trial__participant", flat=True)) == {other.pk}
+    assert WrittenAnswer.objects.count() == 2
+
+
+def test_whoever_is_made_anonymous_keeps_no_words_of_their_own(study: Study) -> None:
+    Study.objects.update(withdrawal_policy="anonymise")
+    study.refresh_from_db()
+    person, trial = at_question(study)
+    judging.judge(person, sent(trial, judging.Written(abstained=True, first_ms=8_000)))
+    person.refresh_from_db()
+    person = answer(person, until=study.n_trials)
+    person = judging.finish(person, cheated=False, comments="", now=timezone.now())
+    assert WrittenAnswer.objects.filter(abstained=False).count() == 1
+    withdrawal.withdraw(study, person.withdrawal_code, timezone.now())
+    # What stays is that there was an answer, and a choice, without times; judgments and ratings stay, too
+    kept = WrittenAnswer.objects.values_list("text", "abstained", "erased", "first_ms")
+    assert sorted(kept) == [("", False, True, None), ("", True, False, None)]
+    assert Judgment.objects.filter(trial__stratum="question").count() == 2
+
+
+@pytest.mark.drifts
+@pytest.mark.parametrize("wrong", [{"erased": True}, {"text": ""}, {"abstained": True}])
+def test_an_answer_without_words_is_an_abstention_or_an_erased_one(
+    study: Study, wrong: dict[str, Any]
+) -> None:
+    person = finish(study)
+    Participant.objects.filter(pk=person.pk).update(kind="simulated")  # no trigger is in the way
+    with pytest.raises(DatabaseError), transaction.atomic():
+        WrittenAnswer.objects.update(**wrong)
+
+
+def test_counters_and_verdicts_agree_on_finishers_who_never_rated_an_answer() -> None:
+    study = make_asking_study("alone", counts=(0, 0, 0))
+    for abstained in (False, True):
+        person = start(study)
+        for position in range(1, 3):
+            trial = enrollment.show_trial(person, position, timezone.now())
+            written = judging.Written("" if abstained else "It rises.", abstained)
+            judging.judge(person, sent(trial, written, rt_ms=60_000))
+        person.refresh_from_db()
+        judging.finish(person, cheated=False, comments="", now=timezone.now())
+    everybody = set(study.participants.values_list("pk", flat=True))
+    readings: tuple[Untouched, ...] = ("neither", "either")
+    for reading in readings:
+        rules = replace(study.exclusion_rules, untouched_sliders=reading)
+        assert verdicts(study, "real", rules).valid_participants == everybody
+    # The counters are compared with the rows after each test; and these say the same
+    counted = PeopleCount.objects.get(study=study, fate="finished")
+    assert (counted.n, counted.untouched_neither, counted.untouched_either) == (2, 0, 0)
+
+
+def test_questions_have_a_time_of_their_own_and_who_does_not_know_is_never_too_fast(
+    study: Study,
+) -> None:
+    Study.objects.update(question_items=3)
+    study.refresh_from_db()
+    person = start(study)
+    for position, (stratum, _) in enumerate(person.plan, start=1):
+        trial = enrollment.show_trial(person, position, timezone.now())
+        if stratum != "question":
+            person = answer(person, until=position)
+            continue
+        nth = person.trials.filter(stratum="question").count()
+        words, time_ms = ("", 3_000) if nth == 1 else ("It rises.", nth * 1_000)
+        judging.judge(person, sent(trial, judging.Written(words, not words), rt_ms=time_ms))
+        person.refresh_from_db()
+    judging.finish(person, cheated=False, comments="", now=timezone.now())
+
+    # The abstracts' five seconds leave no answer to a question out
+    asked = Judgment.objects.filter(trial__stratum="question").order_by("trial__position")
+    assert study.min_rt_ms == 5_000
+    assert [one.excluded_by for one in asked] == ["", "", ""]
+    rules = replace(study.exclusion_rules, question_min_rt_ms=4_000)
+    compared = compare_rules(study, "real", rules)
+    # Of abstracts alone there is something that is right
+    assert (compared.before.trials, compared.before.accuracy) == (2, 1.0)
+    assert compared.trials == 2
+
+    revise(study, rules=rules, reason="Nobody writes an answer in less.")
+    assert [one.excluded_by for one in asked.all()] == ["", "too_fast", "too_fast"]
+    asked_of = verdicts(study, "real", rules).judgments
+    assert [asked_of[one.pk].excluded_by for one in asked] == ["", "too_fast", "too_fast"]
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_who_finishes_is_decided_by_the_time_for_questions(fast: bool) -> None:
+    study = make_asking_study("alone", counts=(0, 0, 0), asked=2)
+    revise(study, rules=replace(study.exclusion_rules, question_min_rt_ms=4_000))
+    person = start(study)
+    for position, words in ((1, "It rises."), (2, "")):
+        trial = enrollment.show_trial(person, position, timezone.now())
+        given = judging.Written(words, not words)
+        judging.judge(person, sent(trial, given, rt_ms=3_999 if fast else 4_000))
+    person.refresh_from_db()
+    judging.finish(person, cheated=False, comments="", now=timezone.now())
+    rows = Judgment.objects.order_by("trial__position").values_list("excluded_by", flat=True)
+    assert list(rows) == ["too_fast" if fast else "", ""]
+
+
+def test_questions_alone_need_no_practice() -> None:
+    study = make_asking_study(counts=(0, 0, 0))
+    study.study_items.filter(item__kind="practice").delete()
+    assert item_problems(study) == []
+    person = enrollment.save_demographics(enroll(study), {}, timezone.now())
+    assert (person.stage, person.page_reached) == ("start", 2)
+    Study.objects.update(demographic_fields=[])
+    study.refresh_from_db()
+    assert enroll(study).stage == "start"
+
+
+def make_about(slug: str, articles: int, each: int, *, asked: int, shown: int) -> Study:
+    """`articles` articles with an abstract and `each` questions each."""
+    study = make_asking_study(slug, questions=0, asked=asked, counts=(shown, 0, 0))
+    study.study_items.filter(item__kind="test").delete()
+    abstracts = [make_item(f"{slug}-{n}", doi=f"10.1/{n}") for n in range(articles)]
+    questions = [
+        make_question(f"{slug}-question-{n}", doi=f"10.1/{n % articles}")
+        for n in range(articles * each)
+    ]
+    pin_items(study, [*abstracts, *questions])
+    return study
+
+
+def problems_of(study: Study) -> list[tuple[str, str, int, str]]:
+    return [(p.code, p.stratum, p.found, p.other_stratum) for p in item_problems(study)]
+
+
+def test_an_abstract_closes_questions_about_it_and_questions_its_abstract() -> None:
+    study = make_about("about", articles=3, each=2, asked=2, shown=1)
+    assert problems_of(study) == []
+    for _ in range(12):
+        finish(study)
+    for person in study.participants.all():
+        works = [(trial.stratum == "question", trial.item.doi) for trial in person.trials.all()]
+        assert {doi for asked, doi in works if asked}.isdisjoint(
+            {doi for asked, doi in works if not asked}
+        )
+
+
+def test_a_study_that_strands_participants_between_abstracts_and_questions_is_not_opened() -> None:
+    study = make_about("stranded", articles=3, each=1, asked=2, shown=2)
+    assert problems_of(study) == [
+        ("works_run_out", "human", 3, "question"),
+        ("works_run_out", "question", 3, "human"),
+    ]
+    sentences = [str(problem) for problem in item_problems(study)]
+    assert "asked about in questions" in sentences[0]
+    assert "run out of questions" in sentences[1]
+    with pytest.raises(ValidationError, match="run out of questions"):
+        set_recruitment(study, "pilot")
+    # It is no false alarm: somebody would come to a page for which nothing is left
+    with pytest.raises(NoItemLeftError):
+        finish(study)
+
+
+def test_questions_about_one_article_are_all_asked() -> None:
+    study = make_about("one", articles=1, each=6, asked=5, shown=0)
+    assert problems_of(study) == []
+    person = finish(study)
+    assert person.trials.filter(stratum="question").count() == 5
+    assert fitting_counts({"question": 5}, list(study.items.all())) == {"question": 5}
+
+
+def test_templates_are_spread_over_a_participants_questions() -> None:
+    study = make_asking_study("spread", questions=0, asked=4, counts=(0, 0, 0))
+    field = make_research_field("dough")
+    templates = [QuestionTemplate.objects.create(field=field, key=f"t-{n}") for n in range(4)]
+    pin_items(study, [make_question(f"s-{n}", template=templates[n // 3]) for n in range(12)])
+    for _ in range(9):
+        finish(study)
+    counts = ItemCount.objects.filter(study=study, stratum="question")
+    assert set(counts.values_list("valid", flat=True)) == {3}
+    first = study.participants.order_by("pk").first()
+    assert first is not None
+    assert first.trials.values("item__template").distinct().count() == 4
+
+
+def test_a_draw_asks_as_little_however_many_questions_were_met() -> None:
+    study = make_asking_study("long", questions=9, asked=8, counts=(0, 0, 0))
+    person = start(study)
+    n_queries = []
+    for position in range(1, 9):
+        with CaptureQueriesContext(connection) as queries:
+            trial = enrollment.show_trial(person, position, timezone.now())
+        n_queries.append(len(queries))
+        judging.judge(person, sent(trial, judging.Written("It rises.")))
+        person.refresh_from_db()
+    assert len(set(n_queries[1:])) == 1
+
+
+def test_too_few_questions_keep_a_study_from_being_opened() -> None:
+    study = make_asking_study(questions=1, asked=2)
+    [problem] = item_problems(study)
+    assert (problem.code, problem.stratum, problem.needed, problem.found) == (
+        "too_few_items",
+        "question",
+        2,
+        1,
+    )
