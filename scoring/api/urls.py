@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from scoring.api import machines, work
+from scoring.api import answers, machines, work
 
 _STUDY = "studies/<slug:slug>/"
 
@@ -12,5 +12,7 @@ urlpatterns = [
     path(f"{_STUDY}runs/start/", work.StartRuns.as_view(), name="runs_start"),
     path(f"{_STUDY}runs/<int:pk>/", machines.OneRun.as_view(), name="run"),
     path(f"{_STUDY}runs/<int:pk>/stop/", work.StopRun.as_view(), name="run_stop"),
+    path(f"{_STUDY}answering-runs/", answers.AnsweringRuns.as_view(), name="answering_runs"),
+    path(f"{_STUDY}answers/", answers.Answers.as_view(), name="answers"),
     path(f"{_STUDY}scores/", machines.Scores.as_view(), name="scores"),
 ]

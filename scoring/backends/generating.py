@@ -5,6 +5,7 @@ from importlib import import_module
 
 from scoring.backends import check_args
 from scoring.backends.chat.options import WRITING, read_chat_options, read_writing
+from scoring.backends.reading import Reading
 from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Generator
 
@@ -40,6 +41,7 @@ def check_generator_args(kind: str, args: Mapping[str, str]) -> None:
         read_chat_options(args)
         return
     read_writing(args)
+    Reading.of(args)
     loading = {name: value for name, value in args.items() if name not in WRITING}
     check_args("embedded" if kind == "embedded" else "transformers", loading)
     if kind == "hf" and not loading.get("pretrained"):

@@ -26,6 +26,10 @@ class ScoringError(Exception):
         return f"{self.option}: {self}" if self.option else str(self)
 
 
+class NoAnswerError(ScoringError):
+    """These messages alone have no answer, however often they were asked; others may have one."""
+
+
 class TextError(Exception):
     """One text cannot be scored; the message says why, in words that go on after its name. The rest goes on."""
 

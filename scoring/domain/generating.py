@@ -1,12 +1,14 @@
 """What a text generator is: messages in, a text out, with what it took. Knows no model and no library."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 MILLION = 1_000_000
+DEPTH = 50  # of an answer's JSON
 
 
 def storable(text: str) -> str:
@@ -16,6 +18,23 @@ def storable(text: str) -> str:
     'ab?'
     """
     return text.replace("\0", "").encode("utf-8", "replace").decode()
+
+
+def storable_json(value: Any, depth: int = DEPTH) -> Any:
+    r"""A value that JSON brought, without what no database stores: also no numbers that are none, nor what is nested deeper.
+
+    >>> storable_json({"a\x00": [1.5, float("inf")]})
+    {'a': [1.5, 'inf']}
+    """
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict | list) and not depth:
+        return "…"
+    if isinstance(value, dict):
+        return {storable(str(k)): storable_json(v, depth - 1) for k, v in value.items()}
+    return [storable_json(v, depth - 1) for v in value] if isinstance(value, list) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +54,7 @@ class Finish(StrEnum):
     FILTERED = "filtered"  # a filter of the server kept it back
     TOO_LONG = "too_long"  # the messages do not fit into the model's window
     EMPTY = "empty"  # ended without a word
+    FAILED = "failed"  # no answer came, however often it was asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +101,8 @@ class Generated:
     """An answer.
 
     usage: None where the server does not say. seconds: from asking to the end, pauses included. model: as the server calls
-    it. detail: why there is no whole answer, in the server's words. request: the parameters as they were sent.
+    it. detail: why there is no whole answer, in the server's words. request: the parameters as they were sent. raw: what
+    the server sent, as JSON.
     """
 
     text: str
@@ -91,6 +112,7 @@ class Generated:
     model: str = ""
     detail: str = ""
     request: Mapping[str, Any] = field(default_factory=dict)
+    raw: Any = field(default_factory=dict)
 
 
 class Generator(Protocol):
@@ -114,10 +136,27 @@ class Generator(Protocol):
         Args:
             schema: JSON Schema of the answer, for a generator that can hold to one; others pass over it.
         Raises:
+            NoAnswerError: these alone cannot be answered.
             ScoringError: no further message can be answered either.
         """
         ...
 
     def close(self) -> None:
         """Let go of memory and connections, requests under way included; may be called twice."""
+        ...
+
+
+@runtime_checkable
+class BatchGenerator(Generator, Protocol):
+    """One that answers several conversations at once faster than one after the other, and in the same words."""
+
+    # How many at once, at least 1
+    batch: int
+
+    def generate_many(self, conversations: Sequence[Sequence[Message]]) -> list[Generated]:
+        """An answer to each; the seconds that they took together are shared out evenly.
+
+        Raises:
+            ScoringError: as `generate`.
+        """
         ...

@@ -10,6 +10,8 @@ _RUN = f"{_MODELS}<int:pk>/"
 
 urlpatterns = [
     path("fields/<slug:field>/drafting/", include("scoring.lab.drafting.urls")),
+    path("studies/<slug:slug>/answering/", include("scoring.lab.answering.urls")),
+    path("studies/<slug:slug>/grading/", include("scoring.lab.grading.urls")),
     path("training/", include("scoring.lab.training.urls")),
     path("imports/", import_views.imports, name="imports"),
     path("imports/corpus/", import_views.corpus_start, name="corpus_start"),

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from lib.files import not_utf8
 from scoring.backends import ALIASES, parse_model_args
 from scoring.backends.opening import check_model_args
 from scoring.domain.prompts import PLACEHOLDER
@@ -164,10 +165,10 @@ def _lines(path: Path, word: str | None) -> list[tuple[str | None, str]]:
 def _content(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CommandError(
-            f"{path} cannot be read: {getattr(error, 'strerror', '') or error}."
-        ) from error
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except UnicodeDecodeError as error:
+        raise CommandError(f"{path} cannot be read: {not_utf8(path)}.") from error
 
 
 def _labels(names: Sequence[str], args: Sequence[Mapping[str, str]]) -> list[str]:

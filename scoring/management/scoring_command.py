@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
-from lib.commands import ReportingCommand, add_json_argument, progress
+from lib.commands import ReportingCommand, StoppedError, add_json_argument, progress
 from lib.jobs import leases
 from scoring.domain.backend import ScoringError
 from scoring.management import workers
@@ -26,7 +26,6 @@ from scoring.services.open_model import OneModel, language_model
 
 Status = ScoringRun.Status
 EXACT = ("float32", "float64")
-INTERRUPTED = 130  # as shells report it
 
 
 @dataclass
@@ -86,7 +85,7 @@ class ScoringCommand(ReportingCommand):
                 else:
                     self._try(models, evaluation, options)
         except KeyboardInterrupt as interrupt:
-            raise CommandError(self._stopped(), returncode=INTERRUPTED) from interrupt
+            raise StoppedError(self._stopped()) from interrupt
         finally:
             models.close()
         return evaluations
@@ -164,8 +163,7 @@ class ScoringCommand(ReportingCommand):
             with progress("runs", total, "pairs", done=done, quiet=options["json"]) as update:
                 said = workers.work_off(numbers, options["workers"], lambda n: update(done + n))
         except KeyboardInterrupt as interrupt:
-            stopped = "Stopped; the same command with --resume goes on."
-            raise CommandError(stopped, returncode=INTERRUPTED) from interrupt
+            raise StoppedError from interrupt
         for evaluation in evaluations:
             try:
                 for run in evaluation.runs:

@@ -1,25 +1,28 @@
-"""What `draft_items` and `review_items` share: which model is asked, and what it may cost."""
+"""What commands share that have a model write: which model is asked, and what it may cost."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, TypeVar
 
 from django.core.management.base import CommandError, CommandParser
+from django.db import transaction
+from django.db.models import QuerySet
 
 from experiment.management.studies import find_study
 from experiment.models import ResearchField
 from lib.commands import ReportingCommand, add_json_argument
+from lib.files import not_utf8
+from lib.jobs import leases
 from scoring.backends import parse_model_args
 from scoring.backends.generating import OPENED_BY
 from scoring.domain.backend import ScoringError
-from scoring.models.generating import WritingJob
+from scoring.models.generating import GeneratingJob
 from scoring.services.generating.settings import Asked
 from scoring.services.generating.spending import Spending
 
-INTERRUPTED = 130  # as shells report it
 COSTS = ("prompt_price", "completion_price", "budget_tokens", "budget_money")
-J = TypeVar("J", bound=WritingJob)
+J = TypeVar("J", bound=GeneratingJob)
 NAMED_BY = {"chat": "model", "hf": "pretrained"}
 
 
@@ -35,6 +38,11 @@ class WritingCommand(ReportingCommand):
         parser.add_argument(
             self.generator_flag, dest="generator", choices=list(OPENED_BY), required=True
         )
+        parser.add_argument("--limit", type=int, metavar="N", help="only the first N")
+        self.add_model_arguments(parser)
+
+    def add_model_arguments(self, parser: CommandParser) -> None:
+        """How the model is reached, and what it may cost."""
         parser.add_argument(
             "--model", help="its name on the server; hf: its folder or name on the Hub"
         )
@@ -45,21 +53,58 @@ class WritingCommand(ReportingCommand):
             metavar="NAME=VALUE,…",
             help="max_tokens, temperature, top_p, seed; chat: concurrency, timeout, retry_seconds; hf: dtype, device, …",
         )
-        parser.add_argument("--price-in", type=_money, metavar="P", help="of a million tokens read")
+        parser.add_argument("--price-in", type=money, metavar="P", help="of a million tokens read")
         parser.add_argument(
-            "--price-out", type=_money, metavar="P", help="of a million tokens written"
+            "--price-out", type=money, metavar="P", help="of a million tokens written"
         )
         parser.add_argument(
             "--budget-tokens", type=int, metavar="N", help="read and written, of the whole run"
         )
         parser.add_argument(
-            "--budget-money", type=_money, metavar="M", help="in the prices' currency"
+            "--budget-money", type=money, metavar="M", help="in the prices' currency"
         )
-        parser.add_argument("--limit", type=int, metavar="N", help="only the first N")
         parser.add_argument(
             "--resume", action="store_true", help="go on with the newest run of the same settings"
         )
         add_json_argument(parser)
+
+    def go_on_or_begin(
+        self, draft: J, reopen: Callable[[], J] | None, left: J | None, options: Mapping[str, Any]
+    ) -> J:
+        """The run to go on with, or a new one; this command's own for a moment.
+
+        Args:
+            reopen: opens the run to go on with; None where there is none.
+            left: a run of the same settings with something left.
+        """
+        with transaction.atomic():
+            if reopen is not None:
+                run = renew(reopen(), draft)
+            else:
+                if options["resume"]:
+                    refuse_other(_of_model(draft))
+                draft.save()
+                run = draft
+            leases.reserve(run)
+        if reopen is None:
+            self._say_anew(run, left, resumed=options["resume"])
+        return run
+
+    def _say_anew(self, run: GeneratingJob, same: GeneratingJob | None, *, resumed: bool) -> None:
+        """That a run begins which may cost what another has cost already.
+
+        Args:
+            same: a run of the same settings with something left.
+            resumed: somebody asked for one to go on with, and there is none.
+        """
+        if resumed:
+            self.stderr.write(f"No earlier run has these settings: run {run.pk} begins.")
+        elif same is not None:
+            stands = "is under way" if same.is_open else "stands"
+            self.stderr.write(
+                f"Run {same.pk} of the same settings {stands} at {same.done} of {same.total}; --resume would go on with it. "
+                f"Run {run.pk} begins anew."
+            )
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         """Whatever keeps the model from writing ends the command with its one sentence."""
@@ -71,18 +116,36 @@ class WritingCommand(ReportingCommand):
             raise CommandError(error.for_terminal) from error
 
 
+def _of_model(draft: Any) -> QuerySet[Any]:
+    """The study's runs of the same model."""
+    of_study: QuerySet[Any] = type(draft).objects.filter(study=draft.study)
+    return of_study.filter(generator=draft.generator, language_model=draft.language_model)
+
+
 def asked_of(options: Mapping[str, Any]) -> Asked:
     """The model and its costs.
 
     Raises:
         ScoringError: they cannot be meant.
     """
+    asked = read_asked(options)
+    asked.check()
+    return asked
+
+
+def read_asked(options: Mapping[str, Any], named: Mapping[str, Any] | None = None) -> Asked:
+    """As `asked_of`, before it is known whether they can be meant.
+
+    Args:
+        named: what options of their own say of `--model_args`; here how the model is reached.
+    """
     kind, args = options["generator"], parse_model_args(options["model_args"])
-    named = {NAMED_BY.get(kind, "model"): options["model"], "base_url": options["base_url"]}
+    if named is None:
+        named = {NAMED_BY.get(kind, "model"): options["model"], "base_url": options["base_url"]}
     for name, value in named.items():
         if value and args.setdefault(name, value) != value:
             raise ScoringError(f"{name} is given twice.", option="--model_args")
-    asked = Asked(
+    return Asked(
         kind,
         args,
         prompt_price=options["price_in"],
@@ -90,8 +153,6 @@ def asked_of(options: Mapping[str, Any]) -> Asked:
         budget_tokens=options["budget_tokens"],
         budget_money=options["budget_money"],
     )
-    asked.check()
-    return asked
 
 
 def find_field(options: Mapping[str, Any]) -> ResearchField:
@@ -120,21 +181,43 @@ def find_field(options: Mapping[str, Any]) -> ResearchField:
 def content_of(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CommandError(
-            f"{path} cannot be read: {getattr(error, 'strerror', '') or error}."
-        ) from error
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except UnicodeDecodeError as error:
+        raise CommandError(f"{path} cannot be read: {not_utf8(path)}.") from error
 
 
-def renew_costs(run: J, draft: J) -> J:
-    """A run that goes on, with the prices and budgets of now."""
-    for name in COSTS:
-        setattr(run, name, getattr(draft, name))
-    run.save(update_fields=COSTS)
+def renew(run: J, draft: J) -> J:
+    """A run that goes on, with the prices and budgets that are given now, and as fast as it is asked now."""
+    given = {name: getattr(draft, name) for name in COSTS}
+    changes = {name: value for name, value in given.items() if value is not None}
+    if run.is_open and not leases.is_held(run):
+        changes["model_args"] = draft.model_args
+    for name, value in changes.items():
+        setattr(run, name, value)
+    if changes:
+        run.save(update_fields=list(changes))
     return run
 
 
-def check_over(job: WritingJob) -> None:
+def refuse_other(runs: QuerySet[J]) -> None:
+    """Nothing is begun in place of a run that somebody may mean to go on with.
+
+    Args:
+        runs: of the same model about the same study, under other settings.
+    Raises:
+        ScoringError: one of them has not come to its end.
+    """
+    left = runs.exclude(status=GeneratingJob.Status.FINISHED).order_by("-pk").first()
+    if left is not None:
+        raise ScoringError(
+            f"No run of these settings is there to go on with; run {left.pk} of the same model, under other settings, stands at "
+            f"{left.done} of {left.total}. Give its settings, or leave --resume out to begin anew.",
+            option="--resume",
+        )
+
+
+def check_over(job: GeneratingJob) -> None:
     """Raises CommandError where the job has not come to its end."""
     if job.status == job.Status.FINISHED:
         return
@@ -169,7 +252,7 @@ def spending_lines(spending: Spending) -> Iterator[str]:
         yield f"Cost: {spending.cost:,.4f}."
 
 
-def _money(text: str) -> Decimal:
+def money(text: str) -> Decimal:
     try:
         value = Decimal(text)
     except InvalidOperation as error:

@@ -16,12 +16,13 @@ class Kind(models.TextChoices):
     CHAT = "chat", _("chat server")
     HF = "hf", _("model in this process")
     EMBEDDED = "embedded", _("demonstration model (shows that all is in place)")
+    EXACT = "exact", _("exact match (a judge that shows that all is in place)")
+    IMPORTED = "imported", _("imported")
 
 
-class WritingJob(Job):
+class GeneratingJob(Job):
     """A language model is asked, one message after the other; `model_args` are those of the generator."""
 
-    field = models.ForeignKey(ResearchField, models.CASCADE, related_name="+")
     generator = models.CharField(max_length=10, choices=Kind)
     model_args = models.JSONField(default=dict, blank=True)
     instructions = models.TextField(
@@ -55,8 +56,17 @@ class WritingJob(Job):
         return Prices(Decimal(self.prompt_price), Decimal(self.completion_price))
 
 
+class WritingJob(GeneratingJob):
+    """About one field of research."""
+
+    field = models.ForeignKey(ResearchField, models.CASCADE, related_name="+")
+
+    class Meta:
+        abstract = True
+
+
 class ModelAnswer(models.Model):
-    """What a model answered, as it came, and what it took. Appended, never changed."""
+    """What a model answered, as it came, and what it took. It stays as it is, unless it failed and is asked for again."""
 
     # The turns before this answer that are not those of an earlier one
     messages = models.JSONField(default=list)

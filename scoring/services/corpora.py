@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lib.files import read_regular
+from lib.files import not_json, read_regular
 from scoring.domain.backend import ScoringError
 
 MAX_FIELD = 2**31 - 1  # the csv module's own limit would end at 131,072 characters
@@ -89,7 +89,9 @@ def _jsonl_rows(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, Any]]
             ValueError,
             RecursionError,
         ) as error:  # a number of 5,000 digits is no JSONDecodeError
-            raise ScoringError(f"{path}, line {line}: this is not JSON ({error}).") from error
+            raise ScoringError(
+                f"{path}, line {line}: this is not JSON ({not_json(error)})."
+            ) from error
         if not isinstance(values, dict):
             raise ScoringError(f"{path}, line {line}: a line must hold an object, {{...}}.")
         yield line, values

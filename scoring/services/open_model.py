@@ -20,7 +20,12 @@ from scoring.domain.training_facts import training_facts
 from scoring.models import LanguageModel, TrainingCorpus
 
 # The argument that says which model is meant
-NAMED_BY = {"transformers": "pretrained", "completions": "model", "vllm": "pretrained"}
+NAMED_BY = {
+    "transformers": "pretrained",
+    "completions": "model",
+    "vllm": "pretrained",
+    "chat": "model",
+}
 MAX_DISPLAY_NAME = 80
 HUB_CACHE = "models--"  # its folders: models--owner--name/snapshots/<commit>
 

@@ -14,7 +14,8 @@ UNUSED = (Item.Status.DRAFT, Item.Status.IN_REVIEW)
 
 def unscreened(research_field: ResearchField, model: str, prompt: str) -> list[Item]:
     """The field's drafts and versions in review whose text this model has not read."""
-    items = Item.objects.filter(field=research_field.name, status__in=UNUSED).order_by("key")
+    unused = Item.objects.filter(field=research_field.name, status__in=UNUSED)
+    items = unused.exclude(kind=Item.Kind.QUESTION).order_by("key")
     read = set(
         ItemScreening.objects.filter(item__in=items, model=model, prompt=prompt).values_list(
             "item", "sha256"

@@ -12,14 +12,18 @@ from scoring.backends.causal_lm.backend import is_out_of_memory
 from scoring.backends.causal_lm.loading import load, quiet
 from scoring.backends.causal_lm.window import context_tokens
 from scoring.backends.chat.options import WRITING, read_writing
+from scoring.backends.reading import Reading
 from scoring.backends.tokenizers import load_tokenizer
 from scoring.domain.backend import ScoringError
 from scoring.domain.chat_templates import applied
 from scoring.domain.generating import Finish, Generated, Message, Usage, storable
 
+BATCH = 8  # conversations
+NOT_LOADING = (*WRITING, "batch_size")
+
 
 class TransformersGenerator:
-    """A model in this process. `args`: pretrained, dtype, device, ..., max_tokens, temperature, top_p, seed."""
+    """A model in this process. `args`: pretrained, dtype, device, ..., max_tokens, temperature, top_p, seed, batch_size."""
 
     kind = "hf"
     concurrency = 1  # one model, one thread
@@ -27,7 +31,9 @@ class TransformersGenerator:
     def __init__(self, args: Mapping[str, str]) -> None:
         self.writing = read_writing(args)
         self.max_tokens = self.writing.max_tokens
-        loading = placed({name: value for name, value in args.items() if name not in WRITING})
+        # What is drawn by chance would depend on what else is drawn
+        self.batch = 1 if self.writing.temperature else Reading.of(args).batch_size or BATCH
+        loading = placed({name: args[name] for name in args if name not in NOT_LOADING})
         self.tokenizer: Any = load_tokenizer(
             args.get("tokenizer") or args["pretrained"], args.get("revision")
         )
@@ -51,26 +57,38 @@ class TransformersGenerator:
         self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None
     ) -> Generated:
         """As `Generator.generate`; without a temperature, the likeliest token each time. Holds to no schema."""
+        return self.generate_many([messages])[0]
+
+    def generate_many(self, conversations: Sequence[Sequence[Message]]) -> list[Generated]:
+        """As `BatchGenerator.generate_many`; conversations with as much room for an answer are written at once."""
         began = time.monotonic()
-        ids = self.prompt_ids(messages)
-        room = self.max_tokens if self.window is None else self.window - len(ids)
-        if room < 1:
+        prompts = [self.prompt_ids(messages) for messages in conversations]
+        rooms = [self._room(ids) for ids in prompts]
+        written: dict[int, list[int]] = {}
+        for room in {room for room in rooms if room > 0}:
+            places = [n for n, other in enumerate(rooms) if other == room]
+            many = self._written_many([prompts[n] for n in places], room)
+            written |= dict(zip(places, many, strict=True))
+        seconds = (time.monotonic() - began) / len(prompts)
+        return [self._answer(ids, written.get(n), seconds) for n, ids in enumerate(prompts)]
+
+    def _room(self, ids: Sequence[int]) -> int:
+        """Tokens that an answer may have; 0 or less where the model's window is full."""
+        return min(
+            self.max_tokens, self.max_tokens if self.window is None else self.window - len(ids)
+        )
+
+    def _answer(self, ids: Sequence[int], written: list[int] | None, seconds: float) -> Generated:
+        if written is None:
             detail = f"{len(ids):,} tokens, and the model's window holds {self.window:,}"
-            return Generated("", Finish.TOO_LONG, Usage(), time.monotonic() - began, detail=detail)
-        written = self._written(ids, min(room, self.max_tokens))
-        ends = _ends(self.model)
-        is_over = bool(written) and written[-1] in ends
+            return Generated("", Finish.TOO_LONG, Usage(), seconds, detail=detail)
+        is_over = bool(written) and written[-1] in _ends(self.model)
         text = storable(self.tokenizer.decode(written, skip_special_tokens=True))
         finish = Finish.STOP if is_over else Finish.LENGTH
         if finish == Finish.STOP and not text.strip():
             finish = Finish.EMPTY
-        return Generated(
-            text,
-            finish,
-            Usage(len(ids), len(written)),
-            time.monotonic() - began,
-            request=self.writing.as_dict(),
-        )
+        usage = Usage(len(ids), len(written))
+        return Generated(text, finish, usage, seconds, request=self.writing.as_dict())
 
     def prompt_ids(self, messages: Sequence[Message]) -> list[int]:
         """The messages in the model's own form; some know no system's turn, whose words then begin the first one.
@@ -96,33 +114,57 @@ class TransformersGenerator:
         # The template has written the special tokens
         return [int(i) for i in self.tokenizer(text, add_special_tokens=False)["input_ids"]]
 
-    def _written(self, ids: Sequence[int], most: int) -> list[int]:
+    def _written_many(self, prompts: Sequence[Sequence[int]], most: int) -> list[list[int]]:
+        """What follows each prompt, up to its end; where memory runs out, fewer at once from then on.
+
+        Raises:
+            ScoringError: memory does not hold one of them.
+        """
+        done: list[list[int]] = []
+        while left := prompts[len(done) :]:
+            group = left[: max(self.batch, 1)]
+            try:
+                done += self._written(group, most)
+            except (RuntimeError, MemoryError) as error:
+                if not is_out_of_memory(error):
+                    raise
+                if len(group) == 1:
+                    raise ScoringError(f"Memory ran out over {len(group[0]):,} tokens.") from error
+                self.batch = len(group) // 2
+        return done
+
+    def _written(self, prompts: Sequence[Sequence[int]], most: int) -> list[list[int]]:
         drawn = bool(self.writing.temperature)
         how: dict[str, Any] = {"do_sample": drawn, "max_new_tokens": most, "num_beams": 1}
         if drawn:
             how |= {"temperature": self.writing.temperature, "top_p": self.writing.top_p or 1.0}
-        prompt = torch.tensor([list(ids)], device=self.model.device)
-        devices = [self.model.device] if self.model.device.type == "cuda" else []
         ends = sorted(_ends(self.model))
-        try:
-            with torch.inference_mode(), torch.random.fork_rng(devices), quiet():
-                torch.manual_seed(self.writing.seed or 0)
-                whole = self.model.generate(
-                    prompt,
-                    attention_mask=torch.ones_like(prompt),
-                    pad_token_id=ends[0] if ends else 0,
-                    **how,
-                )
-        except (RuntimeError, MemoryError) as error:
-            if not is_out_of_memory(error):
-                raise
-            raise ScoringError(f"Memory ran out over {len(ids):,} tokens.") from error
-        return [int(i) for i in whole[0, len(ids) :]]
+        pad, longest = (ends[0] if ends else 0), max(len(ids) for ids in prompts)
+        before = [longest - len(ids) for ids in prompts]
+        rows = [[pad] * n + list(ids) for n, ids in zip(before, prompts, strict=True)]
+        seen = [[0] * n + [1] * (longest - n) for n in before]
+        prompt = torch.tensor(rows, device=self.model.device)
+        devices = [self.model.device] if self.model.device.type == "cuda" else []
+        with torch.inference_mode(), torch.random.fork_rng(devices), quiet():
+            torch.manual_seed(self.writing.seed or 0)
+            mask = torch.tensor(seen, device=self.model.device)
+            whole = self.model.generate(prompt, attention_mask=mask, pad_token_id=pad, **how)
+        return [_to_end(row, set(ends)) for row in whole[:, longest:].tolist()]
 
     def close(self) -> None:
         self.__dict__.pop("model", None)
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
+
+
+def _to_end(ids: list[int], ends: set[int]) -> list[int]:
+    """Up to the first token that ends an answer; others of a batch may have gone on.
+
+    >>> _to_end([5, 6, 0, 0, 0], {0})
+    [5, 6, 0]
+    """
+    n = next((n for n, token in enumerate(ids) if token in ends), len(ids))
+    return ids[: n + 1]
 
 
 def _ends(model: Any) -> set[int]:

@@ -4,15 +4,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from scoring.backends.http.errors import clean, error_in
-from scoring.domain.generating import Finish, Generated, Usage, storable
+from scoring.domain.generating import Finish, Generated, Usage, storable, storable_json
 
-# What servers call the ends that are no `stop`
+# What servers call the ends that are no `stop`, in any case
 FINISHES = {
     "length": Finish.LENGTH,
     "max_tokens": Finish.LENGTH,
+    "max_output_tokens": Finish.LENGTH,
+    "model_length": Finish.LENGTH,
     "content_filter": Finish.FILTERED,
+    "safety": Finish.FILTERED,
+    "recitation": Finish.FILTERED,
+    "prohibited_content": Finish.FILTERED,
+    "sensitive": Finish.FILTERED,
     "refusal": Finish.REFUSED,
 }
+# Ends of a text that nobody knows the rest of
+BROKEN = frozenset({"error", "abort", "aborted", "cancelled", "network_error", "insufficient_system_resource"})  # fmt: skip
 
 
 class ChatAnswerError(Exception):
@@ -35,7 +43,10 @@ def read_answer(value: Any, seconds: float, request: Mapping[str, Any]) -> Gener
     if not isinstance(message, dict):
         raise ChatAnswerError("answered without a message (choices[0].message was due)")
     text, refusal = _text(message.get("content")), _text(message.get("refusal"))
-    finish = FINISHES.get(str(choice.get("finish_reason")), Finish.STOP)
+    reason = str(choice.get("finish_reason")).lower()
+    if reason in BROKEN:
+        raise ChatAnswerError(f"broke its answer off (finish_reason “{reason}”)")
+    finish = FINISHES.get(reason, Finish.STOP)
     if refusal and finish == Finish.STOP:
         finish = Finish.REFUSED
     if not text.strip() and finish == Finish.STOP:
@@ -48,6 +59,7 @@ def read_answer(value: Any, seconds: float, request: Mapping[str, Any]) -> Gener
         model=clean(value["model"], 200) if isinstance(value.get("model"), str) else "",
         detail=clean(refusal),
         request=request,
+        raw=storable_json(value),
     )
 
 

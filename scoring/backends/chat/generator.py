@@ -16,13 +16,21 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from scoring.backends.chat.answers import ChatAnswerError, read_answer
 from scoring.backends.chat.options import read_chat_options
 from scoring.backends.http.client import Client
-from scoring.backends.http.errors import RefusedError, is_too_long
+from scoring.backends.http.errors import (
+    ForbiddenError,
+    GaveUpError,
+    RefusedError,
+    is_moderated,
+    is_too_long,
+)
 from scoring.backends.http.hosts import allowed_address
-from scoring.domain.backend import ScoringError
+from scoring.domain.backend import NoAnswerError, ScoringError
 from scoring.domain.generating import Finish, Generated, Message, Usage
 
 MAX_BYTES = 2**22
 REFUSED_PARAMETER = (400, 422, 501)
+OF_REQUEST = (400, 413, 422, 451)
+FORBIDDEN = 403
 SCHEMA_WORDS = ("response_format", "json_schema", "guided", "structured output", "grammar")
 
 
@@ -106,8 +114,19 @@ class ChatGenerator:
                 if easier is None:
                     return self._refused(error, time.monotonic() - began, parameters)
                 self._form = easier
+            except ForbiddenError as error:
+                if error.refusal.status != FORBIDDEN:
+                    raise
+                if is_moderated(error.refusal):
+                    return self._refused(error.refusal, time.monotonic() - began, parameters)
+                # Some gateways keep back one request in this way; where it is the key, the next fail too
+                raise NoAnswerError(str(error)) from error
+            except GaveUpError as error:
+                if error.is_of_request:
+                    raise NoAnswerError(str(error)) from error
+                raise
             except ChatAnswerError as error:
-                raise ScoringError(f"The server at {self._address.origin} {error}.") from error
+                raise NoAnswerError(f"The server at {self._address.origin} {error}.") from error
 
     def _parameters(self, form: Form, schema: Mapping[str, Any] | None) -> dict[str, Any]:
         parameters = {"model": self._options.model, **self._options.writing.as_dict()}
@@ -120,12 +139,16 @@ class ChatGenerator:
     def _refused(
         self, error: RefusedError, seconds: float, parameters: Mapping[str, Any]
     ) -> Generated:
-        """A refusal of these messages alone is an answer; any other ends the work."""
-        if "content_filter" in error.code:
+        """A refusal for what these messages say is an answer; one for their form concerns them alone, any other all."""
+        if is_moderated(error):
             finish = Finish.FILTERED
         elif error.code == "context_length_exceeded" or is_too_long(error.message):
             finish = Finish.TOO_LONG
         else:
-            raise ScoringError(f"The server at {self._address.origin} refused: {error}.") from error
+            kind = NoAnswerError if error.status in OF_REQUEST else ScoringError
+            raise kind(f"The server at {self._address.origin} refused: {error}.") from error
         nothing = Usage()  # what a server refuses it does not read
-        return Generated("", finish, nothing, seconds, detail=error.message, request=parameters)
+        raw = {"status": error.status, "message": error.message, "code": error.code}
+        return Generated(
+            "", finish, nothing, seconds, detail=error.message, request=parameters, raw=raw
+        )

@@ -8,7 +8,7 @@ from scoring.backends.http.policy import RetryPolicy, read_number, read_policy
 from scoring.domain.backend import ScoringError
 
 WRITING = ("max_tokens", "temperature", "top_p", "seed")
-NAMES = ("base_url", "model", "concurrency", "timeout", "retry_seconds", *WRITING)
+NAMES = ("base_url", "model", "concurrency", "timeout", "retry_seconds", "tries", *WRITING)
 MAX_TOKENS = 4096
 
 

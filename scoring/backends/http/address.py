@@ -1,5 +1,6 @@
 """Where a model's server is, and whether it may be spoken to. Opens no connection and reads no settings."""
 
+import ipaddress
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -19,6 +20,18 @@ class Address:
     host: str
     port: int
     path: str
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it is this machine: what is sent there goes to nobody else.
+
+        >>> [parse_address(f"http://{host}:8000").is_here for host in ("localhost", "127.0.0.5", "[::1]", "gpu.lab", "10.0.0.1")]
+        [True, True, True, False, False]
+        """
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
 
     @property
     def origin(self) -> str:

@@ -29,7 +29,7 @@ from scoring.backends.http.errors import (
 )
 from scoring.backends.http.pauses import pause_s
 from scoring.backends.http.policy import RetryPolicy
-from scoring.domain.backend import ScoringError
+from scoring.domain.backend import NoAnswerError, ScoringError
 
 MAX_ERROR_BYTES = 100_000
 SHORTEST_ATTEMPT_S = 0.05
@@ -134,8 +134,13 @@ class Client:
         body = None if payload is None else json.dumps(payload, separators=(",", ":")).encode()
         started = time.monotonic()
         failures: list[str] = []
+        tries, is_late = 0, stop_before_delay(policy.total_s)
+
+        def is_over(state: RetryCallState) -> bool:
+            return is_late(state) or (policy.tries is not None and tries >= policy.tries)
 
         async def attempt() -> Reply:
+            nonlocal tries
             left_s = policy.total_s - (time.monotonic() - started)
             timeout_s = max(SHORTEST_ATTEMPT_S, min(policy.attempt_s, left_s))
             try:
@@ -143,6 +148,7 @@ class Client:
                 return self._read(raw, max_bytes, read)
             except RetryableError as error:
                 failures.append(_without_numbers(error))
+                tries += error.is_of_request
                 is_doubtful = error.status == 500 and failures[-2:] == failures[-1:] * 2
                 if is_doubtful and answers_others is not None and await answers_others():
                     raise errors.RefusedError(error.status, error.said) from error
@@ -151,7 +157,7 @@ class Client:
         retrying = AsyncRetrying(
             retry=retry_if_exception_type(RetryableError),
             wait=pause_s,
-            stop=stop_before_delay(policy.total_s),
+            stop=is_over,
             before_sleep=self._say_pause,
             reraise=True,
         )
@@ -159,7 +165,8 @@ class Client:
             return await retrying(attempt)
         except RetryableError as error:
             n, spent_s = retrying.statistics["attempt_number"], time.monotonic() - started
-            raise GaveUpError(self._gave_up(error, n, spent_s, policy), error.status) from error
+            sentence = self._gave_up(error, n, spent_s, policy)
+            raise GaveUpError(sentence, error.status, error.is_of_request) from error
 
     async def answers(self, path: str, payload: Any, timeout_s: float) -> bool:
         """Whether the server answers this with 200, asked once."""
@@ -196,7 +203,7 @@ class Client:
         if raw.status != 200:
             raise errors.of_status(self._without_key(raw), self.origin, has_key=bool(self._key))
         if len(raw.body) > max_bytes:
-            raise ScoringError(
+            raise NoAnswerError(
                 f"The server at {self.origin} sent more than the {max_bytes:,} bytes that an answer could need."
             )
         try:
@@ -221,7 +228,8 @@ class Client:
                     if len(content) > limit:
                         break
         except httpx2.ConnectTimeout as error:
-            raise RetryableError(f"took no connection within {timeout_s:.3g} s") from error
+            said = f"took no connection within {timeout_s:.3g} s"
+            raise RetryableError(said, is_reached=False) from error
         except TimeoutError as error:
             raise RetryableError(f"did not answer within {timeout_s:.3g} s") from error
         except httpx2.ConnectError as error:

@@ -17,14 +17,24 @@ from typing import Any
 
 import httpx2
 
-from scoring.domain.backend import ScoringError
+from scoring.domain.backend import NoAnswerError, ScoringError
 
 KEY_VARIABLE = "SCORING_API_KEY"
 RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504, 507, 520, 521, 522, 523, 524, 529})
+TOO_MANY = 429
 SHOWN_CHARACTERS = 300
 TOO_LONG = re.compile(
     r"context.{0,20}length|context window|maximum.{0,20}length|max_model_len|max_total_tokens"
     r"|longer than|too long|too many tokens|exceeds?\b.{0,40}\b(tokens|length|limit)",
+    re.IGNORECASE,
+)
+# Statuses with which servers refuse a text for what it says, and their codes and words for that
+MODERATING = (400, 403, 422, 451)
+MODERATED = re.compile(
+    r"content.?filter|content.?policy|content management policy|data.?inspection|moderation|responsible.?ai"
+    r"|inappropriate content|content exists risk|safety (system|filter|setting)"
+    r"|\b(input|prompt|content|request|message|text)s?\b.{0,60}\bflagged"
+    r"|\b(input|prompt|content|request|message|text)s?\b.{0,60}\bviolat.{0,60}\b(polic|guideline|rule|term)",
     re.IGNORECASE,
 )
 
@@ -37,24 +47,47 @@ class RefusedError(Exception):
         super().__init__(f"{status}: {message}")
 
 
+class ForbiddenError(ScoringError):
+    """The server asks for a key, or for another; `refusal` is what it said. 403 may be about this request alone."""
+
+    def __init__(self, sentence: str, refusal: RefusedError) -> None:
+        self.refusal = refusal
+        super().__init__(sentence)
+
+
 class RetryableError(Exception):
     """An attempt failed in a way that may pass; the message continues after "the server".
 
     `status` is 0 where it did not answer, `said` its own words (cleaned), `retry_after_s` the pause that it asks for.
+    `is_reached`: it had the request.
     """
 
     def __init__(
-        self, what: str, status: int = 0, retry_after_s: float | None = None, said: str = ""
+        self,
+        what: str,
+        status: int = 0,
+        retry_after_s: float | None = None,
+        said: str = "",
+        is_reached: bool = True,
     ) -> None:
         self.status, self.retry_after_s, self.said = status, retry_after_s, said
+        self.is_reached = is_reached
         super().__init__(what)
+
+    @property
+    def is_of_request(self) -> bool:
+        """Whether the server failed at this request; else it puts off all of them, or is not there."""
+        return self.is_reached and self.retry_after_s is None and self.status != TOO_MANY
 
 
 class GaveUpError(ScoringError):
-    """The time for a request is over; `status` of the last answer, 0 where there was none."""
+    """The time for a request is over, or its tries are; `status` of the last answer, 0 where there was none.
 
-    def __init__(self, sentence: str, status: int) -> None:
-        self.status = status
+    `is_of_request`: the server failed at this one, and may answer others.
+    """
+
+    def __init__(self, sentence: str, status: int, is_of_request: bool = False) -> None:
+        self.status, self.is_of_request = status, is_of_request
         super().__init__(sentence)
 
 
@@ -77,10 +110,10 @@ def of_connection(error: httpx2.ConnectError, origin: str) -> Exception:
     if tls is not None:
         return ScoringError(f"{origin} does not speak TLS: try http:// instead.")
     if any(isinstance(cause, socket.gaierror) for cause in causes):
-        return RetryableError("cannot be found: no machine has this name")
+        return RetryableError("cannot be found: no machine has this name", is_reached=False)
     numbers = [cause.errno for cause in causes if isinstance(cause, OSError) and cause.errno]
     reason = os.strerror(numbers[-1]) if numbers else clean(str(error))
-    return RetryableError(f"takes no connection: {reason.lower()}")
+    return RetryableError(f"takes no connection: {reason.lower()}", is_reached=False)
 
 
 def of_transport(error: httpx2.TransportError, *, answering: bool) -> RetryableError:
@@ -105,7 +138,10 @@ def of_status(reply: RawReply, origin: str, *, has_key: bool) -> Exception:
         state = (
             f"that of {KEY_VARIABLE} is not accepted" if has_key else f"{KEY_VARIABLE} is not set"
         )
-        return ScoringError(f"The server at {origin} asks for a key, and {state} ({status}: {message}).")  # fmt: skip
+        return ForbiddenError(
+            f"The server at {origin} asks for a key, and {state} ({status}: {message}).",
+            RefusedError(status, message, _error_code(reply)),
+        )
     return RefusedError(status, message, _error_code(reply))
 
 
@@ -113,7 +149,7 @@ def of_content(reply: RawReply, origin: str) -> ScoringError:
     """What came in place of JSON."""
     kind = clean(reply.headers.get("content-type", "unnamed"), 60)
     begins = clean(reply.body[:1000].decode("utf-8", "replace"), 80)
-    return ScoringError(
+    return NoAnswerError(
         f"The server at {origin} answered with something that is not JSON (content type {kind}, beginning “{begins}”); "
         "base_url may be wrong."
     )
@@ -160,14 +196,25 @@ def is_too_long(message: str) -> bool:
     return bool(TOO_LONG.search(message))
 
 
+def is_moderated(refusal: RefusedError) -> bool:
+    """Whether a server refuses a text for what it says, which each tells in a code or in words of its own.
+
+    >>> is_moderated(RefusedError(403, "Your input was flagged", "")), is_moderated(RefusedError(403, "Your account was flagged"))
+    (True, False)
+    """
+    told = f"{refusal.code} {refusal.message}"
+    return refusal.status in MODERATING and MODERATED.search(told) is not None
+
+
 def _error_code(reply: RawReply) -> str:
-    """OpenAI's `error.code`, as "content_filter"; empty where there is none."""
+    """`error.code`, or `code`, as "content_filter"; empty where there is none."""
     try:
         value = json.loads(reply.body)
     except (ValueError, RecursionError):
         return ""
     error = value.get("error") if isinstance(value, dict) else None
-    code = error.get("code") if isinstance(error, dict) else None
+    places = [place for place in (error, value) if isinstance(place, dict)]
+    code = next((place["code"] for place in places if isinstance(place.get("code"), str)), None)
     return clean(code, 60) if isinstance(code, str) else ""
 
 

@@ -9,14 +9,19 @@ from scoring.domain.backend import ScoringError
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """Seconds for one attempt, and for all attempts of a request with the pauses between them."""
+    """Seconds for one attempt, and for all attempts of a request with the pauses between them.
+
+    tries: attempts that the server may fail at; None for no limit. One that it only puts off, or that does not reach it,
+    is none.
+    """
 
     attempt_s: float
     total_s: float
+    tries: int | None = None
 
 
 def read_policy(args: Mapping[str, str], attempt_s: float, total_s: float) -> RetryPolicy:
-    """`timeout` and `retry_seconds`, or these defaults.
+    """`timeout` and `retry_seconds`, or these defaults; `tries` where they are given.
 
     Raises:
         ScoringError: one is no number in its range.
@@ -24,7 +29,8 @@ def read_policy(args: Mapping[str, str], attempt_s: float, total_s: float) -> Re
     one = read_number(args, "timeout", attempt_s, 0.01, 86_400, whole=False)
     # Who waits long for one answer wants at least that one
     total = read_number(args, "retry_seconds", max(one, total_s), 0, 864_000, whole=False)
-    return RetryPolicy(one, total)
+    tries = int(read_number(args, "tries", 3, 1, 100)) if "tries" in args else None
+    return RetryPolicy(one, total, tries)
 
 
 def read_number(

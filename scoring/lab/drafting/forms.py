@@ -10,6 +10,7 @@ from experiment.lab.setup.forms import UnixTextField
 from experiment.models import ResearchField
 from lib.name_fields import is_name
 from scoring.backends import parse_model_args
+from scoring.backends.generating import OPENED_BY
 from scoring.domain.backend import ScoringError
 from scoring.lab.folders import with_folders
 from scoring.models.generating import Kind
@@ -21,6 +22,7 @@ from scoring.services.model_reviews.ask import default_instructions as review_in
 
 MOST_BYTES = 5_000_000
 MOST_MONEY = 1_000_000
+KINDS = [(kind.value, kind.label) for kind in Kind if kind.value in OPENED_BY]  # those that write
 
 
 def _money(label: Any, help_text: Any = "") -> forms.DecimalField:
@@ -33,7 +35,7 @@ def _money(label: Any, help_text: Any = "") -> forms.DecimalField:
 class ModelForm(forms.Form):
     """Which model is asked, and what it may cost; `asked` once it is valid."""
 
-    generator = forms.ChoiceField(label=_("Kind of model"), choices=Kind.choices)
+    generator = forms.ChoiceField(label=_("Kind of model"), choices=KINDS)
     model = forms.CharField(
         label=_("Model"),
         required=False,
@@ -76,14 +78,19 @@ class ModelForm(forms.Form):
         if not self.errors:
             try:
                 self.asked = self._asked(cleaned)
-                self.asked.check()
+                self.check_asked()
             except ScoringError as error:
                 raise ValidationError(str(error)) from error
         return cleaned
 
+    def check_asked(self) -> None:
+        """Raises ScoringError where `asked` cannot be meant."""
+        self.asked.check()
+
     def _asked(self, cleaned: dict[str, Any]) -> Asked:
         kind, args = cleaned["generator"], parse_model_args(cleaned["model_args"])
         if kind == Kind.CHAT:
+            self._check_given("base_url", "model")
             args |= {"base_url": cleaned["base_url"], "model": cleaned["model"]}
         elif kind == Kind.HF:
             args = with_folders(args | {"pretrained": cleaned["model"]})
@@ -95,6 +102,14 @@ class ModelForm(forms.Form):
             cleaned["budget_tokens"],
             cleaned["budget_money"],
         )
+
+    def _check_given(self, *names: str) -> None:
+        """Raises ScoringError, as what the arguments lack, in the names of the page's fields."""
+        missing = [str(self[name].label) for name in names if not self.cleaned_data[name].strip()]
+        if missing:
+            raise ScoringError(
+                _("A chat server needs: %(fields)s.") % {"fields": ", ".join(missing)}
+            )
 
     def fields_of(self, *names: str) -> list[forms.BoundField]:
         return [self[name] for name in names]

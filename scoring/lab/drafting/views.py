@@ -163,6 +163,7 @@ def _page(
     runs = DraftingRun.objects.filter(field=research_field).annotate(n_drafted=drafted)
     reviews = ReviewingRun.objects.filter(field=research_field)[:SHOWN]
     in_review = Item.objects.filter(field=research_field.name, status=Item.Status.IN_REVIEW)
+    in_review = in_review.exclude(kind=Item.Kind.QUESTION)
     context = {
         "research_field": research_field,
         "runs": runs.select_related("field", "created_by")[:SHOWN],

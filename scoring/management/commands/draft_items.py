@@ -8,16 +8,15 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
 from experiment.models import ResearchField
-from lib.commands import progress
+from lib.commands import StoppedError, progress
 from lib.jobs import leases
 from scoring.management.writing import (
-    INTERRUPTED,
     WritingCommand,
     asked_of,
     check_over,
     content_of,
     find_field,
-    renew_costs,
+    renew,
     spending_data,
     spending_lines,
 )
@@ -69,8 +68,7 @@ class Command(WritingCommand):
             ) as update:
                 run = work.run(run, lambda job: update(job.done))
         except KeyboardInterrupt as interrupt:
-            stopped = "Stopped; the same command with --resume goes on."
-            raise CommandError(stopped, returncode=INTERRUPTED) from interrupt
+            raise StoppedError from interrupt
         self.report(options, _data(run), _lines(run))
         check_over(run)
 
@@ -81,7 +79,7 @@ class Command(WritingCommand):
         same = ask.newest_same(draft)
         with transaction.atomic():
             if same is not None and options["resume"]:
-                run = renew_costs(leases.reopen(same), draft)
+                run = renew(leases.reopen(same), draft)
             else:
                 run = ask.store(draft, abstracts)
             leases.reserve(run)

@@ -6,7 +6,14 @@ from django.db import transaction
 
 from experiment.management.studies import find_study
 from experiment.models import Study
-from lib.commands import ReportingCommand, add_json_argument, progress, table_lines
+from lib.commands import (
+    GOES_ON,
+    ReportingCommand,
+    StoppedError,
+    add_json_argument,
+    progress,
+    table_lines,
+)
 from lib.jobs import leases
 from scoring.domain.backend import ScoringError
 from scoring.management.trainings import steps_of
@@ -18,7 +25,6 @@ from scoring.services.training import checkpoints
 from scoring.services.training.checkpoints import CheckpointResult
 from scoring.training.settings import TrainingError
 
-INTERRUPTED = 130  # as shells report it
 Status = ScoringRun.Status
 
 
@@ -43,8 +49,7 @@ class Command(ReportingCommand):
             for step in steps:
                 self._score(models, training, step, study, options)
         except KeyboardInterrupt as interrupt:
-            stopped = "Stopped; the same command goes on."
-            raise CommandError(stopped, returncode=INTERRUPTED) from interrupt
+            raise StoppedError(GOES_ON) from interrupt
         except (TrainingError, ScoringError) as error:
             raise CommandError(str(error)) from error
         finally:

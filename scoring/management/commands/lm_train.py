@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
-from lib.commands import ReportingCommand, add_json_argument, progress
+from lib.commands import ReportingCommand, StoppedError, add_json_argument, progress
 from lib.jobs import leases
 from scoring.demo_lm import MODEL_FOLDER
 from scoring.demo_lm import NAME as DEMO_NAME
@@ -26,7 +26,6 @@ from scoring.training.corpus.manifest import open_corpus
 from scoring.training.progress import Point
 from scoring.training.settings import TrainingError, TrainingSettings
 
-INTERRUPTED = 130  # as shells report it
 Status = Training.Status
 
 
@@ -78,8 +77,7 @@ class Command(ReportingCommand):
             else:
                 self._train(settings, options)
         except KeyboardInterrupt as interrupt:
-            stopped = "Stopped; the same command with --resume goes on."
-            raise CommandError(stopped, returncode=INTERRUPTED) from interrupt
+            raise StoppedError from interrupt
         except (TrainingError, CorpusError) as error:
             raise CommandError(str(error)) from error
 

@@ -3,20 +3,19 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 from django.db import transaction
 
 from experiment.models import Review
-from lib.commands import progress
+from lib.commands import StoppedError, progress
 from lib.jobs import leases
 from scoring.management.writing import (
-    INTERRUPTED,
     WritingCommand,
     asked_of,
     check_over,
     content_of,
     find_field,
-    renew_costs,
+    renew,
     spending_data,
     spending_lines,
 )
@@ -48,8 +47,7 @@ class Command(WritingCommand):
             ) as update:
                 run = work.run(run, lambda job: update(job.done))
         except KeyboardInterrupt as interrupt:
-            stopped = "Stopped; the same command with --resume goes on."
-            raise CommandError(stopped, returncode=INTERRUPTED) from interrupt
+            raise StoppedError from interrupt
         self.report(options, _data(run), _lines(run))
         check_over(run)
 
@@ -59,7 +57,7 @@ class Command(WritingCommand):
             if same is None:
                 draft.save()
             else:
-                draft = renew_costs(leases.reopen(same), draft)
+                draft = renew(leases.reopen(same), draft)
             leases.reserve(draft)
         return draft
 

@@ -81,7 +81,8 @@ def _lines(corpus: BuiltCorpus, leaks: list[Excluded]) -> Iterator[str]:
         yield f"left out: {n:,} ({reason})"
     if leaks:
         items = Counter(one.of for one in leaks).most_common(SHOWN)
-        yield f"Test cases: {len(leaks):,} documents would have given away one, {leaks[0].id} the first; by test case:"
+        documents = "1 document" if len(leaks) == 1 else f"{len(leaks):,} documents"
+        yield f"Test cases: {documents} would have given away one, {leaks[0].id} the first; by test case:"
         yield from (f"  {key}: {n:,}" for key, n in items)
     yield f"What was left out, and why, is in {corpus.folder / EXCLUDED}; the corpus is {corpus.sha256[:12]}."
 

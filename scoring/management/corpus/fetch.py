@@ -9,8 +9,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from lib.commands import ReportingCommand, progress, table_lines
-from scoring.management.writing import INTERRUPTED
+from lib.commands import ReportingCommand, StoppedError, progress, table_lines
 from scoring.services.training.literature import open_client
 from scoring.training.corpus.document import CorpusError
 from scoring.training.corpus.entrez import sources
@@ -53,7 +52,7 @@ def run(command: ReportingCommand, options: Mapping[str, Any]) -> None:
     except CorpusError as error:
         raise CommandError(f"{error} {AGAIN}" if _has_begun(options) else str(error)) from error
     except KeyboardInterrupt as interrupt:
-        raise CommandError(f"Stopped. {AGAIN}", returncode=INTERRUPTED) from interrupt
+        raise StoppedError(f"Stopped. {AGAIN}") from interrupt
     command.report(options, {**asdict(fetched), "documents": fetched.documents}, _lines(fetched))
     if fetched.problems:
         raise CommandError(

@@ -32,10 +32,12 @@ def draft_run(
     """
     asked.check()
     told = instructions.strip() or default_instructions()
-    columns = asked.columns(research_field, told, by)
+    columns = asked.columns(told, by)
     rows = [asdict(abstract) for abstract in abstracts]
     print_ = asked.fingerprint(research_field.pk, told, repairs, rows)
-    return DraftingRun(repairs=repairs, total=len(abstracts), fingerprint=print_, **columns)
+    return DraftingRun(
+        field=research_field, repairs=repairs, total=len(abstracts), fingerprint=print_, **columns
+    )
 
 
 def newest_same(draft: DraftingRun) -> DraftingRun | None:

@@ -20,7 +20,7 @@ from scoring.domain.generating import Finish, Generated, Message
 from scoring.models import DraftAttempt, DraftingRun, GeneratedDraft
 from scoring.services.drafting import judging, prompts
 from scoring.services.generating.asking import Question, ask_all, stored
-from scoring.services.generating.spending import COUNTED, BudgetSpentError, Spending, spending_of
+from scoring.services.generating.spending import BudgetSpentError, Spending, spending_of
 
 State = GeneratedDraft.State
 NO_ANSWER = "(no answer)"
@@ -37,7 +37,7 @@ def run(job: DraftingRun, on_progress: OnProgress = lambda job: None) -> Draftin
 
 
 def spent(job: DraftingRun) -> Spending:
-    return spending_of(job, DraftAttempt.objects.filter(draft__run=job).only(*COUNTED))
+    return spending_of(job, DraftAttempt.objects.filter(draft__run=job))
 
 
 class _Drafting:

@@ -1,12 +1,22 @@
 """Asks a generator several questions at a time. Only the caller's thread touches the database."""
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any
 
-from scoring.domain.generating import Generated, Generator, Message, Usage
+from scoring.domain.backend import NoAnswerError
+from scoring.domain.generating import (
+    BatchGenerator,
+    Finish,
+    Generated,
+    Generator,
+    Message,
+    Usage,
+)
 from scoring.services.generating.spending import BudgetSpentError, Spending, most
 
 LOOK_S = 1.0
@@ -24,6 +34,31 @@ class Question:
 
 # Stores an answer, and says what is to be asked next about the same row
 OnAnswer = Callable[[Question, Generated], Question | None]
+# What is asked in one go
+Group = Sequence[Question]
+
+
+class _Waiting:
+    """What is still to be asked: what follows an answer first, then the rest, taken from the iterator one by one."""
+
+    def __init__(self, questions: Iterable[Question]) -> None:
+        self._first = deque[Question]()
+        self._rest = iter(questions)
+
+    def __bool__(self) -> bool:
+        """Whether there is a question, which is then held until it is taken."""
+        self._first.extend(islice(self._rest, 0 if self._first else 1))
+        return bool(self._first)
+
+    @property
+    def next(self) -> Question:
+        return self._first[0]
+
+    def take(self) -> Question:
+        return self._first.popleft()
+
+    def put_first(self, question: Question) -> None:
+        self._first.appendleft(question)
 
 
 def ask_all(
@@ -32,33 +67,30 @@ def ask_all(
     on_answer: OnAnswer,
     spending: Spending,
     check: Callable[[], None],
+    *,
+    keep_failures: bool = False,
 ) -> None:
     """Ask until nothing is left. What is under way when an error comes is waited for and stored; it may cost money.
 
     Args:
+        questions: an iterator is read by this thread, as far as questions are asked.
         check: called about once a second; what it raises ends all at once.
+        keep_failures: a question that alone cannot be answered has an answer, `Finish.FAILED`; else it is an error.
     Raises:
         BudgetSpentError: what is left may exceed the budget.
         ScoringError: the generator cannot go on.
     """
-    waiting, under_way = deque(questions), dict[Future[Generated], Question]()
+    waiting, under_way = _Waiting(questions), dict[Future[list[Generated]], Group]()
     failed: Exception | None = None
     with ThreadPoolExecutor(generator.concurrency) as threads:
         try:
-            while under_way or (waiting and failed is None):
-                while failed is None and _may_begin(generator, waiting, under_way, spending):
-                    question = waiting.popleft()
-                    future = threads.submit(generator.generate, question.messages, question.schema)
-                    under_way[future] = question
+            while under_way or (failed is None and waiting):
+                while failed is None and (group := _group(generator, waiting, under_way, spending)):
+                    future = threads.submit(_answers, generator, group, keep_failures)
+                    under_way[future] = group
                 for future in wait(under_way, LOOK_S, FIRST_COMPLETED).done:
-                    question = under_way.pop(future)
-                    try:
-                        following = on_answer(question, future.result())
-                    except Exception as error:  # noqa: BLE001 (raised below)
-                        failed = failed or error
-                        continue
-                    if following is not None:
-                        waiting.appendleft(following)
+                    wrong = _keep(under_way.pop(future), future, on_answer, waiting)
+                    failed = failed or wrong
                 check()
         except BaseException:
             generator.close()  # else the threads would be waited for
@@ -67,29 +99,70 @@ def ask_all(
         raise failed
 
 
-def _may_begin(
+def _keep(
+    group: Group, future: Future[list[Generated]], on_answer: OnAnswer, waiting: _Waiting
+) -> Exception | None:
+    """Have each answer stored; the first error, whatever comes after it."""
+    first: Exception | None = None
+    try:
+        answers = future.result()
+    except Exception as error:  # noqa: BLE001 (raised by the caller)
+        return error
+    for question, answer in zip(group, answers, strict=True):
+        try:
+            following = on_answer(question, answer)
+            if following is not None:
+                waiting.put_first(following)
+        except Exception as error:  # noqa: BLE001 (raised by the caller)
+            first = first or error
+    return first
+
+
+def _answers(generator: Generator, group: Group, keep_failures: bool) -> list[Generated]:
+    if isinstance(generator, BatchGenerator) and len(group) > 1:
+        return generator.generate_many([question.messages for question in group])
+    began = time.monotonic()
+    try:
+        return [generator.generate(question.messages, question.schema) for question in group]
+    except NoAnswerError as error:
+        if not keep_failures:
+            raise
+        seconds = time.monotonic() - began
+        return [Generated("", Finish.FAILED, None, seconds, detail=str(error))]
+
+
+def _group(
     generator: Generator,
-    waiting: Sequence[Question],
-    under_way: Mapping[Future[Generated], Question],
+    waiting: _Waiting,
+    under_way: Mapping[Future[list[Generated]], Group],
     spending: Spending,
-) -> bool:
-    """Whether there is a place and, with all that is under way, money for the next question.
+) -> Group:
+    """What is asked next: as much as there is a place and, with all that is under way, money for.
 
     Raises:
         BudgetSpentError: nothing is under way, and the next question does not fit.
     """
-    if not waiting or len(under_way) >= generator.concurrency:
-        return False
-    asked = [*under_way.values(), waiting[0]]
-    expected = [most(question.messages, generator.max_tokens) for question in asked]
-    if spending.fits(sum(expected, Usage())):
-        return True
-    if not under_way:
+    group: list[Question] = []
+    if len(under_way) >= generator.concurrency:
+        return group
+    size = generator.batch if isinstance(generator, BatchGenerator) else 1
+    asked = sum((_most(generator, q) for q in chain(*under_way.values())), Usage())
+    while len(group) < size and waiting:
+        next_ = _most(generator, waiting.next)
+        asked += next_
+        if not spending.fits(asked):
+            break
+        group.append(waiting.take())
+    if waiting and not group and not under_way:
         raise BudgetSpentError(
             f"The budget does not allow another question: {spending.usage.total:,} tokens are used, and the next may take "
-            f"{expected[-1].total:,}."
+            f"{_most(generator, waiting.next).total:,}."
         )
-    return False
+    return group
+
+
+def _most(generator: Generator, question: Question) -> Usage:
+    return most(question.messages, generator.max_tokens)
 
 
 def stored(answer: Generated) -> dict[str, object]:

@@ -9,9 +9,11 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from experiment.models import ResearchField
 from scoring.backends.generating import check_generator_args
 from scoring.domain.backend import ScoringError
+
+# How fast and how often a model is asked: it writes the same
+PACE = frozenset({"concurrency", "timeout", "retry_seconds", "tries", "batch_size"})
 
 
 @dataclass(frozen=True)
@@ -44,19 +46,13 @@ class Asked:
         if self.budget_money is not None and not all(has_prices):
             raise ScoringError("A budget in money needs the prices of tokens.")
 
-    def columns(
-        self, research_field: ResearchField, instructions: str, by: User | None
-    ) -> dict[str, Any]:
-        """For a row of `WritingJob`."""
-        return {
-            **asdict(self),
-            "model_args": dict(self.model_args),
-            "field": research_field,
-            "instructions": instructions,
-            "created_by": by,
-        }
+    def columns(self, instructions: str, by: User | None) -> dict[str, Any]:
+        """For a row of `GeneratingJob`."""
+        told = {"instructions": instructions, "created_by": by}
+        return {**asdict(self), "model_args": dict(self.model_args), **told}
 
     def fingerprint(self, *others: Any) -> str:
-        """The same for the same work; what it may cost may differ."""
-        known = [self.generator, sorted(self.model_args.items()), *others]
+        """The same for the same texts; what they may cost may differ, and how fast and how often the model is asked."""
+        writing = sorted(item for item in self.model_args.items() if item[0] not in PACE)
+        known = [self.generator, writing, *others]
         return hashlib.sha256(json.dumps(known, default=str).encode()).hexdigest()

@@ -1,15 +1,19 @@
 """What a job has spent on a model, and whether another question fits into its budget."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import TypeVar
+
+from django.db.models import Count, Q, QuerySet, Sum
 
 from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Message, Prices, Usage
-from scoring.models.generating import ModelAnswer, WritingJob
+from scoring.models.generating import GeneratingJob, ModelAnswer
 
-# Columns of an answer that say what it took
-COUNTED = ("prompt_tokens", "completion_tokens", "seconds")
+A = TypeVar("A", bound=ModelAnswer)
+# The server said what an answer took
+IS_KNOWN = Q(prompt_tokens__isnull=False, completion_tokens__isnull=False)
 BYTES_PER_TOKEN = 3  # few tokenizers make more tokens of a text than this
 
 
@@ -64,13 +68,24 @@ class Spending:
         return self.prices.cost(whole) <= self.budget_money
 
 
-def spending_of(job: WritingJob, answers: Iterable[ModelAnswer]) -> Spending:
-    """Of what is stored."""
-    spending = Spending(prices=job.prices)
-    for answer in answers:
-        spending.add(answer.usage, answer.seconds)
-    spending.budget_tokens, spending.budget_money = job.budget_tokens, job.budget_money
-    return spending
+def spending_of(job: GeneratingJob, answers: QuerySet[A]) -> Spending:
+    """Of what is stored, however much it is: the database adds it up."""
+    found = answers.order_by().aggregate(
+        read=Sum("prompt_tokens", filter=IS_KNOWN, default=0),
+        written=Sum("completion_tokens", filter=IS_KNOWN, default=0),
+        seconds=Sum("seconds", default=0.0),
+        answers=Count("pk"),
+        known=Count("pk", filter=IS_KNOWN),
+    )
+    return Spending(
+        budget_tokens=job.budget_tokens,
+        budget_money=job.budget_money,
+        prices=job.prices,
+        usage=Usage(found["read"], found["written"]),
+        seconds=found["seconds"],
+        answers=found["answers"],
+        unknown=found["answers"] - found["known"],
+    )
 
 
 def most(messages: Sequence[Message], max_tokens: int) -> Usage:

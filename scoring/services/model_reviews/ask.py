@@ -31,18 +31,21 @@ def review_run(
     """
     asked.check()
     told = instructions.strip() or default_instructions()
-    columns = asked.columns(research_field, told, by)
+    columns = asked.columns(told, by)
     print_ = asked.fingerprint(research_field.pk, told)
     done = ModelReview.objects.filter(
         item=OuterRef("pk"), sha256=OuterRef("sha256"), run__fingerprint=print_
     ).exclude(verdict="")
     rows = Item.objects.filter(field=research_field.name, status=Item.Status.IN_REVIEW)
+    rows = rows.exclude(kind=Item.Kind.QUESTION)
     items = list(rows.exclude(Exists(done)).order_by("key").values_list("pk", flat=True)[:limit])
     if not items:
         raise ScoringError(
             "Nothing is left to review: no test case is in review that this model has not reviewed."
         )
-    return ReviewingRun(items=items, total=len(items), fingerprint=print_, **columns)
+    return ReviewingRun(
+        field=research_field, items=items, total=len(items), fingerprint=print_, **columns
+    )
 
 
 def newest_open(draft: ReviewingRun) -> ReviewingRun | None:

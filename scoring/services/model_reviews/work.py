@@ -15,7 +15,7 @@ from scoring.domain.reviewing import SCHEMA, read_verdict
 from scoring.models import ModelReview, ReviewingRun
 from scoring.services.drafting.prompts import opening
 from scoring.services.generating.asking import Question, ask_all, stored
-from scoring.services.generating.spending import COUNTED, BudgetSpentError, Spending, spending_of
+from scoring.services.generating.spending import BudgetSpentError, Spending, spending_of
 from scoring.services.model_reviews.ask import default_instructions
 
 OnProgress = Callable[[ReviewingRun], None]
@@ -31,7 +31,7 @@ def run(job: ReviewingRun, on_progress: OnProgress = lambda job: None) -> Review
 
 
 def spent(job: ReviewingRun) -> Spending:
-    return spending_of(job, job.reviews.only(*COUNTED))
+    return spending_of(job, job.reviews.all())
 
 
 class _Reviewing:

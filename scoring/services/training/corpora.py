@@ -26,11 +26,11 @@ from scoring.training.corpus.manifest import BuiltCorpus, Excluded, open_corpus
 
 def known_items() -> list[ItemTexts]:
     """Every test case of every study and field: each version, retired ones, drafts, practice and catch, and what models drafted."""
-    items = Item.objects.values_list("key", "doi", "original", "altered")
+    items = Item.objects.values_list("key", "doi", "original", "altered", "expert_answer")
     drafts = GeneratedDraft.objects.values_list("run", "row", "doi", "abstract", "markup")
     begun = ItemScratch.objects.exclude(values={}).values_list("pk", "values")
     return [
-        *(ItemTexts(key, doi, (original, altered)) for key, doi, original, altered in items),
+        *(ItemTexts(key, doi, tuple(filter(None, texts))) for key, doi, *texts in items),
         *(
             ItemTexts(f"drafting run {run}, row {row}", doi, (abstract, markup))
             for run, row, doi, abstract, markup in drafts

@@ -164,7 +164,9 @@ def _config(settings: TrainingSettings, start: Start) -> PreTrainedConfig:
             source, revision=start.revision, trust_remote_code=False
         )
     except (OSError, ValueError, KeyError) as error:
-        raise TrainingError(f"{source} describes no model: {str(error).splitlines()[0]}") from error
+        raise TrainingError(
+            f"{source}: no model's configuration could be read: {str(error).splitlines()[0]}"
+        ) from error
     return config
 
 

@@ -89,7 +89,10 @@ def test_a_training_is_left_to_a_worker_and_gone_on_with_when_asked() -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ("--mode lora --model nowhere/at/all --dry-run", "describes no model"),
+        (
+            "--mode lora --model nowhere/at/all --dry-run",
+            "nowhere/at/all: no model's configuration could be read",
+        ),
         ("--mode scratch --lora-rank 4 --dry-run", "leave out --lora-rank"),
         ("--mode lora --layers 4 --dry-run", "leave out --layers"),
         ("--mode lora --model x --tokenizer y --dry-run", "Only a model from scratch"),

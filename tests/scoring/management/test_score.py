@@ -230,7 +230,7 @@ def test_a_run_that_another_worker_has_is_left_to_it(study: Study, tiny: Path) -
 
 
 def test_an_unknown_study_is_named(tiny: Path) -> None:
-    assert sentence_of(*hf(tiny)) == "There is no study “memory”."
+    assert sentence_of(*hf(tiny)) == "There is no study “memory” (there are: none)."
 
 
 def test_nothing_is_stored_of_a_model_that_cannot_be_loaded(study: Study, tmp_path: Path) -> None:

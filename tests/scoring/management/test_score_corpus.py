@@ -214,7 +214,7 @@ def test_a_file_or_study_that_is_not_there_is_named(corpus: Path, tiny: Path) ->
     _, error = score(corpus.with_name("gone.jsonl"), tiny)
     assert "gone.jsonl cannot be read: No such file" in str(error)
     _, error = score(corpus, tiny, "--study", "nowhere")
-    assert str(error) == "There is no study “nowhere”."
+    assert str(error) == "There is no study “nowhere” (there are: none)."
 
 
 def test_a_csv_cell_may_be_long(tiny: Path, tmp_path: Path) -> None:

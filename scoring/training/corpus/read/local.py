@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, BinaryIO, get_args
 
-from lib.files import open_regular
+from lib.files import not_json, open_regular
 from scoring.training.corpus.document import CorpusError, Document, Kind, last_day
 from scoring.training.corpus.read.pubget import is_pubget, read_pubget
 
@@ -120,7 +120,7 @@ def _json_lines(
             try:
                 values = json.loads(line)
             except (ValueError, RecursionError) as error:
-                problems.add(f"{name}, line {number}", f"is not JSON ({error})")
+                problems.add(f"{name}, line {number}", f"is not JSON ({not_json(error)})")
                 continue
             if isinstance(values, dict):
                 yield number, values

@@ -1,15 +1,17 @@
 """A model in this process writes through its chat template; the demonstration model shows the plumbing."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
-from transformers import AutoTokenizer
+import torch
+from transformers import AutoTokenizer, LlamaConfig
 
 from scoring.backends.causal_lm.generator import TransformersGenerator
 from scoring.backends.generating import open_generator
 from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Finish, Message
-from tests.scoring.tiny_models import save_gpt2
+from tests.scoring.tiny_models import save_gpt2, save_random
 
 ASKED = (Message("system", "Be brief."), Message("user", "What did the cells do?"))
 TEMPLATE = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}{% if add_generation_prompt %}assistant:{% endif %}"
@@ -17,7 +19,10 @@ NO_SYSTEM = "{% if messages[0].role == 'system' %}{{ raise_exception('no system'
 
 
 def with_template(folder: Path, template: str) -> Path:
-    save_gpt2(folder, n_positions=128)
+    return templated(save_gpt2(folder, n_positions=128), template)
+
+
+def templated(folder: Path, template: str) -> Path:
     tokenizer = AutoTokenizer.from_pretrained(folder)
     tokenizer.chat_template = template
     tokenizer.save_pretrained(folder)
@@ -70,6 +75,81 @@ def test_a_template_without_a_turn_for_the_system_has_its_words_first(tmp_path: 
 def test_a_model_without_a_chat_template_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ScoringError, match="no chat template"):
         opened(save_gpt2(tmp_path))
+
+
+LENGTHS = (1, 30, 4, 18, 2, 9, 25, 12, 60, 3)
+
+
+def llama(folder: Path) -> Path:
+    config = LlamaConfig(
+        vocab_size=400, hidden_size=32, intermediate_size=64, num_hidden_layers=2,
+        num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=128,
+        bos_token_id=0, eos_token_id=0,
+    )  # fmt: skip
+    save_random(folder, config)
+    return templated(folder, TEMPLATE)
+
+
+@pytest.fixture(scope="module", params=["learned", "rotary"])
+def generator(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> TransformersGenerator:
+    """Of a model that knows positions in this way."""
+    made = tmp_path_factory.mktemp(request.param)
+    chosen = with_template(made, TEMPLATE) if request.param == "learned" else llama(made)
+    generator = opened(chosen, dtype="float32", max_tokens="40", batch_size="4")
+    # Ends that answers meet now and then
+    generator.model.generation_config.eos_token_id = list(range(0, 400, 17))
+    return generator
+
+
+class TestABatch:
+    def test_has_the_answers_that_each_question_has_alone(
+        self, generator: TransformersGenerator
+    ) -> None:
+        asked = [[Message("user", f"Is it {n}? " + "cells " * n)] for n in LENGTHS]
+        many = generator.generate_many(asked)
+        alone = [generator.generate(messages) for messages in asked]
+        assert [(a.text, a.finish, a.usage) for a in many] == [
+            (a.text, a.finish, a.usage) for a in alone
+        ]
+        assert {a.finish for a in many} >= {Finish.STOP, Finish.LENGTH}
+        assert len({a.text for a in many}) > len(LENGTHS) / 2
+        rooms = [generator._room(generator.prompt_ids(messages)) for messages in asked]
+        assert min(rooms) < max(rooms), "one is near the window's end"
+
+    def test_leaves_out_what_does_not_fit_and_answers_the_others(
+        self, generator: TransformersGenerator
+    ) -> None:
+        asked = [ASKED, [Message("user", "cells " * 400)], ASKED]
+        first, second, third = generator.generate_many(asked)
+        assert second.finish == Finish.TOO_LONG
+        assert first.text == third.text != ""
+
+    def test_becomes_smaller_where_memory_runs_out(
+        self, generator: TransformersGenerator, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        write, sizes = generator._written, list[int]()
+
+        def small(prompts: Any, most: int) -> Any:
+            sizes.append(len(prompts))
+            if len(prompts) > 1:
+                raise torch.OutOfMemoryError
+            return write(prompts, most)
+
+        monkeypatch.setattr(generator, "_written", small)
+        monkeypatch.setattr(generator, "batch", 4)
+        alone = generator.generate(ASKED)
+        sizes.clear()
+        assert [a.text for a in generator.generate_many([ASKED] * 4)] == [alone.text] * 4
+        assert sizes == [4, 2, 1, 1, 1, 1]
+
+
+def test_what_is_drawn_by_chance_does_not_depend_on_what_else_is_asked(folder: Path) -> None:
+    generator = opened(folder, temperature="2", max_tokens="20")
+    assert generator.batch == 1
+    together = generator.generate_many([ASKED, [Message("user", "And then?")]])
+    assert together[0].text == generator.generate(ASKED).text
 
 
 def test_the_embedded_model_goes_through_the_plumbing() -> None:

@@ -78,6 +78,26 @@ class ChatHandler(Handler):
         message = "The response was filtered by the content management policy."
         self.send_json({"error": {"message": message, "code": "content_filter"}}, 400)
 
+    def fault_forbidden(self, _: Any) -> None:
+        self.send_json({"error": {"message": "Forbidden"}}, 403)
+
+    def fault_flagged(self, _: Any) -> None:
+        """As a router between models answers."""
+        said = {"reasons": ["violence"], "flagged_input": "Which gene"}
+        message = "The model requires moderation. Your input was flagged."
+        self.send_json({"error": {"code": 403, "message": message, "metadata": said}}, 403)
+
+    def fault_against_policy(self, _: Any) -> None:
+        error = {"message": "Your request was rejected.", "code": "content_policy_violation"}
+        self.send_json({"error": error}, 400)
+
+    def fault_inspected(self, _: Any) -> None:
+        message = "Input data may contain inappropriate content."
+        self.send_json({"code": "data_inspection_failed", "message": message}, 400)
+
+    def fault_broken(self, request: dict[str, Any]) -> None:
+        self.send_text(request, self.chat.text_of(request), "error")
+
     def fault_truncated(self, request: dict[str, Any]) -> None:
         self.send_text(request, self.chat.text_of(request)[:20], "length")
 

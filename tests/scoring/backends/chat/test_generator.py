@@ -9,7 +9,7 @@ import pytest
 
 from scoring.backends.chat.generator import ChatGenerator
 from scoring.backends.generating import check_generator_args, open_generator
-from scoring.domain.backend import ScoringError
+from scoring.domain.backend import NoAnswerError, ScoringError
 from scoring.domain.generating import Finish, Generated, Message, Usage
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
 
@@ -40,6 +40,7 @@ def test_an_answer_comes_with_tokens_time_and_the_name_of_the_model(stub: ChatSt
     assert answer.model == "writer-2026-01"
     sent = {"model": MODEL, "max_tokens": 99, "temperature": 0.5, "seed": 7}
     assert answer.request == sent
+    assert answer.raw["choices"][0]["message"]["content"] == "Yes."
     turns = [{"role": m.role, "content": m.content} for m in HELLO]
     assert stub.requests == [{**sent, "messages": turns}]
 
@@ -102,6 +103,36 @@ def test_a_server_that_cannot_be_used_ends_in_one_sentence(
     with pytest.raises(ScoringError, match=r"\.$") as raised:
         ask(stub, timeout="0.3", retry_seconds="1")
     assert words in str(raised.value)
+
+
+def test_tries_count_what_the_server_failed_at_and_not_what_it_put_off(stub: ChatStub) -> None:
+    stub.script = ["500", "429", "500"]
+    assert ask(stub, tries="3", retry_seconds="9").text == "Yes."
+    stub.fault = "500"
+    n = len(stub.requests)
+    with pytest.raises(NoAnswerError, match=r"asked 3 times"):
+        ask(stub, tries="3", retry_seconds="60")
+    assert len(stub.requests) - n == 3
+
+
+@pytest.mark.parametrize(
+    ("fault", "is_alone"),
+    [("500", True), ("hangs", True), ("garbage", True), ("400", True), ("401", False), ("429 for an hour", False), ("redirects", False)],
+)  # fmt: skip
+def test_an_error_says_whether_other_questions_may_be_answered(
+    stub: ChatStub, fault: str, is_alone: bool
+) -> None:
+    stub.fault = fault
+    with pytest.raises(ScoringError) as raised:
+        ask(stub, timeout="0.2", tries="1")
+    assert isinstance(raised.value, NoAnswerError) == is_alone
+
+
+def test_what_no_database_stores_is_left_out_of_the_raw_answer(stub: ChatStub) -> None:
+    stub.text_of = lambda request: "a\x00b\ud800"
+    answer = ask(stub)
+    assert answer.text == "ab?"
+    assert answer.raw["choices"][0]["message"]["content"] == "ab?"
 
 
 class TestASchema:

@@ -130,7 +130,8 @@ class TestARun:
         [
             ({"pasted": ""}, "Paste abstracts, or choose a file."),
             ({"base_url": "http://192.0.2.7"}, "192.0.2.7 is not among the hosts"),
-            ({"base_url": ""}, "A chat server needs base_url."),
+            ({"base_url": ""}, "A chat server needs: Address of the chat server."),
+            ({"base_url": "", "model": " "}, "needs: Address of the chat server, Model."),
             ({"budget_money": "5", "price_in": "", "price_out": ""}, "needs the prices"),
             ({"pasted": "Onions [[rose, fell]]."}, "Row 1: the abstract holds [[ or ]]"),
             ({"generator": "hf", "model": "../secret", "base_url": ""}, "neither a folder"),

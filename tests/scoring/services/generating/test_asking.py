@@ -1,14 +1,14 @@
 """Questions to a model, several at a time: an error waits for what is paid for, a stop waits for nothing."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
 from lib.jobs.leases import CancelledError
 from scoring.backends.chat.generator import ChatGenerator
 from scoring.domain.backend import ScoringError
-from scoring.domain.generating import Generated, Message
+from scoring.domain.generating import Finish, Generated, Message, Usage
 from scoring.services.generating.asking import Question, ask_all
 from scoring.services.generating.spending import Spending
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
@@ -76,3 +76,94 @@ def test_a_budget_counts_what_is_under_way(stub: ChatStub) -> None:
     generator.close()
     assert stub.most_at_once == 2
     assert spending.usage.total == 4 * 4
+
+
+def test_questions_are_taken_one_by_one_as_places_come_free(stub: ChatStub) -> None:
+    taken: list[int] = []
+    most_ahead = n_kept = 0
+
+    def coming() -> Iterator[Question]:
+        for question in questions(20):
+            taken.append(question.row)
+            yield question
+
+    def keep(question: Question, answer: Generated) -> None:
+        nonlocal most_ahead, n_kept
+        n_kept += 1
+        most_ahead = max(most_ahead, len(taken) - n_kept)
+
+    generator = opened(stub, 2)
+    ask_all(generator, coming(), keep, Spending(), lambda: None)
+    generator.close()
+    assert n_kept == 20
+    assert most_ahead <= 3
+
+
+def test_what_follows_an_answer_is_asked_before_the_rest(stub: ChatStub) -> None:
+    def follow(question: Question, answer: Generated) -> Question | None:
+        first = question.row == 0 and len(question.messages) == 1
+        return Question(0, [*question.messages, Message("user", "Sure?")], 1) if first else None
+
+    generator = opened(stub, 1)
+    ask_all(generator, iter(questions(2)), follow, Spending(), lambda: None)
+    generator.close()
+    assert stub.last_words == ["Is it 0?", "Sure?", "Is it 1?"]
+
+
+@pytest.mark.parametrize("fault", ["500", "garbage", "no choices", "400"])
+def test_a_question_that_alone_has_no_answer_may_be_kept_as_failed(
+    stub: ChatStub, fault: str
+) -> None:
+    def answers(keep_failures: bool) -> list[tuple[int, str]]:
+        stub.script, kept = [fault], list[tuple[int, str]]()
+        args = {"base_url": stub.url, "model": MODEL, "tries": "1", "concurrency": "1"}
+        generator = ChatGenerator(args)
+
+        def keep(question: Question, answer: Generated) -> None:
+            kept.append((question.row, answer.finish.value))
+
+        try:
+            nothing = Spending()
+            ask_all(generator, questions(2), keep, nothing, lambda: None, keep_failures=keep_failures)  # fmt: skip
+        finally:
+            generator.close()
+        return kept
+
+    assert answers(keep_failures=True) == [(0, "failed"), (1, "stop")]
+    with pytest.raises(ScoringError):
+        answers(keep_failures=False)
+
+
+def test_a_generator_of_batches_is_asked_as_many_at_once_as_the_budget_allows() -> None:
+    asked: list[int] = []
+
+    class Batches:
+        kind, concurrency, max_tokens, batch = "hf", 1, 10, 4
+
+        def identity(self) -> dict[str, str]:
+            return {}
+
+        def generate(self, messages: object, schema: object = None) -> Generated:
+            asked.append(1)
+            return Generated("Yes.", Finish.STOP, Usage(4, 1), 0.1)
+
+        def generate_many(self, conversations: Sequence[object]) -> list[Generated]:
+            asked.append(len(conversations))
+            return [Generated("Yes.", Finish.STOP, Usage(4, 1), 0.1) for _ in conversations]
+
+        def close(self) -> None:
+            pass
+
+    kept: list[int] = []
+    spending = Spending(budget_tokens=3 * 13)  # three at first, of 13 tokens at most each
+
+    def keep(question: Question, answer: Generated) -> None:
+        kept.append(question.row)
+        spending.add(answer.usage, answer.seconds)
+
+    ask_all(Batches(), questions(5), keep, spending, lambda: None)
+    assert asked == [3, 1, 1]
+    assert kept == list(range(5))
+    asked.clear()
+    ask_all(Batches(), questions(5), lambda q, a: None, Spending(), lambda: None)
+    assert asked == [4, 1]

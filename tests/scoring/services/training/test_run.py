@@ -189,6 +189,7 @@ def until(condition: Any) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.sweep
 @pytest.mark.django_db(transaction=True)
 def test_a_killed_workers_training_is_gone_on_with_by_the_next_one_to_the_same_weights(
     corpus: Corpus, tmp_path: Path

@@ -1,0 +1,123 @@
+"""Language models' answers to a study's questions, and the runs that they came in."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from experiment.api.access import StudyTable
+from experiment.domain.roles import Right
+from lib.api import pages, parameters
+from lib.api.views import TableQuery
+from scoring.domain.generating import Finish
+from scoring.models import Answer, AnsweringRun
+
+
+class AnsweringRunSerializer(serializers.ModelSerializer[AnsweringRun]):
+    run = serializers.IntegerField(source="pk")
+    model = serializers.CharField(source="language_model.name")
+    status = serializers.ChoiceField(choices=AnsweringRun.Status.values)
+    instructions = serializers.CharField(help_text="The system prompt, as it was sent.")
+    total = serializers.IntegerField(help_text="Questions.")
+
+    class Meta:
+        model = AnsweringRun
+        fields = [
+            "run",
+            "model",
+            "generator",
+            "instructions",
+            "identity",
+            "is_simulated",
+            "status",
+            "done",
+            "total",
+            "error",
+            "created_at",
+            "started_at",
+            "finished_at",
+        ]
+
+
+class AnswerSerializer(serializers.ModelSerializer[Answer]):
+    run = serializers.IntegerField(source="run_id")
+    model = serializers.CharField(source="run.language_model.name")
+    item_key = serializers.CharField(source="item.key")
+    item_version = serializers.IntegerField(source="item.version")
+    finish = serializers.ChoiceField(
+        choices=[finish.value for finish in Finish], help_text="How it ended."
+    )
+    server_model = serializers.CharField(source="model", help_text="As the server calls it.")
+    confidence = serializers.FloatField(
+        allow_null=True, help_text="That it is right, 0 to 100; null where it is not known."
+    )
+
+    class Meta:
+        model = Answer
+        fields = [
+            "run",
+            "model",
+            "item_key",
+            "item_version",
+            "text",
+            "finish",
+            "detail",
+            "server_model",
+            "prompt_tokens",
+            "completion_tokens",
+            "seconds",
+            "confidence",
+            "at",
+        ]
+
+
+class AnsweringRunsQuery(TableQuery):
+    ordering = pages.Ordering(run=("id",))
+    model = serializers.CharField(required=False, help_text="Its whole name.")
+    status = serializers.ChoiceField(choices=AnsweringRun.Status.values, required=False)
+
+
+class AnsweringRuns(StudyTable):
+    """What language models were asked to answer."""
+
+    access = Right.SEE_DATA
+    table = "answering-runs"
+    query_class = AnsweringRunsQuery
+    result_class = AnsweringRunSerializer
+
+    def rows(self) -> pages.Rows:
+        names = {"model": "language_model__name", "status": "status"}
+        runs = self.study.answering_runs.filter(**_wanted(names, self.query))
+        return runs.select_related("language_model").defer("items")
+
+
+class AnswersQuery(TableQuery):
+    ordering = pages.Ordering(run=("run_id", "id"))
+    run = parameters.whole_number(1)
+    model = serializers.CharField(required=False, help_text="Its whole name.")
+    finish = serializers.ChoiceField(choices=[f.value for f in Finish], required=False)
+    item = serializers.CharField(required=False, help_text="A question's key.")
+
+
+class Answers(StudyTable):
+    """Models' answers to questions, in whatever state they came."""
+
+    access = Right.SEE_DATA
+    table = "answers"
+    query_class = AnswersQuery
+    result_class = AnswerSerializer
+
+    def rows(self) -> pages.Rows:
+        names = {
+            "run": "run_id",
+            "model": "run__language_model__name",
+            "finish": "finish",
+            "item": "item__key",
+        }
+        answers = Answer.objects.filter(run__study=self.study, **_wanted(names, self.query))
+        related = answers.select_related("run__language_model", "item")
+        long = ("raw", "messages", "request", "run__items", "run__identity", "item__markup")
+        return related.defer(*long, "item__original", "item__expert_answer")
+
+
+def _wanted(names: dict[str, str], query: dict[str, Any]) -> dict[str, Any]:
+    return {column: query[name] for name, column in names.items() if name in query}

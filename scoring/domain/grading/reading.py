@@ -1,0 +1,97 @@
+"""What of a judge's text is a grade: the whole of it, or none of it. No number is searched for in words."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from scoring.domain.grading.rubric import TOLERANCE, Rubric
+
+MOST_CHARACTERS = 200  # nothing that is only a number is longer
+# The hyphen, and what models write for it: minus, en dash, fullwidth and small hyphen-minus
+MINUS = "-\u2212\u2013\uff0d\ufe63"
+_FENCE = re.compile(r"```[a-zA-Z]*[ \t]*\r?\n(.*?)\r?\n[ \t]*```", re.DOTALL)
+_OBJECT = re.compile(
+    r'\{[ \t\r\n]*"points"[ \t\r\n]*:[ \t\r\n]*(-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?)[ \t\r\n]*\}'
+)
+_PAIRS = (
+    ("**", "**"),
+    ("*", "*"),
+    ("`", "`"),
+    ('"', '"'),
+    ("'", "'"),
+    ("“", "”"),
+    ("\u2018", "\u2019"),
+)
+_SIGN = f"[+{re.escape(MINUS)}]?"
+_NUMBER = re.compile(rf"({_SIGN})([0-9]*\.[0-9]+|[0-9]+)")
+_WITH_COMMA = re.compile(rf"({_SIGN})([0-9]+),([0-9]+)")
+
+
+def read_points(text: str, rubric: Rubric) -> float | None:
+    """The points that a judge's whole text is.
+
+    It is one number, with white space, one pair of quotes, asterisks or backticks and a final period around it at most;
+    or one JSON object with nothing but "points", a number. Either may stand in one code fence. Points over the top count as
+    the top; numbers that the rubric cannot give (2.7, -0.5) are kept as they are: they are on its scale, and fates are by
+    thresholds. A comma is the decimal sign where it cannot part two grades: the number is one that the rubric gives, and what
+    follows the comma is more than the top.
+
+    Returns:
+        None: unparsed. Then nothing is known of the answer, and no number of the text is taken for its grade.
+
+    >>> from scoring.domain.grading.rubric import BIOSCORE
+    >>> [read_points(text, BIOSCORE) for text in ("2.5", "**3**", "\u22121", '{"points": 0}', "2,5", "4")]
+    [2.5, 3.0, -1.0, 0.0, 2.5, 3.0]
+    >>> [read_points(text, BIOSCORE) for text in ("1. Right. Final: 3.0", "3/3", "2-3", "2,3", "3e0", "three")]
+    [None, None, None, None, None, None]
+    """
+    text = text.strip()
+    if len(text) > MOST_CHARACTERS:
+        return None
+    if fenced := _FENCE.fullmatch(text):
+        text = fenced.group(1).strip()
+    found = _of_object(text) if text.startswith("{") else _of_number(_bare(text), rubric)
+    # A zero with a sign is a zero
+    return None if found is None else min(found, rubric.top) + 0.0
+
+
+def schema(rubric: Rubric) -> Mapping[str, Any]:
+    """JSON Schema of a grade, for a judge that can be held to one: `read_points` reads what it allows."""
+    return {
+        "type": "object",
+        "properties": {"points": {"type": "number", "enum": list(rubric.values)}},
+        "required": ["points"],
+        "additionalProperties": False,
+    }
+
+
+def _of_object(text: str) -> float | None:
+    found = _OBJECT.fullmatch(text)
+    return float(found.group(1)) if found else None
+
+
+def _bare(text: str) -> str:
+    """Without a final period and a pair of marks, in either order, each once."""
+    without_period = text.removesuffix(".")
+    for begin, end in _PAIRS:
+        if len(text) > len(begin) + len(end):
+            for outer in (text, without_period):
+                if outer.startswith(begin) and outer.endswith(end):
+                    inner = outer[len(begin) : -len(end)]
+                    return inner.removesuffix(".") if outer == text else inner
+    return without_period
+
+
+def _of_number(text: str, rubric: Rubric) -> float | None:
+    if found := _NUMBER.fullmatch(text):
+        return _signed(found.group(1), found.group(2))
+    if found := _WITH_COMMA.fullmatch(text):
+        sign, whole, rest = found.groups()
+        value = _signed(sign, f"{whole}.{rest}")
+        is_given = any(abs(value - given) < TOLERANCE for given in rubric.values)
+        return value if is_given and int(rest) > rubric.top else None
+    return None
+
+
+def _signed(sign: str, digits: str) -> float:
+    return -float(digits) if sign and sign in MINUS else float(digits)

@@ -1,0 +1,1 @@
+"""Pages of a study's questions as language models answer them."""

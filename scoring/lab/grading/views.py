@@ -1,0 +1,166 @@
+"""A study's pages about grades: the plan, judges at work, and what one of them found."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST, require_safe
+
+from experiment.domain.roles import Right
+from experiment.lab.access import for_study, user_of
+from experiment.models import Study
+from experiment.services import work as background
+from lib.http import UNPROCESSABLE
+from scoring.domain.backend import ScoringError
+from scoring.domain.grading.rubric import Fate, Rubric
+from scoring.lab.files import sent_as_csv
+from scoring.lab.grading.forms import JudgeForm, PlanForm
+from scoring.models import GradingRun
+from scoring.services.data_set import rows
+from scoring.services.data_set.columns import JUDGES
+from scoring.services.grading import ask, plans, work
+from scoring.services.grading.people import adjudication
+from scoring.services.grading.people import grading as people
+from scoring.services.grading.plans import plan_of, rubric_of
+from scoring.services.grading.summary import summary, with_fate
+
+SHOWN = 10
+PER_PAGE = 40
+FATES = {
+    "": _("All"),
+    Fate.GOOD.value: _("Good"),
+    Fate.ABSTAINED.value: _("Abstained"),
+    Fate.BAD.value: _("Bad"),
+    Fate.UNPARSED.value: _("Unparsed"),
+}
+
+
+@require_safe
+@for_study(Right.SEE_DATA)
+def grading(request: HttpRequest, study: Study) -> HttpResponse:
+    return _page(request, study)
+
+
+@require_POST
+@for_study(Right.SET_UP)
+def plan(request: HttpRequest, study: Study) -> HttpResponse:
+    form = PlanForm(request.POST)
+    if form.is_valid():
+        values = {k: v for k, v in form.cleaned_data.items() if k != "rubric_text"}
+        try:
+            plans.change(study, rubric=form.rubric, by=user_of(request), **values)
+            messages.success(request, _("The plan is kept."))
+            return redirect("lab:grading", study.slug)
+        except ScoringError as error:
+            form.add_error("rubric_text", str(error))
+    return _page(request, study, plan_form=form, status=UNPROCESSABLE)
+
+
+@require_POST
+@for_study(Right.WORK)
+def start(request: HttpRequest, study: Study) -> HttpResponse:
+    form = JudgeForm(study, request.POST)
+    if form.is_valid():
+        form.draft.created_by = user_of(request)
+        return redirect(ask.start(form.draft, user_of(request)))
+    return _page(request, study, judge_form=form, status=UNPROCESSABLE)
+
+
+@require_safe
+@for_study(Right.SEE_DATA)
+def run(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
+    return render(request, "scoring/grading/run.html", _run_context(request, study, pk))
+
+
+@require_safe
+@for_study(Right.SEE_DATA)
+def run_live(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
+    """The part of a run's page that changes."""
+    return render(request, "scoring/grading/_run.html", _state_context(study, pk))
+
+
+@require_safe
+@for_study(Right.EXPORT)
+def run_csv(request: HttpRequest, study: Study, pk: int) -> StreamingHttpResponse:
+    found = _run_of(study, pk)
+    return sent_as_csv(
+        f"{study.slug}-grading-{found.pk}", JUDGES, rows.of_judges(found.grades.all())
+    )
+
+
+@require_POST
+@for_study(Right.WORK)
+def stop(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
+    return redirect(background.stop(_run_of(study, pk), user_of(request)))
+
+
+@require_POST
+@for_study(Right.WORK)
+def resume(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
+    return redirect(ask.resume(_run_of(study, pk), user_of(request)))
+
+
+def _run_of(study: Study, pk: int) -> GradingRun:
+    rows = GradingRun.objects.select_related("study", "language_model")
+    return get_object_or_404(rows, study=study, pk=pk)
+
+
+def _state_context(study: Study, pk: int) -> dict[str, Any]:
+    found = _run_of(study, pk)
+    return {
+        "study": study,
+        "part": "grading",
+        "run": found,
+        "counts": summary(found),
+        "spending": work.spent(found),
+        "can_resume": ask.can_resume(found),
+    }
+
+
+def _run_context(request: HttpRequest, study: Study, pk: int) -> dict[str, Any]:
+    """With the grades of one fate, or of all, page by page."""
+    show = request.GET.get("show", "")
+    if show not in FATES:
+        raise Http404
+    context = _state_context(study, pk)
+    found: GradingRun = context["run"]
+    grades = found.grades.select_related(
+        "answer__item", "answer__run__language_model", "judgment__trial__item", "judgment__written_answer"
+    )  # fmt: skip
+    rubric = Rubric.from_json(found.rubric)
+    if show:
+        grades = grades.filter(with_fate(rubric, Fate(show)))
+    pages = Paginator(grades.order_by("pk"), PER_PAGE)
+    page = pages.get_page(request.GET.get("page"))
+    numbers = pages.get_elided_page_range(page.number) if pages.num_pages > 1 else ()
+    return context | {
+        "show": show,
+        "fates": FATES,
+        "rubric": rubric,
+        "shown": page,
+        "grades": [(grade, rubric.fate(grade.points)) for grade in page],
+        "page_numbers": list(numbers),
+        "query": f"show={show}",
+    }
+
+
+def _page(request: HttpRequest, study: Study, *, status: int = 200, **forms: Any) -> HttpResponse:
+    own, user = plan_of(study), user_of(request)
+    runs = GradingRun.objects.filter(study=study).select_related("study", "language_model")
+    context = {
+        "study": study,
+        "part": "grading",
+        "plan": own,
+        "rubric": rubric_of(own),
+        "runs": [(found, summary(found)) for found in runs[:SHOWN]],
+        "progress": people.progress(study, user),
+        "n_disputes": adjudication.n_open(study),
+        "n_mine": adjudication.n_open(study, user),
+        "has_next": people.next_for(user, study) is not None,
+        "plan_form": PlanForm(initial=PlanForm.values_of(own)),
+        "judge_form": JudgeForm(study),
+    }
+    return render(request, "scoring/grading/grading.html", context | forms, status=status)

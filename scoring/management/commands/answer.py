@@ -1,0 +1,174 @@
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from experiment.management.studies import find_study
+from experiment.models import Study
+from lib.commands import StoppedError, add_json_argument, progress, table_lines
+from scoring.backends.generating import OPENED_BY
+from scoring.domain.generating import Finish
+from scoring.management.writing import (
+    WritingCommand,
+    check_over,
+    content_of,
+    money,
+    read_asked,
+    spending_data,
+    spending_lines,
+)
+from scoring.models import AnsweringRun
+from scoring.services.answering import ask, imported, work
+from scoring.services.answering.cost import Cost, States, costs, finishes, states
+
+# Each in the words of the other commands that have a model write, and in those of a run's columns
+COSTS: Sequence[tuple[tuple[str, str], Callable[[str], Any], str]] = (
+    (("--price-in", "--prompt_price"), money, "price of a million tokens read"),
+    (("--price-out", "--completion_price"), money, "price of a million tokens written"),
+    (
+        ("--budget-tokens", "--budget_tokens"),
+        int,
+        "at most so many, read and written, of the whole run",
+    ),
+    (("--budget-money", "--budget_money"), money, "at most so much, in the prices' currency"),
+)
+
+
+class Command(WritingCommand):
+    help = "Have a language model answer a study's questions, or import answers that one gave elsewhere."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--study", metavar="SLUG", required=True)
+        source = parser.add_mutually_exclusive_group(required=True)
+        source.add_argument("--model", dest="generator", choices=list(OPENED_BY))
+        source.add_argument(
+            "--file",
+            type=Path,
+            metavar="ANSWERS.jsonl",
+            help='answers made elsewhere, a line for each: {"key" or "question", "answer"}, and if known "finish", '
+            '"prompt_tokens", "completion_tokens", "seconds", "confidence"; needs --name',
+        )
+        parser.add_argument("--name", help="of the model, in tables; usually as it is loaded")
+        parser.add_argument(
+            "--model_args",
+            default="",
+            metavar="NAME=VALUE,…",
+            help="chat: base_url, model, concurrency, timeout, tries; hf: pretrained, dtype, device, batch_size, …; "
+            "any: top_p, seed",
+        )
+        parser.add_argument(
+            "--system", type=Path, metavar="FILE", help="what the model is told instead of ours"
+        )
+        parser.add_argument("--max_tokens", metavar="N", help="of an answer (default: 1024)")
+        parser.add_argument(
+            "--temperature",
+            metavar="T",
+            help="default: 0, the likeliest words; none leaves it to the server",
+        )
+        for names, kind, told in COSTS:
+            parser.add_argument(*names, type=kind, metavar="N", help=told)
+        parser.add_argument("--limit", type=int, metavar="N", help="only the first N questions")
+        parser.add_argument(
+            "--resume",
+            action="store_true",
+            help="go on with the newest run of the same settings, and ask again what failed",
+        )
+        add_json_argument(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = find_study(options["study"])
+        told = content_of(options["system"]) if options["system"] else ""
+        if options["file"]:
+            if not options["name"]:
+                raise CommandError("--file needs --name, the model that gave the answers.")
+            run = imported.import_answers(
+                study, options["file"], options["name"], instructions=told
+            )
+        else:
+            run = self._answered(study, told, options)
+        self.report(options, _data(run), _lines(run))
+        check_over(run)
+
+    def _answered(self, study: Study, told: str, options: Mapping[str, Any]) -> AnsweringRun:
+        named = {name: options[name] for name in ("max_tokens", "temperature")}
+        asked = read_asked(options, named)
+        draft = ask.answering_run(
+            study, asked, name=options["name"] or "", instructions=told, limit=options["limit"]
+        )
+        run = self._run_for(draft, options)
+        try:
+            with progress(
+                "answers", run.total, "questions", done=run.done, quiet=options["json"]
+            ) as update:
+                return work.run(run, lambda job: update(job.done))
+        except KeyboardInterrupt as interrupt:
+            raise StoppedError from interrupt
+
+    def _run_for(self, draft: AnsweringRun, options: Mapping[str, Any]) -> AnsweringRun:
+        """The run to go on with, or a new one; this command's own for a moment."""
+        same = ask.newest_same(draft)
+        has_left = same is not None and (same.is_open or ask.can_resume(same))
+        kept = partial(ask.reopen, same) if same is not None and options["resume"] else None
+        return self.go_on_or_begin(draft, kept, same if has_left else None, options)
+
+
+def _data(run: AnsweringRun) -> dict[str, Any]:
+    return {
+        "run": run.pk,
+        "model": run.language_model.name,
+        "status": run.status,
+        "error": run.error,
+        "questions": run.total,
+        "states": finishes(run.answers.all()),
+        "states_by_category": [_states_data(row) for row in states(run.answers.all())],
+        **spending_data(work.spent(run)),
+        "costs": [_cost_data(cost) for cost in costs(run.study)],
+    }
+
+
+def _states_data(row: States) -> dict[str, Any]:
+    return {"dimension": row.dimension, "category": row.category, "states": row.counts}
+
+
+def _cost_data(cost: Cost) -> dict[str, Any]:
+    return {
+        "model": cost.name,
+        "questions": cost.n,
+        **asdict(cost.usage),
+        "seconds": round(cost.seconds, 3),
+        "cost": float(cost.money) if cost.n_priced else None,
+        "prompt_tokens_per_1000": cost.read_per_1000,
+        "completion_tokens_per_1000": cost.written_per_1000,
+        "seconds_per_1000": cost.seconds_per_1000,
+        "cost_per_1000": cost.money_per_1000,
+    }
+
+
+def _lines(run: AnsweringRun) -> Iterator[Any]:
+    counted = finishes(run.answers.all())
+    told = [f"{counted[f]} {f.value}" for f in Finish if counted[f]]
+    yield f"Run {run.pk}, {run.language_model.name}: {', '.join(told) or 'nothing answered'}."
+    yield from spending_lines(work.spent(run))
+    yield ""
+    yield from table_lines((_cost_cells(cost) for cost in costs(run.study)), left=("model",))
+
+
+def _cost_cells(cost: Cost) -> dict[str, str]:
+    def number(value: float | None, form: str = ",.0f") -> str:
+        return "" if value is None else format(value, form)
+
+    return {
+        "model": cost.name,
+        "questions": number(cost.n),
+        "read": number(cost.usage.prompt_tokens if cost.n_known else None),
+        "written": number(cost.usage.completion_tokens if cost.n_known else None),
+        "seconds": number(cost.seconds if cost.n_timed else None),
+        "cost": number(float(cost.money) if cost.n_priced else None, ",.4f"),
+        "read/1,000": number(cost.read_per_1000),
+        "written/1,000": number(cost.written_per_1000),
+        "seconds/1,000": number(cost.seconds_per_1000),
+        "cost/1,000": number(cost.money_per_1000, ",.4f"),
+    }

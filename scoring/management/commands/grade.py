@@ -1,0 +1,141 @@
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from experiment.management.studies import find_study
+from lib.commands import StoppedError, progress
+from scoring.domain.backend import ScoringError
+from scoring.domain.grading.rubric import Rubric
+from scoring.management.writing import (
+    WritingCommand,
+    check_over,
+    content_of,
+    read_asked,
+    spending_data,
+    spending_lines,
+)
+from scoring.models import GradingRun
+from scoring.services.grading import ask, work
+from scoring.services.grading.summary import summary
+
+ALL = "all"
+
+
+class Command(WritingCommand):
+    help = "Have a judge grade a study's answers by a rubric; what cannot be read as a grade is asked for once more, and counts."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--study", metavar="SLUG", required=True)
+        parser.add_argument(
+            "--judge",
+            dest="generator",
+            choices=[str(kind) for kind in ask.JUDGES],
+            required=True,
+            help="exact: word for word the expert's answer; needs no model, and only shows that all is in place",
+        )
+        parser.add_argument(
+            "--runs",
+            default=ALL,
+            metavar="N,…|all",
+            help="answering runs by number (default: all that are over)",
+        )
+        parser.add_argument(
+            "--of",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help="a model (repeatable): of these runs only its own",
+        )
+        parser.add_argument(
+            "--people", action="store_true", help="also what valid participants wrote"
+        )
+        parser.add_argument(
+            "--rubric", type=Path, metavar="FILE", help="JSON, instead of the rubric of the study"
+        )
+        parser.add_argument(
+            "--prompt",
+            type=Path,
+            metavar="FILE",
+            help="what the judge is told instead of ours; {rubric} is filled in",
+        )
+        self.add_model_arguments(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        draft = ask.grading_run(
+            find_study(options["study"]),
+            read_asked(options),
+            runs=_numbers(options["runs"]),
+            models=options["of"],
+            people=options["people"],
+            rubric=_rubric(options["rubric"]) if options["rubric"] else None,
+            prompt=content_of(options["prompt"]) if options["prompt"] else "",
+        )
+        run = self._run_for(draft, options)
+        try:
+            with progress(
+                "grades", run.total, "answers", done=run.done, quiet=options["json"]
+            ) as update:
+                run = work.run(run, lambda job: update(job.done))
+        except KeyboardInterrupt as interrupt:
+            raise StoppedError from interrupt
+        self.report(options, _data(run), _lines(run))
+        check_over(run)
+
+    def _run_for(self, draft: GradingRun, options: Mapping[str, Any]) -> GradingRun:
+        """The run to go on with, or a new one; this command's own for a moment."""
+        same, more = ask.newest_same(draft), list[Any]()
+        if options["runs"] == ALL:
+            same, more = ask.newest_like(draft, options["of"])
+        is_said = not more and ask.has_said_all(draft.generator, same)
+        if same is not None and is_said and not options["resume"]:
+            raise ScoringError(
+                f"These answers were graded by exact match before, as run {same.pk}."
+            )
+        has_left = same is not None and (same.is_open or ask.can_resume(same))
+
+        def reopened() -> GradingRun:
+            assert same is not None
+            return ask.reopen(ask.take_in(same, more))
+
+        kept = reopened if same is not None and options["resume"] else None
+        return self.go_on_or_begin(draft, kept, same if has_left else None, options)
+
+
+def _numbers(text: str) -> list[int] | None:
+    if text == ALL:
+        return None
+    try:
+        return [int(number) for number in text.split(",") if number.strip()]
+    except ValueError as error:
+        raise ScoringError("Runs are numbers, separated by commas.", option="--runs") from error
+
+
+def _rubric(path: Path) -> Rubric:
+    try:
+        return Rubric.from_text(content_of(path))
+    except ScoringError as error:
+        raise ScoringError(f"{path}: {error}", option="--rubric") from error
+
+
+def _data(run: GradingRun) -> dict[str, Any]:
+    found = summary(run)
+    return {
+        "run": run.pk,
+        "status": run.status,
+        "error": run.error,
+        "judge": run.judge_name,
+        "identity": run.identity,
+        "models": {name: {"n": counts.n, **asdict(counts)} for name, counts in found.items()},
+        **spending_data(work.spent(run)),
+    }
+
+
+def _lines(run: GradingRun) -> Iterator[str]:
+    yield f"Run {run.pk}, judged by {run.judge_name}:"
+    for name, counts in summary(run).items():
+        said = ", ".join(f"{n} {fate}" for fate, n in asdict(counts).items())
+        yield f"{name}: {counts.n} answers, {said}."
+    yield from spending_lines(work.spent(run))

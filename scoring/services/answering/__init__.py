@@ -1,0 +1,1 @@
+"""Language models answer a study's questions; what is wrong with an answer is a state of it, and ends no run."""

@@ -1,0 +1,218 @@
+"""Use case: answers that a model gave elsewhere become those of a run: all of a file's, or none."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils import timezone
+
+from experiment.models import Item, Study
+from lib.files import not_utf8
+from scoring.domain.backend import ScoringError
+from scoring.domain.imported_answers import MOST_CHARACTERS, ReadAnswer, read_answer
+from scoring.models import Answer, AnsweringRun
+from scoring.models.generating import Kind
+from scoring.services.open_model import ensure_language_model
+
+MOST_PROBLEMS = 20
+BATCH = 500
+
+
+class AnswersError(ScoringError):
+    """What is wrong with a file: a sentence for each problem, with its place."""
+
+    def __init__(self, problems: list[str], n: int) -> None:
+        more = [f"… and {n - len(problems):,} more."] if n > len(problems) else []
+        self.problems = [*problems, *more]
+        super().__init__("\n".join(self.problems))
+
+
+def import_answers(
+    study: Study,
+    path: Path,
+    name: str,
+    *,
+    instructions: str = "",
+    is_simulated: bool = False,
+    by: User | None = None,
+) -> AnsweringRun:
+    """The run, over. The file is read twice, a line at a time.
+
+    Args:
+        path: a line for each answer, as `read_answer` reads it.
+        name: of the model that gave them.
+        instructions: what it was told, where that is known.
+    Raises:
+        AnswersError: lines are wrong; nothing is stored.
+        ScoringError: the file cannot be read, is empty, or was imported before; or no model can have the name.
+    """
+    checked = _check(study, path)
+    print_ = hashlib.sha256(f"{study.pk}\n{name}\n{checked.sha256}".encode()).hexdigest()
+    same = AnsweringRun.objects.filter(generator=Kind.IMPORTED, fingerprint=print_).first()
+    if same is not None:
+        raise ScoringError(f"These answers were imported before, as run {same.pk}.")
+    n = len(checked.items)
+    with transaction.atomic():
+        try:
+            model = ensure_language_model(name)
+        except ValidationError as error:
+            reason = " ".join(error.messages)
+            raise ScoringError(f"A model cannot be called “{name}”: {reason}") from error
+        run = AnsweringRun.objects.create(
+            study=study, language_model=model, generator=Kind.IMPORTED, instructions=instructions,
+            items=checked.items, total=n, done=n, fingerprint=print_, is_simulated=is_simulated,
+            status=AnsweringRun.Status.FINISHED, finished_at=timezone.now(), created_by=by,
+            identity={"file": path.name, "sha256": checked.sha256},
+        )  # fmt: skip
+        rows = (_row(run, pk, read, checked.confidence_unit) for pk, (_, read) in zip(checked.items, _read(path), strict=True))  # fmt: skip
+        while batch := list(islice(rows, BATCH)):
+            Answer.objects.bulk_create(batch)
+    return run
+
+
+def _row(run: AnsweringRun, item: int, read: ReadAnswer, confidence_unit: float) -> Answer:
+    return Answer(
+        run=run,
+        item_id=item,
+        text=read.text,
+        finish=read.finish.value,
+        prompt_tokens=read.usage.prompt_tokens if read.usage else None,
+        completion_tokens=read.usage.completion_tokens if read.usage else None,
+        seconds=read.seconds,
+        confidence=None if read.confidence is None else confidence_unit * read.confidence,
+    )
+
+
+@dataclass
+class _Checked:
+    """The questions that a file answers, by its lines; and what is wrong with it."""
+
+    items: list[int] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    n_problems: int = 0
+    sha256: str = ""
+    most_confident: float = 0.0
+
+    @property
+    def confidence_unit(self) -> float:
+        """What a file's 1 is of 100: 100 where nothing in it is above 1, so that it counts from 0 to 1."""
+        return 100.0 if self.most_confident <= 1 else 1.0
+
+    def add_problem(self, place: int, what: str) -> None:
+        self.n_problems += 1
+        if len(self.problems) < MOST_PROBLEMS:
+            self.problems.append(f"Line {place}: {what}.")
+
+
+def _check(study: Study, path: Path) -> _Checked:
+    checked, known = _Checked(), _Known(study)
+    lines: dict[int, int] = {}
+    for place, line in _lines(path):
+        try:
+            read = read_answer(line)
+            pk = known.find(read)
+        except ValueError as error:
+            checked.add_problem(place, str(error))
+            continue
+        if pk in lines:
+            checked.add_problem(place, f"its question is answered in line {lines[pk]}")
+        else:
+            lines[pk] = place
+            checked.most_confident = max(checked.most_confident, read.confidence or 0.0)
+    if checked.n_problems:
+        raise AnswersError(checked.problems, checked.n_problems)
+    if not lines:
+        raise ScoringError(f"{path.name} holds no answer.")
+    checked.items = list(lines)
+    with path.open("rb") as file:
+        checked.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    return checked
+
+
+class _Known:
+    """A study's questions, by key and by the hash of their text."""
+
+    def __init__(self, study: Study) -> None:
+        self.by_key: dict[str, _Versions] = {}
+        self.by_text: dict[bytes, dict[str, _Versions]] = {}
+        rows = Item.objects.filter(study_items__study=study, kind=Item.Kind.QUESTION)
+        of_item = rows.order_by("version").values_list("pk", "key", "status", "markup")
+        for pk, key, status, text in of_item.iterator():
+            is_accepted = status == Item.Status.ACCEPTED
+            same_text = self.by_text.setdefault(_digest(text), {})
+            for versions in (self.by_key.setdefault(key, _Versions()), same_text.setdefault(key, _Versions())):  # fmt: skip
+                versions.add(pk, is_accepted=is_accepted)
+
+    def find(self, read: ReadAnswer) -> int:
+        """Raises ValueError where no question, or more than one, is meant."""
+        if read.key:
+            found = self.by_key.get(read.key)
+            if found is None:
+                raise ValueError(f"the study holds no question “{read.key[:80]}”")
+            return found.meant(read.key)
+        of_keys = self.by_text.get(_digest(read.question), {})
+        if not of_keys:
+            raise ValueError(f"the study holds no question “{read.question[:80]}”")
+        if len(of_keys) > 1:
+            raise ValueError("several questions of the study have this text; give the key")
+        ((key, found),) = of_keys.items()
+        return found.meant(key)
+
+
+@dataclass(slots=True)
+class _Versions:
+    """Of one question, those that the study holds."""
+
+    newest: int = 0
+    newest_accepted: int | None = None
+    n: int = 0
+
+    def add(self, pk: int, *, is_accepted: bool) -> None:
+        """The next newer one."""
+        self.newest, self.n = pk, self.n + 1
+        if is_accepted:
+            self.newest_accepted = pk
+
+    def meant(self, key: str) -> int:
+        """The newest that is accepted. Raises ValueError where there are several, and none is."""
+        if self.newest_accepted is not None:
+            return self.newest_accepted
+        if self.n > 1:
+            raise ValueError(
+                f"the study holds {self.n} versions of “{key[:80]}”, none of them accepted"
+            )
+        return self.newest
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(" ".join(text.split()).encode()).digest()[:16]
+
+
+def _read(path: Path) -> Iterator[tuple[int, ReadAnswer]]:
+    return ((place, read_answer(line)) for place, line in _lines(path))
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Lines that are not empty, with their numbers from 1; of one that is too long its beginning.
+
+    Raises:
+        ScoringError: the file cannot be read.
+    """
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            place = 0
+            while line := file.readline(MOST_CHARACTERS + 2):
+                place += 1
+                if line.strip():
+                    yield place, line
+                while line and not line.endswith("\n"):  # the rest of one that is too long
+                    line = file.readline(MOST_CHARACTERS)
+    except OSError as error:
+        raise ScoringError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except UnicodeDecodeError as error:
+        raise ScoringError(f"{path} cannot be read: {not_utf8(path)}.") from error

@@ -1,0 +1,74 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring.domain.grading.reading import MINUS, read_points, schema
+from scoring.domain.grading.rubric import BIOSCORE, Fate
+from tests.scoring.domain.grading.hostile import hostile
+
+HOSTILE = list(hostile())
+
+
+def fate(text: str) -> Fate:
+    return BIOSCORE.fate(read_points(text, BIOSCORE))
+
+
+def test_five_hundred_hostile_texts_are_read_right_or_not_at_all() -> None:
+    assert len({text for text, _ in HOSTILE}) == len(HOSTILE) >= 500
+
+    wrong = [
+        (t, read_points(t, BIOSCORE), is_) for t, is_ in HOSTILE if read_points(t, BIOSCORE) != is_
+    ]
+
+    assert not wrong
+
+
+def test_the_first_number_of_a_text_is_not_its_grade() -> None:
+    assert fate("1. It names the target. Final: 3.0") is Fate.UNPARSED
+    assert fate("3.0") is Fate.GOOD
+
+
+@pytest.mark.parametrize("sign", MINUS)
+def test_an_abstention_is_one_whichever_minus_sign_a_judge_writes(sign: str) -> None:
+    assert fate(f"{sign}1") is Fate.ABSTAINED
+    assert fate(f"{sign}1.0.") is Fate.ABSTAINED
+
+
+def test_what_cannot_be_read_is_neither_good_nor_bad_and_still_counts() -> None:
+    assert fate("The response is fine.") is Fate.UNPARSED
+
+
+@given(st.text(max_size=60))
+def test_no_text_is_read_as_points_off_the_scale(text: str) -> None:
+    points = read_points(text, BIOSCORE)
+
+    assert points is None or points <= BIOSCORE.top
+
+
+@given(st.text(alphabet='0123456789.,-\u2212+ "*`{}:points\n/e', max_size=40))
+def test_a_text_with_two_numbers_is_never_a_grade(text: str) -> None:
+    two = f"{text} 3 {text}2"
+
+    assert read_points(two, BIOSCORE) is None
+
+
+@given(st.floats(-1000, 1000).map(lambda value: round(value, 3)))
+def test_any_plain_number_is_read_and_clipped_to_the_top(value: float) -> None:
+    assert read_points(f"{value:f}", BIOSCORE) == min(value, 3)
+
+
+@given(st.text(alphabet="abc:;!? ", min_size=1, max_size=20), st.sampled_from(["3", "-1", "2.5"]))
+def test_a_number_with_any_word_before_or_after_it_is_not_read(words: str, number: str) -> None:
+    if words.strip():
+        assert read_points(words + number, BIOSCORE) is None
+        assert read_points(number + words, BIOSCORE) is None
+
+
+def test_every_grade_that_the_schema_allows_is_read_as_itself() -> None:
+    allowed = schema(BIOSCORE)["properties"]["points"]["enum"]
+
+    assert [read_points(json.dumps({"points": p}), BIOSCORE) for p in allowed] == list(
+        BIOSCORE.values
+    )

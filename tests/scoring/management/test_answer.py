@@ -1,0 +1,355 @@
+"""`answer`: from questions to answers on one's own terminal; killed, it goes on without asking twice."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core.management import CommandError, call_command
+
+from experiment.models import Item, Study, StudyItem
+from scoring.models import Answer, AnsweringRun, LanguageModel
+from tests.experiment.http_client import ROOT, database_url
+from tests.scoring.backends.chat.stub import MODEL, ChatStub
+from tests.scoring.services.answering.made import make_question, study_with_questions
+
+TIMEOUT_S = 120
+
+
+@pytest.fixture
+def stub() -> Iterator[ChatStub]:
+    with ChatStub() as stub:
+        yield stub
+
+
+@pytest.fixture
+def study() -> Study:
+    return study_with_questions(4)
+
+
+def arguments(stub: ChatStub, *more: str, concurrency: int = 1) -> list[str]:
+    server = f"base_url={stub.url},model={MODEL},timeout=2,tries=1,concurrency={concurrency}"
+    return ["--study", "memory", "--model", "chat", "--model_args", server, *more]
+
+
+def run(*args: str) -> str:
+    out = StringIO()
+    call_command("answer", *args, stdout=out, stderr=StringIO())
+    return out.getvalue()
+
+
+def told(*args: str) -> str:
+    """On stderr."""
+    said = StringIO()
+    call_command("answer", *args, stdout=StringIO(), stderr=said)
+    return said.getvalue()
+
+
+def answer(stub: ChatStub, *more: str) -> str:
+    return run(*arguments(stub, *more))
+
+
+def refusal(*args: str) -> str:
+    with pytest.raises(CommandError) as raised:
+        run(*args)
+    return str(raised.value)
+
+
+@pytest.mark.django_db
+class TestTheCommand:
+    def test_says_how_answers_ended_and_what_they_took(self, stub: ChatStub, study: Study) -> None:
+        stub.script = ["", "refuses", "500", ""]
+        said = json.loads(answer(stub, "--prompt_price", "2", "--completion_price", "10", "--json"))
+        assert (said["status"], said["questions"]) == ("finished", 4)
+        assert said["states"] == {"stop": 2, "refused": 1, "failed": 1}
+        whole, *parts = said["states_by_category"]
+        assert (whole["category"], whole["states"]) == ("", said["states"])
+        assert {"dimension": "reasoning", "category": "Yes or no", "states": {"failed": 1}} in parts
+        (cost,) = said["costs"]
+        assert cost["model"] == said["model"] == MODEL
+        assert (cost["questions"], cost["prompt_tokens"]) == (4, said["prompt_tokens"])
+        assert cost["cost"] == pytest.approx(
+            (2 * cost["prompt_tokens"] + 10 * cost["completion_tokens"]) / 1e6
+        )
+        assert cost["cost_per_1000"] == pytest.approx(1000 * cost["cost"] / 3), "of those known"
+
+    def test_tells_people_the_same_in_words(self, stub: ChatStub, study: Study) -> None:
+        lines = answer(stub, "--name", "lab/writer").splitlines()
+        assert lines[0] == f"Run {AnsweringRun.objects.get().pk}, lab/writer: 4 stop."
+        assert lines[1].startswith("4 answers in ")
+        assert lines[-1].split()[:2] == ["lab/writer", "4"]
+
+    def test_asks_as_it_is_told(self, stub: ChatStub, study: Study, tmp_path: Path) -> None:
+        system = tmp_path / "system.txt"
+        system.write_text("You know {field}. Guess.")
+        how = ("--max_tokens", "50", "--temperature", "0.5", "--limit", "2")
+        answer(stub, "--system", str(system), *how)
+        request = stub.requests[0]
+        assert request["messages"][0]["content"] == f"You know {study.field}. Guess."
+        assert (request["max_tokens"], request["temperature"]) == (50, 0.5)
+        assert len(stub.requests) == 2
+
+    def test_leaves_the_temperature_to_a_server_that_takes_none(
+        self, stub: ChatStub, study: Study
+    ) -> None:
+        answer(stub, "--temperature", "none", "--limit", "1")
+        assert "temperature" not in stub.requests[0]
+
+    def test_resumed_asks_again_what_failed_and_then_nothing(
+        self, stub: ChatStub, study: Study
+    ) -> None:
+        stub.script = ["500"]
+        answer(stub)
+        answer(stub, "--resume")
+        answer(stub, "--resume")
+        assert len(stub.requests) == 5
+        assert AnsweringRun.objects.get().status == "finished"
+
+    def test_resumed_goes_on_with_another_budget(self, stub: ChatStub, study: Study) -> None:
+        stub.text_of = lambda request: "word " * 200
+        said = refusal(*arguments(stub, "--budget_tokens", "1800"))
+        assert said.endswith("--resume goes on.")
+        assert 0 < len(stub.requests) < 4
+        answer(stub, "--resume", "--budget-tokens", "100000")
+        assert len(stub.requests) == 4
+
+    def test_resumed_goes_on_at_another_pace_with_the_prices_that_it_had(
+        self, stub: ChatStub, study: Study
+    ) -> None:
+        stub.script = ["", "401"]
+        refusal(*arguments(stub, "--price-in", "2", "--price-out", "10"))
+        slower = arguments(stub, "--resume")
+        slower[slower.index("--model_args") + 1] = (
+            f"base_url={stub.url},model={MODEL},timeout=9,retry_seconds=20,tries=2,concurrency=3"
+        )
+        for _ in range(2):
+            said = json.loads(run(*slower, "--json"))
+            assert len(stub.requests) == 5
+            assert said["cost"] > 0
+        row = AnsweringRun.objects.get()
+        assert (row.model_args["concurrency"], row.model_args["tries"]) == ("3", "2")
+        assert (row.prompt_price, row.completion_price) == (2, 10)
+
+    def test_says_what_begins_and_begins_nothing_in_place_of_what_is_left(
+        self, stub: ChatStub, study: Study
+    ) -> None:
+        assert "No earlier run has these settings: run" in told(*arguments(stub, "--resume"))
+        assert told(*arguments(stub, "--resume")) == "", "all is there"
+        assert told(*arguments(stub)) == ""
+
+        stub.script = ["", "401"]
+        warm = arguments(stub, "--temperature", "0.5")
+        refusal(*warm)
+        stood = AnsweringRun.objects.latest("pk")
+        n = len(stub.requests)
+        said = refusal(*arguments(stub, "--temperature", "0.7", "--resume"))
+        assert f"run {stood.pk} of the same model, under other settings, stands at 1 of 4" in said
+        assert len(stub.requests) == n
+        assert f"Run {stood.pk} of the same settings stands at 1 of 4" in told(*warm)
+
+    def test_has_no_silent_twin_of_a_run_that_waits(self, stub: ChatStub, study: Study) -> None:
+        stub.script = ["401"]
+        refusal(*arguments(stub))
+        AnsweringRun.objects.update(status="waiting")
+        assert "of the same settings is under way at 0 of 4" in told(*arguments(stub))
+
+    @pytest.mark.parametrize(
+        ("more", "words"),
+        [
+            (("--temperature", "hot"), "temperature='hot' cannot be used"),
+            (("--limit", "0"), "limit must be 1 or more"),
+            (("--budget-money", "5"), "A budget in money needs the prices of tokens."),
+            (("--prompt_price", "dear"), "“dear” is no amount."),
+            (("--system", "/nowhere"), "/nowhere cannot be read"),
+        ],
+    )
+    def test_refuses_what_cannot_be_meant_in_one_sentence(
+        self, stub: ChatStub, study: Study, more: tuple[str, ...], words: str
+    ) -> None:
+        assert words in refusal(*arguments(stub, *more))
+        assert not stub.requests
+
+
+@pytest.mark.django_db
+class TestAnswersMadeElsewhere:
+    def test_become_a_run_that_is_over(self, study: Study, tmp_path: Path) -> None:
+        file = tmp_path / "answers.jsonl"
+        lines = [
+            {"key": "memory-q001", "answer": "SNCA.", "prompt_tokens": 9, "completion_tokens": 2},
+            {"question": " Which gene is  behind memory-q002? ", "answer": ""},
+            {"key": "memory-q003", "answer": "No.", "finish": "refused", "id": "more"},
+        ]
+        file.write_text("\n\n".join(map(json.dumps, lines)))
+        said = json.loads(run(*of_file(file), "--json"))
+        assert said["states"] == {"stop": 1, "empty": 1, "refused": 1}
+        stored = AnsweringRun.objects.get()
+        assert (stored.status, stored.generator, stored.done) == ("finished", "imported", 3)
+        assert stored.language_model.name == "elsewhere"
+        first = stored.answers.get(item__key="memory-q001")
+        assert (first.text, first.prompt_tokens, first.raw) == ("SNCA.", 9, {})
+        assert said["costs"][0]["prompt_tokens_per_1000"] == 9000
+        assert said["costs"][0]["seconds_per_1000"] is None
+        assert "imported before, as run" in refusal(*of_file(file))
+
+    @pytest.mark.parametrize(
+        ("said", "stored"),
+        [((0.25, 1, None), [25.0, 100.0, None]), ((1, 80, 0), [1.0, 80.0, 0.0])],
+    )
+    def test_confidence_counts_to_one_or_to_a_hundred_in_a_whole_file(
+        self,
+        study: Study,
+        tmp_path: Path,
+        said: tuple[float | None, ...],
+        stored: list[float | None],
+    ) -> None:
+        file = tmp_path / "answers.jsonl"
+        lines = [
+            {"key": f"memory-q00{n}", "answer": "SNCA.", "confidence": value}
+            for n, value in enumerate(said, start=1)
+        ]
+        file.write_text("\n".join(map(json.dumps, lines)))
+        run(*of_file(file))
+        answers = AnsweringRun.objects.get().answers.order_by("item__key")
+        assert list(answers.values_list("confidence", flat=True)) == stored
+
+    def test_that_say_no_time_are_in_no_rate_of_time(self, study: Study, tmp_path: Path) -> None:
+        file = tmp_path / "answers.jsonl"
+        lines = [{"key": f"memory-q00{n}", "answer": "SNCA."} for n in (1, 2, 3, 4)]
+        timed: list[dict[str, Any]] = [lines[0] | {"seconds": 2}, lines[1] | {"seconds": 0}]
+        file.write_text("\n".join(map(json.dumps, [*timed, *lines[2:]])))
+        (cost,) = json.loads(run(*of_file(file), "--json"))["costs"]
+        assert (cost["questions"], cost["seconds"], cost["seconds_per_1000"]) == (4, 2, 2000)
+
+    def test_are_of_the_newest_accepted_version_of_a_question(
+        self, study: Study, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "answers.jsonl"
+        old = study.items.get(key="memory-q001")
+        new = make_version(study, old, 2, markup="Which gene is it now?")
+        draft = make_version(study, old, 3, status="retired", markup="Which gene will it be?")
+        for said, item in (
+            ({"key": old.key}, new),
+            ({"question": old.markup}, old),
+            ({"question": draft.markup}, draft),
+        ):
+            file.write_text(json.dumps(said | {"answer": "SNCA."}))
+            run(*of_file(file))
+            assert Answer.objects.latest("pk").item == item
+        same_text = make_version(study, old, 4, markup=old.markup)
+        file.write_text(json.dumps({"question": old.markup, "answer": "LRRK2."}))
+        run(*of_file(file))
+        assert Answer.objects.latest("pk").item == same_text
+
+        study.items.filter(key=old.key).update(status="retired")
+        file.write_text(json.dumps({"key": old.key, "answer": "Another."}))
+        said = refusal(*of_file(file))
+        assert said == "Line 1: the study holds 4 versions of “memory-q001”, none of them accepted."
+
+    def test_are_refused_whole_with_the_place_of_each_problem(
+        self, study: Study, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "answers.jsonl"
+        lines = [
+            '{"key": "memory-q001", "answer": "SNCA."}',
+            '{"key": "memory-q001", "answer": "LRRK2."}',
+            '{"key": "memory-q009", "answer": "No."}',
+            "Some words",
+            "[1]",
+            '{"answer": "No."}',
+            '{"key": "memory-q002"}',
+            '{"key": "memory-q002", "answer": 3}',
+            '{"key": "memory-q002", "answer": "No.", "finish": "done"}',
+            '{"key": "memory-q002", "answer": "No.", "prompt_tokens": 1.5, "completion_tokens": 1}',
+            '{"key": "memory-q002", "answer": "No.", "seconds": NaN}',
+            '{"key": "memory-q002", "answer": "No.", "confidence": 101}',
+            '{"key": "memory-q002", "answer": "No.", "confidence": NaN}',
+            '{"key": "memory-q002", "answer": "No.", "confidence": true}',
+            '{"question": "Why?", "answer": "No."}',
+        ]
+        file.write_text("\n".join(lines))
+        said = refusal(*of_file(file)).splitlines()
+        assert [line.split(":")[0] for line in said] == [f"Line {n}" for n in range(2, 16)]
+        words = ("answered in line 1", "“memory-q009”", "no JSON", "no JSON object", "key or question", "answer is missing", "no text", "finish", "whole numbers", "seconds", *["confidence is no number"] * 3, "“Why?”")  # fmt: skip
+        for line, word in zip(said, words, strict=True):
+            assert word in line
+        assert not AnsweringRun.objects.exists()
+        assert not LanguageModel.objects.exists()
+
+    @pytest.mark.parametrize(
+        ("content", "words"),
+        [
+            (b"", "holds no answer"),
+            (b"\xff\xfe", "cannot be read: it is not UTF-8 text: byte 0xff in line 1"),
+            (b'{"key": "q", "answer": "no"}\n\n{"answer": "caf\xe9"}\n', "byte 0xe9 in line 3;"),
+            (b'"' + b"x" * 1_100_000, "more than 1,000,000 characters"),
+        ],
+    )
+    def test_cannot_be_anything(
+        self, study: Study, tmp_path: Path, content: bytes, words: str
+    ) -> None:
+        file = tmp_path / "answers.jsonl"
+        file.write_bytes(content)
+        assert words in refusal(*of_file(file))
+
+    def test_need_the_name_of_their_model(self, study: Study, tmp_path: Path) -> None:
+        assert "--name" in refusal("--study", "memory", "--file", str(tmp_path / "a.jsonl"))
+
+
+def make_version(study: Study, item: Item, version: int, **fields: Any) -> Item:
+    values = {"expert_answer": "SNCA is.", "categories": item.categories, "generator": ""}
+    made = make_question(item.key, version=version, **(values | fields))
+    StudyItem.objects.create(study=study, item=made)
+    return made
+
+
+def of_file(file: Path) -> list[str]:
+    return ["--study", "memory", "--file", str(file), "--name", "elsewhere"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_killed_it_goes_on_and_asks_nothing_twice_whose_answer_is_stored(
+    stub: ChatStub, tmp_path: Path
+) -> None:
+    study_with_questions(12)
+    stub.delay_s = 0.3
+    for wanted in (2, 7):
+        process = _process(stub, tmp_path)
+        _wait_for(process, lambda n=wanted: Answer.objects.count() >= n)  # type: ignore[misc]
+        process.send_signal(signal.SIGKILL)
+        assert process.wait(timeout=TIMEOUT_S) == -signal.SIGKILL
+    stub.delay_s = 0.0
+    assert _process(stub, tmp_path).wait(timeout=TIMEOUT_S) == 0
+    done = AnsweringRun.objects.get()
+    assert (done.status, done.done) == ("finished", 12)
+    assert Answer.objects.values("item").distinct().count() == Answer.objects.count() == 12
+    # Besides those stored, at most what was under way at each kill: two at a time
+    assert 12 <= len(stub.requests) <= 12 + 2 * 2
+
+
+def _process(stub: ChatStub, folder: Path) -> subprocess.Popen[bytes]:
+    resume = ["--resume"] if AnsweringRun.objects.exists() else []
+    environment = {
+        **os.environ,
+        "DATABASE_URL": database_url(),
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "SECRET_KEY": settings.SECRET_KEY,
+        "VAR_DIR": str(folder),
+    }
+    command = [sys.executable, "manage.py", "answer", *arguments(stub, *resume, concurrency=2)]
+    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
+
+
+def _wait_for(process: subprocess.Popen[bytes], condition: Any) -> None:
+    until = time.monotonic() + TIMEOUT_S
+    while not condition():
+        assert process.poll() is None, "it ended by itself"
+        assert time.monotonic() < until
+        time.sleep(0.01)

@@ -1,0 +1,52 @@
+"""A study with questions, and runs of a stub server on them."""
+
+from typing import Any
+
+from experiment.models import Item, Study
+from experiment.services.study_setup import pin_items
+from scoring.models import AnsweringRun
+from scoring.services.answering import ask
+from scoring.services.generating.settings import Asked
+from tests.factories import make_item, make_study
+from tests.scoring.backends.chat.stub import MODEL, ChatStub
+
+CATEGORIES = ({"bio": ["Genes", "Drugs"]}, {"bio": ["Genes"]}, {"bio": ["Drugs"], "reasoning": ["Yes or no"]})  # fmt: skip
+
+
+def make_question(key: str, **fields: Any) -> Item:
+    """An accepted question with its answer."""
+    values = {
+        "kind": Item.Kind.QUESTION,
+        "markup": f"Which gene is behind {key}?",
+        "expert_answer": f"Gene {key.upper()} is.",
+        "categories": {"bio": ["Genes"]},
+        "generator": "",
+    }
+    return make_item(key, **(values | fields))
+
+
+def study_with_questions(n: int = 3, slug: str = "memory", **fields: Any) -> Study:
+    """A study of no more than so many questions, q-001 and on, in categories of two dimensions."""
+    study = make_study(slug, human=1, machine=1, catch=0, **fields)
+    keys = [f"{slug}-q{number:03}" for number in range(1, n + 1)]
+    pin_items(
+        study,
+        [make_question(k, categories=CATEGORIES[i % 3]) for i, k in enumerate(keys)],
+    )
+    return study
+
+
+def chat_args(stub: ChatStub, **args: str) -> dict[str, str]:
+    known = {"base_url": stub.url, "model": MODEL, "timeout": "2", "retry_seconds": "3"}
+    return known | {"concurrency": "1", "tries": "1"} | args
+
+
+def stored_run(
+    stub: ChatStub, study: Study, *, args: dict[str, str] | None = None, **settings: Any
+) -> AnsweringRun:
+    names = ("limit", "instructions", "name")
+    how = {name: settings.pop(name) for name in names if name in settings}
+    asked = Asked("chat", chat_args(stub, **(args or {})), **settings)
+    run = ask.answering_run(study, asked, **how)
+    run.save()
+    return run

@@ -1,0 +1,236 @@
+"""A model answers a study's questions: each is asked once, each state is an answer, and an error of one ends nothing."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from experiment.models import Item, StudyItem
+from lib.jobs import leases
+from scoring.domain.backend import ScoringError
+from scoring.models import Answer, AnsweringRun, LanguageModel
+from scoring.services.answering import ask, work
+from scoring.services.generating.settings import Asked
+from tests.factories import make_study
+from tests.scoring.backends.chat.stub import MODEL, ChatStub
+from tests.scoring.services.answering.made import make_question, stored_run, study_with_questions
+
+pytestmark = pytest.mark.django_db
+PRICES = {"prompt_price": Decimal("2"), "completion_price": Decimal("10")}
+
+
+@pytest.fixture
+def stub() -> Iterator[ChatStub]:
+    with ChatStub(lambda request: f"It is {request['messages'][-1]['content'][:20]}") as stub:
+        yield stub
+
+
+def finishes(run: AnsweringRun) -> list[str]:
+    return list(run.answers.order_by("item__key").values_list("finish", flat=True))
+
+
+class TestARun:
+    def test_asks_each_accepted_question_of_the_study_once_and_keeps_what_came(
+        self, stub: ChatStub
+    ) -> None:
+        study = study_with_questions(3, field="genetics")
+        run = work.run(stored_run(stub, study))
+        assert (run.status, run.done, run.total, run.error) == ("finished", 3, 3, "")
+        asked = [request["messages"] for request in stub.requests]
+        assert [turns[-1]["content"] for turns in asked] == [
+            f"Which gene is behind memory-q00{n}?" for n in (1, 2, 3)
+        ]
+        assert {turns[0]["content"] for turns in asked} == {run.instructions}
+        assert "expert in genetics" in run.instructions
+        assert "do not know" in run.instructions
+        assert (stub.requests[0]["temperature"], stub.requests[0]["max_tokens"]) == (0, 1024)
+        answer = run.answers.get(item__key="memory-q002")
+        assert answer.text == "It is Which gene is behind"[: len(answer.text)]
+        assert answer.raw["choices"][0]["message"]["content"] == answer.text
+        assert answer.prompt_tokens == answer.raw["usage"]["prompt_tokens"]
+        assert answer.seconds > 0
+        assert run.identity["model"] == MODEL
+
+    def test_asks_what_the_study_may_still_show_and_no_test_cases(self, stub: ChatStub) -> None:
+        study = study_with_questions(4)
+        Item.objects.filter(key="memory-q001").update(status="retired")
+        StudyItem.objects.filter(item__key="memory-q002").update(paused_at="2026-01-01T00:00Z")
+        make_question("elsewhere")
+        run = stored_run(stub, study)
+        assert [Item.objects.get(pk=pk).key for pk in run.items] == ["memory-q003", "memory-q004"]
+        assert stored_run(stub, study, limit=1).total == 1
+
+    def test_is_of_the_model_of_its_name_which_is_made_once(self, stub: ChatStub) -> None:
+        study = study_with_questions(1)
+        assert stored_run(stub, study).language_model.name == MODEL
+        assert stored_run(stub, study).language_model.name == MODEL
+        named = stored_run(stub, study, name="lab/writer").language_model
+        assert (named.name, named.display_name) == ("lab/writer", "writer")
+        assert LanguageModel.objects.count() == 2
+
+    @pytest.mark.parametrize(
+        ("fault", "finish"),
+        [
+            ("refuses", "refused"),
+            ("filtered", "filtered"),
+            ("prompt filtered", "filtered"),
+            ("flagged", "filtered"),
+            ("against policy", "filtered"),
+            ("inspected", "filtered"),
+            ("forbidden", "failed"),
+            ("broken", "failed"),
+            ("truncated", "length"),
+            ("silent", "empty"),
+            ("window", "too_long"),
+            ("500", "failed"),
+            ("hangs", "failed"),
+            ("garbage", "failed"),
+            ("400", "failed"),
+        ],
+    )
+    def test_goes_on_after_an_answer_that_is_none_whose_state_is_kept(
+        self, stub: ChatStub, fault: str, finish: str
+    ) -> None:
+        stub.script = ["", fault, ""]
+        run = work.run(stored_run(stub, study_with_questions(3), args={"timeout": "0.3"}))
+        assert finishes(run) == ["stop", finish, "stop"]
+        assert (run.status, run.done) == ("finished", 3)
+
+    def test_ends_where_the_server_answers_none(self, stub: ChatStub) -> None:
+        stub.fault = "500"
+        run = work.run(stored_run(stub, study_with_questions(14)))
+        assert run.status == "failed"
+        assert "answered 500" in run.error
+        assert "10 questions in a row" in run.error
+        assert len(stub.requests) == 10
+        stub.fault = ""
+        run = work.run(ask_again(run))
+        assert (run.status, finishes(run)) == ("finished", ["stop"] * 14)
+
+    def test_ends_at_once_where_no_question_can_be_answered(self, stub: ChatStub) -> None:
+        stub.fault = "401"
+        run = work.run(stored_run(stub, study_with_questions(3)))
+        assert (run.status, run.done, len(stub.requests)) == ("failed", 0, 1)
+
+    def test_ends_where_the_server_forbids_every_question(self, stub: ChatStub) -> None:
+        stub.fault = "forbidden"
+        run = work.run(stored_run(stub, study_with_questions(14)))
+        assert (run.status, len(stub.requests)) == ("failed", 10)
+        assert "asks for a key, and SCORING_API_KEY is not set (403: Forbidden)" in run.error
+
+    def test_a_question_that_a_filter_keeps_back_stops_nothing_when_it_goes_on(
+        self, stub: ChatStub
+    ) -> None:
+        stub.script = ["flagged", "forbidden", "", "401"]
+        run = work.run(stored_run(stub, study_with_questions(4)))
+        assert (run.status, finishes(run)) == ("failed", ["filtered", "failed", "stop"])
+        stub.script = ["forbidden"]
+        run = work.run(ask_again(run))
+        assert (run.status, finishes(run)) == ("finished", ["filtered", "failed", "stop", "stop"])
+        assert len(stub.requests) == 4 + 2
+
+    @pytest.mark.parametrize(
+        ("field", "value", "words"),
+        [
+            ("limit", 0, "limit must be 1 or more"),
+            ("args", {"temperature": "hot"}, "temperature='hot' cannot be used"),
+            ("budget_money", Decimal(1), "A budget in money needs the prices"),
+            ("name", "x" * 201, "A model cannot be called"),
+        ],
+    )
+    def test_that_cannot_be_meant_is_refused(
+        self, stub: ChatStub, field: str, value: Any, words: str
+    ) -> None:
+        with pytest.raises(ScoringError, match=words):
+            stored_run(stub, study_with_questions(1), **{field: value})
+
+    def test_on_a_study_without_questions_is_refused(self, stub: ChatStub) -> None:
+        with pytest.raises(ScoringError, match="no accepted question"):
+            stored_run(stub, make_study())
+        assert not LanguageModel.objects.exists()
+
+
+def ask_again(run: AnsweringRun) -> AnsweringRun:
+    return leases.reopen(run, also_finished=True)
+
+
+class TestResumed:
+    def test_asks_what_failed_again_and_nothing_that_was_answered(self, stub: ChatStub) -> None:
+        stub.script = ["", "500", "refuses"]
+        run = work.run(stored_run(stub, study_with_questions(3)))
+        rows = set(run.answers.values_list("pk", flat=True))
+        assert ask.can_resume(run)
+        assert ask.newest_open(run) == run
+        run = work.run(ask_again(run))
+        assert set(run.answers.values_list("pk", flat=True)) == rows, "grades are of these"
+        assert len(stub.requests) == 4
+        assert finishes(run) == ["stop", "stop", "refused"]
+        assert (run.done, run.answers.count()) == (3, 3)
+        assert not ask.can_resume(run)
+
+    def test_keeps_a_failed_answer_until_there_is_another(self, stub: ChatStub) -> None:
+        stub.script = ["500", ""]
+        run = work.run(stored_run(stub, study_with_questions(2)))
+        stub.fault = "401"
+        run = work.run(ask_again(run))
+        assert finishes(run) == ["failed", "stop"]
+        assert (run.status, run.done) == ("failed", 1)
+
+    def test_does_not_go_on_as_another_model(self, stub: ChatStub) -> None:
+        stub.script = ["", "401"]
+        run = work.run(stored_run(stub, study_with_questions(3)))
+        AnsweringRun.objects.update(identity=run.identity | {"revision": "0" * 40, "model": "m"})
+        run = work.run(ask_again(run))
+        assert (run.status, run.done, len(stub.requests)) == ("failed", 1, 2)
+        assert run.error == (
+            "The model is not what this run began with (model, revision): begin another run."
+        )
+        run.answers.all().delete()
+        assert work.run(ask_again(run)).status == "finished", "nothing is mixed"
+
+    def test_goes_on_after_a_budget_with_more(self, stub: ChatStub) -> None:
+        stub.text_of = lambda request: "word " * 200
+        run = stored_run(stub, study_with_questions(4), budget_tokens=1800)
+        run = work.run(run)
+        assert run.status == "cancelled"
+        assert 0 < run.done < 4
+        assert f"Questions left: {4 - run.done}." in run.error
+        assert work.spent(run).usage.total <= 1800
+        AnsweringRun.objects.filter(pk=run.pk).update(budget_tokens=100_000)
+        run = work.run(leases.reopen(run))
+        assert (run.status, run.done, len(stub.requests)) == ("finished", 4, 4)
+
+    def test_is_the_newest_of_the_same_settings_whatever_it_may_cost(self, stub: ChatStub) -> None:
+        study = study_with_questions(2)
+        run = stored_run(stub, study)
+        same = stored_run(stub, study, budget_tokens=10**6)
+        assert ask.newest_same(run) == same
+        other = stored_run(stub, study, instructions="Be brief.")
+        assert other.fingerprint != run.fingerprint
+        assert stored_run(stub, study, limit=1).fingerprint != run.fingerprint
+
+
+def test_a_budget_is_kept_where_a_question_failed_and_said_no_usage(stub: ChatStub) -> None:
+    stub.script = ["500"]
+    run = work.run(stored_run(stub, study_with_questions(3), budget_tokens=100_000))
+    assert (run.status, finishes(run)) == ("finished", ["failed", "stop", "stop"])
+
+
+def test_questions_are_read_in_chunks_and_answers_in_none(
+    stub: ChatStub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(work, "CHUNK", 2)
+    run = work.run(stored_run(stub, study_with_questions(5)))
+    assert finishes(run) == ["stop"] * 5
+    assert len(stub.requests) == 5
+
+
+def test_the_embedded_model_answers_in_batches() -> None:
+    study = study_with_questions(3)
+    run = ask.answering_run(study, Asked("embedded", {"max_tokens": "4"}))
+    run.save()
+    run = work.run(run)
+    assert (run.status, Answer.objects.count()) == ("finished", 3)
+    assert run.language_model.is_demo
+    assert run.model_name == "embedded"
