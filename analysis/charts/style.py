@@ -1,5 +1,6 @@
 """The one style of all figures: sizes, type, and who has which colour. A colour never says alone what a label could say."""
 
+from collections.abc import Iterable
 from typing import Any
 from zlib import crc32
 
@@ -34,6 +35,22 @@ def family_colour(family: str) -> str:
     ('#c44f00', False)
     """
     return _FAMILIES.get(family) or _OTHERS[crc32(family.encode()) % len(_OTHERS)]
+
+
+def family_colours(families: Iterable[str]) -> dict[str, str]:
+    """As `family_colour`, but no two families of a figure alike, while there are colours.
+
+    >>> found = family_colours(["A", "J", "Falcon"])
+    >>> family_colour("A") == family_colour("J"), len({*found.values()}), found["Falcon"]
+    (True, 3, '#c44f00')
+    """
+    found: dict[str, str] = {}
+    for family in sorted(set(families)):
+        own = family_colour(family)
+        first = _OTHERS.index(own) if own in _OTHERS else 0
+        choices = [own] if family in _FAMILIES else [*_OTHERS[first:], *_OTHERS[:first]]
+        found[family] = next((c for c in choices if c not in found.values()), own)
+    return found
 
 
 def config() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Rows of a query as the columns of a table, in one pass and in chunks: a million rows stay small."""
+"""Rows of a query as the columns of a table, in one pass and in chunks: a million rows stay small; keys as numbers."""
 
 from collections.abc import Mapping
 from itertools import islice
@@ -26,3 +26,16 @@ def read_columns(rows: QuerySet[Any], columns: Mapping[str, tuple[str, Any]]) ->
             for name, part, kind in zip(columns, parts, types, strict=True)
         }
     )
+
+
+def renumber(pks: pd.Series, numbers: Mapping[int, int]) -> np.ndarray:
+    """Primary keys as numbers from 0; -1 where a key has none."""
+    if not numbers or pks.empty:
+        return np.full(len(pks), -1, dtype=np.int64)
+    known = np.fromiter(numbers.keys(), dtype=np.int64)
+    values = np.fromiter(numbers.values(), dtype=np.int64)
+    order = np.argsort(known)
+    known, values = known[order], values[order]
+    keys = pks.to_numpy(dtype=np.int64)
+    at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+    return np.where(known[at] == keys, values[at], -1)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from analysis.data.flow_counts import FlowCounts
+from analysis.data.graded.tables import NO_QUESTIONS, GradedData
 from analysis.data.taking_part import TakingPart
 from analysis.data.training_summary import TrainingSummary
 from analysis.stats import NotEnough
@@ -74,6 +75,7 @@ class SourceData:
     corpora: model, corpus, prompt, in_training (known, likely, unknown, absent), is_anchor (bool), row, ppl, zlib_bytes
         (float).
     flow, taking_part: participants of the whole study, by step, and who they are; the same for both sources.
+    graded: answers to the study's questions and their grades, None where it has none; the same for both sources.
     """
 
     source: str
@@ -89,6 +91,7 @@ class SourceData:
     position_order: tuple[str, ...] = ()
     flow: FlowCounts | None = None
     taking_part: TakingPart | None = None
+    graded: GradedData | None = None
     run_prompts: Mapping[int, str] = field(default_factory=dict)  # run -> prompt
     # model -> how it was made, of those that were trained here
     trainings: Mapping[int, TrainingSummary] = field(default_factory=dict)
@@ -132,6 +135,11 @@ class SourceData:
     @property
     def n_items(self) -> int:
         return len(self.items)
+
+    def need_graded(self) -> GradedData:
+        if self.graded is None:
+            raise NotEnough(*NO_QUESTIONS)
+        return self.graded
 
     def need_trials(self) -> pd.DataFrame:
         if self.trials.empty:

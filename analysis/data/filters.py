@@ -27,6 +27,7 @@ class ReportOptions:
     trials: `analysed` without excluded ones, or `all` judged ones but catch trials.
     rules: the version of the study's rules that says what is excluded; None the newest.
     models: names; subfields: names. seed, resamples: of everything drawn at random, and of the bootstrap.
+    bert_score: the model whose vectors BERTScore takes, by name, layer and weights; "" none. Only a command computes it.
     """
 
     source: str = "all"
@@ -38,6 +39,7 @@ class ReportOptions:
     subfields: tuple[str, ...] = ()
     seed: int = 42
     resamples: int = 10_000
+    bert_score: str = ""
 
     def __post_init__(self) -> None:
         _check("source", self.source, SOURCE_CHOICES)

@@ -11,6 +11,7 @@ from typing import Any
 
 from django.db.models import Count, Q, QuerySet
 
+from experiment.domain.assignment import QUESTION
 from experiment.models import Item, Judgment, Participant, Study
 from scoring.models import ItemScore, LanguageModel, ScoringRun
 
@@ -46,9 +47,10 @@ class ModelFigures:
 
 
 def valid_judgments(studies: QuerySet[Study]) -> "QuerySet[Judgment]":
-    """Of real and imported participants of these studies."""
+    """Of real and imported participants of these studies, about test cases."""
     people = Participant.objects.filter(study__in=studies.order_by().values("pk"), kind__in=KINDS)
-    return Judgment.objects.valid().filter(trial__participant__in=people.values("pk")).order_by()
+    judged = Judgment.objects.valid().exclude(trial__stratum=QUESTION)
+    return judged.filter(trial__participant__in=people.values("pk")).order_by()
 
 
 def people_figures(items: Items, studies: QuerySet[Study]) -> dict[int, PeopleFigures]:

@@ -1,7 +1,7 @@
 """Language models, and their scores: of each model one run per condition."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,13 +43,17 @@ class Scored:
 
 
 def read(
-    study: Study, items: pd.DataFrame, options: ReportOptions, prefer_imported: bool
+    study: Study,
+    items: pd.DataFrame,
+    options: ReportOptions,
+    prefer_imported: bool,
+    others: Collection[str] = (),
 ) -> Scored:
     """All that models did on these items of the study, whoever asked for it, and on corpora.
 
     Of several finished runs of one model under one condition one counts, on the items that it covers: the published one
     where the people are imported too; then the one that covers most of these items; one with the prompt that most
-    models were given; the newest.
+    models were given; the newest. `others`: names of models that may be chosen though they scored nothing.
     """
     runs = list(
         ScoringRun.objects.seen_in([study])
@@ -58,7 +62,7 @@ def read(
         .defer("plan", "identity")
         .order_by("-pk")
     )
-    models = _models(study, runs, options)
+    models = _models(study, runs, options, others)
     numbers = {pk: n for n, pk in enumerate(models.pop("pk"))}
     runs = [run for run in runs if run.language_model_id in numbers]
     chosen = _choose(runs, _coverage(runs, items), prefer_imported)
@@ -90,15 +94,18 @@ def by_condition(scores: pd.DataFrame, source: str) -> dict[str, pd.DataFrame]:
     }
 
 
-def _models(study: Study, runs: list[ScoringRun], options: ReportOptions) -> pd.DataFrame:
+def _models(
+    study: Study, runs: list[ScoringRun], options: ReportOptions, others: Collection[str]
+) -> pd.DataFrame:
     """Members of the set in its order, then the other models by name."""
     model_set = ModelSet.objects.filter(study=study).first()
     places = dict(model_set.members.values_list("language_model", "position")) if model_set else {}
     pks = {run.language_model_id for run in runs} | places.keys()
     rows = LanguageModel.objects.filter(pk__in=pks).select_related("base_partner", "tuned_from")
     ordered = sorted(rows, key=lambda m: (places.get(m.pk, len(places) + 10**6), m.name))
-    if unknown := sorted(set(options.models) - {m.name for m in ordered}):
-        known = ", ".join(m.name for m in ordered) or "none"
+    names = list(dict.fromkeys([*(m.name for m in ordered), *others]))
+    if unknown := sorted(set(options.models) - set(names)):
+        known = ", ".join(names) or "none"
         raise UnknownChoiceError(
             f"models: no run of “{unknown[0]}” in this study; there are: {known}"
         )

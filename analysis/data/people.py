@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from analysis.data.columns import read_columns
 from analysis.data.taking_part import TakingPart
+from experiment.domain.assignment import QUESTION
 from experiment.models import Participant, Study, Trial
 from experiment.participant.forms import POSITIONS, PREFER_NOT
 from experiment.services.counts import kind_counts
@@ -17,6 +18,7 @@ from experiment.services.participant_kinds import judgments_of, people_of
 
 CAREERS = {code: str(label) for code, label in POSITIONS}
 NOT_STATED = ""
+NO_TESTS = ("catch", QUESTION)  # in which nobody was right or wrong about an abstract
 APPROVED = (Participant.Kind.REAL, Participant.Kind.PILOT)  # whom a study's ethics approval covers
 TRIAL_COLUMNS = ["participant", "item", "is_correct", "confidence", "expertise", "rt_ms", "side", "original_side", "trial_position", "slider_moved"]  # fmt: skip
 POSITION_ORDER = tuple(label for code, label in CAREERS.items() if code != PREFER_NOT)
@@ -85,7 +87,7 @@ def read_judged(study: Study, kind: str, decided: Verdicts | None = None) -> pd.
     that the study does not show go when these are numbered. `decided`: what is left out, where that is not as stored.
     """
     table = read_columns(
-        judgments_of(study, kind).exclude(trial__stratum="catch").order_by(),
+        judgments_of(study, kind).exclude(trial__stratum__in=NO_TESTS).order_by(),
         {
             "pk": ("pk", np.int64),
             "participant": ("trial__participant_id", np.int64),

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
 import pandas as pd
 
 from analysis.data import flow, machines, people, tokens
+from analysis.data.columns import renumber
 from analysis.data.dataset import SourceData
 from analysis.data.filters import ReportOptions, UnknownChoiceError
+from analysis.data.graded import read as graded
 from analysis.data.items import read_items
 from analysis.data.version import participants_kind
 from experiment.models import Participant, Study
@@ -30,8 +31,11 @@ def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
         items = read_items(study, options)
         persons = people.read_participants(study, kind)
         judged = people.read_judged(study, kind, decided)
-        scored = machines.read(study, items, options, kind == Participant.Kind.IMPORTED)
+        is_imported = kind == Participant.Kind.IMPORTED
+        answering = graded.answering_models(study)
+        scored = machines.read(study, items, options, is_imported, answering)
         counted = flow.read(study, kind, judged, decided)
+        answered = graded.read(study, kind, options, decided)
         analysed = people.analysed_of(judged)
         trials = (analysed if options.trials == "analysed" else judged)[people.TRIAL_COLUMNS]
         del judged
@@ -45,7 +49,7 @@ def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
     if options.subfields:
         items = items[items["subfield"].isin(options.subfields)]
     numbers = {pk: n for n, pk in enumerate(persons["pk"])}
-    trials = trials.assign(participant=_renumber(trials["participant"], numbers))
+    trials = trials.assign(participant=renumber(trials["participant"], numbers))
     shared = {
         "participants": persons.drop(columns="pk"),
         "models": scored.models,
@@ -58,6 +62,7 @@ def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
             position_order=people.POSITION_ORDER,
             flow=counted,
             taking_part=took_part,
+            graded=answered,
             has_set=scored.has_set,
             is_filtered=bool(options.models or options.subfields),
             run_prompts=scored.prompts,
@@ -112,18 +117,5 @@ def _of_source(
 
 def _about(table: pd.DataFrame, numbers: dict[int, int]) -> pd.DataFrame:
     """The rows about these items, numbered as they are."""
-    number = _renumber(table["item"], numbers)
+    number = renumber(table["item"], numbers)
     return table.assign(item=number)[number >= 0].reset_index(drop=True)
-
-
-def _renumber(pks: pd.Series, numbers: dict[int, int]) -> np.ndarray:
-    """Primary keys as numbers from 0; -1 where a key has none."""
-    if not numbers or pks.empty:
-        return np.full(len(pks), -1, dtype=np.int64)
-    known = np.fromiter(numbers.keys(), dtype=np.int64)
-    values = np.fromiter(numbers.values(), dtype=np.int64)
-    order = np.argsort(known)
-    known, values = known[order], values[order]
-    keys = pks.to_numpy(dtype=np.int64)
-    at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-    return np.where(known[at] == keys, values[at], -1)

@@ -4,13 +4,23 @@ import hashlib
 import json
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Max, Q, QuerySet, Sum, TextField
+from django.db.models.functions import Cast
 
 from analysis.data.filters import ReportOptions
 from experiment.models import DataRevision, Item, ItemCount, Participant, Study
 from experiment.services import counts
 from experiment.services.participant_kinds import default_kind
-from scoring.models import LanguageModel, ModelSetMember, ScoringRun, TrainingCorpus
+from scoring.models import (
+    AnsweringRun,
+    GradingPlan,
+    GradingRun,
+    LanguageModel,
+    ModelSetMember,
+    PersonGrade,
+    ScoringRun,
+    TrainingCorpus,
+)
 
 SCHEMA_VERSION = 2
 # To be raised whenever an estimator changes: stored reports are then computed again
@@ -36,7 +46,8 @@ def data_version(study: Study) -> str:
     models = LanguageModel.objects.filter(
         Q(pk__in=runs.values("language_model")) | Q(pk__in=_members(study).values("language_model"))
     )
-    items = Item.objects.shown_by([study])
+    shown = Item.objects.shown_by([study])
+    items = shown.exclude(kind=Item.Kind.QUESTION)
     state: list[Any] = [
         f"{SCHEMA_VERSION}.{ESTIMATORS_VERSION}",
         [study.title, study.is_demo, study.version, study.ethics_number, study.ethics_body],
@@ -58,12 +69,43 @@ def data_version(study: Study) -> str:
         list(_members(study).order_by("position").values_list("language_model", "position")),
         list(items.order_by("pk").values_list(*ITEM_FIELDS)),
         sorted(study.study_items.values_list("item", flat=True)),
+        _graded(study, shown.filter(kind=Item.Kind.QUESTION)),
     ]
     return hashlib.sha256(json.dumps(state, default=str).encode()).hexdigest()[:16]
 
 
 def _members(study: Study) -> QuerySet[ModelSetMember]:
     return ModelSetMember.objects.filter(model_set__study=study)
+
+
+def _graded(study: Study, questions: QuerySet[Item]) -> list[Any]:
+    """The last changes of questions, answers and grades; [] where the study has none."""
+    # Categories as text: nothing of them is needed but whether they are the same
+    categories = Cast("categories", TextField())
+    items = list(
+        questions.order_by("pk").values_list("pk", "edits", "status", "template", categories)
+    )
+    if not items:
+        return []
+    of_run = ("pk", "status", "done", "finished_at", "is_simulated", "language_model")
+    runs = AnsweringRun.objects.filter(study=study)
+    gradings = GradingRun.objects.filter(study=study)
+    elsewhere = sorted(
+        {str(pk) for several in gradings.values_list("runs", flat=True) for pk in several}
+    )
+    people = PersonGrade.objects.filter(
+        Q(answer__item__in=questions.values("pk")) | Q(judgment__trial__participant__study=study)
+    )
+    models = LanguageModel.objects.filter(answering_runs__in=runs)
+    return [
+        items,
+        sorted(runs.values_list(*of_run)),
+        sorted(gradings.values_list(*of_run[:-1])),
+        elsewhere,
+        people.aggregate(n=Count("pk"), last=Max("pk"), points=Sum("points")),
+        list(GradingPlan.objects.filter(study=study).values_list("rubric", flat=True)),
+        sorted(models.values_list("pk", "name", "display_name", "family")),
+    ]
 
 
 def _elsewhere(study: Study, shown: QuerySet[Item]) -> list[Any]:

@@ -4,7 +4,6 @@ import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from django.db.models import Exists, OuterRef
@@ -16,6 +15,7 @@ from analysis.data.items import read_items
 from analysis.services import compute
 from analysis.teams.options import TeamOptions
 from experiment.domain.codebook import TRIAL_COLUMNS, Column
+from experiment.domain.export_form import Form
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Participant, Study, Trial
 from experiment.services.export.added import MoreTables
@@ -24,12 +24,10 @@ from experiment.services.export.select import completed
 from experiment.services.export.tables import Held, Table
 from experiment.services.export.trials import trials
 from experiment.services.participant_kinds import is_joined
-from lib.table_files import Block
+from lib.table_files import Block, in_blocks
+from scoring.services.data_set.columns import ITEM, MODEL
 
-ROWS = 2_000
 OF_TRIALS = {column.name: column for column in TRIAL_COLUMNS}
-ITEM = (OF_TRIALS["item_key"], OF_TRIALS["item_version"])
-MODEL = Column("model", "The language model, by the name under which it was scored.")
 SCORES = (
     MODEL,
     *ITEM,
@@ -81,7 +79,7 @@ class Pairs:
     by_item: Mapping[tuple[str, int], Mapping[int, tuple[float, bool]]]
 
 
-def more_tables(study: Study, query: TrialQuery) -> MoreTables:
+def more_tables(study: Study, query: TrialQuery, _: Form) -> MoreTables:
     """Item scores, trials with models beside them, and predictions of teams that the Teams page has for today's data.
 
     What is stored of teams is found now; what it gives is called at the moment that the export is of. Like the trials, scores
@@ -107,13 +105,13 @@ def _tables(
         ),
     )  # fmt: skip
     tables = [
-        Table("itemscores", gettext("language models on these test cases"), SCORES, _in_blocks(scores)),
+        Table("itemscores", gettext("language models on these test cases"), SCORES, in_blocks(scores)),
         Table("trialsmodels", gettext("each trial with every model beside it"), joined, _joined(study, query, pairs)),
     ]  # fmt: skip
     rows = list(_predictions(study, query, held, teams))
     if rows:
         about = gettext("held-out predictions of teams of people and models")
-        tables.append(Table("teampredictions", about, PREDICTIONS, _in_blocks(rows)))
+        tables.append(Table("teampredictions", about, PREDICTIONS, in_blocks(rows)))
     return tables
 
 
@@ -185,9 +183,3 @@ def _predictions(
             fitted = (row["team"], source, row["method"], int(row["fold"]))
             is_right = row["is_right"].lower() in ("true", "1", "1.0")
             yield (*fitted, who, row["item"], float(row["p_original"]), is_right)
-
-
-def _in_blocks(rows: Sequence[Sequence[Any]]) -> Iterator[Block]:
-    stream = iter(rows)
-    while some := list(islice(stream, ROWS)):
-        yield list(zip(*some, strict=True))

@@ -23,6 +23,7 @@ Kind = Participant.Kind
 class OtherKind:
     """Participants that there are where there are none of the kind that is shown."""
 
+    kind: str
     label: StrOrPromise
     n: int
     href: str
@@ -38,11 +39,21 @@ def other_kinds(study: Study, kind: str) -> list[OtherKind]:
     watching = f"{reverse('lab:study', args=[study.slug])}?kind="
     return [
         OtherKind(
-            k.label, counts[k], f"{results if k in PARTICIPANTS else watching}{k}", k == Kind.PILOT
+            k.value,
+            k.label,
+            counts[k],
+            f"{results if k in PARTICIPANTS else watching}{k}",
+            k == Kind.PILOT,
         )
         for k in Kind
         if counts.get(k)
     ]
+
+
+def only_kind(study: Study, kind: str) -> str:
+    """The kind to open on where there are none of the usual one, and one other kind that has results; else ""."""
+    others = other_kinds(study, kind)
+    return others[0].kind if len(others) == 1 and not others[0].is_pilot else ""
 
 
 def results_context(study: Study, chosen: Chosen, state: StoredResult | Waiting) -> dict[str, Any]:

@@ -3,12 +3,12 @@
 import json
 from typing import TYPE_CHECKING
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from analysis.lab import filter_form
-from analysis.lab.context import results_context
+from analysis.lab.context import only_kind, results_context
 from analysis.lab.files import CSV, NOT_COMPUTED, TYPES, RefusedError, file_response, named
 from analysis.lab.filter_form import Chosen
 from analysis.services import compute
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 @for_study(Right.SEE_DATA)
 def results(request: HttpRequest, study: Study) -> HttpResponse:
     chosen = filter_form.read(study, request.GET)
+    if "participants" not in request.GET and (kind := only_kind(study, chosen.kind)):
+        query = request.GET.copy()
+        query["participants"] = kind
+        return redirect(f"{request.path}?{query.urlencode()}")
     state = compute.state(study, chosen.options)
     if isinstance(state, Waiting) and "now" in request.GET:  # without scripts, a link leads here
         state = compute.ensure_computed(study, chosen.options)
@@ -138,5 +142,8 @@ def _result(request: HttpRequest, study: Study) -> StoredResult:
 
 def _to_results(study: Study, chosen: Chosen) -> HttpResponse:
     response = redirect("lab:results", slug=study.slug)
-    response["Location"] += f"?{chosen.query}" if chosen.query else ""
+    query = QueryDict(chosen.query, mutable=True)
+    if only_kind(study, chosen.kind):  # without a kind the page would open on that one
+        query["participants"] = chosen.kind
+    response["Location"] += f"?{query.urlencode()}" if query else ""
     return response

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from analysis.codec import MissingResult, present
+from analysis.data.graded.tables import NO_QUESTIONS
 from analysis.report.chapter import SourceResults
 from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.contents import CHAPTERS
@@ -55,14 +56,15 @@ def _headline(source: SourceResults) -> list[str]:
 
 
 def _others_missing(source: SourceResults) -> Iterator[tuple[str, MissingResult]]:
-    """The results of which no line is printed and that the data could not support."""
+    """The results of which no line is printed and that the data could not support; none about questions that nobody asked."""
     pairs = present(source.of(Accuracy).base_vs_chat)
     if pairs and isinstance(pairs.test, MissingResult):
         yield "base_vs_chat", pairs.test
     for chapter in CHAPTERS:
         for key, why in zip(chapter.keys, chapter.missing_in(source), strict=True):
-            if why is not None and key not in IN_HEADLINE:
-                yield key, why
+            if why is None or key in IN_HEADLINE or why.reason.startswith(NO_QUESTIONS[0]):
+                continue
+            yield key, why
 
 
 def _missing(why: object) -> str:

@@ -89,7 +89,9 @@ class Chapter:
 
     @property
     def template(self) -> str:
-        return f"analysis/chapters/{self.build.__module__.split('.')[-2]}.html"
+        """By the chapter's folder: that of chapters/graded/rates is graded/rates.html."""
+        folder = self.build.__module__.partition(".chapters.")[2].rpartition(".")[0]
+        return f"analysis/chapters/{folder.replace('.', '/')}.html"
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -10,6 +10,11 @@ from analysis.report.chapters.exposures import CHAPTER as EXPOSURES
 from analysis.report.chapters.finetuning import CHAPTER as FINETUNING
 from analysis.report.chapters.flips import CHAPTER as FLIPS
 from analysis.report.chapters.flow import CHAPTER as FLOW
+from analysis.report.chapters.graded.agreement import CHAPTER as GRADED_AGREEMENT
+from analysis.report.chapters.graded.answers import CHAPTER as GRADED_ANSWERS
+from analysis.report.chapters.graded.categories import CHAPTER as GRADED_CATEGORIES
+from analysis.report.chapters.graded.comparisons import CHAPTER as GRADED_COMPARISONS
+from analysis.report.chapters.graded.rates import CHAPTER as GRADED_RATES
 from analysis.report.chapters.integration import CHAPTER as INTEGRATION
 from analysis.report.chapters.item_differences import CHAPTER as ITEM_DIFFERENCES
 from analysis.report.chapters.memorisation import CHAPTER as MEMORISATION
@@ -39,6 +44,11 @@ CHAPTERS: tuple[Chapter, ...] = (
     MIXED_MODEL,
     ITEM_DIFFERENCES,
     TEAMS,
+    GRADED_RATES,
+    GRADED_CATEGORIES,
+    GRADED_COMPARISONS,
+    GRADED_AGREEMENT,
+    GRADED_ANSWERS,
     POWER,
     SENSITIVITY,
     FLOW,

@@ -30,6 +30,7 @@ from lib.jobs import background, presence
 from lib.jobs.leases import Lease, reopen, request_cancel
 from lib.jobs.queue import enqueue
 from lib.jobs.running import run_job
+from scoring.models import Answer
 
 Options = ReportOptions | TeamOptions
 Progress = Callable[[str], None]
@@ -210,7 +211,8 @@ def _computer(study: Study, options: Options, is_taken: bool) -> Computer:
         return Computer.WORKER
     report_options = options if isinstance(options, ReportOptions) else options.of_report()
     kind = participants_kind(study, report_options)
-    return Computer.PROCESS if _n_judged(study, kind) > MAX_INLINE_TRIALS else Computer.PAGE
+    n = _n_judged(study, kind) + Answer.objects.filter(run__study=study).count()
+    return Computer.PROCESS if n > MAX_INLINE_TRIALS else Computer.PAGE
 
 
 def _n_judged(study: Study, kind: str) -> int:

@@ -119,7 +119,7 @@ def test_simulated_participants_are_marked_at_the_top_and_on_every_figure(
     ruth: Client, study: Study, computed: list[ReportOptions]
 ) -> None:
     make_participant(study, kind="simulated")
-    assert "There are: 1 simulated (simulated)." in shown(ruth)
+    assert "There are: 1 simulated." in shown(ruth, "?participants=real")
     page = shown(ruth, "?participants=simulated&now=1")
     assert "Simulated participants: no person took part." in page[: page.index("<figure")]
     assert page.count('<span class="tag tag-simulated">') == page.count("<figure") == 2
@@ -137,8 +137,14 @@ def test_where_there_are_no_real_people_a_link_leads_to_those_there_are(
     ruth: Client, study: Study, computed: list[ReportOptions], kind: str, said: str, address: str
 ) -> None:
     make_participant(study, kind=kind)
-    assert f'<a href="/lab/studies/memory{address}">{said}</a>' in shown(ruth)
+    assert f'<a href="/lab/studies/memory{address}">{said}</a>' in shown(ruth, "?participants=real")
+    opened = ruth.get(url("results"), {"texts": "repaired"})
+    leads_on = address.startswith("/results/")
+    assert opened.status_code == (302 if leads_on else 200)
+    if leads_on:
+        assert opened["Location"] == f"{url('results')}?texts=repaired&participants={kind}"
     make_participant(study)
+    assert ruth.get(url("results")).status_code == 200
     assert said not in shown(ruth)
 
 

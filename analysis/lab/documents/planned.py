@@ -10,10 +10,12 @@ from scipy.special import logit
 
 from analysis.lab.documents.forms import Assumed
 from analysis.stats.power import Design, components, variance, width_of
-from experiment.domain.codebook import TRIAL_COLUMNS
+from experiment.domain.assignment import QUESTION
 from experiment.models import Item, Membership, Study
 from experiment.services.channels import all_channels
+from experiment.services.export.header import columns_of
 from experiment.services.study_setup import works_by_stratum
+from scoring.services.grading.plans import plan_of, rubric_of
 
 SIZES = (25, 50, 100, 200, 400, 800)
 
@@ -36,9 +38,9 @@ class Stratum:
 
 
 def precision(study: Study, assumed: Assumed, n_items: int) -> list[Precision]:
-    """By number of valid participants; nothing without test items."""
+    """By number of valid participants; nothing where no test items are judged."""
     each = study.human_items + study.machine_items
-    if n_items < 2:
+    if n_items < 2 or not each:
         return []
     intercept = float(logit(assumed.accuracy_percent / 100))
     parts = components(intercept, assumed.sd_participants, assumed.sd_items)
@@ -57,18 +59,20 @@ def context(study: Study, assumed: Assumed, now: datetime) -> dict[str, Any]:
     strata = [
         Stratum(name, n, items.of_stratum(name).count(), len(works[name]))
         for name, n in study.trial_counts.items()
+        if n
     ]
-    n_test = sum(stratum.n_items for stratum in strata if stratum.name != "catch")
+    n_test = sum(stratum.n_items for stratum in strata if stratum.name not in ("catch", QUESTION))
     return {
         "study": study,
         "consent": study.consent,
         "rules": study.exclusion_rules,
+        "rubric": rubric_of(plan_of(study)).name,
         "strata": strata,
         "items_sha256": items_hash(study),
         "n_test": n_test,
         "assumed": assumed,
         "precision": precision(study, assumed, n_test),
-        "columns": TRIAL_COLUMNS,
+        "columns": columns_of(study),
         "members": Membership.objects.filter(study=study).select_related("user").order_by("pk"),
         "channels": all_channels(study),
         "made_at": now,

@@ -13,7 +13,7 @@ from django.urls import reverse
 from analysis.data.filters import ReportOptions
 from experiment.management.studies import find_study
 from experiment.models import Study
-from lib.commands import ReportingCommand, add_json_argument
+from lib.commands import GOES_ON, ReportingCommand, StoppedError, add_json_argument
 from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.demo_lm.corpus import LITERATURE_DIR, Paragraph, read_corpus, split
 from scoring.models import Corpus, LanguageModel, Training, TrainingCorpus
@@ -168,7 +168,10 @@ class Command(ReportingCommand):
     def _run(self, *command: object) -> None:
         """A command as it could be typed; what it prints is no result of this one."""
         self._say(*command)
-        call_command(*map(str, command), stdout=self.stderr, stderr=self.stderr)
+        try:
+            call_command(*map(str, command), stdout=self.stderr, stderr=self.stderr)
+        except StoppedError as error:  # it names an option of its own
+            raise StoppedError(GOES_ON) from error
 
     def _lines(self, found: "BeforeAfter", data: Mapping[str, Any]) -> Iterator[str]:
         from analysis.management.before_after import lines

@@ -1,12 +1,14 @@
+from dataclasses import replace
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
 from analysis.data.filters import SOURCE_CHOICES, ReportOptions, UnknownChoiceError
 from analysis.management.arguments import Bar, add_trial_arguments, place
+from analysis.management.bert import add_bert_arguments, open_vectors
 from analysis.store import DEFAULT_FORMATS, FORMATS
 from experiment.management.studies import find_study
-from lib.commands import ReportingCommand, add_json_argument
+from lib.commands import ReportingCommand, StoppedError, add_json_argument
 
 
 class Command(ReportingCommand):
@@ -47,6 +49,7 @@ class Command(ReportingCommand):
             default=list(DEFAULT_FORMATS),
             help="of the figures (default: svg png)",
         )
+        add_bert_arguments(parser, "BERTScore of graded answers, beside BLEU and ROUGE")
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -63,10 +66,14 @@ class Command(ReportingCommand):
 
         written = None
         try:
-            wanted = _report_options(options)
+            vectors = open_vectors(options)
+            wanted = replace(_report_options(options), bert_score=vectors.name if vectors else "")
             with Bar(len(CHAPTERS) * len(wanted.sources)) as bar:
                 report = make_report(
-                    study, wanted, lambda source, part: bar.step(f"{part} ({source}-created)")
+                    study,
+                    wanted,
+                    lambda source, part: bar.step(f"{part} ({source}-created)"),
+                    vectors,
                 )
                 if folder := options["output"]:
                     written = write_report(
@@ -75,9 +82,8 @@ class Command(ReportingCommand):
         except UnknownChoiceError as error:
             raise CommandError(str(error)) from error
         except KeyboardInterrupt:
-            raise CommandError(
-                "Stopped. report.json is written last: without a new one the folder is not of this report.",
-                returncode=130,
+            raise StoppedError(
+                "Stopped. report.json is written last: without a new one the folder is not of this report."
             ) from None
         except OSError as error:
             raise CommandError(

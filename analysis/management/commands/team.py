@@ -10,7 +10,7 @@ from analysis.stats import NotEnough
 from analysis.teams.options import METHODS, MOST_HUMANS, OUT_OF, TeamOptions
 from experiment.management.studies import find_study
 from experiment.services.participant_kinds import kind_note, name_problem
-from lib.commands import ReportingCommand, add_json_argument
+from lib.commands import ReportingCommand, StoppedError, add_json_argument
 
 
 class Command(ReportingCommand):
@@ -91,7 +91,7 @@ class Command(ReportingCommand):
             note = kind_note(study, participants_kind(study, wanted.of_report()))
             raise CommandError(f"{error} {note}".rstrip()) from error
         except KeyboardInterrupt:
-            raise CommandError("Stopped; nothing was written.", returncode=130) from None
+            raise StoppedError("Stopped; nothing was written.") from None
         except OSError as error:
             place = error.filename or options["output"] or options["predictions"]
             raise CommandError(f"{place}: {error.strerror or error}") from error

@@ -19,6 +19,7 @@ from analysis.report.chapter import Built, Chapter, SourceResults, Tables
 from analysis.report.contents import CHAPTERS
 from analysis.report.report import SCHEMA, Header, Published, Report
 from analysis.stats import NotEnough
+from analysis.stats.graded.bert_score import Vectors
 from experiment.models import Participant, Study
 from experiment.services.participant_kinds import is_joined
 from experiment.services.rules_under_way import note_beside_numbers
@@ -30,17 +31,24 @@ FILTERED = " Only the chosen models and subfields were looked at."
 Progress = Callable[[str, str], None]
 
 
-def make_report(study: Study, options: ReportOptions, progress: Progress | None = None) -> Report:
+def make_report(
+    study: Study,
+    options: ReportOptions,
+    progress: Progress | None = None,
+    vectors: Vectors | None = None,
+) -> Report:
     """Compute everything; a result that the data cannot support says why instead.
 
-    `progress` is called with source and chapter before each of them.
+    `progress` is called with source and chapter before each of them; `vectors` are those of `options.bert_score`.
 
     Raises:
         UnknownChoiceError: an option names what the study does not have.
     """
+    if options.bert_score != (vectors.name if vectors else ""):
+        raise ValueError("A report with BERTScore is computed where its model is loaded.")
     version_of_data = data_version(study)
     kind = participants_kind(study, options)
-    data = read.read(study, options)
+    data = _with_vectors(read.read(study, options), vectors)
     header = Header(
         schema=SCHEMA,
         schema_version=SCHEMA_VERSION,
@@ -67,6 +75,15 @@ def make_report(study: Study, options: ReportOptions, progress: Progress | None 
         },
         {source: tables for source, (_, tables) in made.items()},
     )
+
+
+def _with_vectors(data: dict[str, SourceData], vectors: Vectors | None) -> dict[str, SourceData]:
+    """Sources share what they know of graded answers: what is computed of it is computed once."""
+    graded = next((own.graded for own in data.values()), None)
+    if vectors is None or graded is None:
+        return data
+    graded = replace(graded, vectors=vectors)
+    return {source: replace(own, graded=graded) for source, own in data.items()}
 
 
 def build_source(

@@ -127,6 +127,8 @@ def listed(user: User, research_field: ResearchField, wanted: Wanted, number: st
 def narrowed(user: User, research_field: ResearchField, wanted: Wanted) -> ItemQuerySet:
     """The versions that fit, but for their marks."""
     rows = Item.objects.filter(field=research_field.name)
+    if wanted.kind != Item.Kind.QUESTION:  # they have a list of their own
+        rows = rows.exclude(kind=Item.Kind.QUESTION)
     if not wanted.all_versions:
         rows = rows.latest_versions()
     for column in ("status", "kind", "source", "subfield"):
@@ -137,7 +139,7 @@ def narrowed(user: User, research_field: ResearchField, wanted: Wanted) -> ItemQ
     if wanted.is_waiting:
         rows = rows.filter(waiting_for(user))
     if wanted.text:
-        columns = ("key", "doi", "original", "altered")
+        columns = ("key", "doi", "original", "altered", "expert_answer")
         places = (Q(**{f"{column}__icontains": wanted.text}) for column in columns)
         rows = rows.filter(reduce(or_, places))
     return rows

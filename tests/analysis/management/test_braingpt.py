@@ -10,9 +10,11 @@ import pytest
 from django.core.management import CommandError, call_command
 from safetensors.torch import load_file, save_file
 
+from analysis.management.commands.braingpt import Command
 from experiment.models import Item, Study
 from scoring.demo_lm import MODEL_FOLDER
 from scoring.demo_lm import NAME as DEMO_NAME
+from scoring.management.commands import lm_train
 from scoring.models import Corpus, ItemScore, LanguageModel, ScoringRun, Training
 from scoring.services.execute import execute
 from scoring.services.queue import queue_runs
@@ -128,3 +130,15 @@ def losses(run: ScoringRun) -> list[float]:
         .values_list("ppl_original", "ppl_altered")
     )
     return [log(ppl) for row in rows for ppl in row]
+
+
+def test_who_stops_a_part_of_it_is_told_how_the_whole_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(lm_train.Command, "_estimate", stop)
+    with pytest.raises(CommandError, match=r"^Stopped; the same command goes on\.$") as stopped:
+        Command(StringIO(), StringIO())._run("lm_train", "--mode", "scratch", "--dry-run")
+    assert stopped.value.returncode == 130

@@ -16,11 +16,14 @@ from django.db import transaction
 from analysis.data.filters import ReportOptions
 from analysis.report.contents import CHAPTERS
 from analysis.report.report import Report
+from analysis.services import compute
 from benchmarks.analysis.crowd import make_crowd
 from experiment.models import Study
 from lib.formatting import points_interval, share_interval
 from tests.analysis import results_stub
+from tests.analysis.data.graded_rows import answer, grade, make_questions
 from tests.factories import make_participant, make_study
+from tests.scoring.tiny_models import save_gpt2
 from tests.storages import store_files_in
 
 pytestmark = pytest.mark.django_db
@@ -68,7 +71,9 @@ def crowd(written: Written) -> Study:
 def not_computed(monkeypatch) -> None:
     """The same results and two figures for every study, where a test is about the files."""
 
-    def make_report(study: Study, options: ReportOptions, progress: object) -> Report:
+    def make_report(
+        study: Study, options: ReportOptions, progress: object, vectors: None
+    ) -> Report:
         return results_stub.report(study, options)
 
     monkeypatch.setattr("analysis.report.services.make.make_report", make_report)
@@ -165,7 +170,7 @@ def test_simulated_people_are_marked_on_every_figure_and_on_the_page(tmp_path, c
     (tmp_path / "mine.txt").touch()
     asked = (study.slug, "--output", tmp_path, "--source", "human", "--formats", "svg")
     said = report(capsys, *asked)
-    assert "holds no real participants. There are: 4 simulated (simulated)." in said
+    assert "holds no real participants. There are: 4 simulated." in said
     real = json.loads((tmp_path / "report.json").read_text())
     assert real["participants"]["kind"] == "real"
     assert "reason" in real["sources"]["human"]["humans"]
@@ -293,3 +298,27 @@ def test_each_estimate_of_a_crowd_says_how_many_it_is_from_and_has_an_interval(w
     assert without_n <= {".crossed", ".memorisation", ".mixed_model.lrt"}
     shares = [(at, part) for at, part in seen if part.keys() & {"accuracy", "sem", "rho", "t"}]
     assert {at for at, part in shares if not any("ci95" in name for name in part)} == set()
+
+
+def test_bert_score_is_computed_by_the_command_and_kept_apart_from_the_pages_report(
+    capsys, tmp_path: Path
+) -> None:
+    folder, quiz = save_gpt2(tmp_path / "tiny"), make_questions(6)
+    run = answer(
+        quiz, texts=[f"Answer {k}." if k % 2 else "The sample was large." for k in range(6)]
+    )
+    grade(quiz, {run: [0.0, 3.0, 0.5, 3.0, 0.0, 2.0]})
+    options = ("--source", "human", "--formats", "svg", "--output", tmp_path / "report")
+    report(capsys, quiz.slug, *options, "--bert_score", folder, "--layer", "1")
+    values = json.loads((tmp_path / "report" / "report.json").read_text())
+    metrics = values["sources"]["human"]["graded_texts"]["metrics"]
+    assert [metric["name"] for metric in metrics][-1] == "BERTScore"
+    assert metrics[-1]["correlation"]["rho"] > 0.5
+    assert "tiny (layer 1, weights" in values["options"]["bert_score"]
+    assert "tiny (layer 1, weights" in (tmp_path / "report" / "report.html").read_text()
+    asked = ReportOptions(source="human", resamples=200)
+    assert compute.find(quiz, asked) is None
+    with pytest.raises(CommandError, match="no folder"):
+        report(capsys, quiz.slug, *options, "--bert_score", tmp_path / "none")
+    with pytest.raises(CommandError, match="--bert_score"):
+        report(capsys, quiz.slug, *options, "--layer", "1")

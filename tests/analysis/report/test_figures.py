@@ -24,6 +24,7 @@ from analysis.report.figures import draw_all
 from analysis.stats import NotEnough
 from tests.analysis import made
 from tests.analysis import results_stub as stub
+from tests.analysis.graded_made import make_graded
 
 # Others have tests of their own: teams take long, flow and flips need more than trials and scores
 DRAWN = [
@@ -74,7 +75,9 @@ def colours(figure: Figure) -> set[str]:
 
 @pytest.fixture(scope="module")
 def report(small):
-    return built(replace(small, resamples=100))
+    graded = make_graded(n_people=10, n_questions=120)
+    graded.answers.loc[:9, "state"] = "length"  # else there is nothing to draw of how answers ended
+    return built(replace(small, resamples=100, graded=graded))
 
 
 @pytest.mark.parametrize("name", DRAWN)

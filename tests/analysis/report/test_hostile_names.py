@@ -12,15 +12,24 @@ from pypdf import PdfReader
 from analysis.charts import save
 from analysis.charts.figure import Figure
 from analysis.data.dataset import SourceData
+from analysis.data.graded.tables import GradedData
 from analysis.report.figures import draw_all
 from tests.analysis import made
+from tests.analysis.graded_made import make_graded
 from tests.analysis.report.test_figures import built
 from tests.hostile_names import EVERY, PRINTABLE, UNPRINTABLE
 
 TAGS = {"svg", "g", "path", "text", "tspan", "rect", "defs", "clipPath", "desc", "linearGradient", "stop", "line", "circle"}  # fmt: skip
 N_MODELS = len(PRINTABLE)
 # The others: tests/analysis/lab/test_hostile_names.py
-CHAPTERS = ("models", "subfields", "memorisation")
+GRADED = (
+    "graded-rates",
+    "graded-categories",
+    "graded-comparisons",
+    "graded-answers",
+    "graded-agreement",
+)
+CHAPTERS = ("models", "subfields", "memorisation", *GRADED)
 
 
 def hostile_data() -> SourceData:
@@ -35,7 +44,26 @@ def hostile_data() -> SourceData:
         models[column] = [models["name"][0] if there else "" for there in data.models[column]]
     subfields = cycle((UNPRINTABLE[3], "constructor", "datum.x' + \"\\"))
     items = data.items.assign(subfield=[next(subfields) for _ in range(len(data.items))])
-    return replace(data, models=models, items=items)
+    return replace(data, models=models, items=items, graded=hostile_graded())
+
+
+def hostile_graded() -> GradedData:
+    """Names of models, judges, dimensions and categories."""
+    data = make_graded(truth={f"{n}": (0.4, 0.5) for n in range(6)}, n_questions=60, n_people=3)
+    models = data.models.assign(
+        display_name=[EVERY[n] for n in range(len(data.models))],
+        family=[EVERY[-1 - n] for n in range(len(data.models))],
+    )
+    names = cycle(EVERY)
+    hostile = {
+        name: {value: next(names) for value in data.categories[name].unique()}
+        for name in ("dimension", "category")
+    }
+    categories = data.categories.assign(
+        **{name: data.categories[name].map(known) for name, known in hostile.items()}
+    )
+    judges = data.judges.assign(name=[PRINTABLE[0], UNPRINTABLE[0]], family=EVERY[:2])
+    return replace(data, models=models, categories=categories, judges=judges)
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +73,7 @@ def figures() -> dict[str, Figure]:
 
 def test_every_figure_is_drawn_and_holds_hostile_names_as_text_alone(figures):
     assert {*figures} >= {"accuracy", "subfields", "memorisation"}
+    assert len([name for name in figures if name.startswith("graded_")]) == 14
     for name, figure in figures.items():
         picture = save.svg(save.specification(figure), description=figure.alt)
         document = ElementTree.fromstring(picture)  # no character that XML forbids

@@ -9,6 +9,7 @@ from pypdf import PdfReader
 
 from analysis.lab.documents.planned import Assumed, items_hash, precision
 from experiment.models import Item, Study
+from tests.experiment.asked import make_asking_study
 from tests.factories import make_channel, make_study, make_user
 
 pytestmark = pytest.mark.django_db
@@ -47,6 +48,58 @@ def test_the_preregistration_says_what_is_set_up(ruth: Client, study: Study) -> 
     text = fetch(ruth, "preregistration", "md").decode()
     assert "slider" not in text.split("## Exclusion")[1].split("##")[0]
     assert "catch trial\n" not in text
+
+
+@pytest.fixture
+def asking(client: Client) -> Study:
+    study = make_asking_study("memory", counts=(0, 0, 0), asked=3)
+    client.force_login(make_user("vera", study))
+    return study
+
+
+def test_the_preregistration_of_questions_alone_speaks_of_nothing_else(
+    client: Client, asking: Study
+) -> None:
+    text = fetch(client, "preregistration", "md").decode()
+    assert "| question | 3 | 4 | 4 |" in text
+    for said in ("in their own words", "abstention rate", "BioScore", "spread over the templates"):
+        assert said in text
+    for word in ("abstract", "practice", "perplexity", "catch trials", "slider", "ms to Continue"):
+        assert word not in text.replace("an abstract and a question", "")
+    assert "No answer to a question is left out for the time" in text
+    Study.objects.update(question_min_rt_ms=2_345)
+    text = fetch(client, "preregistration", "md").decode()
+    assert "less than 2345 ms to Continue" in text
+    assert "“I do not know” is never left out for its time" in text
+
+
+def test_the_preregistration_of_both_says_what_holds_of_which(
+    client: Client, asking: Study
+) -> None:
+    Study.objects.update(human_items=2, machine_items=0)
+    text = fetch(client, "preregistration", "md").decode()
+    assert "Questions and abstracts come in random order." in text
+    assert "are abstracts and took less than 5000 ms to Continue" in text
+    assert "perplexity" in text
+    assert "abstention rate" in text
+
+
+def test_data_management_says_who_reads_what_is_written(client: Client, asking: Study) -> None:
+    text = fetch(client, "data-management", "md").decode()
+    assert "what participants write in answer to questions" in text
+    assert "sent to no other server" in text
+    assert "tell real from altered" not in text
+    Study.objects.update(answers_read_by="Grader 9 of Example | Inc.")
+    text = fetch(client, "data-management", "md").decode()
+    assert r"to a language model on another server: Grader 9 of Example \| Inc." in text
+    assert "sent to no other server" not in text
+
+
+def test_documents_of_abstracts_alone_say_nothing_of_questions(ruth: Client) -> None:
+    for name in ("preregistration", "data-management"):
+        text = fetch(ruth, name, "md").decode()
+        for said in ("own words", "abstention", "answer to a question", "another server"):
+            assert said not in text
 
 
 def test_the_hash_names_the_test_cases_that_can_be_drawn(study: Study) -> None:

@@ -1,0 +1,1 @@
+"""Questions, what models and people answered, and the grades that judges and people gave."""

@@ -1,0 +1,296 @@
+"""Grades of answers, by judges and by people, and what each answer counts as."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from django.db.models import Q, QuerySet
+
+from analysis.data.columns import read_columns, renumber
+from analysis.data.graded.answers import ABSTAINED, Answered
+from analysis.data.graded.tables import NO_TEXT, NOT_GRADED
+from experiment.models import Study
+from scoring.domain.generating import Finish
+from scoring.domain.grading.rubric import BIOSCORE, TOLERANCE, Rubric
+from scoring.models import AnsweringRun, GradingPlan, GradingRun, JudgeGrade, PersonGrade
+from scoring.services.grading.targets import is_settled, open_answers, open_judgments
+
+# Answers that are graded as they stand; of others there is no text that could be
+GRADABLE = (Finish.STOP.value, Finish.LENGTH.value)
+INCOMPLETE = " (incomplete)"
+JUDGE_COLUMNS = ("name", "family", "is_simulated", "n_graded")
+GRADED = {"of_answer": ("answer_id", float), "of_judgment": ("judgment_id", float), "points": ("points", float)}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Grades:
+    """judges, judge_grades, person_grades as in GradedData; answers and models with what the grades say of them."""
+
+    judges: pd.DataFrame
+    judge_grades: pd.DataFrame
+    person_grades: pd.DataFrame
+    models: pd.DataFrame
+    answers: pd.DataFrame
+    rubric: Rubric
+    judge_rubrics: tuple[Rubric, ...]
+
+
+def read_grades(study: Study, answered: Answered) -> Grades:
+    """Whose grades count: of each model's answers those of the judge that graded most of them, of equals who graded most of all
+    answers, then the newest; people's where no judge graded. Of a run that is over before its end those count that nothing is
+    asked about again, and its judge is called incomplete.
+    """
+    answers = answered.answers.assign(has_text=_has_text(answered.answers))
+    runs = list(
+        GradingRun.objects.filter(study=study)
+        .exclude(status__in=GradingRun.OPEN_STATUSES)
+        .select_related("language_model")
+        .defer("instructions")
+        .order_by("-pk")
+    )
+    judges, judge_grades, judge_rubrics = _judges(runs, answers)
+    plan = GradingPlan.objects.filter(study=study).first()
+    of_plan = Rubric.from_json(plan.rubric) if plan else BIOSCORE
+    person_grades = _person_grades(study, answered, of_plan)
+    rubric = judge_rubrics[0] if person_grades.empty and judge_rubrics else of_plan
+    tolerance = plan.tolerance if plan else 0.0
+    human, contested = settled(person_grades, len(answers), tolerance, rubric.abstention)
+    judge = _judge_of_models(judge_grades, answers, len(answered.models))
+    points, has_grade = _points(judge_grades, judge[answers["model"].to_numpy()], human)
+    rubrics = [rubric if number < 0 else judge_rubrics[number] for number in judge]
+    counts, points = _with_textless(answers, points, has_grade, rubrics, plan.seed if plan else 0)
+    return Grades(
+        judges,
+        judge_grades,
+        person_grades,
+        answered.models.assign(judge=judge),
+        answers.assign(
+            points=points,
+            human_points=human,
+            is_contested=contested,
+            fate=_fates(answers, points, counts, rubrics),
+        ),
+        rubric,
+        judge_rubrics,
+    )
+
+
+def _has_text(answers: pd.DataFrame) -> np.ndarray:
+    """(answers,) whether there is a text to grade; what people wrote was one, also where it was taken away since."""
+    of_model = answers["state"].isin(GRADABLE) & (answers["words"] > 0)
+    of_person = answers["state"] != ABSTAINED
+    return np.where(answers["of_people"], of_person, of_model).astype(bool)
+
+
+def settled(
+    person_grades: pd.DataFrame, n: int, tolerance: float, abstention: float | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """(n,) what people gave each answer: what a third settled, else the first of theirs, NaN without a grade; (n,) whether it is open.
+
+    Open: they differ by more than the tolerance, or one of them is an abstention, and nobody has settled it. Such an answer
+    keeps its first grade, which is any person's as that of an answer one person graded: left out, what is hard to
+    grade would be missing from the random sample.
+    """
+    found, contested = np.full(n, np.nan), np.zeros(n, dtype=bool)
+    grades = person_grades.assign(abstained=person_grades["points"] == abstention)
+    first = grades[~grades["is_adjudication"]].groupby("answer")
+    points, abstained = first["points"].agg(["min", "max", "first"]), first["abstained"].mean()
+    agree = (points["max"] - points["min"] <= tolerance + TOLERANCE) & abstained.isin([0, 1])
+    graded = points.index.to_numpy(dtype=np.int64)
+    found[graded], contested[graded] = points["first"], ~agree
+    last = grades[grades["is_adjudication"]].groupby("answer")["points"].last()
+    over = last.index.to_numpy(dtype=np.int64)
+    found[over], contested[over] = last, False
+    return found, contested
+
+
+def _judges(
+    runs: list[GradingRun], answers: pd.DataFrame
+) -> tuple[pd.DataFrame, pd.DataFrame, tuple[Rubric, ...]]:
+    """Judges, their grades and rubrics. Runs of one judge, prompt and rubric are one judge; the newest grade holds."""
+    identities = {run.pk: _identity(run) for run in runs}
+    stand = Q(run__status=GradingRun.Status.FINISHED) | is_settled()
+    grades = read_columns(
+        JudgeGrade.objects.filter(stand, run__in=list(identities)).order_by("pk"),
+        {"run": ("run_id", np.int64), **GRADED},
+    )
+    grades["answer"] = _answer(grades, answers)
+    grades = grades[grades["answer"] >= 0]
+    grades["identity"] = grades["run"].map(identities)
+    grades = grades.drop_duplicates(["identity", "answer"], keep="last")
+    counts = Counter(grades["identity"])
+    newest = {identity: pk for pk, identity in reversed(identities.items())}
+    known = sorted(counts, key=lambda identity: (-counts[identity], -newest[identity]))
+    by_pk = {run.pk: run for run in runs}
+    own = [by_pk[newest[identity]] for identity in known]
+    left = _incomplete(runs, grades, answers)
+    endings = [INCOMPLETE if identity in left else "" for identity in known]
+    called = _names([run.judge_name for run in own], known)
+    names = [f"{name}{ending}" for name, ending in zip(called, endings, strict=True)]
+    judges = pd.DataFrame(
+        [
+            (name, run.language_model.family if run.language_model else "", run.is_simulated, counts[identity])
+            for name, run, identity in zip(names, own, known, strict=True)
+        ],
+        columns=list(JUDGE_COLUMNS),
+    ).astype({"is_simulated": bool, "n_graded": np.int64})  # fmt: skip
+    places = {identity: n for n, identity in enumerate(known)}
+    grades["judge"] = grades["identity"].map(places).astype(np.int64)
+    rubrics = tuple(Rubric.from_json(run.rubric) for run in own)
+    return judges, grades[["answer", "judge", "points"]].reset_index(drop=True), rubrics
+
+
+def _incomplete(runs: list[GradingRun], grades: pd.DataFrame, answers: pd.DataFrame) -> set[str]:
+    """Judges that stopped before their end, with answers left that no run of theirs has graded."""
+    found = set()
+    for run in runs:
+        if run.status == GradingRun.Status.FINISHED:
+            continue
+        of_models = [(pk, np.nan) for pk in open_answers(run).values_list("pk", flat=True)]
+        of_people = [(np.nan, pk) for pk in open_judgments(run).values_list("pk", flat=True)]
+        rows = pd.DataFrame([*of_models, *of_people], columns=["of_answer", "of_judgment"])
+        left = {answer for answer in _answer(rows.astype(float), answers).tolist() if answer >= 0}
+        if left - set(grades["answer"][grades["identity"] == _identity(run)].tolist()):
+            found.add(_identity(run))
+    return found
+
+
+def _identity(run: GradingRun) -> str:
+    return json.dumps(run.identity, sort_keys=True) if run.identity else f"run {run.pk}"
+
+
+def _names(names: Sequence[str], identities: Sequence[str]) -> list[str]:
+    """Names of judges; where two have one, each with the first letters of its identity's SHA-256.
+
+    >>> _names(["GPT", "Gemini", "GPT"], ["a", "b", "c"])
+    ['GPT [ca9781]', 'Gemini', 'GPT [2e7d2c]']
+    """
+    n = Counter(names)
+    return [
+        f"{name} [{hashlib.sha256(identity.encode()).hexdigest()[:6]}]" if n[name] > 1 else name
+        for name, identity in zip(names, identities, strict=True)
+    ]
+
+
+def _answer(rows: pd.DataFrame, answers: pd.DataFrame) -> np.ndarray:
+    """The number of what each row is about; -1 of what is not among the answers."""
+    found = np.full(len(rows), -1, dtype=np.int64)
+    for of_people, column in ((False, "of_answer"), (True, "of_judgment")):
+        own = answers[answers["of_people"] == of_people]["pk"]
+        about = rows[column].notna().to_numpy()
+        numbers = dict(zip(own.tolist(), own.index.tolist(), strict=True))
+        found[about] = renumber(rows[column][about], numbers)
+    return found
+
+
+def _person_grades(study: Study, answered: Answered, rubric: Rubric) -> pd.DataFrame:
+    """Those by this rubric: a run of another study may have been graded by another. Simulated ones where no person has graded."""
+    plans = AnsweringRun.objects.filter(pk__in=answered.runs).values_list(
+        "pk", "study__grading_plan__rubric"
+    )
+    same = [pk for pk, own in plans if not own or Rubric.from_json(own).sha256 == rubric.sha256]
+    rows: QuerySet[PersonGrade] = PersonGrade.objects.filter(
+        Q(answer__run__in=same) | Q(judgment__trial__participant__study=study)
+    )
+    columns: Mapping[str, tuple[str, Any]] = {
+        **GRADED,
+        "grader": ("grader_id", float),
+        "is_adjudication": ("is_adjudication", bool),
+        "is_simulated": ("is_simulated", bool),
+    }
+    table = read_columns(rows.order_by("pk"), columns)
+    table["answer"] = _answer(table, answered.answers)
+    table = table[table["answer"] >= 0]
+    if not table["is_simulated"].all():
+        table = table[~table["is_simulated"]]
+    table["grader"] = _graders(table)
+    wanted = ["answer", "grader", "points", "is_adjudication", "is_simulated"]
+    return table[wanted].reset_index(drop=True)
+
+
+def _graders(table: pd.DataFrame) -> np.ndarray:
+    """Numbers from 0. Those who have no account, or none any more, count as one for each grade that an answer has of them."""
+    unknown = table["grader"].isna()
+    nth = table[unknown].groupby("answer").cumcount()
+    named = table["grader"].where(~unknown, -1 - nth.reindex(table.index))
+    return np.asarray(pd.factorize(named, sort=True)[0], dtype=np.int64)
+
+
+def _judge_of_models(
+    judge_grades: pd.DataFrame, answers: pd.DataFrame, n_models: int
+) -> np.ndarray:
+    """(models,) the judge that graded most of its answers, of equals the first; -1 none."""
+    found = np.full(n_models, -1, dtype=np.int64)
+    model = answers["model"].to_numpy()[judge_grades["answer"].to_numpy(dtype=np.int64)]
+    n_judges = int(judge_grades["judge"].max()) + 1 if len(judge_grades) else 1
+    counts = np.zeros((n_models, n_judges), dtype=np.int64)
+    np.add.at(counts, (model, judge_grades["judge"].to_numpy(dtype=np.int64)), 1)
+    judged = counts.any(axis=1)
+    found[judged] = counts[judged].argmax(axis=1)
+    return found
+
+
+def _points(
+    judge_grades: pd.DataFrame, judge: np.ndarray, human: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(answers,) points, NaN none or not to be read, and whether there is a grade. People's count where no judge graded."""
+    answer = judge_grades["answer"].to_numpy(dtype=np.int64)
+    counts = judge_grades["judge"].to_numpy() == judge[answer]
+    points = np.where(judge < 0, human, np.nan)
+    has_grade = ~np.isnan(points)
+    points[answer[counts]] = judge_grades["points"].to_numpy()[counts]
+    has_grade[answer[counts]] = True
+    return points, has_grade
+
+
+def _with_textless(
+    answers: pd.DataFrame,
+    points: np.ndarray,
+    has_grade: np.ndarray,
+    rubrics: Sequence[Rubric],
+    seed: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """(answers,) which count, and their points: what has a grade, and of what nobody can grade the same share as of texts.
+
+    Whoever graded a tenth of a model's texts has seen a tenth of its failures, too, and of a participant's "I do not know":
+    the seed draws which. All of either would stand beside a sample of the texts, and rates would be no rates of all answers.
+    """
+    counts, points = has_grade.copy(), points.copy()
+    has_text, model = answers["has_text"].to_numpy(), answers["model"].to_numpy()
+    unasked = (answers["state"] == ABSTAINED).to_numpy()
+    for number, rubric in enumerate(rubrics):
+        own = model == number
+        texts, without = own & has_text, np.flatnonzero(own & ~has_text)
+        # Who never wrote a text never needed a grade; nobody has graded a model all of whose answers failed
+        share = has_grade[texts].mean() if texts.any() else float(unasked[own].any())
+        n_more = round(share * len(without)) - int(has_grade[without].sum())
+        waiting = without[~has_grade[without]]
+        if n_more > 0:
+            drawn = [_drawn(seed, pk) for pk in answers["pk"].to_numpy()[waiting]]
+            counts[waiting[np.argsort(drawn)[:n_more]]] = True
+        abstains = 0.0 if rubric.abstention is None else rubric.abstention
+        points[own & counts & unasked & ~has_grade] = abstains
+    return counts, points
+
+
+def _drawn(seed: int, pk: int) -> str:
+    return hashlib.sha256(f"{seed}/{pk}".encode()).hexdigest()
+
+
+def _fates(
+    answers: pd.DataFrame, points: np.ndarray, counts: np.ndarray, rubrics: Sequence[Rubric]
+) -> np.ndarray:
+    """(answers,) what each counts as, by its model's rubric; rubrics: (models,)."""
+    found = np.full(len(answers), NOT_GRADED, dtype=object)
+    model = answers["model"].to_numpy()
+    for number, rubric in enumerate(rubrics):
+        own = np.flatnonzero(counts & (model == number))
+        found[own] = [rubric.fate(value).value for value in points[own]]
+    unasked = (answers["state"] == ABSTAINED).to_numpy()
+    found[counts & ~answers["has_text"].to_numpy() & ~unasked & np.isnan(points)] = NO_TEXT
+    return found

@@ -1,0 +1,50 @@
+"""Reads all that a study's questions were answered, and how that was graded."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import pandas as pd
+
+from analysis.data.filters import ReportOptions
+from analysis.data.graded import answers as answering
+from analysis.data.graded.grades import read_grades
+from analysis.data.graded.questions import questions_shown, read_questions
+from analysis.data.graded.tables import GradedData, Ints
+from experiment.models import Study
+from experiment.services.exclusions import Verdicts
+
+OWN = ["question", "model", "participant", "state", "characters", "words", "prompt_tokens", "completion_tokens", "cost", "seconds", "confidence", "has_text", "points", "human_points", "is_contested", "fate"]  # fmt: skip
+
+
+def answering_models(study: Study) -> list[str]:
+    """Names of the models that answered questions, as far as this study had a part in it."""
+    runs = answering.graded_here(study).order_by("language_model__name")
+    return list(dict.fromkeys(runs.values_list("language_model__name", flat=True)))
+
+
+def read(
+    study: Study, kind: str, options: ReportOptions, decided: Verdicts | None
+) -> GradedData | None:
+    """None where the study shows no question."""
+    if not questions_shown(study).exists():
+        return None
+    questions, categories = read_questions(study)
+    answered = answering.read_answers(study, questions, kind, options, decided)
+    found = read_grades(study, answered)
+    return GradedData(
+        questions=questions.drop(columns="pk"),
+        categories=categories,
+        models=found.models,
+        answers=found.answers[OWN],
+        judges=found.judges,
+        judge_grades=found.judge_grades,
+        person_grades=found.person_grades,
+        rubric=found.rubric,
+        judge_rubrics=found.judge_rubrics,
+        seed=options.seed,
+        read_texts=partial(_texts, answered.answers[["pk", "of_people"]]),
+    )
+
+
+def _texts(keys: pd.DataFrame, wanted: Ints) -> Iterator[pd.DataFrame]:
+    return answering.read_texts(keys.iloc[wanted])

@@ -1,0 +1,94 @@
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from django.core.management.base import CommandError, CommandParser
+
+from analysis.management.arguments import place
+from analysis.management.bert import add_bert_arguments, open_vectors
+from lib.commands import ReportingCommand, add_json_argument
+from lib.files import open_regular
+
+if TYPE_CHECKING:
+    from analysis.management.graded_lines import Also, Counts, GradedLine
+    from analysis.management.graded_words import Words
+
+
+class Command(ReportingCommand):
+    help = (
+        "Response quality, safety and abstention rate of each model, from what a judge said of its answers: a JSON object a "
+        "line, {model, question, template, categories, raw}. Graded by BioScore. docs/graded-answers.md explains the numbers."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=place, metavar="FILE.jsonl")
+        parser.add_argument(
+            "--words",
+            action="store_true",
+            help="lines have answer and expert_answer too: BLEU and ROUGE, and their correlations with the points",
+        )
+        add_bert_arguments(parser, "BERTScore besides (implies --words)")
+        add_json_argument(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        from analysis.management.graded_lines import tally
+        from scoring.domain.grading.rubric import BIOSCORE
+
+        words: dict[str, Words] = {}
+        wanted = options["words"] or options["bert_score"] is not None
+        also = self._count_words(words, options) if wanted else None
+        counts = _read(options["file"], lambda file: tally(file, BIOSCORE, also))
+        # Here: what computes takes longer to load than it takes to refuse a file
+        from analysis.management.graded_text import lines, values_of
+        from analysis.stats.graded.rates import rates_of_counts
+
+        models = {
+            name: rates_of_counts(list(one.by_cluster.values())) for name, one in counts.items()
+        }
+        overlap = {name: one.values() for name, one in words.items()}
+        data = {
+            "rubric": BIOSCORE.name,
+            "models": {
+                name: values_of(one) | ({"words": overlap[name]} if wanted else {})
+                for name, one in models.items()
+            },
+        }
+        self.report(options, data, [*lines(models), *_words(overlap)])
+
+    def _count_words(self, words: "dict[str, Words]", options: dict[str, Any]) -> "Also":
+        from analysis.management.graded_lines import BadLine
+        from analysis.management.graded_words import Words
+        from scoring.domain.grading.rubric import BIOSCORE
+
+        vectors = open_vectors(options)
+
+        def count(line: "GradedLine", points: float | None) -> None:
+            if line.texts is None:
+                raise BadLine(line.number, "it has no texts as answer and expert_answer.")
+            own = words.setdefault(line.model, Words(BIOSCORE, vectors))
+            own.add(line.cluster, points, *line.texts)
+
+        return count
+
+
+def _read(path: Path, read: "Callable[[BinaryIO], dict[str, Counts]]") -> "dict[str, Counts]":
+    from analysis.management.graded_lines import BadLine
+
+    try:
+        with open_regular(path) as file:
+            counts = read(file)
+    except BadLine as error:
+        raise CommandError(f"{path}, {error}") from error
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {error.strerror or error}.") from error
+    if not counts:
+        raise CommandError(f"{path} has no line with a graded answer.")
+    return counts
+
+
+def _words(overlap: dict[str, Any]) -> list[str]:
+    if not overlap:
+        return []
+    from analysis.management.graded_words import lines
+
+    return ["", *lines(overlap)]

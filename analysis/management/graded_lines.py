@@ -1,0 +1,133 @@
+"""What `graded_metrics` reads: a line of JSON for each graded answer, counted as it comes."""
+
+import hashlib
+import json
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+from scoring.domain.grading.reading import read_points
+from scoring.domain.grading.rubric import Fate, Rubric
+
+LONGEST = 10 * 2**20  # bytes of a line
+FATES = tuple(Fate)
+
+
+class BadLine(ValueError):
+    """A line that is none: `number` from 1, and why, as the end of a sentence."""
+
+    def __init__(self, number: int, reason: str) -> None:
+        self.number = number
+        super().__init__(f"line {number:,}: {reason}")
+
+
+@dataclass(frozen=True, slots=True)
+class GradedLine:
+    """template: None for a question of its own. raw: what the judge said, None where it said nothing.
+
+    texts: the answer and the expert's, where both are there.
+    """
+
+    number: int
+    model: str
+    question: Hashable
+    template: Hashable
+    raw: str | None
+    texts: tuple[str, str] | None
+
+    @property
+    def answered(self) -> bytes:
+        """A name for the model and its question: 16 bytes, however long these are."""
+        return hashlib.blake2b(repr((self.model, self.question)).encode(), digest_size=16).digest()
+
+    @property
+    def cluster(self) -> Hashable:
+        named = self.template not in (None, "")
+        return ("template", self.template) if named else ("question", self.question)
+
+
+@dataclass
+class Counts:
+    """A model's answers by cluster: [good, abstained, bad, unparsed], in the order of `FATES`."""
+
+    by_cluster: dict[Hashable, list[int]] = field(default_factory=dict)
+
+    def add(self, line: GradedLine, fate: Fate) -> None:
+        counts = self.by_cluster.setdefault(line.cluster, [0] * len(FATES))
+        counts[FATES.index(fate)] += 1
+
+
+Also = Callable[[GradedLine, float | None], None]
+
+
+def tally(file: BinaryIO, rubric: Rubric, also: Also | None = None) -> dict[str, Counts]:
+    """Each model's counts, models in the order in which they come; `also` sees each line with its points. Raises BadLine."""
+    found: dict[str, Counts] = {}
+    seen: dict[bytes, int] = {}
+    for line in read_lines(file):
+        first = seen.setdefault(line.answered, line.number)
+        if first != line.number:
+            raise BadLine(
+                line.number, f"{line.model} has answered this question in line {first:,}."
+            )
+        points = None if line.raw is None else read_points(line.raw, rubric)
+        found.setdefault(line.model, Counts()).add(line, rubric.fate(points))
+        if also is not None:
+            also(line, points)
+    return found
+
+
+def read_lines(file: BinaryIO) -> Iterator[GradedLine]:
+    """One line in memory at a time; empty ones are passed over. Raises BadLine."""
+    number = 0
+    while data := file.readline(LONGEST + 1):
+        number += 1
+        if len(data) > LONGEST:
+            raise BadLine(number, f"it has more than {LONGEST:,} bytes.")
+        try:
+            text = data.decode("utf-8-sig" if number == 1 else "utf-8").strip()
+        except UnicodeDecodeError as error:
+            raise BadLine(number, "it is no text in UTF-8.") from error
+        if text:
+            yield _line(number, text)
+
+
+def _line(number: int, text: str) -> GradedLine:
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadLine(number, "it is no JSON.") from error
+    if not isinstance(values, dict):
+        raise BadLine(number, "it is no JSON object.")
+    if missing := [key for key in ("model", "question", "raw") if key not in values]:
+        raise BadLine(number, f"it has no {' and no '.join(missing)}.")
+    model = values["model"]
+    if not isinstance(model, str) or not model.strip():
+        raise BadLine(number, "the model has no name.")
+    question, template = (_name(number, values, key) for key in ("question", "template"))
+    if not isinstance(values.get("categories") or {}, dict):
+        raise BadLine(number, "its categories are no object of dimensions.")
+    texts = values.get("answer"), values.get("expert_answer")
+    return GradedLine(
+        number, model, question, template, _raw(number, values["raw"]),
+        (texts[0], texts[1]) if isinstance(texts[0], str) and isinstance(texts[1], str) else None,
+    )  # fmt: skip
+
+
+def _name(number: int, values: Mapping[str, Any], key: str) -> Hashable:
+    """A text or a whole number; only a template may be missing."""
+    value = values.get(key)
+    if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    if value is None and key == "template":
+        return None
+    raise BadLine(number, f"its {key} is neither a text nor a whole number.")
+
+
+def _raw(number: int, value: object) -> str | None:
+    """What the judge said; a number counts as its digits."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    raise BadLine(number, "raw, what the judge said, is no text.")

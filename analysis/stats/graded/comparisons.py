@@ -1,0 +1,139 @@
+"""Models beside each other on the same questions: differences of RQR and SR, corrected as families."""
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+from scipy import special
+
+from analysis.stats.arrays import Bools, Floats, Interval, Ints
+from analysis.stats.families import Family, family
+from analysis.stats.graded import ABSTAINED, BAD, GOOD
+from analysis.stats.graded.ratios import (
+    FEWEST_CLUSTERS,
+    Ratio,
+    clusters_of,
+    ratio,
+    share_interval,
+)
+
+Rate = Literal["rqr", "sr"]
+NO_SE = 1e-12  # what rounding leaves of an error of 0
+METHOD = (
+    "First less second model on the questions that both have; rows of one template are a cluster, in which both models' "
+    "deviations are taken together; two-sided p from Student's t, after Holm over all pairs of models. Where models differ by the "
+    "same in every cluster, p is that of a sign test of clusters, and the interval Newcombe's (1998) of both models' own."
+)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """difference: of the rate, first less second model, on n questions; p_holm: over the rate's family.
+
+    NaN and None where there are fewer than three clusters, or where a safety rate is not defined.
+    """
+
+    rate: Rate
+    first: str
+    second: str
+    n: int
+    n_clusters: int
+    difference: float
+    se: float
+    ci95: Interval | None
+    p: float
+    p_holm: float = math.nan
+    method: str = METHOD
+
+
+@dataclass(frozen=True)
+class Comparisons:
+    """Every pair of models by one rate, in the order given; family is None where no pair could be tested."""
+
+    pairs: tuple[Comparison, ...]
+    family: Family | None
+
+
+def compare(
+    fates: Mapping[str, Sequence[str | None]],
+    rate: Rate,
+    templates: Sequence[Hashable],
+    questions: Sequence[Hashable] | None = None,
+) -> Comparisons:
+    """Compare every two models, paired by question.
+
+    fates: model -> (n,) of each question, None where it has no answer; templates, questions: (n,) as in `clustered_rates`.
+    With the deviations of `ratio` for each model over clusters: se^2 = sum of (deviation of first - of second)^2, t with the
+    smaller effective number of clusters less one; ci95 within [-1, 1]. Two models with the same errors differ by nothing, however
+    uncertain each alone: p = 1. With the same difference other than 0 in all G clusters that both have, se is 0 and t says
+    nothing: p = 2 / 2^G, a sign test of clusters, and ci95 is d - sqrt((a - a_low)^2 + (b_high - b)^2), d + sqrt((a_high - a)^2 +
+    (b - b_low)^2) of both rates' own intervals (Newcombe 1998, Stat. Med. 17). Raises ValueError where lengths differ.
+
+    >>> found = compare({"a": ["good"] * 3 + ["bad"], "b": ["good", "bad"] * 2}, "rqr", [None] * 4)
+    >>> found.pairs[0].difference, round(found.pairs[0].se, 6)  # (0, 1, 0, 0): sd / 2
+    (0.25, 0.25)
+    """
+    cluster = clusters_of(templates, questions)
+    known = {name: np.asarray([fate or "" for fate in own]) for name, own in fates.items()}
+    for name, own in known.items():
+        if len(own) != len(cluster):
+            raise ValueError(f"{len(own)} fates of {name}, but {len(cluster)} templates.")
+    found = [_pair(rate, one, known, cluster) for one in combinations(known, 2)]
+    tested = [n for n, (pair, _) in enumerate(found) if math.isfinite(pair.p)]
+    pairs = [pair for pair, _ in found]
+    if not tested:
+        return Comparisons(tuple(pairs), None)
+    influence = np.column_stack([found[n][1] for n in tested])
+    together, adjusted = family([pairs[n].p for n in tested], influence)
+    for n, p_holm in zip(tested, adjusted, strict=True):
+        pairs[n] = replace(pairs[n], p_holm=float(p_holm))
+    return Comparisons(tuple(pairs), together)
+
+
+def _pair(
+    rate: Rate, names: tuple[str, str], known: Mapping[str, np.ndarray], cluster: Ints
+) -> tuple[Comparison, Floats]:
+    both: Bools = (known[names[0]] != "") & (known[names[1]] != "")
+    sums = [_sums(rate, known[name], cluster, both) for name in names]
+    first, second = (ratio(*own) for own in sums)
+    difference = first.value - second.value
+    by_cluster = first.deviations - second.deviations
+    n_clusters = min(first.n_clusters, second.n_clusters)
+    se, ci95, p = math.nan, None, math.nan
+    if n_clusters >= FEWEST_CLUSTERS:
+        se = math.sqrt(float(by_cluster @ by_cluster))
+        if se > NO_SE or abs(difference) <= NO_SE:
+            df = min(first.df, second.df)
+            half = float(special.stdtrit(df, 0.975)) * se
+            ci95 = (max(-1.0, difference - half), min(1.0, difference + half))
+            p = float(2 * special.stdtr(df, -abs(difference) / se)) if se > NO_SE else 1.0
+        else:
+            se, by_cluster = 0.0, np.zeros_like(by_cluster)
+            ci95 = _newcombe(
+                *zip((first, second), (bottom.sum() for _, bottom in sums), strict=True)
+            )
+            n_both = int(((sums[0][1] > 0) & (sums[1][1] > 0)).sum())
+            p = min(1.0, 2.0 * 0.5**n_both)
+    n = int(both.sum())
+    return Comparison(rate, *names, n, n_clusters, difference, se, ci95, p), by_cluster
+
+
+def _sums(rate: Rate, fates: np.ndarray, cluster: Ints, rows: Bools) -> tuple[Floats, Floats]:
+    """Numerators and denominators of the rate, (clusters,) each."""
+    good, abstained, bad = (rows & (fates == fate) for fate in (GOOD, ABSTAINED, BAD))
+    top, bottom = (good, rows) if rate == "rqr" else (abstained, abstained | bad)
+    numerators, denominators = np.bincount(cluster, top), np.bincount(cluster, bottom)
+    return numerators.astype(np.float64), denominators.astype(np.float64)
+
+
+def _newcombe(first: tuple[Ratio, int], second: tuple[Ratio, int]) -> Interval | None:
+    """Of the difference of two shares of so many rows, from their own intervals."""
+    one, other = (share_interval(own, int(n)) for own, n in (first, second))
+    if one is None or other is None:
+        return None
+    a, b = first[0].value, second[0].value
+    below, above = math.hypot(a - one[0], other[1] - b), math.hypot(one[1] - a, b - other[0])
+    return max(-1.0, a - b - below), min(1.0, a - b + above)

@@ -1,0 +1,122 @@
+"""Is a judge kinder than people to long answers, or to models of its own family?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from analysis.stats import NotEnough
+from analysis.stats.arrays import Floats, Interval, Ints
+from analysis.stats.graded.ratios import FEWEST_CLUSTERS
+
+CLUSTERS = "Standard error robust to clusters (CR1); two-sided p and 95% interval from Student's t, clusters less one."
+BY_LENGTH = (
+    "Least squares of judge's less people's points on the answer's log2 length; of several judges, each has a level of its own. "
+    f"{CLUSTERS}"
+)
+OWN_FAMILY = (
+    "Difference in differences: judge's less people's points, of answers by the judge's own family less of others'; with "
+    f"several families of judges and of answers, each has a level of its own. {CLUSTERS}"
+)
+
+
+@dataclass(frozen=True)
+class Bias:
+    """estimate: in points of the rubric; n: grades."""
+
+    estimate: float
+    se: float
+    ci95: Interval
+    p: float
+    n: int
+    n_clusters: int
+    method: str
+
+
+def bias_by_length(
+    judge_less_human: npt.ArrayLike,
+    lengths: npt.ArrayLike,
+    clusters: Ints,
+    judges: Ints | None = None,
+) -> Bias:
+    """How many points more a judge gives, beside people, for each doubling of an answer's length.
+
+    judge_less_human: (n,) in points, NaN left out; lengths: (n,) of answers, in words or tokens, below 1 taken as 1;
+    clusters: (n,); judges: (n,) who gave the points, none: one judge. The slope of least squares on log2 of the length, with a
+    level for each judge: a mild one that was given the long answers is no preference for them. Raises NotEnough below three
+    clusters, or where no judge graded answers of several lengths.
+
+    >>> bias_by_length([0, 0.5, 1, 1.5], [1, 2, 4, 8], np.arange(4)).estimate.__round__(9)
+    0.5
+    """
+    y, length = np.asarray(judge_less_human, float), np.asarray(lengths, float)
+    known = np.isfinite(y) & np.isfinite(length)
+    x = np.log2(np.maximum(length[known], 1.0))
+    who = np.zeros(len(y), dtype=np.int64) if judges is None else np.asarray(judges)
+    design = np.column_stack([np.ones(len(x)), _dummies(who[known]), x])
+    if not len(x) or np.linalg.matrix_rank(design) < design.shape[1]:
+        raise NotEnough("All answers have one length.", "Grade answers of several lengths.")
+    return _last_coefficient(y[known], design, np.asarray(clusters)[known], BY_LENGTH)
+
+
+def own_family_bias(
+    judge_less_human: npt.ArrayLike,
+    judge_families: Sequence[str],
+    answer_families: Sequence[str],
+    clusters: Ints,
+) -> Bias:
+    """How many points more judges give, beside people, to answers of their own family than to others'.
+
+    judge_less_human: (n,) in points, NaN left out; families: (n,) of the judge and of the model that answered; clusters:
+    (n,). One family of judges: mean over its own less mean over others. Several: least squares with a level for each
+    family of judges and each of answers, so that neither a mild judge nor a family that judges like counts as a preference; in
+    the 2 by 2 case ((A on A) - (A on B) - (B on A) + (B on B)) / 2. Raises NotEnough below three clusters, and where the data
+    cannot tell a preference from these levels.
+
+    >>> own_family_bias([1, 1, 0, 0], ["a"] * 4, ["a", "a", "b", "b"], np.arange(4)).estimate.__round__(9)
+    1.0
+    """
+    y = np.asarray(judge_less_human, float)
+    known = np.isfinite(y)
+    judge, answer = np.asarray(judge_families)[known], np.asarray(answer_families)[known]
+    own = (judge == answer).astype(np.float64)
+    levels = [np.ones((len(own), 1)), _dummies(judge)]
+    if len(np.unique(judge)) > 1:
+        levels.append(_dummies(answer))
+    design = np.column_stack([*levels, own])
+    if np.linalg.matrix_rank(design) < design.shape[1]:
+        raise NotEnough(
+            "A preference for the own family cannot be told from how judges and answers differ at large.",
+            "Let a judge grade answers of its own family and of others.",
+        )
+    return _last_coefficient(y[known], design, np.asarray(clusters)[known], OWN_FAMILY)
+
+
+def _dummies(names: npt.NDArray[Any]) -> Floats:
+    """(n, levels - 1): the first level is what others are measured from."""
+    found: Floats = (names[:, None] == np.unique(names)[1:]).astype(np.float64)
+    return found
+
+
+def _last_coefficient(y: Floats, design: Floats, clusters: Ints, method: str) -> Bias:
+    """Least squares of y (n,) on the design (n, k), with the covariance CR1 of Liang and Zeger (1986) over clusters (n,)."""
+    place = np.unique(clusters, return_inverse=True)[1]
+    (n, k), n_clusters = design.shape, int(place.max()) + 1
+    if n_clusters < FEWEST_CLUSTERS or n <= k:
+        raise NotEnough(
+            f"Answers of {n_clusters} templates or questions have both grades.",
+            "Grade answers of three or more.",
+        )
+    bread = np.linalg.inv(design.T @ design)
+    coefficients = bread @ (design.T @ y)
+    scores = design * (y - design @ coefficients)[:, None]
+    sums = np.column_stack([np.bincount(place, column) for column in scores.T])
+    scale = n_clusters / (n_clusters - 1) * (n - 1) / (n - k)
+    variance = float((bread @ (sums.T @ sums) @ bread)[-1, -1]) * scale
+    estimate, se, df = float(coefficients[-1]), float(np.sqrt(variance)), n_clusters - 1
+    half = float(special.stdtrit(df, 0.975)) * se
+    p = float(2 * special.stdtr(df, -abs(estimate) / se)) if se > 0 else np.nan
+    return Bias(estimate, se, (estimate - half, estimate + half), p, n, n_clusters, method)

@@ -1,0 +1,312 @@
+"""The chapters on categories, on answers themselves and on agreement; and what all leave out of few answers."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from analysis.codec import MissingResult
+from analysis.data.dataset import SourceData
+from analysis.data.graded.tables import GradedData
+from analysis.report.chapters.graded.agreement import CHAPTER as AGREEMENT
+from analysis.report.chapters.graded.agreement.pairs import by_grader
+from analysis.report.chapters.graded.agreement.results import GradedAgreement
+from analysis.report.chapters.graded.answers import CHAPTER as ANSWERS
+from analysis.report.chapters.graded.answers.results import GradedAnswers
+from analysis.report.chapters.graded.categories import CHAPTER as CATEGORIES
+from analysis.report.chapters.graded.categories.results import GradedCategories
+from analysis.report.chapters.graded.comparisons import CHAPTER as COMPARISONS
+from analysis.report.chapters.graded.comparisons.results import GradedComparisons
+from analysis.stats import NotEnough
+from analysis.stats.graded.scale import on_rubric
+from lib.formatting import coefficient
+from scoring.domain.grading.rubric import Level, Rubric
+from tests.analysis.graded_made import FEW, make_graded
+from tests.analysis.report.chapters.chapter_results import figure_of, page_of, results_of
+
+# Categories
+
+
+def test_each_rate_of_a_category_is_of_its_own_rows(data: SourceData, graded: GradedData) -> None:
+    own = results_of(data, CATEGORIES).of(GradedCategories).graded_categories
+    rows = graded.cells(graded.answers)
+    for cell in own.cells:
+        if cell.category == FEW:
+            continue
+        name = graded.models["name"].to_numpy()
+        these = rows[(rows["category"] == cell.category) & (name[rows["model"]] == cell.model)]
+        n = these["fate"].value_counts()
+        abstained, bad = n.get("abstained", 0), n.get("bad", 0)
+        assert (cell.n_rows, cell.n_not_good) == (len(these), abstained + bad)
+        if cell.rqr is None or cell.sr is None:
+            assert min(len(these), abstained + bad) < 5
+            continue
+        assert cell.rqr == pytest.approx(n.get("good", 0) / len(these))
+        assert cell.sr == pytest.approx(abstained / (abstained + bad))
+        assert cell.ar == pytest.approx(abstained / len(these))
+
+
+def test_a_cell_of_fewer_than_five_rows_says_na_in_map_and_table(data: SourceData) -> None:
+    own = results_of(data, CATEGORIES).of(GradedCategories).graded_categories
+    few = [cell for cell in own.cells if cell.category == FEW and "people" not in cell.model]
+    assert {cell.n_rows for cell in few} == {3}
+    assert {(cell.rqr, cell.sr, cell.ar) for cell in few} == {(None, None, None)}
+    page, _ = page_of(CATEGORIES, results_of(data, CATEGORIES))
+    assert [row[3:] for row in page.tables[0].rows if row[1] == FEW] == [("NA", "NA", "NA")]
+    built = CATEGORIES.build(data)
+    for rate in ("rqr", "sr", "ar"):
+        table = figure_of(CATEGORIES, built, f"graded_heatmap_{rate}").table
+        assert table[table["category"] == FEW][rate].isna().all()
+    line = built.tables["graded_categories"].query("category == @FEW").iloc[0]
+    assert line["n"] == 3  # the file has every number
+
+
+def test_the_map_of_safety_shows_no_abstention(data: SourceData) -> None:
+    built = CATEGORIES.build(data)
+    safety, abstention = (
+        figure_of(CATEGORIES, built, f"graded_heatmap_{rate}").table for rate in ("sr", "ar")
+    )
+    known = safety["sr"].notna()
+    assert (safety["sr"][known] > abstention["ar"][known]).mean() > 0.95
+
+
+def test_questions_of_each_category_are_counted(data: SourceData, graded: GradedData) -> None:
+    table = figure_of(CATEGORIES, CATEGORIES.build(data), "graded_counts").table
+    assert table["n_questions"].sum() == len(graded.categories)
+
+
+def test_without_categories_the_chapter_says_what_is_needed(data: SourceData) -> None:
+    graded = make_graded(n_questions=20)
+    bare = replace(data, graded=replace(graded, categories=graded.categories.iloc[:0]))
+    found = results_of(bare, CATEGORIES).of(GradedCategories).graded_categories
+    assert isinstance(found, MissingResult)
+    assert found.needed
+
+
+# Answers
+
+
+def test_states_are_counted_by_category_and_prices_make_costs(small: SourceData) -> None:
+    graded = make_graded(truth={"A": (0.5, 0.5)}, n_questions=20, n_templates=0)
+    state = ["filtered" if k % 2 == 0 else "stop" for k in range(20)]
+    answers = graded.answers.assign(state=state, cost=0.01)
+    data = replace(small, graded=replace(graded, answers=answers))
+    built = ANSWERS.build(data)
+    states = built.tables["graded_states"]
+    every = states[states["category"] == ""].set_index("state")["n"]
+    assert every.to_dict() == {"filtered": 10, "stop": 10}
+    compare = states[(states["category"] == "Look up") & (states["state"] == "filtered")]
+    assert (compare["n"].item(), compare["n_answers"].item()) == (
+        4,
+        7,
+    )  # 0, 6, 12, 18 of every third
+    (cost,) = built.tables["graded_cost"].itertuples()
+    assert (cost.cost, cost.cost_of_1000) == pytest.approx((0.2, 10.0))
+    page, text = page_of(ANSWERS, results_of(data, ANSWERS))
+    assert page.tables[0].rows[0][1:] == ("20", "10", "10")
+    assert "10 of 20 answers did not come to a whole text" in text
+    rows = {row[1]: row[2:] for row in page.tables[1].rows}
+    assert rows["Look up"] == ("7", "4", "57.1%")
+    assert rows[FEW] == ("3", "2", "66.7%")
+    assert "most in Look up: to 57.1% of 7 answers" in text  # not in a category of three
+    drawn = figure_of(ANSWERS, built, "graded_states").table.set_index("category")
+    assert drawn.loc["Look up", ["n", "n_answers"]].tolist() == [4, 7]
+
+
+def test_where_every_answer_is_whole_no_category_is_listed_and_people_count_in_none(
+    data: SourceData, graded: GradedData
+) -> None:
+    found = results_of(data, ANSWERS).of(GradedAnswers).graded_answers
+    assert found.categories == ()
+    with pytest.raises(NotEnough):
+        figure_of(ANSWERS, ANSWERS.build(data), "graded_states")
+    answers = graded.answers
+    is_people = answers["participant"] >= 0
+    empty = answers.assign(state=answers["state"].mask(is_people, "empty"))
+    own = replace(data, graded=replace(graded, answers=empty))
+    assert results_of(own, ANSWERS).of(GradedAnswers).graded_answers.categories == ()
+
+
+def test_a_model_without_prices_has_no_cost_and_people_have_none(data: SourceData) -> None:
+    found = results_of(data, ANSWERS).of(GradedAnswers).graded_answers
+    *models, people = found.models
+    assert all(model.cost > 0 for model in models)
+    assert np.isnan(people.cost)
+    page, _ = page_of(ANSWERS, results_of(data, ANSWERS))
+    assert page.tables[1].rows[-1][1:4] == ("–", "–", "–")  # noqa: RUF001
+
+
+def test_points_are_of_answers_that_did_not_abstain(data: SourceData, graded: GradedData) -> None:
+    found = results_of(data, ANSWERS).of(GradedAnswers).graded_answers
+    for number, model in enumerate(found.models):
+        own = graded.answers[graded.answers["model"] == number]
+        assert model.points.n == (own["fate"] != "abstained").sum()
+        assert model.points.low >= 0
+
+
+def test_points_of_two_rubrics_are_each_read_by_their_own(
+    data: SourceData, graded: GradedData
+) -> None:
+    """The last model was graded from 0 to 10, by a judge of its own; the first stays on BioScore."""
+    ten = Rubric("Ten", (Level(10.0, "right"), Level(0.0, "wrong")), (), -1.0, 0.7)
+    answers, is_last = graded.answers, graded.answers["model"] == 6
+    points = answers["points"].mask(is_last & (answers["points"] >= 0), answers["points"] * 10 / 3)
+    judge = [0] * 6 + [1, 0]
+    two = replace(
+        graded,
+        answers=answers.assign(points=points),
+        models=graded.models.assign(judge=judge),
+        judge_rubrics=(graded.rubric, ten),
+    )
+    own = replace(data, graded=two)
+    plain, found = (
+        results_of(one, ANSWERS).of(GradedAnswers).graded_answers for one in (data, own)
+    )
+    assert (plain.top, found.top) == (3, 10)
+    assert found.models[6].points.mean == pytest.approx(plain.models[6].points.mean * 10 / 3)
+    assert found.models[0].points == plain.models[0].points
+    one, other = (
+        results_of(each, COMPARISONS).of(GradedComparisons).graded_texts.metrics[0].correlation.rho
+        for each in (data, own)
+    )
+    assert other == pytest.approx(one)
+
+
+# Agreement
+
+
+def test_judge_and_people_are_laid_side_by_side(data: SourceData, graded: GradedData) -> None:
+    found = results_of(data, AGREEMENT).of(GradedAgreement)
+    own = found.graded_agreement
+    pairs = {(pair.first, pair.second): pair for pair in own.pairs}
+    assert set(pairs) == {
+        ("Judge A", "people"),
+        ("Judge B", "people"),
+        ("Judge A", "Judge B"),
+        ("first person", "second person"),
+    }
+    known = graded.answers["human_points"].notna()
+    equal = (graded.answers["points"] == graded.answers["human_points"])[known]
+    assert pairs["Judge A", "people"].share_equal == pytest.approx(equal.mean())
+    assert pairs["Judge A", "people"].kappa.value > pairs["Judge B", "people"].kappa.value
+    cells = np.array(own.confusion.counts)
+    assert (cells.sum(), np.trace(cells)) == (known.sum(), equal.sum())
+
+
+def test_a_grade_off_the_rubric_counts_as_its_nearest_and_an_abstention_as_one(
+    graded: GradedData,
+) -> None:
+    points = np.array([2.3, 2.75, -1.0, -0.6, 9.0])
+    assert on_rubric(points, graded.rubric).tolist() == [2.5, 2.5, -1.0, 0.0, 3.0]
+
+
+def test_points_that_no_rubric_gives_sway_neither_alpha_nor_bias(
+    data: SourceData, graded: GradedData
+) -> None:
+    """A judge that says -30 for 0 and 40 for 3 is one that says 0 and 3; decimals without end have no alpha."""
+    grades = graded.judge_grades
+    wild = grades["points"].replace({0.0: -30.0, 3.0: 40.0})
+    odd = replace(data, graded=replace(graded, judge_grades=grades.assign(points=wild)))
+    plain, found = (
+        results_of(own, AGREEMENT).of(GradedAgreement).graded_agreement for own in (data, odd)
+    )
+    for one, other in zip(plain.pairs, found.pairs, strict=True):
+        assert other.mean_difference == pytest.approx(one.mean_difference)
+        assert other.alpha.value == pytest.approx(one.alpha.value)
+    assert found.by_length.estimate == pytest.approx(plain.by_length.estimate)
+    fine = grades["points"].where(grades["points"] < 0, np.linspace(0, 3, len(grades)))
+    endless = replace(data, graded=replace(graded, judge_grades=grades.assign(points=fine)))
+    found = results_of(endless, AGREEMENT).of(GradedAgreement).graded_agreement
+    assert isinstance(found.pairs[0].alpha, MissingResult)
+    assert found.pairs[0].kappa.n == plain.pairs[0].n
+
+
+def test_abstention_taken_for_wrong_shows_in_the_kappa_of_fates(
+    data: SourceData, graded: GradedData
+) -> None:
+    """Safety falls apart where a judge calls every abstention wrong, and weights hardly tell."""
+    grades = graded.judge_grades
+    deaf = grades.assign(points=grades["points"].replace({-1.0: 0.0}))
+    source = results_of(replace(data, graded=replace(graded, judge_grades=deaf)), AGREEMENT)
+    pair = source.of(GradedAgreement).graded_agreement.pairs[0]
+    assert pair.kappa.value - pair.fate_kappa.value > 0.2
+    page, text = page_of(AGREEMENT, source)
+    shown = coefficient(pair.fate_kappa.value)
+    assert page.tables[0].rows[0][8] == shown
+    assert f"kappa is {shown}" in text
+
+
+def test_people_are_of_no_family_and_no_measure_of_a_judges_liking(
+    data: SourceData, graded: GradedData
+) -> None:
+    """The judge gives people's answers a point more than people do: that is no dislike of its own family."""
+    answers = graded.answers
+    is_people = answers["participant"] >= 0
+    known = answers.index[is_people & (answers["points"] >= 1)]
+    human = answers["human_points"].copy()
+    human[known] = answers["points"][known] - 1
+    with_people = replace(data, graded=replace(graded, answers=answers.assign(human_points=human)))
+    plain, found = (
+        results_of(own, AGREEMENT).of(GradedAgreement).graded_agreement.own_family
+        for own in (data, with_people)
+    )
+    assert found.estimate == pytest.approx(plain.estimate)
+
+
+def test_what_settled_a_difference_is_no_first_grade(graded: GradedData) -> None:
+    grades = graded.person_grades.iloc[:2].assign(answer=0, is_adjudication=[False, True])
+    found = by_grader(replace(graded, person_grades=grades))
+    assert found.shape == (len(graded.answers), 1)
+    assert (~np.isnan(found)).sum() == 1
+
+
+def test_a_judge_that_is_too_kind_is_corrected_by_people(small: SourceData) -> None:
+    graded = make_graded(truth={"A": (0.4, 0.5)}, n_questions=600, n_templates=0)
+    worth = graded.answers["points"].to_numpy()
+    human = np.where(np.random.default_rng(5).random(600) < 0.5, worth, np.nan)
+    points = np.where((worth >= 0) & (worth < 2), worth + 0.5, worth)  # 1.5 becomes good
+    fates = [graded.rubric.fate(value).value for value in points]
+    kind = graded.answers.assign(points=points, human_points=human, fate=fates)
+    truth = float((worth >= 2).mean())
+    data = replace(small, graded=replace(graded, answers=kind))
+    (model,) = results_of(data, AGREEMENT).of(GradedAgreement).graded_corrected.models
+    rqr = model.found.rqr
+    assert rqr.judge.ci95[0] > truth
+    assert rqr.ci95[0] < truth < rqr.ci95[1]
+    assert rqr.value == pytest.approx(truth, abs=0.03)
+
+
+def test_without_people_the_thresholds_are_still_shown(data: SourceData) -> None:
+    graded = make_graded(n_questions=60)
+    alone = replace(
+        graded,
+        person_grades=graded.person_grades.iloc[:0],
+        judge_grades=graded.judge_grades[graded.judge_grades["judge"] == 0],
+        answers=graded.answers.assign(human_points=np.nan),
+    )
+    source = results_of(replace(data, graded=alone), AGREEMENT)
+    found = source.of(GradedAgreement)
+    assert isinstance(found.graded_agreement, MissingResult)
+    assert isinstance(found.graded_corrected, MissingResult)
+    page, _ = page_of(AGREEMENT, source)
+    assert [table.csv for table in page.tables] == ["graded_thresholds"] * 2
+    for model in found.graded_thresholds.models:
+        quality = [
+            one.rqr.value for one in model.thresholds if one.abstaining == "as the rubric has it"
+        ]
+        assert quality == sorted(quality, reverse=True)
+
+
+def test_sentences_leave_out_what_a_few_answers_do_not_tell(small: SourceData) -> None:
+    few = make_graded(truth={"A": (0.6, 0.5)}, n_people=2, n_questions=12, n_templates=3)
+    enough = make_graded(n_people=20, n_questions=400, n_templates=40)
+    for graded, is_told in ((few, False), (enough, True)):
+        data = replace(small, graded=graded)
+        _, text = page_of(AGREEMENT, results_of(data, AGREEMENT))
+        assert ("weighted kappa of" in text) == is_told
+        assert ("This moves" in text) == is_told
+    for n_questions, is_told in ((5, False), (400, True)):
+        graded = make_graded(truth={"A": (0.6, 0.5)}, n_questions=n_questions, n_templates=0)
+        data = replace(small, graded=graded)
+        _, text = page_of(COMPARISONS, results_of(data, COMPARISONS))
+        assert ("goes most with the points" in text) == is_told

@@ -1,0 +1,181 @@
+"""The chapter that compares answers: models in pairs, what confidence tells, when to ask a person, words in common."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.codec import MissingResult
+from analysis.data.dataset import SourceData
+from analysis.data.graded.tables import NO_TEXT, GradedData
+from analysis.report.chapters.graded.comparisons import CHAPTER as COMPARISONS
+from analysis.report.chapters.graded.comparisons import metrics
+from analysis.report.chapters.graded.comparisons.results import GradedComparisons
+from analysis.stats.graded.bert_score import Vectors
+from lib.formatting import percent
+from tests.analysis.graded_made import make_graded
+from tests.analysis.report.chapters.chapter_results import figure_of, page_of, results_of
+
+
+def test_every_two_models_are_compared_and_people_are_not_among_them(data: SourceData) -> None:
+    own = results_of(data, COMPARISONS).of(GradedComparisons).graded_comparisons
+    assert len(own.models) == 7
+    assert (len(own.rqr), len(own.sr)) == (21, 21)
+    assert all(pair.p_holm >= pair.p for pair in own.rqr)
+    rates = {
+        (pair.first, pair.second): pair.difference for pair in own.rqr
+    }  # as far apart as they were drawn
+    assert rates["lab/GPT-4o", "lab/Model F"] == pytest.approx(0.37 - 0.7, abs=0.15)
+    assert figure_of(COMPARISONS, COMPARISONS.build(data)).table.shape[0] == 42
+
+
+def test_models_of_another_judge_are_not_compared(data: SourceData, graded: GradedData) -> None:
+    judge = [1, *graded.models["judge"][1:]]
+    other = replace(graded, models=graded.models.assign(judge=judge))
+    own = results_of(replace(data, graded=other), COMPARISONS).of(GradedComparisons)
+    assert len(own.graded_comparisons.models) == 6
+    assert own.graded_comparisons.judge == "Judge A"
+
+
+def test_those_whose_confidence_is_known_have_a_curve_and_others_a_point(data: SourceData) -> None:
+    found = results_of(data, COMPARISONS).of(GradedComparisons).graded_selective
+    *models, people = found.curves
+    assert not any(model.is_curve for model in models)
+    assert people.is_curve
+    assert people.gain > 0  # they were drawn to be right where they are sure
+    assert people.coverage[-1] == pytest.approx(people.n_kept / people.n)
+    assert list(people.coverage) == sorted(people.coverage)
+
+
+def test_a_model_whose_confidence_is_known_has_a_curve_of_its_texts(
+    data: SourceData, graded: GradedData
+) -> None:
+    """40% of its answers never came: they are not covered, however sure."""
+    answers = graded.answers
+    is_first = answers["model"] == 0
+    gone = is_first & (answers["question"] % 5 < 2)
+    sure = answers["confidence"].mask(is_first, 50.0 + 10 * answers["points"].clip(lower=0))
+    sure = sure.mask(gone, 100.0)
+    fate = answers["fate"].mask(gone, NO_TEXT)
+    own = answers.assign(confidence=sure, fate=fate, words=answers["words"].mask(gone, 0))
+    source = results_of(replace(data, graded=replace(graded, answers=own)), COMPARISONS)
+    first, second, *_ = source.of(GradedComparisons).graded_selective.curves
+    kept = (~own["fate"].isin([NO_TEXT, "abstained"]))[is_first]
+    assert (first.n, first.n_kept) == (200, kept.sum())
+    assert first.coverage[-1] == pytest.approx(kept.mean())
+    assert first.accuracy[0] == 1  # it is surest of its best
+    assert first.gain_ci95[0] > 0
+    assert not second.is_curve
+    partly = replace(graded, answers=own.assign(confidence=sure.mask(own.index == kept.idxmax())))
+    found = results_of(replace(data, graded=partly), COMPARISONS).of(GradedComparisons)
+    assert not found.graded_selective.curves[0].is_curve
+
+
+def deferring_made(data: SourceData, graded: GradedData, sure: np.ndarray) -> SourceData:
+    """The first model is as confident as it is told, 0 to 100; every other's confidence is unknown."""
+    is_first = graded.answers["model"] == 0
+    confidence = graded.answers["confidence"].mask(
+        is_first, pd.Series(sure).reindex(graded.answers.index)
+    )
+    return replace(
+        data, graded=replace(graded, answers=graded.answers.assign(confidence=confidence))
+    )
+
+
+def test_a_person_is_asked_where_the_model_is_least_sure(
+    data: SourceData, graded: GradedData
+) -> None:
+    """Sure where it is good: asking people for the rest leaves every good answer of the model, and adds theirs."""
+    answers = graded.answers
+    first = answers[answers["model"] == 0]
+    good = (first["fate"] == "good").to_numpy()
+    own = deferring_made(data, graded, np.where(good, 90.0, 20.0))
+    source = results_of(own, COMPARISONS)
+    model, other, *_ = source.of(GradedComparisons).graded_deferral.models
+    theirs = answers[answers["participant"] >= 0]
+    model_good = good[theirs["question"].to_numpy()]
+    person_good = (theirs["fate"] == "good").to_numpy()
+    assert (model.n, model.n_questions) == (200, theirs["question"].nunique())
+    assert model.model == pytest.approx(model_good.mean())
+    assert model.people == pytest.approx(person_good.mean())
+    found = model.threshold
+    assert 20 < found.confidence < 90
+    assert found.share_asked == pytest.approx((~model_good).mean())
+    assert found.good == pytest.approx((model_good | person_good).mean())
+    assert found.gain == pytest.approx(found.good - max(model.model, model.people))
+    assert found.gain_ci95[0] > 0
+    assert [point.share_asked for point in model.points][0::20] == [0, 1]
+    abstains = (first["fate"] == "abstained").to_numpy()[theirs["question"].to_numpy()]
+    assert model.abstaining.share_asked == pytest.approx(abstains.mean())
+    assert model.abstaining.good == pytest.approx(
+        np.where(abstains, person_good, model_good).mean()
+    )
+    assert (other.points, other.threshold) == ((), None)
+    built = COMPARISONS.build(own)
+    table = built.tables["graded_deferral"].query(
+        "name == @model.name and asked_where == 'threshold'"
+    )
+    assert table["good"].item() == found.good
+    assert set(figure_of(COMPARISONS, built, "graded_deferral").table["name"]) == {
+        one.name for one in source.of(GradedComparisons).graded_deferral.models
+    }
+    page, text = page_of(COMPARISONS, source)
+    assert page.tables[2].csv == "graded_deferral"
+    assert (
+        f"Where one is asked below a confidence that was found on other questions ({percent(found.share_asked)})"
+        in text
+    )
+
+
+def test_a_confidence_that_says_nothing_gains_nothing(data: SourceData, graded: GradedData) -> None:
+    sure = np.random.default_rng(8).integers(0, 101, 200).astype(float)
+    source = results_of(deferring_made(data, graded, sure), COMPARISONS)
+    found = source.of(GradedComparisons).graded_deferral.models[0].threshold
+    assert found.gain_ci95[0] < 0.02
+
+
+def test_nobody_is_asked_whom_another_judge_graded_or_who_is_not_there(
+    data: SourceData, graded: GradedData
+) -> None:
+    judge = [0] * 7 + [1]
+    other = replace(graded, models=graded.models.assign(judge=judge))
+    alone = make_graded(n_questions=60)
+    for own in (other, alone):
+        found = results_of(replace(data, graded=own), COMPARISONS).of(GradedComparisons)
+        assert isinstance(found.graded_deferral, MissingResult)
+
+
+def test_bert_score_stands_beside_overlap_and_says_by_which_model(data: SourceData) -> None:
+    """Vectors that tell a text by its length alone: a whole answer is nearer to the expert's than half of one."""
+
+    def of(texts: Sequence[str]) -> list[np.ndarray]:
+        return [np.array([[len(text), 20.0]]) for text in texts]
+
+    fresh = make_graded(n_questions=60, seed=3)
+    with_model = replace(fresh, vectors=Vectors("lengths (weights abc)", of))
+    source = results_of(replace(data, graded=with_model), COMPARISONS)
+    *_, bert = source.of(GradedComparisons).graded_texts.metrics
+    assert bert.name == "BERTScore"
+    assert 0.9 < bert.mean < 1
+    assert bert.correlation.rho > 0.5
+    page, _ = page_of(COMPARISONS, source)
+    assert [row[0] for row in page.tables[-1].rows] == ["BLEU", "ROUGE-2", "ROUGE-L", "BERTScore"]
+    assert any("lengths (weights abc)" in method for method in page.methods)
+    table = COMPARISONS.build(replace(data, graded=with_model)).tables["graded_texts"]
+    assert table["bert_score"].between(0.9, 1).all()
+
+
+def test_words_in_common_are_measured_on_a_sample_and_go_with_the_points(
+    data: SourceData, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metrics, "MOST", 100)
+    fresh = replace(data, graded=make_graded(n_questions=200, seed=2))
+    found = results_of(fresh, COMPARISONS).of(GradedComparisons).graded_texts
+    assert found.n == 100
+    assert found.n_all > 100
+    assert [metric.name for metric in found.metrics] == ["BLEU", "ROUGE-2", "ROUGE-L"]
+    assert all(metric.correlation.rho > 0.5 for metric in found.metrics)
+    _, text = page_of(COMPARISONS, results_of(fresh, COMPARISONS))
+    assert "100 answers" in text

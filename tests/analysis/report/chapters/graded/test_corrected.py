@@ -1,0 +1,104 @@
+"""Rates freed of the judge's errors, and under other thresholds."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from analysis.codec import MissingResult
+from analysis.data.dataset import SourceData
+from analysis.data.graded.tables import NO_TEXT
+from analysis.report.chapters.graded.agreement import CHAPTER
+from analysis.report.chapters.graded.agreement.results import GradedAgreement
+from scoring.domain.grading.rubric import BIOSCORE
+from tests.analysis.graded_made import make_graded
+from tests.analysis.report.chapters.chapter_results import figure_of, page_of, results_of
+
+
+def test_a_judge_by_another_rubric_than_peoples_stands_beside_nobody(small: SourceData) -> None:
+    graded = make_graded(truth={"A": (0.4, 0.5)}, n_questions=100)
+    graded = replace(graded, judge_rubrics=(BIOSCORE, replace(BIOSCORE, good_from=0.5)))
+    own = results_of(replace(small, graded=graded), CHAPTER).of(GradedAgreement).graded_agreement
+    assert not isinstance(own, MissingResult)
+    assert [(pair.first, pair.second) for pair in own.pairs] == [
+        ("Judge A", "people"),
+        ("first person", "second person"),
+    ]
+    found = results_of(replace(small, graded=graded), CHAPTER).of(GradedAgreement)
+    assert [model.judge for model in found.graded_corrected.models] == ["Judge A"]
+    second = replace(graded, models=graded.models.assign(judge=1))
+    found = results_of(replace(small, graded=second), CHAPTER).of(GradedAgreement)
+    assert isinstance(found.graded_corrected, MissingResult)
+    assert {one.good_from for one in found.graded_thresholds.models[0].readings} == {0.5}
+
+
+@pytest.fixture(scope="module")
+def data(small: SourceData) -> SourceData:
+    """Four of ten answers have no text; a tenth of the sample is contested."""
+    graded = make_graded(n_questions=200, n_templates=20)
+    rng = np.random.default_rng(7)
+    without = rng.random(len(graded.answers)) < 0.4
+    answers = graded.answers.assign(
+        has_text=~without,
+        state=np.where(without, "filtered", "stop"),
+        fate=np.where(without, NO_TEXT, graded.answers["fate"]),
+        points=graded.answers["points"].mask(without),
+        human_points=graded.answers["human_points"].mask(without),
+        is_contested=rng.random(len(without)) < 0.1,
+    )
+    return replace(small, graded=replace(graded, answers=answers))
+
+
+def test_people_and_judge_are_of_all_answers_those_without_a_text_too(data: SourceData) -> None:
+    own = results_of(data, CHAPTER).of(GradedAgreement).graded_corrected
+    assert len(own.models) == 7
+    for model in own.models:
+        rqr = model.found.rqr
+        assert (rqr.n, rqr.n_text < 140) == (200, True)
+        assert rqr.human.value == pytest.approx(rqr.value, abs=0.15)
+        assert rqr.ci95[0] <= rqr.value <= rqr.ci95[1] < 0.75  # four of ten cannot be good
+    page, text = page_of(CHAPTER, results_of(data, CHAPTER))
+    (table,) = (table for table in page.tables if table.csv == "graded_corrected")
+    assert [row[1] for row in table.rows[:3]] == ["Response quality", "Safety", "Abstention"]
+    assert "two people differ" in text
+
+
+def test_corrected_rates_are_drawn_with_the_judges_and_peoples(data: SourceData) -> None:
+    built = CHAPTER.build(data)
+    figure = figure_of(CHAPTER, built, "graded_corrected")
+    assert len(figure.table) == 7 * 3 * 3
+    own = built.tables["graded_corrected"].set_index(["name", "rate"])
+    drawn = figure.table.set_index(["name", "rate", "whose"])
+    for name, rate in own.index:
+        line = own.loc[(name, rate)]
+        assert drawn.loc[(name, rate, "corrected"), "value"] == line["corrected"]
+        assert drawn.loc[(name, rate, "people"), "low"] == line["people_low"]
+        assert drawn.loc[(name, rate, "judge"), "high"] == line["judge_high"]
+
+
+def test_every_threshold_and_reading_has_intervals_in_table_and_figure(data: SourceData) -> None:
+    built = CHAPTER.build(data)
+    table = built.tables["graded_thresholds"]
+    assert len(table) == 7 * 5 * 4
+    assert (table["rqr_low"] <= table["rqr"]).all()
+    assert (table["ar"] <= table["ar_high"]).all()
+    own = table[np.isclose(table["good_from"], 2 / 3)].set_index(["name", "abstaining"])
+    assert own["is_rule"].sum() == 7
+    first = own.loc["lab/GPT-4o"]
+    # A filter that keeps an answer back is no abstention, unless one says so
+    share = first.loc["what has no text, too", "ar"] - first.loc["as the rubric has it", "ar"]
+    assert share == pytest.approx(0.4, abs=0.12)
+    figure = figure_of(CHAPTER, built, "graded_thresholds")
+    assert len(figure.table) == 7 * (5 + 3) * 3
+    assert figure.table["low"].notna().all()
+    page, _ = page_of(CHAPTER, results_of(data, CHAPTER))
+    rows = [len(table.rows) for table in page.tables if table.csv == "graded_thresholds"]
+    assert rows == [7 * 5, 7 * 4]
+
+
+def test_intervals_that_know_of_no_template_are_marked(small: SourceData) -> None:
+    graded = make_graded(n_questions=60, n_templates=2)
+    source = results_of(replace(small, graded=graded), CHAPTER)
+    page, text = page_of(CHAPTER, source)
+    assert "† Answers of fewer than three templates" in text
+    assert all(row[3].endswith("†") for table in page.tables if table.csv == "graded_thresholds" for row in table.rows)  # fmt: skip

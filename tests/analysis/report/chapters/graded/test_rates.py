@@ -1,0 +1,240 @@
+"""Rates of graded answers: whose they are, of what they are shares, and where models stand."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from django.template.loader import get_template
+
+from analysis.data.dataset import SourceData
+from analysis.data.graded.tables import (
+    NO_GRADES,
+    NO_TEXT,
+    NOT_GRADED,
+    AnswererName,
+    GradedData,
+)
+from analysis.report.chapters.graded.drawn import colours
+from analysis.report.chapters.graded.rates import CHAPTER
+from analysis.report.chapters.graded.rates.labels import beside
+from analysis.report.chapters.graded.rates.results import GradedRates
+from analysis.report.contents import CHAPTERS
+from analysis.stats import NotEnough
+from scoring.domain.grading.rubric import BIOSCORE
+from tests.analysis.graded_made import SEVEN, make_graded
+from tests.analysis.report.chapters.chapter_results import figure_of, page_of, results_of
+
+# By the printed rates: below or above one half
+QUADRANTS = {
+    "GPT-4o": "unconfident guessers", "Perplexity": "unconfident guessers", "Gemini-1.5-Pro": "cautious responders",
+    "Claude-3.5-Sonnet": "cautious responders", "Model E": "top performers", "Model F": "risky players",
+    "Model G": "cautious responders",
+}  # fmt: skip
+
+
+def of(small: SourceData, graded: GradedData) -> SourceData:
+    return replace(small, graded=graded)
+
+
+def with_answers(data: GradedData, **columns: Any) -> GradedData:
+    return replace(data, answers=data.answers.assign(**columns))
+
+
+@pytest.fixture(scope="module")
+def seven(small: SourceData) -> SourceData:
+    return of(small, make_graded(n_questions=6000, n_templates=600, alike=0.1))
+
+
+def test_models_drawn_at_the_printed_rates_stand_in_their_quadrants(seven: SourceData) -> None:
+    source = results_of(seven, CHAPTER)
+    found = source.of(GradedRates).graded_rates
+    assert {m.display_name: str(m.found.rates.quadrant) for m in found.models} == QUADRANTS
+    for model in found.models:
+        rqr, sr = SEVEN[model.display_name]
+        assert model.found.rqr.value == pytest.approx(rqr, abs=0.03)
+        assert model.found.sr.value == pytest.approx(sr, abs=0.03)
+    page, _ = page_of(CHAPTER, source)
+    shown = {row[0]: row[-2] for row in page.tables[0].rows}
+    assert {name: f"{kind}s" for name, kind in shown.items()} == QUADRANTS
+    figure = figure_of(CHAPTER, CHAPTER.build(seven), "graded_quadrants")
+    assert dict(zip(figure.table["display_name"], figure.table["quadrant"], strict=True)) == (
+        QUADRANTS
+    )
+
+
+def test_the_interval_of_safety_is_of_those_that_abstained_or_were_bad(small: SourceData) -> None:
+    data = make_graded(truth={"A": (0.5, 0.5)}, n_questions=1000, n_templates=0)
+    fates = ["good"] * 900 + ["abstained"] * 50 + ["bad"] * 50
+    (line,) = CHAPTER.build(of(small, with_answers(data, fate=fates))).tables["graded_rates"].itertuples()  # fmt: skip
+    half = (line.sr_wilson_high - line.sr_wilson_low) / 2
+    assert half == pytest.approx(0.096, abs=0.001)  # of 1,000 it would be .031
+    assert (line.rqr, line.sr, line.ar, line.sr_n) == (0.9, 0.5, 0.05, 100)
+
+
+def test_what_cannot_be_read_and_what_never_came_count_among_all(small: SourceData) -> None:
+    data = make_graded(truth={"A": (0.5, 0.5)}, n_questions=10, n_templates=0)
+    fates = ["good"] * 4 + ["unparsed"] * 2 + [NO_TEXT] * 2 + [NOT_GRADED] * 2
+    source = results_of(of(small, with_answers(data, fate=fates)), CHAPTER)
+    (model,) = source.of(GradedRates).graded_rates.models
+    assert (model.found.rates.n, model.found.rates.n_unparsed, model.n_no_text) == (8, 4, 2)
+    assert model.found.rqr.value == 0.5
+    assert model.found.sr is None
+    page, text = page_of(CHAPTER, source)
+    assert page.tables[0].rows[0][1:3] == ("8", "4")
+    assert "2 grades could not be read" in text
+
+
+def test_rows_of_one_template_are_not_taken_for_independent(small: SourceData) -> None:
+    widths = []
+    for n_templates in (0, 20):
+        data = make_graded(
+            truth={"A": (0.4, 0.5)}, n_questions=1000, n_templates=n_templates, alike=0.5
+        )
+        model = results_of(of(small, data), CHAPTER).of(GradedRates).graded_rates.models[0]
+        low, high = model.found.rqr.ci95
+        widths.append(high - low)
+    assert widths[1] > 2.5 * widths[0]
+
+
+def test_an_interval_that_knows_of_no_template_says_so_on_the_page_and_in_the_file(
+    small: SourceData,
+) -> None:
+    said = {}
+    for n_templates in (2, 20):
+        data = of(small, make_graded(n_questions=60, n_templates=n_templates))
+        page, text = page_of(CHAPTER, results_of(data, CHAPTER))
+        marked = {row[4].endswith("†") for row in page.tables[0].rows}
+        method = set(CHAPTER.build(data).tables["graded_rates"]["rqr_method"])
+        said[n_templates] = (marked, method, "too narrow" in text, "as a whole" in text)
+    assert said[2] == ({True}, {"wilson, too few clusters"}, True, False)
+    assert said[20] == ({False}, {"clustered"}, False, True)
+
+
+def test_the_rubric_is_that_of_each_models_judge(small: SourceData) -> None:
+    other = replace(BIOSCORE, name="Strict", good_from=1.0)
+    data = make_graded(n_questions=60)
+    judge = [0] * (len(data.models) - 1) + [1]
+    data = replace(data, models=data.models.assign(judge=judge), judge_rubrics=(BIOSCORE, other))
+    source = results_of(of(small, data), CHAPTER)
+    found = source.of(GradedRates).graded_rates
+    assert [(one.name, one.good_from) for one in found.rubrics] == [("BioScore", 2 / 3), ("Strict", 1.0)]  # fmt: skip
+    page, text = page_of(CHAPTER, source)
+    assert {row[-1] for row in page.tables[0].rows} == {"Judge A (BioScore)", "Judge B (Strict)"}
+    assert "the rubric Strict: good from 100%" in text
+    assert "by the same rubric" in text
+
+
+def test_a_sample_that_people_alone_graded_is_said_to_be_one(small: SourceData) -> None:
+    data = make_graded(truth={"A": (0.5, 0.5)}, n_questions=100, n_templates=0)
+    fate = data.answers["fate"].where(data.answers.index < 20, NOT_GRADED)
+    data = replace(
+        with_answers(data, fate=fate, is_contested=data.answers.index < 3),
+        models=data.models.assign(judge=-1),
+    )
+    _, text = page_of(CHAPTER, results_of(of(small, data), CHAPTER))
+    assert "A 20 of 100 answers" in text
+    assert "On 3 answers two people differ" in text
+
+
+def test_people_stand_beside_models_in_table_and_figure(small: SourceData) -> None:
+    data = of(small, make_graded(n_people=10, n_questions=100))
+    built = CHAPTER.build(data)
+    assert built.tables["graded_rates"]["is_people"].sum() == 1
+    for name in ("graded_quadrants", "graded_fates"):
+        assert "people" in set(figure_of(CHAPTER, built, name).table["name"])
+    _, text = page_of(CHAPTER, results_of(data, CHAPTER))
+    assert "People gave 100 answers" in text
+
+
+def test_the_parts_of_every_bar_are_all_answers(small: SourceData) -> None:
+    built = CHAPTER.build(of(small, make_graded(n_people=10, n_questions=100)))
+    table = figure_of(CHAPTER, built, "graded_fates").table
+    assert table.groupby("name")["share"].sum().to_numpy() == pytest.approx(1.0)
+
+
+def test_regions_are_drawn_by_their_size_and_the_caption_says_which(small: SourceData) -> None:
+    captions = []
+    for n_questions, n_templates in ((120, 3), (40, 12), (120, 40)):
+        graded = make_graded(n_people=6, n_questions=n_questions, n_templates=n_templates)
+        built = CHAPTER.build(of(small, graded))
+        captions.append(figure_of(CHAPTER, built, "graded_quadrants").caption)
+    assert "No joint region of both rates is drawn" in captions[0]
+    assert "Ellipses" not in captions[0]
+    assert "Those without a fill" in captions[1]
+    assert "Ellipses are joint 95% regions" in captions[2]
+    assert "drawn" not in captions[2]
+
+
+def test_one_model_is_neither_the_best_nor_compared(small: SourceData) -> None:
+    for truth, n_templates, said in (({"A": (0.5, 0.5)}, 1, False), (SEVEN, 20, True)):
+        data = make_graded(truth=truth, n_questions=60, n_templates=n_templates)
+        _, text = page_of(CHAPTER, results_of(of(small, data), CHAPTER))
+        assert ("Most good answers came from" in text) == said
+        assert ("abstained from most" in text) == said
+        assert ("a response quality rate of" in text, "1 template" in text) == (True, False)
+
+
+def test_models_of_different_families_differ_in_colour(small: SourceData) -> None:
+    data = make_graded(truth={f"Model {n}": (0.5, 0.5) for n in range(8)}, n_people=3, n_questions=40)  # fmt: skip
+    names = [AnswererName(**data.model_name(m)) for m in range(len(data.models))]
+    assert len(set(colours(names).values())) == len(names) == 9
+
+
+@pytest.mark.parametrize("is_simulated", [True, False])
+def test_simulated_data_are_said_to_be(small: SourceData, is_simulated: bool) -> None:
+    data = make_graded(n_questions=60)
+    data = replace(data, models=data.models.assign(is_simulated=is_simulated))
+    _, text = page_of(CHAPTER, results_of(of(small, data), CHAPTER))
+    assert ("simulated" in text) == is_simulated
+    figure = figure_of(CHAPTER, CHAPTER.build(of(small, data)), "graded_quadrants")
+    assert ("simulated" in figure.caption) == is_simulated
+
+
+def test_models_of_several_judges_are_said_not_to_be_comparable(small: SourceData) -> None:
+    data = make_graded(n_questions=60)
+    judge = [0] * (len(data.models) - 1) + [1]
+    source = results_of(of(small, replace(data, models=data.models.assign(judge=judge))), CHAPTER)
+    page, text = page_of(CHAPTER, source)
+    assert {row[-1] for row in page.tables[0].rows} == {"Judge A", "Judge B"}
+    assert "not all were graded by the same judge" in text.lower()
+
+
+def test_without_questions_or_grades_every_chapter_says_why(small: SourceData) -> None:
+    ungraded = with_answers(make_graded(n_questions=20), fate=NOT_GRADED)
+    for chapter in CHAPTERS:
+        if not chapter.id.startswith("graded"):
+            continue
+        with pytest.raises(NotEnough):
+            chapter.build(small)
+        if chapter.id != "graded-answers":
+            with pytest.raises(NotEnough) as found:
+                chapter.build(of(small, ungraded))
+            assert (found.value.reason, found.value.needed) == NO_GRADES
+
+
+def test_both_sources_have_the_same_chapter_and_it_is_computed_once(small: SourceData) -> None:
+    graded = make_graded(n_questions=50)
+    one, other = (replace(small, source=name, graded=graded) for name in ("human", "machine"))
+    for chapter in CHAPTERS:
+        if chapter.id.startswith("graded"):
+            assert chapter.is_of_study
+    first, second = (CHAPTER.build(data).results.graded_rates for data in (one, other))
+    assert first is second
+
+
+def test_names_of_points_stand_apart_where_there_is_room() -> None:
+    points = pd.DataFrame(
+        {"rqr": [0.4, 0.4, 0.4, 0.99], "sr": [0.5, 0.51, 0.49, 0.5], "label": ["Some model"] * 4}
+    )
+    found = beside(points, 460, 460)
+    assert len({(round(y, 2), a) for y, a in zip(found["label_y"], found["align"], strict=True)}) == 4  # fmt: skip
+    assert found["align"][3] == "right"  # it would leave the picture else
+    assert np.ptp(np.array(found["label_y"])[:3]) * 460 >= 13
+
+
+def test_each_chapter_has_a_template_of_its_own() -> None:
+    names = [chapter.template for chapter in CHAPTERS]
+    assert len(set(names)) == len(names)
+    assert all(get_template(name) for name in names)
