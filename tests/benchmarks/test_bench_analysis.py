@@ -7,6 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
+from analysis.report.contents import CHAPTERS
 from experiment.models import Study
 
 
@@ -33,6 +34,18 @@ def test_the_whole_report_is_measured_without_models_with_figures_and_files() ->
     assert {"naming the data", "reading", "figures", "files"} <= row["chapters"].keys()
     assert row["peak_mb"] > 0
     assert all(part in said.getvalue() for part in row["chapters"])
+
+
+@pytest.mark.django_db
+def test_a_study_of_questions_is_measured_with_its_five_chapters() -> None:
+    out, said = StringIO(), StringIO()
+    options = ("--trials", "--questions", "30", "--models", "3", "--whole", "--json")
+    call_command("bench_analysis", *options, stdout=out, stderr=said)
+    (row,) = json.loads(out.getvalue())["rows"]
+    assert (row["n_trials"], row["n_answers"]) == (0, 90)
+    assert {str(chapter.title) for chapter in CHAPTERS if "graded" in chapter.id} <= set(
+        row["chapters"]
+    )
 
 
 def test_a_folder_that_is_not_there_is_a_sentence() -> None:

@@ -15,6 +15,7 @@ from analysis.report.report import source_to_json
 from analysis.report.services.make import build_source
 from analysis.store import csv_text
 from benchmarks.analysis.crowd import make_crowd
+from benchmarks.analysis.quiz import make_quiz
 from benchmarks.analysis.scratch import published_study, scratch_database
 from benchmarks.cost import Seconds, Stopwatch, forget_highest, highest_mb
 from experiment.models import Study
@@ -31,6 +32,7 @@ class Measured:
     n_trials: int
     n_items: int
     n_models: int
+    n_answers: int
     cpu_s: float
     wall_s: float
     peak_mb: float
@@ -40,7 +42,7 @@ class Measured:
 class Command(ReportingCommand):
     help = (
         "Measure what a report's numbers cost, from the database, beyond imports: on a copy of the published results, and "
-        "on simulated studies of growing size. It works in a temporary SQLite database, whose work is counted with the "
+        "on simulated studies of growing size, of trials or of graded answers. It works in a temporary SQLite database, whose work is counted with the "
         "process; the site's is not touched."
     )
 
@@ -64,6 +66,14 @@ class Command(ReportingCommand):
             action="store_true",
             help="the whole report as the page has it, without language models: 10,000 resamples, figures and tables too",
         )
+        parser.add_argument(
+            "--questions",
+            type=int,
+            nargs="*",
+            default=[],
+            metavar="N",
+            help="sizes of simulated studies of questions, answered by up to 7 models and graded (default: none)",
+        )
         parser.add_argument("--items", type=int, default=1_000, metavar="N")
         parser.add_argument("--models", type=int, default=30, metavar="N")
         add_json_argument(parser)
@@ -82,6 +92,14 @@ class Command(ReportingCommand):
                 forget_highest()
                 chosen = ReportOptions(source="human", resamples=10_000 if is_whole else 0)
                 name = f"{n:,} simulated trials{', whole report' if is_whole else ''}"
+                measured.append(measure(study, chosen, name, is_whole, self.stderr.write))
+        for n in options["questions"]:
+            with scratch_database():
+                self.stderr.write(f"simulating answers to {n:,} questions")
+                study = make_quiz(n, options["models"])
+                forget_highest()
+                chosen = ReportOptions(source="human", resamples=0)
+                name = f"{n:,} simulated questions{', whole report' if is_whole else ''}"
                 measured.append(measure(study, chosen, name, is_whole, self.stderr.write))
         rows = [asdict(one) for one in measured]
         self.report(options, {"rows": rows}, _lines(measured))
@@ -129,6 +147,7 @@ def measure(
         n_trials=len(data.trials),
         n_items=data.n_items,
         n_models=len(data.set_models),
+        n_answers=len(data.graded.answers) if data.graded else 0,
         cpu_s=sum(taken.cpu_s for taken in laps.values()),
         wall_s=sum(taken.wall_s for taken in laps.values()),
         peak_mb=highest_mb(),
@@ -142,7 +161,7 @@ def _lines(measured: list[Measured]) -> list[str]:
             "study": one.name,
             "CPU s": f"{one.cpu_s:.2f}",
             "wall s": f"{one.wall_s:.2f}",
-            "µs CPU a trial": f"{1e6 * one.cpu_s / max(one.n_trials, 1):.1f}",
+            "µs CPU a trial or answer": f"{1e6 * one.cpu_s / max(one.n_trials + one.n_answers, 1):.1f}",
             "peak MB": f"{one.peak_mb:.0f}",
         }
         for one in measured

@@ -25,6 +25,7 @@ def ran(*options: str) -> str:
     return out.getvalue()
 
 
+@pytest.mark.sweep
 @pytest.mark.django_db
 def test_whole_journeys_go_through_on_both_databases_and_the_site_keeps_its_own_rows() -> None:
     few = ("--journeys", "1", "--blocks", "1", "--participants", "3", "--think", "0.01")
