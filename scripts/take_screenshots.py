@@ -93,6 +93,21 @@ def shoot_lab(page: Page, welcome_url: str) -> None:
     shoot(page, "results", whole=False)
 
 
+def shoot_graded(page: Page) -> None:
+    """A person's page of grading, and the chapter on quality and safety."""
+    page.goto("/lab/studies/demo-questions/grading/people/")
+    page.get_by_role("heading", name="Answer to be graded").wait_for()
+    shoot(page, "grading")
+    page.goto(
+        "/lab/studies/demo-questions/results/?participants=simulated&now=1", timeout=COMPUTING_MS
+    )
+    page.get_by_role("heading", name="Answers to questions", exact=True).click()
+    chapter = page.locator("details.chapter[open]")
+    chapter.get_by_role("img").first.evaluate("image => image.decode()")
+    chapter.evaluate("opened => opened.scrollIntoView()")
+    shoot(page, "graded", whole=False)
+
+
 def shoot_import(page: Page) -> None:
     """What the example file would do with two rows more, in which something is wrong."""
     from django.contrib.auth.models import User
@@ -123,6 +138,7 @@ def shoot_all(chromium: Browser, site: Any) -> None:
     page = chromium.new_page(base_url=site.url, **DESKTOP)
     shoot_lab(page, found["url"])
     shoot_import(page)
+    shoot_graded(page)
     for options, tour in ((DESKTOP, shoot_participant), (PHONE, shoot_phone)):
         # A visitor is the only real participant: whoever came before was trying the study out.
         Participant.objects.filter(kind="real").update(kind="pilot")
@@ -143,6 +159,7 @@ def main() -> None:
         site.manage("migrate", "--verbosity", "0")
         site.manage("load_demo", "--simulate", "40")
         site.manage("score", "--model", "embedded", "--study", "demo")
+        site.manage("make_up_answers", "demo-questions")
         site.start()
         try:
             args = ["--no-sandbox", "--disable-gpu"]
