@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.first_pages import answer, come_to_the_first_abstract
 from tests.browser.server import SiteServer
-from tests.browser.visitor import DOUBLE_CLICK_MS
+from tests.browser.visitor import DOUBLE_CLICK_MS, SKIP
 
 WORK_MS = 300_000  # the worker's, on a slow machine
 READ_MS = 20_000
@@ -67,7 +67,7 @@ def take_part(page: Page, site: SiteServer, number: int) -> None:
         if "debrief" in page.url:
             break
         expect(page.locator("#shortcuts")).to_be_visible()
-        page.evaluate("ms => { window.skippedMs += ms }", READ_MS)
+        page.evaluate(SKIP, READ_MS)
         answer(page, right_side(site, number, position))
     page.wait_for_timeout(DOUBLE_CLICK_MS)
     page.get_by_role("button", name="Finish").click()

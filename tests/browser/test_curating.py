@@ -118,7 +118,7 @@ def make_study(page: Page) -> str:
     page.locator('a[href$="/set-up/items/"]').first.click()
     page.get_by_label("Field of research").select_option("cooking")
     expect(page.locator("#counted")).to_contain_text("Human-created")
-    page.get_by_role("button", name="Take these").click()
+    page.get_by_role("button", name="Take these test cases").click()
     expect(page.locator(".notice")).to_contain_text("Saved")
     expect(figure(page, "Human-created").first).to_have_text("1")
     expect(figure(page, "Practice").first).to_have_text("1")

@@ -37,7 +37,7 @@ def test_a_study_is_made_of_the_preset_in_pages_until_nothing_is_missing(
     page.get_by_label("Field of research").select_option("ecology")
     expect(page.locator("#counted")).to_contain_text("8")
     expect(page.locator("#counted")).not_to_contain_text("Machine-created")
-    page.get_by_role("button", name="Take these").click()
+    page.get_by_role("button", name="Take these test cases").click()
     expect(page.locator(".notice")).to_contain_text("Saved")
 
     page.get_by_role("link", name="General").click()
@@ -83,6 +83,10 @@ def test_every_page_fits_and_is_accessible_at_any_width(
     page.locator("summary").click()
     found = faults(page)
     page.get_by_label("A copy of a study").check()
+    found += faults(page)
+    page.get_by_label("Questions alone").check()
+    expect(page.get_by_label("Questions of")).to_be_visible()
+    expect(page.get_by_label("Study to copy")).to_be_hidden()
     found += faults(page)
     base = "/lab/studies/memory/set-up/"
     for section in ("", "general/", "texts/", "wording/", "items/", "trials/", "rules/", "target/"):

@@ -92,8 +92,8 @@ def make_study(page: Page) -> str:
     chosen = [k for k in keys if "human" in k][:HUMAN] + [k for k in keys if "machine" in k][
         :MACHINE
     ]
-    page.get_by_label("Exactly these").fill("\n".join(key.split()[0] for key in chosen))
-    page.get_by_role("button", name="Take these").click()
+    page.locator("#id_keys").fill("\n".join(key.split()[0] for key in chosen))
+    page.get_by_role("button", name="Take these test cases").click()
     expect(figure(page, "Human-created").first).to_have_text(str(HUMAN))
     say_who_answers_for_it(page)
     return slug

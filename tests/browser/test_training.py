@@ -51,6 +51,7 @@ def page(browser: Browser, site: SiteServer) -> Iterator[Page]:
     assert errors == []
 
 
+@pytest.mark.sweep
 def test_a_model_is_trained_watched_and_scored(page: Page) -> None:
     sign_in(page, "boss", "/lab/training/")
     page.get_by_label("Name of the new model").fill("lab/onion-lm")

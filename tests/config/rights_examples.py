@@ -14,15 +14,32 @@ from django.contrib.auth.models import User
 from experiment.domain.roles import Role
 from experiment.domain.trial_query import TrialQuery
 from experiment.lab.setup.wording import number_of
-from experiment.models import Comment, DryRun, Item, ItemImport, ResearchField, Study
+from experiment.models import (
+    Comment,
+    DryRun,
+    Item,
+    ItemImport,
+    QuestionTemplate,
+    ResearchField,
+    Study,
+)
 from experiment.services.export import jobs
 from experiment.services.participant_texts import participant_texts
 from experiment.services.people.invitations import invite, invite_to_site
-from scoring.models import Corpus, DraftingRun, LanguageModel, ReviewingRun, Training
+from scoring.domain.grading.rubric import BIOSCORE
+from scoring.models import (
+    AnsweringRun,
+    Corpus,
+    DraftingRun,
+    GradingRun,
+    LanguageModel,
+    ReviewingRun,
+    Training,
+)
 from scoring.services.training.register import ModelManifest
 from scoring.training.corpus.manifest import Manifest, PartFacts
 from scoring.training.settings import of_preset
-from tests.factories import make_channel, make_item, make_participant
+from tests.factories import make_channel, make_item, make_participant, make_question
 from tests.scoring.lab.rows import ask, finish
 
 Example = Mapping[str, Any]
@@ -115,6 +132,25 @@ def drafting_run(study: Study) -> Example:
     return {"pk": run.pk}
 
 
+def answering_run(study: Study) -> Example:
+    """One that was stopped, with an answer to a question of the study."""
+    name = f"lab/{study.slug}-writer"
+    model, _ = LanguageModel.objects.get_or_create(name=name, defaults={"display_name": name})
+    question = Item.objects.filter(key=f"question-of-{study.slug}").first() or make_item(
+        f"question-of-{study.slug}",
+        kind="question",
+        markup="Which gene is it?",
+        expert_answer="It is SNCA.",
+        categories={"biology": ["Genes"]},
+    )
+    run = AnsweringRun.objects.create(
+        study=study, language_model=model, generator="embedded", status="cancelled", total=2,
+        items=[question.pk], done=1, instructions="Be brief.",
+    )  # fmt: skip
+    run.answers.create(item=question, text="SNCA.", finish="stop", seconds=1.5)
+    return {"pk": run.pk}
+
+
 def generated_draft(study: Study) -> Example:
     return {**drafting_run(study), "row": 1}
 
@@ -122,6 +158,12 @@ def generated_draft(study: Study) -> Example:
 def reviewing_run(study: Study) -> Example:
     field = ResearchField.objects.get(slug=study.slug)
     return {"pk": ReviewingRun.objects.create(field=field, generator="embedded").pk}
+
+
+def grading_run(study: Study) -> Example:
+    rubric = BIOSCORE.to_json()
+    made = GradingRun.objects.create(study=study, generator="exact", rubric=rubric, total=1)
+    return {"pk": made.pk}
 
 
 def corpus(study: Study) -> Example:
@@ -196,6 +238,25 @@ def item_import(study: Study) -> Example:
     return {"pk": job.pk}
 
 
+def draft_question(study: Study) -> Example:
+    return {"pk": question_of(study, "draft").pk}
+
+
+def template_of_questions(study: Study) -> Example:
+    """One that has made no question."""
+    field = ResearchField.objects.get(slug=study.slug)
+    rules = [{"when": "n > 1", "answer": "It has {{ n }}."}, {"when": "", "answer": "One."}]
+    texts = {"question": "How many has {{ name }}?", "rules": rules}
+    made, _ = QuestionTemplate.objects.get_or_create(field=field, key="counts", defaults=texts)
+    return {"pk": made.pk}
+
+
+def question_of(study: Study, status: str) -> Item:
+    key = f"{status}-question-of-{study.slug}"
+    found = Item.objects.filter(key=key).first()
+    return found or make_question(key, field=study.slug, status=status)
+
+
 EXAMPLES: dict[str, Example | Callable[[Study], Example]] = {
     "lab:invitation": {"secret": "unknown"},
     "lab:explain_finding": item_of_field,
@@ -210,6 +271,13 @@ EXAMPLES: dict[str, Example | Callable[[Study], Example]] = {
     "lab:import_difference": {"upload": "0" * 32},
     "lab:import_apply": {"upload": "0" * 32},
     "lab:import_job": item_import,
+    "lab:write_question": draft_question,
+    "lab:question_difference": {"upload": "0" * 32},
+    "lab:question_apply": {"upload": "0" * 32},
+    "lab:question_template": template_of_questions,
+    "lab:write_question_template": template_of_questions,
+    "lab:question_template_file": template_of_questions,
+    "lab:question_filling": lambda study: {**template_of_questions(study), "upload": "0" * 32},
     "lab:import_job_live": item_import,
     "lab:item": item_of_field,
     "lab:item_statistics": item_of_field,
@@ -246,10 +314,20 @@ EXAMPLES: dict[str, Example | Callable[[Study], Example]] = {
     "lab:drafting_run_live": drafting_run,
     "lab:drafting_stop": drafting_run,
     "lab:drafting_resume": drafting_run,
+    "lab:answering_run": answering_run,
+    "lab:answering_run_live": answering_run,
+    "lab:answering_csv": answering_run,
+    "lab:answering_stop": answering_run,
+    "lab:answering_resume": answering_run,
     "lab:generated_draft": generated_draft,
     "lab:generated_draft_take": generated_draft,
     "lab:generated_draft_dismiss": generated_draft,
     "lab:model_review_stop": reviewing_run,
+    "lab:grading_run": grading_run,
+    "lab:grading_run_live": grading_run,
+    "lab:grading_csv": grading_run,
+    "lab:grading_stop": grading_run,
+    "lab:grading_resume": grading_run,
     "lab:corpus": corpus,
     "lab:language_model": language_model,
     "lab:training": training,

@@ -10,6 +10,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import get_resolver
 
 from experiment.lab.item_files.forms import UploadForm
+from experiment.lab.questions.imports import QuestionUploadForm
+from experiment.lab.questions.templates import TableForm
 from experiment.lab.setup.new import NewStudyForm
 from experiment.lab.setup.wording import LoadForm
 from experiment.models import ResearchField
@@ -20,6 +22,8 @@ pytestmark = pytest.mark.django_db
 Files = dict[str, SimpleUploadedFile]
 ASKED = {"generator": Kind.CHAT, "base_url": "http://localhost:9", "model": "x", "repairs": 0}
 FORMS: dict[type[forms.Form], Callable[[Files], forms.Form]] = {
+    QuestionUploadForm: lambda files: QuestionUploadForm({}, files, is_lead=True),
+    TableForm: lambda files: TableForm({}, files),
     UploadForm: lambda files: UploadForm({}, files, is_lead=True),
     LoadForm: lambda files: LoadForm({}, files),
     NewStudyForm: lambda files: NewStudyForm({"start": "file"}, files, user=make_user("ada")),

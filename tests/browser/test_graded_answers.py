@@ -1,0 +1,202 @@
+"""The second benchmark in pages alone: questions come from a file, a model answers, a judge and two people grade, the report tells, files go out."""
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests import databases
+from tests.browser.accessibility import faults
+from tests.browser.curating import COOKING
+from tests.browser.lab_pages import WORK_MS, name_study, part, sign_in
+from tests.browser.server import SiteServer
+from tests.scoring.backends.chat.stub import MODEL, ChatStub
+
+N = 6
+QUESTIONS = "key,template,question,answer,topic_category\n" + "".join(
+    f"steps-{n},steps-of-{n % 3},How many steps has recipe {n}?,It has {n} steps.,{'Baking' if n % 2 else 'Soups'}\n"
+    for n in range(1, N + 1)
+)
+JOIN = """
+from django.contrib.auth.models import User
+from experiment.models import Study
+for name in ("ada", "ben"):
+    Study.objects.get().memberships.create(user=User.objects.get(username=name), role="curator")
+"""
+RIGHT, WRONG, NONE = "It has {} steps.", "It has a thousand steps.", "I do not know."
+GOOD, BAD, ABSTAINS = "3", "0", "a"  # the keys of a person's grades
+
+
+def said(n: int) -> str:
+    return (NONE, RIGHT.format(n), WRONG)[n % 3]
+
+
+def reply(request: dict[str, Any]) -> str:
+    """What is asked of one that answers, or of a judge; one of the grades is none, however often it is asked for."""
+    words = request["messages"][1]["content"]
+    n = int(re.findall(r"recipe (\d+)", words)[0])
+    if "expert answer" not in words:
+        return said(n)
+    return "Score: 3" if n == 5 else {NONE: "\u22121", WRONG: "0"}.get(said(n), '{"points": 3}')
+
+
+@pytest.fixture
+def stub() -> Iterator[ChatStub]:
+    with ChatStub(reply) as stub:
+        yield stub
+
+
+@pytest.fixture
+def site(tmp_path: Path, django_db_setup: None) -> Iterator[SiteServer]:
+    """The site and its worker, as `make serve` starts them."""
+    one = SiteServer(tmp_path, with_worker=True)
+    databases.copy_migrated(one.database)
+    one.manage("shell", "-c", COOKING)
+    one.start()
+    yield one
+    one.kill()
+
+
+@pytest.fixture
+def open_as(new_page: Callable[[], Page], site: SiteServer) -> Iterator[Callable[[str, str], Page]]:
+    """A page as somebody sees it, in a browser of their own; no script may fail."""
+    errors: list[str] = []
+
+    def open_one(name: str, path: str) -> Page:
+        page = new_page()
+        page.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        sign_in(page, name, site.url + path)
+        return page
+
+    yield open_one
+    assert errors == []
+
+
+def test_from_a_file_of_questions_to_the_chapter_and_files(
+    open_as: Callable[[str, str], Page], site: SiteServer, stub: ChatStub
+) -> None:
+    lena = open_as("lena", "/lab/fields/cooking/questions/import/")
+    import_questions(lena)
+    study = name_study(lena, "How many steps")
+    found = take_questions(lena)
+    site.manage("shell", "-c", JOIN)
+    found += have_answered(lena, stub)
+    found += have_graded(lena, stub)
+    assert len(stub.requests) == 2 * N + 1  # the grade that is none was asked for once more
+
+    plan_two_people(lena)
+    grading = f"/lab/studies/{study}/grading/people/"
+    grade_all(open_as("ada", grading), {5: BAD})
+    grade_all(open_as("ben", grading), {5: BAD, 2: "1"})
+    settle(lena, site.url + grading)
+    found += read_results(lena)
+    assert found == []
+    part(lena, "Grades")
+    grades = downloaded(lena, lena.get_by_role("link", name="People’s grades as CSV"))  # noqa: RUF001 (as the page writes it)
+    assert len(grades) == 2 * N + 1
+    assert [row["points"] for row in grades if row["is_adjudication"] == "true"] == ["0.0"]
+    lena.goto(f"{site.url}/lab/fields/cooking/questions/")
+    lena.get_by_label("Form").select_option("csv")
+    rows = downloaded(lena, lena.get_by_role("button", name="Download"))
+    sent = csv.DictReader(io.StringIO(QUESTIONS))
+    assert [row["answer"] for row in rows] == [row["answer"] for row in sent]
+
+
+def import_questions(page: Page) -> None:
+    file = {"name": "questions.csv", "mimeType": "text/csv", "buffer": QUESTIONS.encode()}
+    page.set_input_files("input[type=file]", [file])  # type: ignore[arg-type]
+    page.get_by_label("Accepted elsewhere").fill("By the board, in 2025.")
+    page.get_by_role("button", name="Show the difference").click()
+    page.get_by_role("button", name=f"Import {N} questions").click()
+    expect(page.get_by_text(f"{N} questions are new")).to_be_visible()
+
+
+def take_questions(page: Page) -> list[str]:
+    page.locator('a[href$="/set-up/items/"]').first.click()
+    page.get_by_label("Accepted questions of").select_option(f"cooking ({N})")
+    page.get_by_role("button", name="Take these questions").click()
+    expect(page.get_by_text("Saved")).to_be_visible()
+    return faults(page)
+
+
+def have_answered(page: Page, stub: ChatStub) -> list[str]:
+    part(page, "Answers")
+    ask(page, stub)
+    page.get_by_role("button", name="Have it answer").click()
+    expect(page.get_by_text(re.compile(f"finished.*{N} of {N}"))).to_be_visible(timeout=WORK_MS)
+    return faults(page)
+
+
+def have_graded(page: Page, stub: ChatStub) -> list[str]:
+    part(page, "Grades")
+    ask(page, stub)
+    page.get_by_role("button", name="Have them graded").click()
+    expect(page.get_by_text(re.compile(f"finished.*{N} of {N}"))).to_be_visible(timeout=WORK_MS)
+    found = faults(page)
+    part(page, "Grades")
+    return found
+
+
+def ask(page: Page, stub: ChatStub) -> None:
+    page.get_by_label("Model", exact=True).fill(MODEL)
+    page.get_by_label("Address of the chat server").fill(stub.url)
+
+
+def plan_two_people(page: Page) -> None:
+    page.get_by_text("Change the plan").click()
+    page.get_by_label("Share of the answers that people grade").fill("1")
+    page.get_by_label("Share of these that two people grade").fill("1")
+    page.get_by_role("button", name="Keep the plan").click()
+    expect(page.get_by_text(f"of {2 * N}, of {N} answers")).to_be_visible()
+
+
+def grade_all(page: Page, otherwise: dict[int, str]) -> None:
+    """By keys; as the judge would, but for what `otherwise` says."""
+    for given in range(N):
+        expect(page.get_by_text(re.compile(f"are given, {given} of them by you"))).to_be_visible()
+        expect(page.locator("#shortcuts")).to_be_visible()
+        n = int(re.findall(r"recipe (\d+)", page.locator(".graded-text").first.inner_text())[0])
+        keys = {NONE: ABSTAINS, WRONG: BAD}
+        page.keyboard.press(otherwise.get(n, keys.get(said(n), GOOD)))
+        page.keyboard.press("Enter")
+    expect(page.get_by_text("Nothing is left for you to grade.")).to_be_visible()
+
+
+def settle(page: Page, address: str) -> None:
+    page.goto(f"{address}adjudicate/")
+    expect(page.locator("#shortcuts")).to_be_visible()
+    page.keyboard.press(BAD)
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Nothing is left for you to settle.")).to_be_visible()
+
+
+def read_results(page: Page) -> list[str]:
+    part(page, "Results")
+    chapter = page.get_by_role("heading", name="Answers to questions", exact=True)
+    expect(chapter).to_be_visible(timeout=WORK_MS)
+    chapter.click()
+    told = page.locator("details.chapter[open]")
+    # Of six answers two are good, two abstain, one is bad and one has no grade
+    expect(told).to_contain_text("a response quality rate of 33.3%")
+    expect(told).to_contain_text(re.compile(r"66\.7% \(.*\) abstained: the safety rate"))
+    picture = told.get_by_role("img").first
+    assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 300
+    [row] = downloaded(page, told.get_by_role("link", name=re.compile("^CSV of")).last)
+    assert (row["n"], float(row["rqr"]), float(row["sr"])) == (str(N), 2 / N, 2 / 3)
+    found = faults(page)
+    page.get_by_role("heading", name="The judge and people", exact=True).click()
+    expect(page.locator("details.chapter[open]")).to_contain_text("Two people gave the same points")
+    return found + faults(page)
+
+
+def downloaded(page: Page, link: Locator) -> list[dict[str, str]]:
+    """The rows of the CSV file behind it."""
+    with page.expect_download() as download:
+        link.click()
+    return list(csv.DictReader(io.StringIO(download.value.path().read_text("utf-8"))))
