@@ -14,6 +14,7 @@ from benchmarks.web.site import GUNICORN, environment_of, free_port, spawn, wait
 
 STOPS_WITHIN_S = 60
 LOG = "site.log"
+PARENT, STARTED = 1, 19  # of what /proc/PID/stat says after the name, see proc_pid_stat(5)
 WORK = ("manage.py", "work")
 CELERY = (
     *("-m", "celery", "--app", "config", "worker", "--concurrency", "1"),
@@ -70,16 +71,16 @@ class Site:
         return self.below(self.web)
 
     def below(self, process: subprocess.Popen[bytes]) -> list[int]:
-        """The processes that it has started."""
+        """The processes that it has started, the oldest first: ids begin again from low ones when they have been used up."""
         found = []
         for entry in PROC.glob("[0-9]*/stat"):
             try:
                 fields = entry.read_text().rpartition(")")[2].split()
             except OSError:  # it ended meanwhile
                 continue
-            if int(fields[1]) == process.pid:
-                found.append(int(entry.parent.name))
-        return sorted(found)
+            if int(fields[PARENT]) == process.pid:
+                found.append((int(fields[STARTED]), int(entry.parent.name)))
+        return [pid for _, pid in sorted(found)]
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """A command of this site."""
