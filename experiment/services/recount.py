@@ -55,9 +55,22 @@ def check(studies: Iterable[Study]) -> list[Drift]:
             drift
             for given in studies
             for study in [Study.objects.get(pk=given.pk)]  # its rules, too, of that moment
-            for kind in Participant.Kind
-            for drift in _drifts(study, kind.value)
+            for kind in _kinds(study)
+            for drift in _drifts(study, kind)
         ]
+
+
+def _kinds(study: Study) -> list[str]:
+    """Of its participants and of what is counted: there is nothing to compare of others."""
+    found = {
+        kind
+        for model in (Participant, ItemCount, PeopleCount)
+        for kind in model._default_manager.filter(study=study)
+        .order_by()
+        .values_list("kind", flat=True)
+        .distinct()
+    }
+    return [kind for kind in Participant.Kind.values if kind in found]
 
 
 def count_uncounted(using: str, **_: Any) -> None:
