@@ -41,7 +41,7 @@ help:
 	@echo 'make check   lint, and the tests of rules, estimators and services (3 minutes)'
 	@echo 'make test    every check and every test (35 to 40 minutes on two cores)'
 	@echo 'make lint    the checks alone'
-	@echo 'make sweep   slow: balance over more seeds, scoring killed at random, families of models, Bayesian teams, coverage of intervals'
+	@echo 'make sweep   slow: balance over more seeds, scoring killed at random, families of models, Bayesian teams, coverage of intervals, Firefox, benchmarks'
 	@echo 'make venv    .venv alone; then .venv/bin/python manage.py help'
 	@echo 'make bench   slow: speed, exactness and memory of scoring, on random weights; cost of the report and the pages'
 	@echo 'make trust   slow: every fault, attack and load of docs/trust.md on both databases'
@@ -110,16 +110,16 @@ browser: $(STAMP)
 check: lint
 	$(BIN)/pytest --numprocesses 2 $(CORE)
 
-# All tests on SQLite with the browser, and those that touch data on PostgreSQL, here while mypy has one core for minutes
+# All tests on SQLite with the browser, in three processes since many wait; and those that touch data on PostgreSQL, while mypy has one core for minutes
 test: browser
 	@$(MAKE) --no-print-directory --jobs 3 lint-types lint-rest test-postgres
-	$(BIN)/pytest --numprocesses 2
+	$(BIN)/pytest --numprocesses 3
 
 test-postgres: $(STAMP)
 	$(BIN)/python scripts/with_postgres.py $(BIN)/pytest --numprocesses 2 -m "not browser" $(DATABASE)
 
 # Slow: balance over more seeds, scoring killed at random, families of random models, calibration of Bayesian teams in full and beside Markov chains,
-# teams of guessers, and how often intervals hold the truth; -rP prints what they measured
+# teams of guessers, how often intervals hold the truth, pages in Firefox beside Chromium, and what benchmarks run; -rP prints what they measured
 sweep: $(STAMP)
 	SWEEP=1 $(BIN)/pytest -m sweep -rP
 	SWEEP=1 $(BIN)/python scripts/with_postgres.py $(BIN)/pytest -m sweep tests/experiment tests/scoring

@@ -11,6 +11,7 @@ from analysis.report.contents import CHAPTERS
 from experiment.models import Study
 
 
+@pytest.mark.sweep
 @pytest.mark.django_db
 def test_a_simulated_study_is_measured_chapter_by_chapter_in_a_database_of_its_own() -> None:
     out, before = StringIO(), connection.settings_dict["NAME"]
@@ -24,6 +25,7 @@ def test_a_simulated_study_is_measured_chapter_by_chapter_in_a_database_of_its_o
     assert not Study.objects.exists()
 
 
+@pytest.mark.sweep
 @pytest.mark.django_db
 def test_the_whole_report_is_measured_without_models_with_figures_and_files() -> None:
     out, said = StringIO(), StringIO()
@@ -36,6 +38,7 @@ def test_the_whole_report_is_measured_without_models_with_figures_and_files() ->
     assert all(part in said.getvalue() for part in row["chapters"])
 
 
+@pytest.mark.sweep
 @pytest.mark.django_db
 def test_a_study_of_questions_is_measured_with_its_five_chapters() -> None:
     out, said = StringIO(), StringIO()

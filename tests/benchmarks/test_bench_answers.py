@@ -8,6 +8,7 @@ import pytest
 from django.core.management import call_command
 
 
+@pytest.mark.sweep
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_it_counts_what_is_lost_and_asked_twice_over_kills() -> None:
     out = StringIO()

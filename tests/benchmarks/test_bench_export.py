@@ -14,6 +14,7 @@ from experiment.services.export.columns import HEADER
 from experiment.services.export.trials import count, trials
 
 
+@pytest.mark.sweep
 @pytest.mark.django_db
 def test_an_export_is_measured_in_a_database_of_its_own() -> None:
     out, engine = StringIO(), connection.vendor

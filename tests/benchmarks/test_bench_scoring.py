@@ -23,6 +23,7 @@ def bench(capsys, *options):
     return capsys.readouterr().out
 
 
+@pytest.mark.sweep
 def test_all_three_methods_agree_on_the_demo_items(capsys, config, shared_dir):
     args = f"config={config},tokenizer={shared_dir / 'tokenizers' / 'gpt2'}"
     options = ("--model_args", args, "--limit", 2, "--lm_eval_batches", "1,3", "--linear", "1,2,99")
@@ -46,6 +47,7 @@ def test_all_three_methods_agree_on_the_demo_items(capsys, config, shared_dir):
     assert result["cpu_s"]["ours"] > 0
 
 
+@pytest.mark.sweep
 def test_people_are_shown_a_line_for_each_method(capsys, config, shared_dir):
     args = f"config={config},tokenizer={shared_dir / 'tokenizers' / 'gpt2'}"
     options = ("--model_args", args, "--limit", 1, "--lm_eval_batches", "", "--linear", "1")

@@ -18,6 +18,7 @@ def ran(*options: str) -> str:
     return out.getvalue()
 
 
+@pytest.mark.sweep
 def test_every_measurement_names_its_size_and_cost_and_text_shows_them() -> None:
     found: dict[str, Any] = json.loads(ran("--quick", "--refit", "--json"))
     rows = found["rows"]

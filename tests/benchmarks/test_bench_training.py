@@ -7,6 +7,7 @@ import torch
 from django.core.management import call_command
 
 
+@pytest.mark.sweep
 @pytest.mark.skipif(torch.cuda.is_available(), reason="on a GPU it measures a model of 7 billion weights")  # fmt: skip
 def test_a_step_is_timed_with_and_without_checkpointing(capsys: pytest.CaptureFixture[str]) -> None:
     call_command("bench_training", "--json")

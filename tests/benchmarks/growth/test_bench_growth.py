@@ -22,6 +22,7 @@ def ran(*options: str) -> str:
     return out.getvalue()
 
 
+@pytest.mark.sweep
 @pytest.mark.django_db
 def test_every_work_is_measured_at_every_size_in_a_database_of_its_own() -> None:
     engine = connection.vendor
@@ -42,6 +43,7 @@ def test_every_work_is_measured_at_every_size_in_a_database_of_its_own() -> None
     assert not Study.objects.exists()
 
 
+@pytest.mark.sweep
 @pytest.mark.django_db
 def test_copies_are_participants_like_the_others_and_are_counted() -> None:
     study = make_study(recruitment="open")
