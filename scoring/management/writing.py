@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 
 from experiment.management.studies import find_study
 from experiment.models import ResearchField
-from lib.commands import ReportingCommand, add_json_argument
+from lib.commands import ReportingCommand, StoppedError, add_json_argument, progress
 from lib.files import not_utf8
 from lib.jobs import leases
 from scoring.backends import parse_model_args
@@ -89,6 +89,25 @@ class WritingCommand(ReportingCommand):
         if reopen is None:
             self._say_anew(run, left, resumed=options["resume"])
         return run
+
+    def work_off(
+        self,
+        run: J,
+        work: Callable[[J, Callable[[J], None]], J],
+        words: tuple[str, str],
+        options: Mapping[str, Any],
+    ) -> J:
+        """Do what is left of it, with a bar; `words` are what becomes of what, as the bar says it.
+
+        Raises:
+            StoppedError: somebody has pressed Ctrl-C; what is done stays.
+        """
+        made, of = words
+        try:
+            with progress(made, run.total, of, done=run.done, quiet=options["json"]) as update:
+                return work(run, lambda job: update(job.done))
+        except KeyboardInterrupt as interrupt:
+            raise StoppedError from interrupt
 
     def _say_anew(self, run: GeneratingJob, same: GeneratingJob | None, *, resumed: bool) -> None:
         """That a run begins which may cost what another has cost already.

@@ -8,7 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from experiment.management.studies import find_study
 from experiment.models import Study
-from lib.commands import StoppedError, add_json_argument, progress, table_lines
+from lib.commands import add_json_argument, table_lines
 from scoring.backends.generating import OPENED_BY
 from scoring.domain.generating import Finish
 from scoring.management.writing import (
@@ -99,13 +99,7 @@ class Command(WritingCommand):
             study, asked, name=options["name"] or "", instructions=told, limit=options["limit"]
         )
         run = self._run_for(draft, options)
-        try:
-            with progress(
-                "answers", run.total, "questions", done=run.done, quiet=options["json"]
-            ) as update:
-                return work.run(run, lambda job: update(job.done))
-        except KeyboardInterrupt as interrupt:
-            raise StoppedError from interrupt
+        return self.work_off(run, work.run, ("answers", "questions"), options)
 
     def _run_for(self, draft: AnsweringRun, options: Mapping[str, Any]) -> AnsweringRun:
         """The run to go on with, or a new one; this command's own for a moment."""

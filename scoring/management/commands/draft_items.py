@@ -8,7 +8,6 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
 from experiment.models import ResearchField
-from lib.commands import StoppedError, progress
 from lib.jobs import leases
 from scoring.management.writing import (
     WritingCommand,
@@ -62,13 +61,7 @@ class Command(WritingCommand):
             research_field, abstracts, asked, instructions=told, repairs=options["repairs"]
         )
         run = self._run_for(draft, abstracts, options)
-        try:
-            with progress(
-                "drafts", run.total, "abstracts", done=run.done, quiet=options["json"]
-            ) as update:
-                run = work.run(run, lambda job: update(job.done))
-        except KeyboardInterrupt as interrupt:
-            raise StoppedError from interrupt
+        run = self.work_off(run, work.run, ("drafts", "abstracts"), options)
         self.report(options, _data(run), _lines(run))
         check_over(run)
 

@@ -6,7 +6,6 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from experiment.management.studies import find_study
-from lib.commands import StoppedError, progress
 from scoring.domain.backend import ScoringError
 from scoring.domain.grading.rubric import Rubric
 from scoring.management.writing import (
@@ -74,13 +73,7 @@ class Command(WritingCommand):
             prompt=content_of(options["prompt"]) if options["prompt"] else "",
         )
         run = self._run_for(draft, options)
-        try:
-            with progress(
-                "grades", run.total, "answers", done=run.done, quiet=options["json"]
-            ) as update:
-                run = work.run(run, lambda job: update(job.done))
-        except KeyboardInterrupt as interrupt:
-            raise StoppedError from interrupt
+        run = self.work_off(run, work.run, ("grades", "answers"), options)
         self.report(options, _data(run), _lines(run))
         check_over(run)
 

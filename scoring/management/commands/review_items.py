@@ -7,7 +7,6 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 
 from experiment.models import Review
-from lib.commands import StoppedError, progress
 from lib.jobs import leases
 from scoring.management.writing import (
     WritingCommand,
@@ -41,13 +40,7 @@ class Command(WritingCommand):
         told = content_of(options["instructions"]) if options["instructions"] else ""
         draft = ask.review_run(research_field, asked, instructions=told, limit=options["limit"])
         run = self._run_for(draft, options)
-        try:
-            with progress(
-                "reviews", run.total, "test cases", done=run.done, quiet=options["json"]
-            ) as update:
-                run = work.run(run, lambda job: update(job.done))
-        except KeyboardInterrupt as interrupt:
-            raise StoppedError from interrupt
+        run = self.work_off(run, work.run, ("reviews", "test cases"), options)
         self.report(options, _data(run), _lines(run))
         check_over(run)
 
