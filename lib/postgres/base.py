@@ -7,6 +7,8 @@ import psycopg
 from django.db.backends.postgresql import base, operations
 from django.db.backends.utils import CursorWrapper
 
+from lib.places import TakesPlaces
+
 # A server that was restarted answers again no sooner than after some seconds
 TRUSTED_S = 5.0
 
@@ -27,7 +29,7 @@ class DatabaseOperations(operations.DatabaseOperations):
         return str(self.compose_sql(sql, params)) if said is None else said
 
 
-class DatabaseWrapper(base.DatabaseWrapper):
+class DatabaseWrapper(TakesPlaces, base.DatabaseWrapper):
     """A connection to PostgreSQL."""
 
     ops_class = DatabaseOperations
@@ -53,3 +55,21 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return self.cursor()
         cursor: Any = PreparedCursor(self.connection)
         return self.make_debug_cursor(cursor) if self.queries_logged else self.make_cursor(cursor)
+
+    def _set_autocommit(self, autocommit: bool) -> None:
+        """Each transaction is a time without autocommit."""
+        if not autocommit:
+            self.take_place()
+        try:
+            super()._set_autocommit(autocommit)  # type: ignore[misc]
+        except BaseException:
+            self.leave_place()
+            raise
+        if autocommit:
+            self.leave_place()
+
+    def _close(self) -> None:
+        try:
+            super()._close()  # type: ignore[misc]
+        finally:
+            self.leave_place()

@@ -14,6 +14,8 @@ from collections import defaultdict, deque
 from django.db.backends.sqlite3 import base
 from django.db.utils import OperationalError
 
+from lib.places import TakesPlaces
+
 PAUSE_S = 0.002
 DEFAULT_TIMEOUT_S = 5.0  # sqlite3's own
 
@@ -56,7 +58,7 @@ _turns: defaultdict[str, Turns] = defaultdict(Turns)
 os.register_at_fork(after_in_child=_turns.clear)
 
 
-class DatabaseWrapper(base.DatabaseWrapper):
+class DatabaseWrapper(TakesPlaces, base.DatabaseWrapper):
     """A connection to SQLite."""
 
     turns: Turns | None = None
@@ -65,11 +67,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self.ensure_connection()
         timeout_s = float(self.settings_dict["OPTIONS"].get("timeout", DEFAULT_TIMEOUT_S))
         gives_up_at = time.monotonic() + timeout_s
-        turns = _turns[str(self.settings_dict["NAME"])]
-        if not turns.acquire(timeout_s):
-            raise OperationalError("database is locked")
-        self.turns = turns
+        self.take_place()
         try:
+            turns = _turns[str(self.settings_dict["NAME"])]
+            if not turns.acquire(max(0.0, gives_up_at - time.monotonic())):
+                raise OperationalError("database is locked")
+            self.turns = turns
             self._begin(gives_up_at, timeout_s)
         except BaseException:
             self._end_turn()
@@ -96,6 +99,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         turns, self.turns = self.turns, None
         if turns is not None:
             turns.release()
+        self.leave_place()
 
     def _commit(self) -> None:
         super()._commit()  # type: ignore[misc]
