@@ -5,6 +5,8 @@ So a message that is lost, late or there twice changes nothing, and lib/jobs/req
 """
 
 import hashlib
+import logging
+import logging.config
 import os
 import sys
 from collections.abc import Mapping
@@ -12,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from celery import Celery
+from celery.signals import setup_logging
 from kombu.entity import Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -98,3 +101,10 @@ app.conf.update(
     worker_lost_wait=1.0,  # seconds; then a killed process' message goes to another
     timezone="UTC",
 )
+
+
+@setup_logging.connect  # type: ignore[untyped-decorator]
+def write_the_sites_lines(loglevel: int, **_: object) -> None:
+    """Celery would else set up a log of its own: plain lines in local time, and what a database says of rows in them."""
+    logging.config.dictConfig(settings.LOGGING)
+    logging.getLogger("celery").setLevel(loglevel)

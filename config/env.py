@@ -17,6 +17,7 @@ _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
 _POSTGRES_SCHEMES = frozenset({"postgres", "postgresql"})
 _BROKER = re.compile(r"[a-z][a-z0-9+.-]*://")
+_HOST = re.compile(r"\*|\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*|\[[0-9A-Fa-f:.]+\]")
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _DATABASE_FORMS = "sqlite:////absolute/path.db or postgres://user:password@host:port/name"
 
@@ -69,6 +70,25 @@ class Env:
             raise EnvError(name, value, limits)
         return number
 
+    def database_limits(self) -> tuple[int, int]:
+        """Return the seconds to wait for a lock, and for a statement; 0 is for ever.
+
+        Pages give up and are asked for again, commands and workers wait. config/gunicorn.py says which process serves pages.
+        """
+        lock_s, statement_s = (5, 30) if self.flag("SERVES_PAGES", False) else (0, 0)
+        return (
+            self.integer("DATABASE_LOCK_SECONDS", lock_s),
+            self.integer("DATABASE_STATEMENT_SECONDS", statement_s),
+        )
+
+    def threads(self) -> int:
+        """Return how many requests a web process works on at once."""
+        return self.integer("THREADS", 16, minimum=1, maximum=256)
+
+    def most_transactions(self) -> int:
+        """Return how many of them may be within a transaction, one in eight being spared; 0 where no pages are served: any."""
+        return self.threads() - self.threads() // 8 if self.flag("SERVES_PAGES", False) else 0
+
     def names(self, name: str, default: list[str], *, choices: tuple[str, ...] = ()) -> list[str]:
         """Return the comma-separated parts of `name`, each without surrounding spaces; of `choices`, if there are any."""
         value = self.text(name, "")
@@ -115,6 +135,16 @@ class Env:
                 raise EnvError(name, origin, "only a scheme and a host: https://lab.example.org")
         return origins
 
+    def hosts(self, name: str, default: list[str]) -> list[str]:
+        """Return comma-separated names of hosts, as browsers send them without the port: lab.example.org, .example.org, *."""
+        hosts = self.names(name, default)
+        for host in hosts:
+            if not _HOST.fullmatch(host):
+                raise EnvError(
+                    name, host, "only a host's name: lab.example.org, no scheme, no port"
+                )
+        return hosts
+
     def folder(self, name: str, default: Path, *, writable: bool = False) -> Path:
         """Return the absolute path of a folder, which is made if it is not there; `writable`: files are made in it."""
         path = default.parent / self.text(name, default.name)
@@ -129,9 +159,19 @@ class Env:
         if not value:
             return {"ENGINE": "lib.sqlite3", "NAME": str(default)}
         entry = parse_database_url(value, name)
-        if entry["ENGINE"].endswith("sqlite3") and not Path(entry["NAME"]).parent.is_dir():
-            raise EnvError(name, value, "a file in a folder that is there")
+        if entry["ENGINE"].endswith("sqlite3"):
+            folder = Path(entry["NAME"]).parent
+            if not folder.is_dir():
+                raise EnvError(name, value, "a file in a folder that is there")
+            check_writable(name, folder)  # SQLite keeps its log beside the file
         return entry
+
+    def check_storage(self, name: str) -> None:
+        """Refuse a folder for the site's files that cannot be written to."""
+        value = self.text(name, "")
+        if value.startswith("/"):
+            make_folder(name, Path(value))
+            check_writable(name, Path(value))
 
     def storage(self, name: str, default: Path, part: str) -> dict[str, Any]:
         """Return `parse_storage` of `name` for one part of the site's files, by default a folder in `default`."""

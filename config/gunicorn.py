@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from typing import Any
 
 
 def _forget_code() -> None:
@@ -36,18 +37,17 @@ forwarder_headers = ""
 header_map = "refuse"
 
 try:
-    _env = Env(os.environ)
+    _env = Env(os.environ | {"SERVES_PAGES": "1"})
     logconfig_dict = logging_config(_env)
     bind = listening_address(_env)
     workers = _env.integer("WORKERS", 2, minimum=1, maximum=256)
-    threads = _env.integer("THREADS", 16, minimum=1, maximum=256)
+    threads = _env.threads()
     # Seconds that an idle connection stays open: longer than people read a page, and than browsers (Firefox 115) and nginx
     # (60) keep theirs, so that it is they who close it and no answer meets a closed door
     keepalive = _env.integer("KEEP_ALIVE", 120, minimum=0, maximum=3600)
     # No page waits longer for a lock or a statement: it says so and is asked again, while the others go on
-    _lock_s = _env.integer("DATABASE_LOCK_SECONDS", 5)
-    _statement_s = _env.integer("DATABASE_STATEMENT_SECONDS", 30)
-    raw_env = [f"DATABASE_LOCK_SECONDS={_lock_s}", f"DATABASE_STATEMENT_SECONDS={_statement_s}"]
+    raw_env = ["SERVES_PAGES=1"]
+    _, _statement_s = _env.database_limits()
     # What is under way when a worker is to end is answered, however long its statement takes
     graceful_timeout = _statement_s + GRACE_S
     _url = _env.url("BASE_URL", f"http://{bind}")
@@ -55,8 +55,16 @@ except EnvError as error:
     sys.exit(f"Wrong setting in the environment: {error}")
 
 
-def on_starting(server: object) -> None:
+def on_starting(server: Any) -> None:
     """Load the settings once in a process of its own: what cannot work is said before anything listens, and not by each worker."""
+    if server.cfg.bind != [bind]:
+        where = ",".join(server.cfg.bind)
+        sys.exit(f"gunicorn is told to listen at {where}: say it by BIND, which is checked.")
+    try:
+        # Not by each process: those whose storage goes away later take answers all the same, and new ones beside them
+        _env.check_storage("FILES_URL")
+    except EnvError as error:
+        sys.exit(f"Wrong setting in the environment: {error}")
     if subprocess.run(
         [sys.executable, "manage.py", "version"], stdout=subprocess.DEVNULL
     ).returncode:

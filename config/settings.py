@@ -22,7 +22,7 @@ DEBUG = env.flag("DEBUG", False)
 SECRET_KEY = env.secret("SECRET_KEY", VAR_DIR / "secret_key")
 # Participants' own codes are kept under it (docs/decisions/0019-withdrawal-codes.md): it outlives the key above
 WITHDRAWAL_KEY = env.secret("WITHDRAWAL_KEY", VAR_DIR / "withdrawal_key")
-ALLOWED_HOSTS = env.names("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
+ALLOWED_HOSTS = env.hosts("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 PORT = env.integer("PORT", 8000, minimum=1, maximum=65535)
 HTTPS = env.flag("HTTPS", False)  # the site is behind TLS
 BASE_URL = env.url("BASE_URL", f"http://127.0.0.1:{PORT}")  # in links that commands print
@@ -91,9 +91,9 @@ FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 
 # The database: docs/decisions/0001-database-settings.md says why these values
 _database: dict[str, Any] = env.database("DATABASE_URL", VAR_DIR / "brainbench.sqlite3")
-# config/gunicorn.py limits both for the site; commands and workers may wait
-_lock_s = env.integer("DATABASE_LOCK_SECONDS", 0)
-_statement_s = env.integer("DATABASE_STATEMENT_SECONDS", 0)
+_lock_s, _statement_s = env.database_limits()
+_database["MOST_TRANSACTIONS"] = env.most_transactions()  # lib/places.py
+_database["CONN_MAX_AGE"] = env.integer("DATABASE_CONN_MAX_AGE", 60)
 if _database["ENGINE"].endswith("sqlite3"):
     _database["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
@@ -101,12 +101,16 @@ if _database["ENGINE"].endswith("sqlite3"):
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
     }
 else:
-    _database["CONN_MAX_AGE"] = env.integer("DATABASE_CONN_MAX_AGE", 60)
     _database["CONN_HEALTH_CHECKS"] = True
+    # Of several options the last one counts: a page's limits stand behind those of the URL, a command's 0 before them
+    _limits = f"-c lock_timeout={_lock_s}s -c statement_timeout={_statement_s}s"
+    _options = [_database["OPTIONS"].pop("options", ""), _limits]
+    if not env.flag("SERVES_PAGES", False):
+        _options.reverse()
     _database["OPTIONS"] = {
         "connect_timeout": 5,  # seconds
         "tcp_user_timeout": 10_000,  # ms without an answer after which a connection counts as cut
-        "options": f"-c lock_timeout={_lock_s}s -c statement_timeout={_statement_s}s",
+        "options": " ".join(_options).strip(),
     } | _database["OPTIONS"]
     # For lib.postgres alone; Django's own cursors prepare nothing
     _database["OPTIONS"]["prepare_threshold"] = 0 if env.flag("DATABASE_PREPARE", True) else None
@@ -166,7 +170,7 @@ AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
 ]
 # The first makes new ones; who has one of the second gets one of the first when they sign in
 PASSWORD_HASHERS = [
-    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "config.hashers.Argon2PasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
 ]
 # Whoever signs in must have set up codes of an app, as a second step

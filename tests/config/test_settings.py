@@ -50,12 +50,12 @@ def test_a_secret_key_from_the_environment_writes_no_file(tmp_path: Path) -> Non
     assert not (tmp_path / "secret_key").exists()
 
 
-def test_postgresql_keeps_its_connections_and_checks_them(tmp_path: Path) -> None:
+def test_postgresql_checks_the_connections_that_it_keeps(tmp_path: Path) -> None:
     loaded = load(
         tmp_path, "DATABASES", DATABASE_URL="postgres://lab:p%2Fw@db/bench?sslmode=require"
     )
     entry = loaded["DATABASES"]["default"]
-    assert (entry["CONN_MAX_AGE"], entry["CONN_HEALTH_CHECKS"]) == (60, True)
+    assert entry["CONN_HEALTH_CHECKS"] is True
     assert entry["PASSWORD"] == "p/w"
     assert entry["OPTIONS"] == {
         "sslmode": "require",
@@ -66,6 +66,56 @@ def test_postgresql_keeps_its_connections_and_checks_them(tmp_path: Path) -> Non
     }
     loaded = load(tmp_path, "DATABASES", DATABASE_URL="postgres://db/bench", DATABASE_PREPARE="0")
     assert loaded["DATABASES"]["default"]["OPTIONS"]["prepare_threshold"] is None
+
+
+@pytest.mark.parametrize("url", ["sqlite:////srv/study.sqlite3", "postgres://db/bench"])
+def test_connections_stay_open_as_long_as_one_wants(tmp_path: Path, url: str) -> None:
+    [entry] = load(tmp_path, "DATABASES", DATABASE_URL=url)["DATABASES"].values()
+    assert entry["CONN_MAX_AGE"] == 60
+    changes = {"DATABASE_URL": url, "DATABASE_CONN_MAX_AGE": "0"}
+    [entry] = load(tmp_path, "DATABASES", **changes)["DATABASES"].values()
+    assert entry["CONN_MAX_AGE"] == 0
+
+
+def test_options_of_the_url_leave_the_limits_of_waiting(tmp_path: Path) -> None:
+    """libpq reads one text of options: that of the URL alone would let a page wait for ever."""
+    url = "postgres://db/bench?options=-c%20search_path%3Dlab"
+    loaded = load(tmp_path, "DATABASES", DATABASE_URL=url, SERVES_PAGES="1")
+    assert loaded["DATABASES"]["default"]["OPTIONS"]["options"] == (
+        "-c search_path=lab -c lock_timeout=5s -c statement_timeout=30s"
+    )
+
+
+def test_commands_wait_as_long_as_the_url_says(tmp_path: Path) -> None:
+    url = "postgres://db/bench?options=-c%20statement_timeout%3D600s"
+    loaded = load(tmp_path, "DATABASES", DATABASE_URL=url)
+    assert loaded["DATABASES"]["default"]["OPTIONS"]["options"] == (
+        "-c lock_timeout=0s -c statement_timeout=0s -c statement_timeout=600s"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "most"),
+    [({}, 0), ({"SERVES_PAGES": "1"}, 14), ({"SERVES_PAGES": "1", "THREADS": "4"}, 4)],
+)
+@pytest.mark.parametrize("url", ["sqlite:////srv/study.sqlite3", "postgres://db/bench"])
+def test_a_process_that_serves_pages_spares_threads(
+    url: str, changes: dict[str, str], most: int, tmp_path: Path
+) -> None:
+    [entry] = load(tmp_path, "DATABASES", DATABASE_URL=url, **changes)["DATABASES"].values()
+    assert entry["MOST_TRANSACTIONS"] == most
+
+
+@pytest.mark.parametrize(
+    ("changes", "lock_s", "statement_s"),
+    [({}, 0, 0), ({"SERVES_PAGES": "1"}, 5, 30), ({"SERVES_PAGES": "1", "DATABASE_LOCK_SECONDS": "9"}, 9, 30)],
+)  # fmt: skip
+def test_pages_give_up_and_commands_wait(
+    changes: dict[str, str], lock_s: int, statement_s: int, tmp_path: Path
+) -> None:
+    loaded = load(tmp_path, "DATABASES", DATABASE_URL="postgres://db/bench", **changes)
+    said = loaded["DATABASES"]["default"]["OPTIONS"]["options"]
+    assert said == f"-c lock_timeout={lock_s}s -c statement_timeout={statement_s}s"
 
 
 def test_a_limit_of_waiting_holds_on_both_databases(tmp_path: Path) -> None:

@@ -14,11 +14,10 @@ from django.utils.crypto import salted_hmac
 from experiment.models import SignInAttempts
 
 MOST_ATTEMPTS = 10  # at one name, from one address
-MOST_OF_ADDRESS = (
-    300  # whatever the names: a class behind one address signs in, a program tries no dictionary
-)
+# Whatever the names: of a class behind one address some mistype, a program tries no dictionary
+MOST_OF_ADDRESS = 100
 WAIT = timedelta(minutes=15)
-# A comparison takes a core for a tenth of a second on purpose: so many at once in a process, and pages go on
+# A comparison takes a core for some hundredths of a second on purpose: so many at once in a process, and pages go on
 _comparing = BoundedSemaphore(2)
 
 # One statement, so that of two at once each counts; an old count begins anew

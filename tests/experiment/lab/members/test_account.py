@@ -45,7 +45,9 @@ def test_passwords_are_stored_by_argon2(settings: Any) -> None:
     from config import settings as the_sites
 
     settings.PASSWORD_HASHERS = the_sites.PASSWORD_HASHERS
-    assert identify_hasher(make_password("seven grey herons")).algorithm == "argon2"
+    stored = make_password("seven grey herons")
+    assert identify_hasher(stored).algorithm == "argon2"
+    assert "$argon2id$v=19$m=19456,t=2,p=1$" in stored
 
 
 def test_sign_ins_and_failures_of_people_there_are_reach_the_trail(client: Client) -> None:
