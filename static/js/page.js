@@ -1,27 +1,44 @@
 // What every participant page does: put the focus on an error or a message, send a form once and show what comes next,
-// keep a filled form when there is no network, copy a code. The one script that pages name.
+// send it again while the site or the network is away, copy a code. The one script that pages name.
 
 import "./keepalive.js";
-import { post } from "./post.js";
+import { FIRST_WAIT_MS, LONGEST_WAIT_MS, post } from "./post.js";
 import { text } from "./texts.js";
 import "./trial.js";
 import { onPage, turnTo } from "./turning.js";
 
-onPage(() => {
+onPage(({ signal }) => {
   document.querySelector("[data-focus]")?.focus();
-  for (const form of document.querySelectorAll('form[method="post"]:not([data-trial])')) sendOnce(form);
+  for (const form of document.querySelectorAll('form[method="post"]:not([data-trial])')) sendOnce(form, signal);
   for (const button of document.querySelectorAll("[data-copy]")) offerCopy(button);
 });
 
 /** A button with data-turns brings the next page along; where the server refuses, the form is sent as without script. */
-function sendOnce(form) {
+function sendOnce(form, signal) {
   let sent = false;
+  let wait = FIRST_WAIT_MS;
+  let timer = null;
+  let again = () => {};
+
+  function sendLater(button) {
+    // What loads a page by itself is not sent without the person: where it fails, the browser's error takes this page's place
+    if (!button?.matches("[data-turns]")) return showOffline(form, "offline");
+    showOffline(form, "offline-sent-again");
+    again = () => form.requestSubmit(button);
+    timer = setTimeout(again, wait);
+    wait = Math.min(wait * 2, LONGEST_WAIT_MS);
+  }
+
+  window.addEventListener("online", () => again(), { signal });
+  signal.addEventListener("abort", () => clearTimeout(timer));
   form.addEventListener("submit", async (event) => {
     if (sent) return event.preventDefault();
+    clearTimeout(timer);
+    again = () => {};
     const button = event.submitter;
     if (navigator.onLine === false) {
       event.preventDefault();
-      return showOffline(form);
+      return sendLater(button);
     }
     sent = true;
     if (!button?.matches("[data-turns]")) return;
@@ -33,13 +50,13 @@ function sendOnce(form) {
     if (kind === "stored") return turnTo(next, page);
     sent = false;
     button.removeAttribute("aria-disabled");
-    if (kind === "failed") return showOffline(form);
+    if (kind === "failed") return sendLater(button);
     button.removeAttribute("data-turns");
     form.requestSubmit(button);
   });
 }
 
-function showOffline(form) {
+function showOffline(form, name) {
   let note = form.querySelector("[data-offline]");
   if (!note) {
     note = document.createElement("p");
@@ -48,7 +65,7 @@ function showOffline(form) {
     note.setAttribute("role", "alert");
     form.append(note);
   }
-  note.textContent = text("offline");
+  note.textContent = text(name);
 }
 
 function offerCopy(button) {

@@ -1,6 +1,9 @@
 // Sends a form as the page's own script does: the answer is an address, and the page that is there.
 
 const TIMEOUT_MS = 20000;
+// Before what failed is sent again: twice as long each time, up to the longest
+export const FIRST_WAIT_MS = 1000;
+export const LONGEST_WAIT_MS = 30000;
 
 /**
  * One request: {kind: "stored", next, page} | {kind: "rejected"} | {kind: "failed"}. `page` is the HTML of the page at

@@ -2,12 +2,9 @@
 // same idempotency key, so the answer is stored once however often it arrives. While it is on its
 // way it is in localStorage as well: a closed tab or a reload does not lose it.
 
-import { post } from "./post.js";
+import { FIRST_WAIT_MS, LONGEST_WAIT_MS, post } from "./post.js";
 import { clearPending, savePending } from "./store.js";
 import { text } from "./texts.js";
-
-const FIRST_WAIT_MS = 1000;
-const LONGEST_WAIT_MS = 30000;
 
 /**
  * `show(text, canRetry)` displays the state; `stored(next, page)` and `rejected()` end the sending.

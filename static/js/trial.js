@@ -149,7 +149,10 @@ function startTrial(form, page) {
   form.querySelector("#send-now").addEventListener("click", sender.retryNow);
   window.addEventListener("pagehide", save, { signal: page.signal });
   document.addEventListener("visibilitychange", save, { signal: page.signal }); // a phone may end a hidden page without a word
-  onCleared(token, () => { stored = true; }, page.signal);
+  onCleared(token, () => {
+    stored = true;
+    clearState(token); // what this tab kept before it heard of it
+  }, page.signal);
   const saving = setInterval(save, SAVE_EVERY_MS);
   page.signal.addEventListener("abort", () => clearInterval(saving));
 

@@ -1,10 +1,11 @@
 """A lost network at Continue: the answer stays, the page says so, and it is stored once with the same key."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 
 from django.utils import timezone
-from playwright.sync_api import Route, expect
+from playwright.sync_api import Error, Route, expect
 
 from experiment.models import Study
 from tests.browser.visitor import Answer, Visitor
@@ -22,7 +23,8 @@ def lose_posts(visitor: Visitor, *, after_delivery: bool = False) -> None:
             return
         if after_delivery:
             route.fetch(max_redirects=0)
-        route.abort("connectionreset")
+        with suppress(Error):  # on a slow machine the page has given it up by itself
+            route.abort("connectionreset")
 
     visitor.page.route("**/trial/**", lose)
 
@@ -178,17 +180,56 @@ def test_an_answer_that_was_refused_and_then_lost_is_still_there(visit: Visit, d
     assert 300_000 <= judgment.rt_ms < 600_000
 
 
-def test_without_a_network_the_other_forms_keep_what_was_entered(visit: Visit, demo: Study) -> None:
+def test_without_a_network_the_other_forms_keep_what_was_entered_and_send_it_then(
+    visit: Visit, demo: Study
+) -> None:
     visitor = visit(demo)
     visitor.enter()
     visitor.agree()
-    visitor.page.locator("#id_age_0").fill("33")
     visitor.page.context.set_offline(True)
-    visitor.button("Continue").click()
+    visitor.send_demographics()
     expect(visitor.page.get_by_role("alert")).to_contain_text("No connection")
-    expect(visitor.page.locator("#id_age_0")).to_have_value("33")
+    expect(visitor.page.get_by_label("Female")).to_be_checked()
     visitor.page.context.set_offline(False)
-    visitor.fill_demographics()
+    visitor.is_at("practice")
+
+
+def test_while_the_site_is_away_the_other_forms_are_sent_again_by_themselves(
+    visit: Visit, demo: Study
+) -> None:
+    visitor = visit(demo)
+    visitor.enter()
+    asked = []
+
+    def away(route: Route) -> None:
+        asked.append(route.request.method)
+        if len(asked) <= 2:
+            route.fulfill(status=503, headers={"Retry-After": "5"})
+        else:
+            route.continue_()
+
+    visitor.page.route(visitor.page.url, away)
+    visitor.button("I agree and want to take part").click()
+    expect(visitor.page.get_by_role("alert")).to_contain_text("No connection")
+    visitor.is_at("about-you")
+    assert asked == ["POST"] * 3
+
+
+def test_a_form_that_loads_a_page_by_itself_waits_for_the_person(visit: Visit, demo: Study) -> None:
+    """Sent too early, the browser's own error would take the place of what was entered."""
+    visitor = visit(demo)
+    visitor.page.goto(f"{visitor.home}withdraw/")
+    code = visitor.page.get_by_label("Your own code")
+    code.fill("ABCD-EFGH-JKMN")
+    visitor.page.context.set_offline(True)
+    visitor.button("Show what is stored").click()
+    expect(visitor.page.get_by_role("alert")).to_contain_text("Please try again in a moment")
+    visitor.page.context.set_offline(False)
+    visitor.page.wait_for_timeout(1_500)  # longer than what is sent again by itself waits first
+    assert visitor.posts == []
+    expect(code).to_have_value("ABCD-EFGH-JKMN")
+    visitor.button("Show what is stored").click()
+    expect(visitor.page.locator("#code-error")).to_be_visible()
 
 
 def test_a_browser_that_refuses_to_store_anything_still_takes_the_test(

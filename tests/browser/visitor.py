@@ -133,6 +133,10 @@ class Visitor:
         self.is_at("about-you")
 
     def fill_demographics(self) -> None:
+        self.send_demographics()
+        self.is_at("practice")
+
+    def send_demographics(self) -> None:
         page, driver = self.page, self.driver
         driver.press(page.get_by_label("Female"))
         driver.write(page.get_by_label("Age in years").and_(page.locator("[type=number]")), "41")
@@ -140,7 +144,6 @@ class Visitor:
         driver.pick(page.get_by_label("Current position"), "Doctoral student")
         driver.press(page.locator("#id_experience_years_1"))
         driver.press(self.button("Continue"))
-        self.is_at("practice")
 
     def practise(self) -> None:
         """Choose the wrong version first, then the right one; and read what comes."""
