@@ -125,6 +125,8 @@ def test_pages_pass_and_nginxs_own_answers_carry_the_policies_too(proxied: Proxi
     proxied.server.stop()
     away = proxied.ask("GET", "/lab/sign-in/?PROLIFIC_PID=the-secret")
     assert (away.status_code, away.headers["Retry-After"]) == (503, "5")
+    assert away.headers["Refresh"] == "5"
+    assert "Refresh" not in proxied.ask("POST", "/lab/sign-in/").headers
     for answer in (page, refused, away, *hidden):
         assert [name for name in POLICIES if name not in answer.headers] == []
     written = [path.read_text() for path in proxied.folder.glob("*.log")]
