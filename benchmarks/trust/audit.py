@@ -15,6 +15,8 @@ from experiment.models import AuditEvent, Judgment, Participant, Study
 from experiment.services import audit, recount
 from experiment.services.flow import page_number
 
+SHOWN = 5  # of each kind
+
 
 @dataclass(frozen=True, slots=True)
 class Findings:
@@ -38,7 +40,7 @@ def compare(ledger: Ledger, *, all_finished: bool = True) -> Findings:
         if _as_row(sent) not in stored.get(key, [])
     ]
     doubled = sum(len(answers) - 1 for answers in stored.values())
-    problems = [*ledger.problems, *(f"lost: {sent}" for sent in lost[:5]), *_broken()]
+    problems = [*ledger.problems, *(f"lost: {sent}" for sent in lost[:SHOWN]), *_broken()]
     if all_finished:
         unknown = stored.keys() - ledger.acknowledged.keys()
         if unknown:
@@ -53,12 +55,17 @@ def _as_row(sent: Sent) -> tuple[int, str, int, int]:
     return sent.position, sent.side, sent.confidence, sent.expertise
 
 
+def out_of_step() -> Iterator[str]:
+    """Counters that do not say what the rows do, and an audit trail that does not verify."""
+    drifts = recount.check(Study.objects.all())
+    yield from (f"counter: {drift}" for drift in drifts[:SHOWN])
+    if (broken := audit.verify()) is not None:
+        yield f"audit trail: event {broken.number}: {broken.what}"
+
+
 def _broken() -> list[str]:
     """What must hold of the rows at any moment."""
-    found = [f"counter: {drift}" for drift in recount.check(Study.objects.all())]
-    if (broken := audit.verify()) is not None:
-        found.append(f"audit trail: event {broken.number}: {broken.what}")
-    found += [*_misplaced(), *_untold()]
+    found = [*out_of_step(), *_misplaced(), *_untold()]
     people = Participant.objects.annotate(n=Count("trials"), last=Max("trials__position"))
     gaps = people.filter(n__gt=0).exclude(n=F("last")).count()
     if gaps:

@@ -54,6 +54,8 @@ class Check(Generic[W]):
     only_if_named: bool = False  # too long for every run
     short_on: tuple[Database, ...] = tuple(Database)  # where it runs in short form too
     missing: Callable[[], str] = lambda: ""  # what it needs and this machine has not, in words
+    is_elsewhere: bool = False  # the database that it strikes is not its copy: it looks at that one itself, while it is there
+    scores: bool = False  # what was acknowledged are texts that a job has scored, and no answers
 
     def on(self, scale: Scale) -> tuple[Database, ...]:
         """The databases that it runs on at this scale."""

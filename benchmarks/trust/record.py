@@ -114,6 +114,7 @@ class Pivot:
 def page(rows: Sequence[Row], checks: Sequence[Check[Any]]) -> str:
     """docs/trust.md: every number of it comes from the rows."""
     by_name = {check.name: check for check in checks}
+    found = {(row.check, row.database) for row in rows}
     stamps = list(dict.fromkeys(row.stamp for row in rows))
     lines = [Line(by_name[row.check], row, 1 + stamps.index(row.stamp)) for row in rows]
     grown = [line for line in lines if line.check.part is Part.GROWTH]
@@ -124,14 +125,25 @@ def page(rows: Sequence[Row], checks: Sequence[Check[Any]]) -> str:
         "parts": [(part, found) for part, found in parts if found],
         "pivots": [_pivot(line) for line in grown],
         "stamps": stamps,
-        "acknowledged": sum(outcome.acknowledged for outcome in outcomes),
+        "answers": _acknowledged(counted, scores=False),
+        "texts": _acknowledged(counted, scores=True),
         "lost": sum(outcome.lost for outcome in outcomes),
         "doubled": sum(outcome.doubled for outcome in outcomes),
         "errors": sum(outcome.errors for outcome in outcomes),
-        "missing": [check for check in checks if check.name not in {row.check for row in rows}],
+        "missing": [
+            (check, database)
+            for check in checks
+            for database in check.databases
+            if (check.name, database) not in found
+        ],
         "red": [line for line in lines if not line.row.outcome.is_green],
     }
     return render_to_string("benchmarks/trust.md", context)
+
+
+def _acknowledged(lines: Sequence[Line], *, scores: bool) -> int:
+    """Answers of people, or texts that jobs have scored."""
+    return sum(line.row.outcome.acknowledged for line in lines if line.check.scores is scores)
 
 
 def _pivot(line: Line) -> Pivot:

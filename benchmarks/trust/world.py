@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.trust.audit import compare
+from benchmarks.trust.audit import compare, out_of_step
 from benchmarks.trust.check import Check, Database, Scale
 from benchmarks.trust.databases import Source
 from benchmarks.trust.failures import failures
@@ -15,6 +15,8 @@ from benchmarks.trust.people import Ledger, taking_part
 from benchmarks.trust.site import LOG, Site
 from benchmarks.web.database import using
 from benchmarks.web.site import ENTRY
+from config.env import parse_database_url
+from lib.backup.opened import opened
 from scripts.with_postgres import PrivateServer
 
 
@@ -87,7 +89,15 @@ def try_check(check: Check[World], source: Source, scale: Scale, seed: int) -> O
     """The check on a copy of the prepared database, in a folder of its own."""
     with source.copy() as url, TemporaryDirectory(prefix="trust-", dir=source.folder) as folder:
         share_static_files(source.folder, Path(folder))
-        return check.run(World(source.kind, url, Path(folder), source.server, seed), scale)
+        outcome = check.run(World(source.kind, url, Path(folder), source.server, seed), scale)
+        return outcome if check.is_elsewhere else with_out_of_step(outcome, url)
+
+
+def with_out_of_step(outcome: Outcome, url: str) -> Outcome:
+    """Whatever a check looked at itself: at its end, with its site stopped, counters and the audit trail must hold."""
+    with opened(parse_database_url(url)):
+        problems = dict.fromkeys((*outcome.problems, *out_of_step()))
+    return replace(outcome, problems=tuple(problems))
 
 
 def share_static_files(prepared: Path, folder: Path) -> None:

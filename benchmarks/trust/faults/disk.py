@@ -149,5 +149,6 @@ CHECKS = (
         disk_full,
         missing=missing,
         short_on=SQLITE_ALONE,
+        is_elsewhere=True,  # on the small disk, which is gone by then
     ),
 )

@@ -12,6 +12,7 @@ from benchmarks.trust.waiting import wait_until
 from benchmarks.trust.world import World
 
 PAUSE_S = 10
+ENDED_AFTER_S = PAUSE_S + 2
 
 
 def web_killed(world: World, scale: Scale) -> Outcome:
@@ -57,7 +58,7 @@ def web_process_killed(world: World, scale: Scale) -> Outcome:
 
 def web_paused(world: World, scale: Scale) -> Outcome:
     """All processes that answer stand still: for a while, and until gunicorn takes them for dead."""
-    timeout_s = scale.of(short=3, full=PAUSE_S + 2)
+    timeout_s = scale.of(short=3, full=ENDED_AFTER_S)
 
     def pause(site: Site) -> None:
         paused = site.web_processes()
@@ -128,5 +129,11 @@ CHECKS = (
     Check(
         "process-killed", "One web process killed", _P, web_process_killed, short_on=SQLITE_ALONE
     ),
-    Check("web-paused", "Web processes standing still", _P, web_paused, short_on=POSTGRESQL_ALONE),
+    Check(
+        "web-paused",
+        f"Web processes standing still; here gunicorn ends them after {ENDED_AFTER_S} s, as shipped after 60",
+        _P,
+        web_paused,
+        short_on=POSTGRESQL_ALONE,
+    ),
 )

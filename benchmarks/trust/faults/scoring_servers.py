@@ -5,7 +5,7 @@ import signal
 from benchmarks.completions.models import make_tokenizer, tiny_markov
 from benchmarks.completions.stub import MODEL, CompletionsStub
 from benchmarks.trust import jobs
-from benchmarks.trust.check import Check, Database, Part, Scale
+from benchmarks.trust.check import Check, Part, Scale
 from benchmarks.trust.outcome import Figure, Outcome
 from benchmarks.trust.site import Site
 from benchmarks.trust.waiting import wait_until
@@ -78,10 +78,10 @@ def _strike(stub: CompletionsStub, run: ScoringRun) -> list[str]:
 CHECKS = (
     Check(
         "scoring-server",
-        "Scoring server that answers 429, 500, rubbish or nothing (on SQLite: it knows no database)",
+        "Scoring server that answers 429, 500, rubbish or nothing",
         Part.SURROUNDINGS,
         misbehaving,
-        (Database.SQLITE,),
         short_on=(),
+        scores=True,
     ),
 )

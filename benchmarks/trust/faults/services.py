@@ -1,7 +1,9 @@
 """What the site leans on beside its database is gone for a while: the storage of its files, and Redis."""
 
 import asyncio
+import os
 import re
+import signal
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -15,7 +17,7 @@ from django.contrib.auth.models import User
 
 from benchmarks.trust import jobs
 from benchmarks.trust.broker import Broker, missing
-from benchmarks.trust.check import SQLITE_ALONE, Check, Database, Part, Scale
+from benchmarks.trust.check import SQLITE_ALONE, Check, Part, Scale
 from benchmarks.trust.failures import REDIS_GONE, STORAGE_GONE
 from benchmarks.trust.outcome import Figure, Outcome
 from benchmarks.trust.people import HTML, Person, StrayedError, noted
@@ -39,7 +41,7 @@ ASKED = {"model": "embedded", "limit": 3}
 
 
 def storage_gone(world: World, scale: Scale) -> Outcome:
-    """Nobody who answers needs it; who withdraws is told to wait, and is withdrawn once it is back, as are jobs done."""
+    """Nobody who answers needs it, nor does a process that begins; who withdraws is told to wait, and is withdrawn once it is back, as are jobs done."""
     files = world.folder / "files"
     files.mkdir()
     with world.site(FILES_URL=str(files)) as site, using(world.url):
@@ -56,6 +58,11 @@ def storage_gone(world: World, scale: Scale) -> Outcome:
                 withdrawing.start()
                 ledger.wait_for(5)
                 wait_until(lambda: ledger.unavailable or not withdrawing.is_alive())
+                for (
+                    process
+                ) in site.web_processes():  # those that take their places begin without it
+                    os.kill(process, signal.SIGKILL)
+                ledger.wait_for(1)
             withdrawing.join()
         if failed is not None:
             _ask_again(failed)
@@ -160,10 +167,9 @@ CHECKS = (
     Check("storage-gone", "Storage of files gone", _S, storage_gone, short_on=SQLITE_ALONE),
     Check(
         "redis-gone",
-        "Redis gone (on PostgreSQL: it knows no database)",
+        "Redis gone",
         _S,
         redis_gone,
-        (Database.POSTGRESQL,),
         short_on=(),
         missing=missing,
     ),

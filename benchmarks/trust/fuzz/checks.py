@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -12,9 +12,13 @@ from django.conf import settings
 from benchmarks.trust.check import POSTGRESQL_ALONE, SQLITE_ALONE, Check, Part, Scale
 from benchmarks.trust.failures import failures
 from benchmarks.trust.fuzz.__main__ import QUICKLY
-from benchmarks.trust.outcome import Outcome
+from benchmarks.trust.outcome import Figure, Outcome
 from benchmarks.trust.world import World
 from benchmarks.web.site import environment_of, free_port
+
+TAKEN, REFUSED = "taken", "refused"
+STORED, ENDED = "answers that were told to be stored", "requests that a fault ended"
+MANY = 80  # cases, of which some are taken whatever the seed
 
 
 def _checked(what: str, short: int, full: int) -> Callable[[World, Scale], Outcome]:
@@ -38,6 +42,12 @@ def submits(world: World, scale: Scale) -> Outcome:
         errors=one.errors + other.errors,
         unavailable=one.unavailable + other.unavailable,
         problems=one.problems + other.problems,
+        figures=tuple(
+            replace(figure, value=figure.value + more.value)
+            for figure, more in zip(
+                one.figures, other.figures, strict=False
+            )  # who broke off has none
+        ),
     )
 
 
@@ -62,12 +72,21 @@ def _in_process(world: World, what: str, cases: int, *more: str) -> Outcome:
         problem = f"{what} --seed {world.seed} ended with {done.returncode}: {end}"
         return Outcome(cases=0, problems=(problem,))
     found = json.loads(done.stdout)
+    counted = (Figure(STORED if what == "journey" else TAKEN, found["taken"], ""),
+               Figure(ENDED if what == "journey" else REFUSED, found["refused"], ""))  # fmt: skip
     return Outcome(
         cases=found["cases"],
         errors=found["errors"],
         unavailable=found["unavailable"],
-        problems=tuple(found["problems"]),
+        figures=counted,
+        problems=(*found["problems"], *unreached(found["cases"], counted)),
     )
+
+
+def unreached(cases: int, counted: Sequence[Figure]) -> Iterator[str]:
+    """Where of many cases all are refused, or none is, what is fuzzed was not reached."""
+    if cases >= MANY:
+        yield from (f"{figure.name}: 0 of {cases} cases" for figure in counted if not figure.value)
 
 
 CHECKS: tuple[Check[World], ...] = (

@@ -17,6 +17,7 @@ from benchmarks.trust.site import Site
 from benchmarks.trust.world import World
 
 PER_MINUTE = 10_000
+FORMS_SHARE = 0.1  # at least: half as many as are sent with a token
 # An answer of each every three seconds: many times as fast as people read two versions of an abstract
 THINK_S, SPREAD_S = 3.0, 4.0
 MOST_TIMES_SLOWER = 2.0
@@ -48,11 +49,13 @@ def classroom(world: World, scale: Scale) -> Outcome:
         2 * n,
         figures=(
             Figure("bad requests a minute", told.per_minute, ""),
+            Figure("forms among them that were looked at, a minute", told.forms_per_minute, ""),
             Figure("95% of waits alone within", 1000 * p95[0], "ms"),
             Figure("95% of waits beside strangers within", 1000 * p95[1], "ms"),
             slower,
         ),
-        problems=(*wrong(refused), *told.problems()),
+        # In short form, whatever the machine, as many as it can send
+        problems=(*wrong(refused), *told.problems(PER_MINUTE if scale.is_full else 0)),
     )
 
 
@@ -66,11 +69,14 @@ class Told:
     """What the strangers say of themselves at their end."""
 
     per_minute: float = 0.0
+    forms_per_minute: float = 0.0  # that were looked at, and not refused at the door
     errors: int = 0
 
-    def problems(self) -> Iterator[str]:
-        if self.per_minute < 0.9 * PER_MINUTE:
+    def problems(self, wanted: float = PER_MINUTE) -> Iterator[str]:
+        if self.per_minute < 0.9 * wanted:
             yield f"only {self.per_minute:.0f} bad requests a minute came"
+        if self.forms_per_minute < FORMS_SHARE * self.per_minute:
+            yield f"only {self.forms_per_minute:.0f} forms a minute among them were looked at"
         if self.errors:
             yield f"{self.errors} bad requests were answered 500"
 
@@ -89,6 +95,7 @@ def strangers(site: Site) -> Iterator[Told]:
         said, _ = process.communicate()
     found = json.loads(said)
     told.per_minute, told.errors = found["per_minute"], found["errors"]
+    told.forms_per_minute = found["forms_per_minute"]
 
 
 CHECKS = (

@@ -42,9 +42,9 @@ def soak(world: World, scale: Scale, full_s: int = FULL_S) -> Outcome:
         struck: list[str] = []
         striker = Thread(target=strike, args=(world, site, over, struck, scale), daemon=True)
         with world.people(n, site.port, think_s=think_s, spread_s=seconds, ledger=then):
+            striker.start()
             time.sleep(WARM_SHARE * seconds)
             before = held_mib(site.web_processes())
-            striker.start()
             time.sleep((1 - WARM_SHARE) * seconds)
             after = held_mib(site.web_processes())
             n_came = len(then.waited_s)
@@ -57,6 +57,7 @@ def soak(world: World, scale: Scale, full_s: int = FULL_S) -> Outcome:
         Figure("people", n, ""),
         Figure("95% of waits within", p95_ms, "ms", MOST_P95_MS if scale.is_full else None),
         Figure("longest wait", longest_ms, "ms"),
+        Figure("memory of the largest process", max(after.values()), "MiB"),
         Figure(
             "growth of memory", growth(before, after), "", MOST_GROWTH if scale.is_full else None
         ),

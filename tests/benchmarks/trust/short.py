@@ -25,6 +25,7 @@ def check_all(database: Database) -> None:
     )
     assert done.stdout, done.stderr
     said = json.loads(done.stdout)
+    assert "results" in said, said
     found, skipped = said["results"], said["skipped"]
     problems = {row["check"]: row for row in found if row["problems"]}
     assert not problems, json.dumps(problems, indent=1)

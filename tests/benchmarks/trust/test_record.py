@@ -60,13 +60,27 @@ def _keep(path: Path, row: Row, n: int) -> None:
 
 def test_the_page_counts_what_was_lost_and_names_what_is_red() -> None:
     text = page([ROW, COST], CHECKS)
-    assert "1234 answers acknowledged: 0 lost" in text
+    assert "1234 answers acknowledged, and 0 texts scored: 0 lost" in text
     assert "Red:" not in text
     bad = replace(ROW, outcome=replace(GOOD, lost=2, problems=("2 are gone",)))
     text = page([bad, COST], CHECKS)
     assert "2 lost" in text
     assert "first (SQLite)" in text
     assert "2 are gone" in text
+
+
+def test_texts_that_jobs_score_are_not_counted_among_answers() -> None:
+    jobs = replace(FIRST, name="jobs", scores=True)
+    rows = [ROW, replace(ROW, check="jobs", outcome=Outcome(4, acknowledged=40, stored=40))]
+    assert "1234 answers acknowledged, and 40 texts scored: 0 lost" in page(rows, (FIRST, jobs))
+
+
+def test_the_page_names_what_is_not_measured_on_each_database() -> None:
+    assert "Not measured in full yet: first (PostgreSQL), grown (SQLite)." in page(
+        [ROW, COST], CHECKS
+    )
+    rows = [replace(row, database=database) for row in (ROW, COST) for database in Database]
+    assert "Not measured" not in page(rows, CHECKS)
 
 
 @pytest.mark.parametrize(

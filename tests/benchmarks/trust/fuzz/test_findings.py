@@ -6,15 +6,18 @@ from typing import Any
 import pytest
 from django.core.cache import cache
 
+from benchmarks.trust.fuzz import api
 from benchmarks.trust.fuzz.breaking.requests import Sent, broken_request
 from benchmarks.trust.fuzz.breaking.wire import broken_wire
 from benchmarks.trust.fuzz.cases import Case, HangError, Tally, time_limit
+from benchmarks.trust.fuzz.checks import unreached
 from benchmarks.trust.fuzz.imports import items, studies
 from benchmarks.trust.fuzz.imports import run as imports
 from benchmarks.trust.fuzz.journey import machine
 from benchmarks.trust.fuzz.material import prepare
 from benchmarks.trust.fuzz.submits import run as submits
 from benchmarks.trust.fuzz.submits.forms import People
+from benchmarks.trust.outcome import Figure
 from experiment.models import AuditEvent
 from experiment.participant import views
 from experiment.services import audit, judging
@@ -29,6 +32,27 @@ def test_a_case_is_made_again_from_its_seed_and_number() -> None:
 
     assert [made(n) for n in range(50)] == [made(n) for n in range(50)]
     assert len({repr(made(n)) for n in range(50)}) > 40
+
+
+def test_a_fuzz_that_reaches_nothing_is_red() -> None:
+    """Of an API that refuses whoever asks, thousands of requests show nothing."""
+    none, some = Figure("taken", 0, ""), Figure("refused", 500, "")
+    assert list(unreached(500, (none, some))) == ["taken: 0 of 500 cases"]
+    assert list(unreached(500, (some, some))) == []
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("is_known", [True, False])
+def test_an_api_that_lets_no_token_in_is_seen(
+    monkeypatch: pytest.MonkeyPatch, settings: Any, is_known: bool
+) -> None:
+    """Its description, which is open to everybody, does not hide it."""
+    settings.API_REQUESTS_PER_MINUTE = settings.API_ANONYMOUS_PER_MINUTE = 10**6
+    if not is_known:
+        monkeypatch.setattr(api, "tokens_of", lambda material: ["bbl_" + "x" * 43])
+    tally = api.run(prepare(), 1, range(60))
+    assert tally.refused
+    assert bool(tally.taken) is is_known
 
 
 def test_what_hangs_is_ended() -> None:
