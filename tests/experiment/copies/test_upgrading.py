@@ -10,7 +10,7 @@ from benchmarks.trust.upgrading import make_earlier, problems
 from config.env import parse_database_url
 from lib.backup import manifest as manifests
 from lib.backup.opened import opened
-from tests.experiment.services.copies.conftest import Backup
+from tests.experiment.copies.conftest import Backup
 
 N_PEOPLE = 6
 

@@ -26,8 +26,8 @@ from lib.backup.opened import opened
 from lib.backup.postgres import connected, refuse_used
 from lib.backup.temporary import temporary_folder
 from lib.jobs.presence import Presence
+from tests.experiment.copies.conftest import Backup
 from tests.experiment.people import finish
-from tests.experiment.services.copies.conftest import Backup
 
 
 def test_a_verified_one_leaves_nothing_behind(

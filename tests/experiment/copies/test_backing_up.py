@@ -20,9 +20,9 @@ from experiment.models import Participant, Study
 from lib.backup import manifest as manifests
 from lib.backup.manifest import BackupError
 from lib.backup.programs import environment, program
+from tests.experiment.copies.conftest import Backup
 from tests.experiment.http_client import ROOT, database_url
 from tests.experiment.people import finish
-from tests.experiment.services.copies.conftest import Backup
 from tests.storages import store_files_in
 
 KILLED_BEFORE_ITS_MANIFEST = """

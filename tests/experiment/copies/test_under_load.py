@@ -10,9 +10,9 @@ from config.env import parse_database_url
 from experiment.models import Judgment, Participant, Study
 from lib.backup import manifest as manifests
 from lib.backup.opened import opened
+from tests.experiment.copies.conftest import Backup
 from tests.experiment.http_client import Server, Visitor, at_once, hidden_fields
 from tests.experiment.people import RATED
-from tests.experiment.services.copies.conftest import Backup
 
 N_PEOPLE = 3
 ENOUGH = 10  # acknowledged answers before the backup begins
