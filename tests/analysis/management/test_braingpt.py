@@ -52,6 +52,7 @@ def braingpt(*options: object) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.sweep
 def test_the_whole_way_from_texts_to_the_chapter(texts: Path, tmp_path: Path) -> None:
     told = braingpt("--texts", texts)
     print(told)

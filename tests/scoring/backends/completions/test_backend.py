@@ -21,9 +21,9 @@ from scoring.services.open_model import open_backend as open_any_backend
 
 
 def open_backend(stub: CompletionsStub, folder: Path, **args: str) -> CompletionsBackend:
-    quick = {"timeout": "5", "retry_seconds": "1"}
+    patient = {"timeout": "60", "retry_seconds": "60"}  # on a busy machine the stub is slow
     known = {"base_url": stub.url, "model": MODEL, "tokenizer": str(folder)}
-    return CompletionsBackend(known | quick | args)
+    return CompletionsBackend(known | patient | args)
 
 
 def some_texts(lengths: list[int], seed: int = 0) -> list[TokenText]:
@@ -172,7 +172,7 @@ def test_a_log_probability_a_hair_above_nought_is_nought(
 def test_a_server_that_breaks_during_a_run_ends_it_and_what_waits_is_called_off(
     stub: CompletionsStub, folder: Path, fault: str, words: str
 ) -> None:
-    backend = open_backend(stub, folder, concurrency="2")
+    backend = open_backend(stub, folder, concurrency="2", retry_seconds="3")
     backend.prepare([])
     stub.prompts.clear()
     stub.fault = fault
