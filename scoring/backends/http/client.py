@@ -33,7 +33,6 @@ from scoring.domain.backend import NoAnswerError, ScoringError
 
 MAX_ERROR_BYTES = 100_000
 SHORTEST_ATTEMPT_S = 0.05
-DEADLINE_MARGIN_S = 0.05  # lets a connection that cannot be made be reported as such
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts no authority; takes no time to make
 
 logger = logging.getLogger(__name__)
@@ -214,24 +213,31 @@ class Client:
     async def _exchange(
         self, path: str, body: bytes | None, timeout_s: float, max_bytes: int
     ) -> RawReply:
-        # The deadline holds for all else: a timeout of httpx2 begins anew with every byte
-        timeout = httpx2.Timeout(None, connect=timeout_s)
+        is_reached = False
+
+        async def trace(event: str, _: Any) -> None:
+            nonlocal is_reached
+            is_reached = is_reached or event.endswith("send_request_headers.started")
+
         method, kind = ("POST", {"Content-Type": "application/json"}) if body else ("GET", {})
-        request = self._http.stream(method, path, content=body, headers=kind, timeout=timeout)
+        # The deadline below holds for all of it: a timeout of httpx2 begins anew with every byte
+        request = self._http.stream(
+            method, path, content=body, headers=kind, timeout=None, extensions={"trace": trace}
+        )
         response: httpx2.Response | None = None
         try:
-            async with asyncio.timeout(timeout_s + DEADLINE_MARGIN_S), request as response:
+            async with asyncio.timeout(timeout_s), request as response:
                 limit = max_bytes if response.status_code == 200 else MAX_ERROR_BYTES
                 content = bytearray()
                 async for chunk in response.aiter_raw():
                     content += chunk
                     if len(content) > limit:
                         break
-        except httpx2.ConnectTimeout as error:
-            said = f"took no connection within {timeout_s:.3g} s"
-            raise RetryableError(said, is_reached=False) from error
-        except TimeoutError as error:
-            raise RetryableError(f"did not answer within {timeout_s:.3g} s") from error
+        except (TimeoutError, httpx2.ConnectTimeout) as error:  # the latter is the system's own
+            said = "did not answer" if is_reached else "took no connection"
+            raise RetryableError(
+                f"{said} within {timeout_s:.3g} s", is_reached=is_reached
+            ) from error
         except httpx2.ConnectError as error:
             raise errors.of_connection(error, self.origin) from error
         except httpx2.TransportError as error:
