@@ -134,6 +134,6 @@ CHECKS = (
         f"Web processes standing still; here gunicorn ends them after {ENDED_AFTER_S} s, as shipped after 60",
         _P,
         web_paused,
-        short_on=POSTGRESQL_ALONE,
+        short_on=SQLITE_ALONE,
     ),
 )
