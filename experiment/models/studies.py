@@ -197,6 +197,9 @@ class Study(models.Model):
     channels_version = models.PositiveIntegerField(
         default=0, editable=False, help_text=_("Raised by every change of a channel.")
     )
+    unfilled_links = models.PositiveIntegerField(
+        default=0, editable=False, help_text=_("Visits by links without the id that they are for.")
+    )
     external_id_days = models.PositiveSmallIntegerField(
         _("days that recruitment ids are kept"),
         default=90,

@@ -13,12 +13,13 @@ from experiment.domain.assignment import NoItemLeftError
 from experiment.models import Participant, Study
 from experiment.participant import identity, pages
 from experiment.participant.problems import problem
-from experiment.services import enrollment
+from experiment.services import channels, enrollment
 from experiment.services.flow import (
     FlowError,
     KnownIdError,
     NotOpenError,
     Refusal,
+    UnfilledLinkError,
     WrongPageError,
 )
 from experiment.services.recruitment import ending
@@ -49,6 +50,9 @@ def shows_problems(view: View) -> View:
 def refused(request: HttpRequest, study: Study, error: FlowError) -> HttpResponse:
     """What is shown of an action that the participant's state, or the study's, does not allow."""
     url, code = study.get_absolute_url(), ""
+    if isinstance(error, UnfilledLinkError):
+        channels.count_unfilled_link(study)
+        return problem(request, error.refusal, study=study, parameter=error.parameter)
     is_newcomer = isinstance(error, NotOpenError | KnownIdError)
     if is_newcomer:
         entry = identity.read_entry(request, study)

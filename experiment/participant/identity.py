@@ -10,6 +10,7 @@ from django.conf import settings
 from django.core import signing
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 
+from experiment.domain.recruitment_ids import is_id
 from experiment.domain.withdrawal_code import new_code
 from experiment.models import Participant, RecruitmentRecord, Study
 from experiment.models.channels import PLAIN
@@ -17,6 +18,7 @@ from experiment.models.recruitment import MAX_EXTERNAL_ID
 from experiment.participant.problems import BadLinkError, UnknownChannelError
 from experiment.services.channels import SOURCES, Parameter, channels, of_platform, parameters
 from experiment.services.enrollment import NO_EXTERNAL_IDS, ExternalIds
+from experiment.services.flow import UnfilledLinkError
 from experiment.services.study_language import find_study, newest_text_of
 from lib.prepared import Prepared
 
@@ -53,6 +55,7 @@ def read_parameters(study: Study, query: QueryDict) -> tuple[ExternalIds, bool]:
 
     Raises:
         BadLinkError: they cannot be ids, or the id that the named channel's links have is not there.
+        UnfilledLinkError: one of them is a placeholder, a word of a preview, or empty.
         UnknownChannelError: the study has no such channel.
     """
     if code := query.get("channel"):
@@ -81,7 +84,7 @@ def read_parameters(study: Study, query: QueryDict) -> tuple[ExternalIds, bool]:
 
 
 def _read_ids(query: QueryDict, source: str, names: Sequence[Parameter]) -> ExternalIds:
-    values = [_clean_id(p.name, query.get(p.name, "") if p.name else "") for p in names]
+    values = [_clean_id(p.name, query[p.name]) if p.name in query else "" for p in names]
     return ExternalIds(source, *values) if values and values[0] else NO_EXTERNAL_IDS
 
 
@@ -93,6 +96,8 @@ def simulated_token() -> str:
 def _clean_id(name: str, value: str) -> str:
     if len(value) > MAX_EXTERNAL_ID or re.search(r"[\x00-\x1f\x7f]", value):
         raise BadLinkError(name, MAX_EXTERNAL_ID)
+    if not is_id(value, name):
+        raise UnfilledLinkError(name)
     return value
 
 
@@ -100,8 +105,11 @@ def read_entry(request: HttpRequest, study: Study) -> Entry | None:
     values = _read(request, "entry", study)
     if values is None:
         return None
-    entry = Entry(uuid.UUID(values["key"]), ExternalIds(*values["external"]), values["simulated"])
-    # A cookie of an earlier release holds no code
+    external = ExternalIds(*values["external"])
+    if external.id and not is_id(external.id):
+        return None  # a cookie of an earlier release
+    entry = Entry(uuid.UUID(values["key"]), external, values["simulated"])
+    # Likewise: it holds no code
     return replace(entry, code=values["code"]) if "code" in values else entry
 
 

@@ -34,6 +34,7 @@ STATUSES = {
     "too_late": 403,
     "unknown_participant": 403,
     Refusal.FOREIGN_TRIAL: 403,
+    Refusal.UNFILLED_LINK: 400,
     Refusal.STUDY_FULL: 403,
     Refusal.STUDY_ENDED: 403,
     Refusal.STUDY_NOT_STARTED: 403,

@@ -117,6 +117,11 @@ def save_channel(channel: Channel, by: User | None = None) -> Channel:
     return channel
 
 
+def count_unfilled_link(study: Study) -> None:
+    """One more visit by a link whose id the recruitment site did not fill in; nothing else of it is kept."""
+    Study.objects.filter(pk=study.pk).update(unfilled_links=F("unfilled_links") + 1)
+
+
 def _is_of_another_platform(channel: Channel) -> bool:
     """Whether participants came from the platform that it no longer names; the ids that are kept are that one's."""
     before = Channel.objects.filter(pk=channel.pk).exclude(platform=channel.platform)

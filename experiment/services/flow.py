@@ -20,6 +20,7 @@ class Refusal(StrEnum):
     FOREIGN_TRIAL = "foreign_trial"
     CONSENT_CHANGED = "consent_changed"
     KNOWN_ID = "known_id"
+    UNFILLED_LINK = "unfilled_link"
     STUDY_FULL = "study_full"
     STUDY_ENDED = "study_ended"
     STUDY_NOT_STARTED = "study_not_started"
@@ -63,6 +64,16 @@ class KnownIdError(FlowError):
     """Somebody takes part, or took part, under this id of the recruitment site."""
 
     refusal = Refusal.KNOWN_ID
+
+
+class UnfilledLinkError(FlowError):
+    """The entry link has a placeholder, or nothing, where the recruitment site puts an id."""
+
+    refusal = Refusal.UNFILLED_LINK
+
+    def __init__(self, parameter: str) -> None:
+        self.parameter = parameter
+        super().__init__(parameter)
 
 
 class NotOpenError(FlowError):

@@ -1,0 +1,163 @@
+"""A link whose placeholders the recruitment site did not fill in: nobody enters by it, and nobody is taken for another."""
+
+import string
+from urllib.parse import urlencode
+
+import pytest
+from django.core import signing
+from django.test import Client
+from django.urls import reverse
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from experiment.checks import recruitment_ids_are_ids
+from experiment.models import Participant, RecruitmentRecord, Study
+from experiment.participant import identity
+from experiment.services.enrollment import ExternalIds
+from experiment.services.recruitment import links
+from tests.experiment.people import enroll
+from tests.factories import make_channel, make_study, make_user
+
+pytestmark = pytest.mark.django_db
+PROLIFIC = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
+NAMES = st.text(string.ascii_letters + string.digits + "_", min_size=1, max_size=20)
+AROUND = [
+    ("{{%", "%}}"), ("{{", "}}"), ("{", "}"), ("${", "}"), ("#{", "}"), ("%", "%"), ("%%", "%%"), ("[", "]"), ("[[", "]]"),
+    ("[%", "%]"), ("<", ">"), ("<%", "%>"), ("$", "$"), ("@@", "@@"), ("__", "__"), ("*|", "|*"), ("$", ""), (":x", ""),
+]  # fmt: skip
+
+
+@pytest.fixture
+def study() -> Study:
+    study = make_study(recruitment="open")
+    make_channel(study, "pro", platform="prolific")
+    make_channel(study, "sona", platform="sona")
+    make_channel(study, "turk", platform="mturk")
+    make_channel(study, "panel", platform="other", id_parameter="who", session_parameter="round")
+    return study
+
+
+def consent(study: Study, query: str) -> tuple[Client, int]:
+    """A browser that follows a link, and agrees where it is asked."""
+    client = Client()
+    page = client.get(f"{study.get_absolute_url()}?{query}", follow=True)
+    if page.status_code == 200:
+        assert study.consent
+        form = {"agree": "yes", "consent_sha256": study.consent.sha256}
+        client.post(study.get_absolute_url(), form)
+    return client, page.status_code
+
+
+def held(client: Client, study: Study) -> str:
+    """The participant that a browser's cookie names."""
+    name = f"bb-participant-{study.pk}"
+    cookie = client.cookies.get(name)
+    return signing.loads(cookie.value, salt=name) if cookie else ""
+
+
+def shared_study() -> Study:
+    """One for all examples of a property."""
+    return Study.objects.filter(slug="shared").first() or make_study(
+        slug="shared", recruitment="open"
+    )
+
+
+@pytest.mark.parametrize("channel", ["pro", "sona", "turk", "panel"])
+def test_a_link_as_the_recruitment_page_prints_it_lets_nobody_in(
+    study: Study, channel: str
+) -> None:
+    (url,) = (link.url for link in links(study, study.get_absolute_url()) if link.code == channel)
+    for client in (Client(), Client()):
+        answer = client.get(url)
+        assert answer.status_code == 400
+        assert "Your link is not complete" in answer.content.decode()
+        assert not answer.cookies
+    assert not Participant.objects.exists()
+    member = Client()
+    member.force_login(make_user("ruth", study))
+    watch = member.get(reverse("lab:study", args=[study.slug])).content.decode()
+    assert "2 visits were refused" in watch
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "channel=pro&PROLIFIC_PID=",
+        "PROLIFIC_PID=%20",
+        "workerId=w1&hitId=h1&assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE",
+        "assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE&hitId=h1",
+        "id=%SURVEY_CODE%",
+        "id=%25SURVEY_CODE%25",
+        "id=%2525SURVEY_CODE%2525",
+        "id=%DEAD_ID%",
+        "PROLIFIC_PID=undefined",
+        "channel=panel&who=who",
+        "channel=panel&who=a&round=%5Bround%5D",
+        "PROLIFIC_PID=5f3a&STUDY_ID=s1&SESSION_ID=%7B%7B%25SESSION_ID%25%7D%7D",
+    ],
+)
+def test_what_every_visitor_brings_alike_is_no_id(study: Study, query: str) -> None:
+    assert consent(study, query)[1] == 400
+    assert not RecruitmentRecord.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "value", ["5f3a9c0b", "31415", "A1B2C3", "a.b+c@example.org", "x%y", "Zm9v=="]
+)
+def test_ids_as_sites_give_them_are_taken(study: Study, value: str) -> None:
+    consent(study, urlencode({"channel": "panel", "who": value}))
+    assert RecruitmentRecord.objects.get().external_id == value
+
+
+@hypothesis_settings(max_examples=60)
+@given(st.sampled_from(AROUND), NAMES)
+def test_browsers_that_share_a_placeholder_never_share_a_participant(
+    around: tuple[str, str], name: str
+) -> None:
+    study, query = shared_study(), urlencode(dict.fromkeys(PROLIFIC, name.join(around)))
+    for client, status in (consent(study, query), consent(study, query)):
+        assert (status, held(client, study)) == (400, "")
+
+
+@hypothesis_settings(max_examples=40)
+@given(NAMES, NAMES, NAMES)
+def test_browsers_share_a_participant_by_an_id_with_its_session_alone(
+    person: str, one: str, other: str
+) -> None:
+    RecruitmentRecord.objects.all().delete()  # of the example before
+    study, sessions = shared_study(), (one, other)
+    queries = [urlencode(dict(zip(PROLIFIC, (person, "s", s), strict=True))) for s in sessions]
+    (first, _), (second, _) = (consent(study, query) for query in queries)
+    shown = second.get(study.get_absolute_url(), follow=True).content.decode()
+    seen = {str(p.pk) for p in Participant.objects.all() if p.withdrawal_code in shown}
+    if one == other:
+        assert held(first, study) == held(second, study)
+    else:
+        assert not held(second, study)
+        assert not seen
+
+
+def test_a_cookie_of_before_with_a_placeholder_is_not_taken(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(identity, "is_id", lambda *_: True)
+        client = Client()
+        client.get(f"{study.get_absolute_url()}?PROLIFIC_PID=%7B%7Bid%7D%7D", follow=True)
+    assert study.consent
+    form = {"agree": "yes", "consent_sha256": study.consent.sha256}
+    assert client.post(study.get_absolute_url(), form).status_code == 400
+    assert not Participant.objects.exists()
+
+
+def test_participants_of_before_whose_id_is_a_placeholder_are_named_by_a_check(
+    study: Study,
+) -> None:
+    enroll(study, external=ExternalIds("prolific", "5f3a", "s1", "e1"))
+    assert recruitment_ids_are_ids(databases=["default"]) == []
+    person = enroll(study, external=ExternalIds("sona", "%SURVEY_CODE%", channel="sona"))
+    (warning,) = recruitment_ids_are_ids(databases=["default"])
+    assert warning.id == "experiment.W005"
+    assert f"{study.slug}: {person.public_id}" in warning.msg
+    assert recruitment_ids_are_ids(databases=None) == []
