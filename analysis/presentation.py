@@ -13,7 +13,7 @@ from django.template.loader_tags import BlockNode
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
-from analysis.data.about import Participants, Provenance, StudyName
+from analysis.data.dataset import Participants, Provenance, StudyName
 from analysis.stats import MissingResult
 
 if TYPE_CHECKING:

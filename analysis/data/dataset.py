@@ -6,6 +6,7 @@ numbers, that is rows of `items`, `participants` and `models`.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from datetime import date
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -13,10 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.data.flow_counts import FlowCounts
 from analysis.data.graded.tables import NO_QUESTIONS, GradedData
-from analysis.data.taking_part import TakingPart
-from analysis.data.training_summary import TrainingSummary
 from analysis.stats import NotEnough
 from analysis.stats.flips import Ends
 
@@ -51,6 +49,123 @@ class Tokens:
 
     table: pd.DataFrame
     sentence_ends: Ends = field(default_factory=dict[int, Any])
+
+
+SIMULATED = "simulated-"
+
+
+@dataclass(frozen=True)
+class StudyName:
+    slug: str
+    title: str
+    is_demo: bool
+
+
+@dataclass(frozen=True)
+class Participants:
+    """Whose trials these are: `kind` imported, pilot, real or simulated; `note`: what has to be said beside their numbers.
+
+    rules_version: of the study's rules, by which trials are left out; None where a publication decided, or no real
+        participant has entered yet.
+    is_joined: they took no part in this study; their trials on its test cases were published elsewhere.
+    """
+
+    kind: str
+    label: str
+    note: str
+    is_joined: bool = False
+    rules_version: int | None = None
+
+    @property
+    def is_simulated(self) -> bool:
+        return self.kind == "simulated"
+
+    @property
+    def file_prefix(self) -> str:
+        """Before the names of files: none can be taken for one about people."""
+        return SIMULATED if self.is_simulated else ""
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where the numbers of a result are from: said in captions and in the files, never in the picture.
+
+    `participants` is their kind, a column of every table; `note` is what has to be said of the participants; `watermark` alone is drawn, faintly and across the picture.
+    """
+
+    subject: str
+    made_at: str
+    participants: str
+    note: str = ""
+    watermark: str = ""
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """How many were left out for a reason: its code, and its name for readers."""
+
+    reason: str
+    label: str
+    n: int
+
+
+@dataclass(frozen=True)
+class FlowCounts:
+    """Over the whole study; None where it is not known. Whoever has several reasons is counted under the first.
+
+    kind: of the participants. is_after_publication: people and trials were left out before the data were published;
+    `recruited` and the exclusions are read from the gaps in their numbering.
+    """
+
+    kind: str
+    recruited: int | None
+    consented: int | None
+    started: int | None
+    finished: int | None
+    withdrawn: int
+    excluded: tuple[Exclusion, ...]
+    analysed: int
+    trials_judged: int
+    trials_excluded: tuple[Exclusion, ...]
+    trials_analysed: int
+    is_after_publication: bool = False
+
+
+@dataclass(frozen=True)
+class TakingPart:
+    """Of one kind of participants; the same for both sources of test cases.
+
+    people: participants with an analysed trial, columns as in SourceData. rt_ms: of their analysed trials, NaN where not
+    measured. first_day, last_day: of consent; None where it is not known. routes: platform ("" a plain link) -> people who
+    consented; empty where it is not known. other_kinds: kind -> people who are not described here. ethics_number,
+    ethics_body: "" where no approval is stated.
+    """
+
+    kind: str
+    people: pd.DataFrame
+    rt_ms: Floats
+    first_day: date | None = None
+    last_day: date | None = None
+    routes: Mapping[str, int] = field(default_factory=dict)
+    other_kinds: Mapping[str, int] = field(default_factory=dict)
+    ethics_number: str = ""
+    ethics_body: str = ""
+
+
+@dataclass(frozen=True)
+class TrainingSummary:
+    """None where it is not known. documents, corpus_tokens: of the corpus's training part; last_published: the last day of
+    its documents, where all have a date. Losses are those of its held-out part in nats per token, untrained and of the weights that were kept."""
+
+    corpus: str
+    mode: str
+    documents: int | None
+    corpus_tokens: int | None
+    last_published: date | None
+    tokens_seen: int
+    trainable_parameters: int | None
+    held_out_before: float | None
+    held_out_after: float | None
 
 
 @dataclass(frozen=True)

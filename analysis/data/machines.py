@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 from django.db.models import Count, Q, QuerySet
 
-from analysis.data.columns import read_columns
+from analysis.data.dataset import TrainingSummary
 from analysis.data.filters import SOURCES, ReportOptions, UnknownChoiceError
-from analysis.data.training_summary import TrainingSummary
-from analysis.data.trainings import read_trainings
+from analysis.data.items import read_columns
 from experiment.models import Item, Study
 from scoring.domain.perplexity import near_tie
 from scoring.models import (
@@ -22,8 +21,10 @@ from scoring.models import (
     ModelSet,
     ModelSetMember,
     ScoringRun,
+    Training,
     TrainingCorpus,
 )
+from scoring.training.corpus.document import last_day
 
 CONDITIONS = ("full", "isolated", "swapped")
 UNKNOWN = TrainingCorpus.Status.UNKNOWN.value
@@ -225,3 +226,24 @@ def _corpora(
     ]
     texts["is_anchor"] = np.array([chosen[r].is_anchor for r in texts["run"]], dtype=bool)
     return texts.drop(columns="run")
+
+
+def read_trainings(models: Mapping[int, int]) -> dict[int, TrainingSummary]:
+    """`models`: primary key of a language model -> its number; the summaries have these numbers."""
+    found = Training.objects.filter(language_model__in=models).select_related("corpus")
+    return {models[t.language_model_id]: _summary(t) for t in found if t.language_model_id}
+
+
+def _summary(training: Training) -> TrainingSummary:
+    made: Mapping[str, Any] = training.manifest
+    return TrainingSummary(
+        corpus=training.corpus.slug,
+        mode=training.mode,
+        documents=made.get("corpus_documents"),
+        corpus_tokens=made.get("corpus_tokens"),
+        last_published=None if made.get("undated") else last_day(made.get("last_published", "")),
+        tokens_seen=training.tokens,
+        trainable_parameters=made.get("trainable_parameters"),
+        held_out_before=made.get("untrained_held_out_loss"),
+        held_out_after=made.get("held_out_loss"),
+    )

@@ -6,12 +6,11 @@ from functools import partial
 
 import pandas as pd
 
-from analysis.data import flow, machines, people, tokens
-from analysis.data.columns import renumber
+from analysis.data import machines, people, tokens
 from analysis.data.dataset import SourceData
 from analysis.data.filters import ReportOptions, UnknownChoiceError
 from analysis.data.graded import read as graded
-from analysis.data.items import read_items
+from analysis.data.items import read_items, renumber
 from analysis.data.version import participants_kind
 from experiment.models import Participant, Study
 from experiment.services.exclusions import Verdicts, verdicts
@@ -34,7 +33,7 @@ def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
         is_imported = kind == Participant.Kind.IMPORTED
         answering = graded.answering_models(study)
         scored = machines.read(study, items, options, is_imported, answering)
-        counted = flow.read(study, kind, judged, decided)
+        counted = people.read_flow(study, kind, judged, decided)
         answered = graded.read(study, kind, options, decided)
         analysed = people.analysed_of(judged)
         trials = (analysed if options.trials == "analysed" else judged)[people.TRIAL_COLUMNS]

@@ -6,7 +6,7 @@ from django.http import Http404, HttpResponse
 from django.utils.http import content_disposition_header
 from django.utils.translation import gettext_lazy
 
-from analysis.data.about import SIMULATED
+from analysis.data.dataset import SIMULATED
 from experiment.models import Participant, Study
 
 TYPES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}

@@ -8,11 +8,10 @@ import numpy as np
 import pandas as pd
 from django.db.models import Exists, OuterRef, QuerySet
 
-from analysis.data.columns import renumber
 from analysis.data.filters import ReportOptions
-from analysis.data.graded.questions import CHUNK, lengths, questions_shown
 from analysis.data.graded.tables import PEOPLE
-from experiment.models import Participant, Study, WrittenAnswer
+from analysis.data.items import renumber
+from experiment.models import Item, Participant, Study, WrittenAnswer
 from experiment.services.exclusions import Verdicts
 from experiment.services.participant_kinds import judgments_of
 from scoring.domain.generating import MILLION, Finish
@@ -197,3 +196,44 @@ def _texts_of_people(pks: list[int]) -> dict[int, tuple[str, str]]:
     rows = WrittenAnswer.objects.filter(judgment__in=pks).order_by()
     wanted = rows.values_list("judgment_id", "text", "judgment__trial__item__expert_answer")
     return {pk: (text, expert) for pk, text, expert in wanted}
+
+
+CHUNK = 2_000  # rows with their texts at a time
+LENGTHS = ("words", "characters")
+
+
+def questions_shown(study: Study) -> QuerySet[Item]:
+    return Item.objects.shown_by([study]).filter(kind=Item.Kind.QUESTION)
+
+
+def read_questions(study: Study) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """`questions` with their pk, by key and version, and `categories`, as in GradedData."""
+    rows = questions_shown(study).order_by()
+    wanted = ("pk", "key", "version", "template__key", "categories", "original", "expert_answer")
+    found = [
+        (pk, key, version, template or "", categories, *lengths(question), *lengths(answer))
+        for pk, key, version, template, categories, question, answer in rows.values_list(
+            *wanted
+        ).iterator(chunk_size=CHUNK)
+    ]
+    names = ["pk", "key", "version", "template", "categories", *LENGTHS, *(f"answer_{n}" for n in LENGTHS)]  # fmt: skip
+    questions = pd.DataFrame(found, columns=names).sort_values(
+        ["key", "version"], ignore_index=True
+    )
+    categories = [
+        (number, str(dimension), str(category))
+        for number, own in enumerate(questions.pop("categories"))
+        for dimension, several in own.items()
+        for category in dict.fromkeys(several)
+    ]
+    table = pd.DataFrame(categories, columns=["question", "dimension", "category"])
+    return questions.drop(columns="version"), table.astype({"question": np.int64})
+
+
+def lengths(text: str) -> tuple[int, int]:
+    """Words and characters.
+
+    >>> lengths("Which gene is it?")
+    (4, 17)
+    """
+    return len(text.split()), len(text)

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from django.db.models import Q, QuerySet
 
-from analysis.data.columns import read_columns, renumber
 from analysis.data.graded.answers import ABSTAINED, Answered
 from analysis.data.graded.tables import NO_TEXT, NOT_GRADED
+from analysis.data.items import read_columns, renumber
 from experiment.models import Study
 from scoring.domain.generating import Finish
 from scoring.domain.grading.rubric import BIOSCORE, TOLERANCE, Rubric

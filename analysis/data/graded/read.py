@@ -7,8 +7,8 @@ import pandas as pd
 
 from analysis.data.filters import ReportOptions
 from analysis.data.graded import answers as answering
+from analysis.data.graded.answers import questions_shown, read_questions
 from analysis.data.graded.grades import read_grades
-from analysis.data.graded.questions import questions_shown, read_questions
 from analysis.data.graded.tables import GradedData, Ints
 from experiment.models import Study
 from experiment.services.exclusions import Verdicts

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from analysis.data.about import Participants, StudyName
+from analysis.data.dataset import Participants, StudyName
 from analysis.stats import MissingResult
 from analysis.teams.options import TeamOptions
 from analysis.teams.results.fits import FoldsKind, Method

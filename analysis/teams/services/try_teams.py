@@ -11,8 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from analysis.codec import to_json
 from analysis.data import read
-from analysis.data.about import Participants, StudyName
-from analysis.data.dataset import SourceData
+from analysis.data.dataset import Participants, SourceData, StudyName
 from analysis.data.version import data_version, participants_kind
 from analysis.stats import NotEnough
 from analysis.teams.domain.evaluation import MEASURES, MULTIPLICITY, resampling_words

@@ -5,8 +5,8 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from analysis.data import read as data_reader
-from analysis.data.columns import read_columns
 from analysis.data.filters import ReportOptions
+from analysis.data.items import read_columns
 from analysis.report.services.make import data_version
 from analysis.stats import NotEnough
 from experiment.models import Item, Judgment, Participant, Study, StudyItem
@@ -209,7 +209,7 @@ def test_the_flow_counts_everybody_once(study):
 
 
 def test_columns_are_read_whole_over_many_chunks(study, monkeypatch):
-    monkeypatch.setattr("analysis.data.columns.CHUNK", 5)
+    monkeypatch.setattr("analysis.data.items.CHUNK", 5)
     make_participant(study)
     table = read_columns(Judgment.objects.order_by("pk"), {"pk": ("pk", int)})
     assert list(table["pk"]) == list(Judgment.objects.order_by("pk").values_list("pk", flat=True))

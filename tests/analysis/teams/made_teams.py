@@ -9,8 +9,7 @@ import altair as alt
 import pandas as pd
 
 from analysis.charts.figure import Figure
-from analysis.data.about import Participants, StudyName
-from analysis.data.dataset import SourceData
+from analysis.data.dataset import Participants, SourceData, StudyName
 from analysis.stats import MissingResult
 from analysis.teams.domain.folds import by_item
 from analysis.teams.domain.gather import gather

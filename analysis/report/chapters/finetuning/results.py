@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.codec import MissingResult, flattened, present, try_estimate
-from analysis.data.dataset import Floats, ModelName, SourceData
-from analysis.data.training_summary import TrainingSummary
+from analysis.data.dataset import Floats, ModelName, SourceData, TrainingSummary
 from analysis.report.chapter import Built
 from analysis.report.chapters.finetuning.pairs import Decisions, Pair, decisions, pairs_of
 from analysis.report.chapters.finetuning.parts import (

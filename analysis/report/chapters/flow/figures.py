@@ -12,7 +12,7 @@ from analysis.charts.figure import Figure
 from analysis.charts.marks import Drawn, chart, finish, wrapped
 from analysis.charts.style import FULL, LINE
 from analysis.codec import need, to_json
-from analysis.data.flow_counts import Exclusion
+from analysis.data.dataset import Exclusion
 from analysis.presentation import figure_text
 from analysis.report.chapter import FigureBuilder, SourceResults, Tables
 from analysis.report.chapters.flow.results import (

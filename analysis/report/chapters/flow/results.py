@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from analysis.codec import MissingResult, tidy_table
-from analysis.data.dataset import SourceData
-from analysis.data.flow_counts import Exclusion, FlowCounts
+from analysis.data.dataset import Exclusion, FlowCounts, SourceData
 from analysis.report.chapter import Built
 from analysis.stats import NotEnough
 

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.codec import MissingResult, tidy_table, try_estimate
-from analysis.data.dataset import SourceData
-from analysis.data.taking_part import TakingPart
+from analysis.data.dataset import SourceData, TakingPart
 from analysis.report.chapter import Built
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Floats

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from django.contrib.auth.models import User
 
-from analysis.data.columns import read_columns
 from analysis.data.item_figures import valid_judgments
+from analysis.data.items import read_columns
 from analysis.stats import MissingResult, NotEnough
 from analysis.stats.item_discrimination import ItemRest, item_rest
 from analysis.stats.item_response import FEWEST_ANSWERS, TwoParameters, two_parameters

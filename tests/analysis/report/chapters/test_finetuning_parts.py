@@ -10,8 +10,7 @@ import pytest
 from scipy import stats
 
 from analysis.codec import MissingResult, need
-from analysis.data.dataset import SourceData
-from analysis.data.training_summary import TrainingSummary
+from analysis.data.dataset import SourceData, TrainingSummary
 from analysis.report.chapters.finetuning import CHAPTER
 from analysis.report.chapters.finetuning.results import FineTuning, TunedModel
 from lib.formatting import DASH

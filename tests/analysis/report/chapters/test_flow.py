@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.data.dataset import SourceData
-from analysis.data.flow_counts import Exclusion, FlowCounts
+from analysis.data.dataset import Exclusion, FlowCounts, SourceData
 from analysis.report.chapter import SourceResults
 from analysis.report.chapters.flow import CHAPTER
 from analysis.report.chapters.flow.results import Code, Flow, build

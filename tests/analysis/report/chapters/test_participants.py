@@ -9,9 +9,7 @@ import pandas as pd
 import pytest
 
 from analysis.codec import MissingResult
-from analysis.data.dataset import SourceData
-from analysis.data.flow_counts import Exclusion, FlowCounts
-from analysis.data.taking_part import TakingPart
+from analysis.data.dataset import Exclusion, FlowCounts, SourceData, TakingPart
 from analysis.report.chapter import SourceResults
 from analysis.report.chapters.flow import CHAPTER as FLOW
 from analysis.report.chapters.participants import CHAPTER
