@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from altair.typing import ChartType
 
-from analysis.charts.style import LINE, SOFT, config
+from analysis.charts.style import HUMANS, LINE, SOFT, config
 
 CHANCE = 0.5
 Drawn = Any  # a chart: in Altair's own types those of layers and properties do not fit together
@@ -184,3 +184,17 @@ def _letter(c: str) -> float:
     if c in "iljtfI.,:;|!'()[]/ -":
         return 0.31
     return 0.72 if c.isupper() or c in "mwMW%@" else 0.55
+
+
+def bars(frame: pd.DataFrame, x: alt.X, y: alt.Y, colour: str = HUMANS, **more: Any) -> Drawn:
+    """Bars from column `low` to `high`, as tall as `y` says, with a thin white line between them."""
+    return (
+        chart(frame)
+        .mark_rect(color=colour, opacity=0.6, stroke="white", strokeWidth=0.6, **more)
+        .encode(x=x, x2="high:Q", y=y, y2=alt.datum(0))
+    )
+
+
+def count_axis(title: str, **more: Any) -> alt.Axis:
+    """An axis of whole numbers."""
+    return alt.Axis(title=title, grid=True, tickMinStep=1, tickCount=4, format=",d", **more)

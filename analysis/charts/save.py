@@ -17,8 +17,7 @@ from pypdf import PdfReader, PdfWriter
 
 from analysis.charts.figure import Figure
 from analysis.charts.style import FULL, INK, PX_PER_INCH
-from analysis.charts.text_widths import fix_widths
-from analysis.charts.texts import all_drawable, drawable
+from analysis.charts.texts import all_drawable, drawable, fix_widths
 
 VEGA_LITE = "6.4"
 NO_NETWORK: list[str] = []

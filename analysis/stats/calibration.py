@@ -1,5 +1,6 @@
 """Is confidence worth anything? Accuracy along the rank of confidence."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,8 +9,9 @@ import scipy
 from scipy import special
 
 from analysis.stats import NotEnough
-from analysis.stats.arrays import Floats, Interval
-from analysis.stats.estimates import proportion_of_counts
+from analysis.stats.arrays import Floats, Interval, Ints
+from analysis.stats.estimates import Z95, proportion_of_counts
+from analysis.stats.two_way_clustered import FEWEST_CLUSTERS, covariance
 
 BIN_RULE = (
     "Judgements ranked from 0 to n-1 by confidence, equal ones in stored order; half-open bins between equally spaced "
@@ -144,3 +146,151 @@ def scored(score: npt.ArrayLike, is_correct: npt.ArrayLike) -> tuple[Floats, Flo
     values, right = np.asarray(score, dtype=float), np.asarray(is_correct, dtype=float)
     keep = ~(np.isnan(values) | np.isnan(right))
     return values[keep], right[keep]
+
+
+ERROR = (
+    "Expected calibration error: |accuracy - mean probability| of each bin, averaged with the bins' numbers of judgements "
+    "as weights. It is above 0 even for perfect calibration: `when_calibrated` is its mean, `when_calibrated_q95` its "
+    "95th percentile, in simulations where each bin's accuracy is its mean probability."
+)
+INTERVAL = (
+    "95% interval by inverting a test along the observed pattern of the bins: every multiple of the pattern whose "
+    "{resamples:,} simulated errors (seed {seed}, normal noise of the bins with covariance robust to clusters of {units}) hold "
+    "the value between their 2.5th and 97.5th percentiles, so that the upward bias is in both. It is let reach to the value."
+)
+N_SIMULATIONS = N_RESAMPLES = 1000
+STEPS = 16  # halvings of the multiple at which the value is a quantile
+
+
+@dataclass(frozen=True)
+class CalibrationError:
+    """Of `calibration_error`, in units of accuracy; when_calibrated: its mean and 95th percentile were chance the only error."""
+
+    value: float
+    ci95: Interval | None
+    n: int
+    n_bins: int
+    mean_probability: float
+    accuracy: float
+    when_calibrated: float
+    when_calibrated_q95: float
+    resamples: int
+    seed: int
+    rule: str
+    ci_method: str
+    method: str = ERROR
+
+
+def calibration_error(
+    probability: npt.ArrayLike,
+    is_correct: npt.ArrayLike,
+    *clusters: npt.ArrayLike,
+    units: str = "judgements",
+    low: float = 0.0,
+    n_bins: int = 20,
+    seed: int = 42,
+) -> CalibrationError:
+    """Expected calibration error of probabilities (n,) of being correct in n_bins bins of equal width on [low, 1].
+
+    sum over bins of n_b / n |accuracy_b - mean probability_b|; bins are half-open, the last closed; the unit is that of
+    accuracy. Judgements without a probability (NaN) are left out. `clusters`: none, or one or two numberings (n,) of what
+    judgements share, called `units` in the method; the interval is for others of these, see INTERVAL. None below three
+    of one of them.
+    Raises NotEnough when no judgement is left.
+
+    >>> calibration_error([0.9, 0.9, 0.9, 0.9], [1, 1, 1, 0]).value.__round__(9)
+    0.15
+    """
+    values, right = scored(probability, is_correct)
+    n = len(values)
+    if n == 0:
+        raise NotEnough("No judgement has a probability.", "At least one is needed.")
+    place = equal_width_bins(values, low, n_bins)
+    counts, stated, correct = (np.bincount(place, weights=w) for w in (None, values, right))
+    filled = counts > 0
+    counts, stated, correct = counts[filled], stated[filled], correct[filled]
+    mean = np.clip(stated / counts, 0, 1)
+    rng = np.random.default_rng(seed)
+    draws = rng.binomial(counts, mean, (N_SIMULATIONS, len(counts)))
+    calibrated = np.abs(draws - stated).sum(axis=1) / n
+    value, limit = float(np.abs(correct - stated).sum() / n), float(np.quantile(calibrated, 0.95))
+    known = ~np.isnan(np.asarray(probability, float) + np.asarray(is_correct, float))
+    groups = [np.asarray(labels)[known] for labels in clusters] or [np.arange(n)]
+    ci95 = error_interval(bin_columns(place, right - values, n_bins), groups, rng, value)
+    return CalibrationError(
+        value=value,
+        ci95=ci95,
+        n=n,
+        n_bins=n_bins,
+        mean_probability=float(values.mean()),
+        accuracy=float(right.mean()),
+        when_calibrated=float(calibrated.mean()),
+        when_calibrated_q95=limit,
+        resamples=N_RESAMPLES,
+        seed=seed,
+        rule=f"{n_bins} bins of equal width on [{low:g}, 1], {len(counts)} of them filled",
+        ci_method=INTERVAL.format(resamples=N_RESAMPLES, units=units, seed=seed),
+    )
+
+
+def equal_width_bins(values: Floats, low: float, n_bins: int) -> Ints:
+    """(n,) the bin of each value in [low, 1]: half-open, the last closed. A value within rounding of an edge is above it.
+
+    >>> equal_width_bins(np.array([0.0, 0.3, 1.0]), 0.0, 10)  # 0.3 / 0.1 is a little below 3
+    array([0, 3, 9])
+    """
+    place = np.floor((values - low) * n_bins / (1 - low) + 1e-9)
+    return np.clip(place, 0, n_bins - 1).astype(np.int64)
+
+
+def bin_columns(place: Ints, excess: Floats, n_bins: int) -> Floats:
+    """(n, n_bins) each judgement's correct - probability in the column of its bin."""
+    columns = np.zeros((len(place), n_bins))
+    columns[np.arange(len(place)), place] = excess
+    return columns
+
+
+def error_interval(
+    columns: Floats, clusters: Sequence[npt.ArrayLike], rng: np.random.Generator, value: float
+) -> Interval | None:
+    """95% interval of value = sum_b |d_b|, d_b the means of columns (n, bins) of correct - probability; None below 3 clusters.
+
+    With S the covariance of d that is robust to the clusters, times t^2 / 1.96^2 (Student's t of the smaller number of
+    clusters less one), and e_r ~ N(0, S): the multiples c of d for which the value lies between the 2.5th and 97.5th
+    percentiles of sum_b |c d_b + e_rb|; the interval is [c_low value, c_high value]. From 0 where the value is no more than chance gives.
+    At the low end d_b is taken less one standard error, at least 0, and c times its sum is the end.
+
+    >>> rng, off = np.random.default_rng(1), np.repeat([[0.2, 0.0], [0.0, 0.1]], 50, axis=0)
+    >>> tuple(round(end, 3) for end in error_interval(off, [np.arange(100) % 5], rng, 0.15))  # the same in each cluster
+    (0.15, 0.15)
+    """
+    groups = [np.unique(np.asarray(labels), return_inverse=True)[1].ravel() for labels in clusters]
+    n_clusters = min((int(group.max(initial=-1)) + 1 for group in groups), default=0)
+    if n_clusters < FEWEST_CLUSTERS:
+        return None
+    off = columns.mean(axis=0)
+    spread = covariance((columns - off) / len(columns), groups)
+    t = float(special.stdtrit(n_clusters - 1, 0.975)) / Z95
+    values, vectors = np.linalg.eigh(spread)
+    root = vectors * np.sqrt(np.maximum(values, 0)) * t
+    noise = rng.standard_normal((N_RESAMPLES, len(off))) @ root.T
+    # Chance spreads an error over more bins than it has, and spread it adds less to noise: the low end is of what stands out
+    clear = np.sign(off) * np.maximum(0.0, np.abs(off) - noise.std(axis=0))
+    low, high = _reach(clear, noise, value, 0.975), _reach(off, noise, value, 0.025)
+    return min(low, value), max(min(high, 1.0), value)
+
+
+def _reach(pattern: Floats, noise: Floats, value: float, quantile: float) -> float:
+    """The error of that multiple of `pattern` at which the value is that quantile; 0 where it is below it at none."""
+    size = float(np.abs(pattern).sum())
+
+    def simulated(c: float) -> float:
+        return float(np.quantile(np.abs(c * pattern + noise).sum(axis=1), quantile))
+
+    if size <= 0 or simulated(0.0) >= value:
+        return 0.0
+    low, high = 0.0, 2 * value / size
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if simulated(middle) < value else (low, middle)
+    return high * size

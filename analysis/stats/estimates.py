@@ -4,13 +4,14 @@ A value that the numbers do not define is NaN and an interval that does not exis
 said, `NotEnough` is raised.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import scipy
-from scipy import special
+from scipy import special, stats
 
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Floats, Interval
@@ -290,3 +291,51 @@ def _sd(values: Floats) -> float:
 def _t_interval(mean: float, sem: float, df: int) -> Interval:
     half = float(special.stdtrit(df, 0.975)) * sem
     return mean - half, mean + half
+
+
+METHOD = (
+    "Difference of two estimates taken as independent: standard errors added in squares, Student's t with Welch's and "
+    "Satterthwaite's degrees of freedom."
+)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """An estimate, its standard error, and the clusters that the error was estimated from."""
+
+    value: float
+    se: float
+    n_clusters: int
+
+
+@dataclass(frozen=True)
+class TwoSamples:
+    """The second minus the first; p is two-sided."""
+
+    difference: float
+    se: float
+    ci95: Interval
+    p: float
+    df: float
+    method: str = METHOD
+
+
+def two_samples(first: Sample, second: Sample) -> TwoSamples | None:
+    """None where an error is unknown or nothing, or rests on one cluster.
+
+    >>> found = two_samples(Sample(0.5, 0.03, 100), Sample(0.6, 0.04, 100))
+    >>> round(found.se, 9), round(found.difference, 9), round(found.p, 3)
+    (0.05, 0.1, 0.047)
+    """
+    both = (first, second)
+    if any(not math.isfinite(s.se) or s.n_clusters < 2 for s in both):
+        return None
+    variances = [s.se**2 for s in both]
+    if not sum(variances):
+        return None
+    parts = [v**2 / (s.n_clusters - 1) for v, s in zip(variances, both, strict=True)]
+    se, df = math.sqrt(sum(variances)), sum(variances) ** 2 / sum(parts)
+    difference = second.value - first.value
+    half = float(stats.t.ppf(0.975, df)) * se
+    p = 2 * float(stats.t.sf(abs(difference) / se, df))
+    return TwoSamples(difference, se, (difference - half, difference + half), p, df)

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.utils.translation import gettext_lazy as _
 
 from analysis.services.items.wanted import Order, Wanted
-from analysis.stats.item_marks import Mark
+from analysis.stats.item_differences import Mark
 from experiment.domain.roles import Right
 from experiment.models import Item, ResearchField, SavedView, Study
 from experiment.services.rights import studies_with

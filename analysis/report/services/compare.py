@@ -17,9 +17,8 @@ from analysis.report.headline import Headline, headline
 from analysis.report.stored import StoredReport
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Interval
-from analysis.stats.estimates import PairedTest, paired_t
+from analysis.stats.estimates import PairedTest, Sample, TwoSamples, paired_t, two_samples
 from analysis.stats.exposures import Exposures
-from analysis.stats.two_samples import Sample, TwoSamples, two_samples
 
 FEWEST_SHARED = 3
 

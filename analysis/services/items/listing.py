@@ -26,7 +26,7 @@ from analysis.data.item_figures import (
 from analysis.services.items.marks import marks_of
 from analysis.services.items.wanted import Order, Wanted
 from analysis.stats.estimates import Proportion, proportion_of_counts
-from analysis.stats.item_marks import Mark
+from analysis.stats.item_differences import Mark
 from experiment.domain.roles import Right
 from experiment.models import Item, ResearchField
 from experiment.models.items import ItemQuerySet

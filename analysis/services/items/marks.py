@@ -6,8 +6,8 @@ from datetime import date
 from django.contrib.auth.models import User
 
 from analysis.data.item_figures import PeopleFigures, known_cutoffs, people_figures
-from analysis.stats import item_marks
-from analysis.stats.item_marks import Mark
+from analysis.stats import item_differences
+from analysis.stats.item_differences import Mark
 from experiment.domain.roles import Right
 from experiment.models import Item
 from experiment.services.rights import studies_with
@@ -19,8 +19,10 @@ def marks_of(
     """None of catch and practice items: everyone is meant to be right on them."""
     if kind != Item.Kind.TEST:
         return ()
-    by_people = item_marks.of_people(people.n, people.n_right, people.n_asked, people.n_recognised)
-    return by_people + item_marks.of_date(published, cutoffs)
+    by_people = item_differences.of_people(
+        people.n, people.n_right, people.n_asked, people.n_recognised
+    )
+    return by_people + item_differences.of_date(published, cutoffs)
 
 
 def marks_for(item: Item, user: User) -> tuple[Mark, ...]:

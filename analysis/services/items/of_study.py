@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from analysis.data.item_figures import PeopleFigures, known_cutoffs, people_figures
 from analysis.services.items.marks import marks_of
 from analysis.stats.estimates import Proportion, proportion_of_counts
-from analysis.stats.item_marks import Mark
+from analysis.stats.item_differences import Mark
 from experiment.models import Item, Study, StudyItem
 from experiment.services.rights import fields_of
 

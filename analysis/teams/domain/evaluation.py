@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from analysis.stats.arrays import Floats, Interval
-from analysis.stats.calibration_error import bin_columns, error_interval
+from analysis.stats.calibration import bin_columns, error_interval
 from analysis.stats.crossed_bootstrap import spread, two_sided_p, with_error
 from analysis.stats.two_way_clustered import FEWEST_CLUSTERS, TwoWay
 from analysis.teams.domain.chance import learns_noise

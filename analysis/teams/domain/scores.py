@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.stats.arrays import Bools, Floats, Ints
-from analysis.stats.calibration_error import equal_width_bins
+from analysis.stats.calibration import equal_width_bins
 from analysis.teams.domain.combination import HeldOut
 from analysis.teams.domain.resampling import Draws
 

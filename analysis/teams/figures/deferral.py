@@ -8,9 +8,8 @@ import altair as alt
 import pandas as pd
 from django.utils.translation import gettext as _
 
-from analysis.charts.figure import Figure
+from analysis.charts.figure import GAP, Figure, Place, columns_for, grid
 from analysis.charts.marks import Drawn, chart, finish, share_domain, text_width, wrapped
-from analysis.charts.panels import GAP, Place, columns_for, grid
 from analysis.charts.rows import labels
 from analysis.charts.style import HUMANS, INK
 from analysis.presentation import figure_text

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from analysis.charts.figure import Figure
+from analysis.charts.figure import Figure, Place, columns_for, grid
 from analysis.charts.marks import (
     Drawn,
     chart,
@@ -18,7 +18,6 @@ from analysis.charts.marks import (
     text_width,
     upright,
 )
-from analysis.charts.panels import Place, columns_for, grid
 from analysis.charts.style import FULL
 from analysis.presentation import figure_text
 from analysis.stats import NotEnough

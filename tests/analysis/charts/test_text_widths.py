@@ -6,7 +6,7 @@ import pytest
 import vl_convert as vlc
 
 from analysis.charts.style import FONT
-from analysis.charts.text_widths import BOLD_WIDTHS, WIDTHS, fix_widths, width_px
+from analysis.charts.texts import BOLD_WIDTHS, WIDTHS, fix_widths, width_px
 
 
 def laid_out_px(text: str, weight: str) -> float:

@@ -13,10 +13,14 @@ import numpy as np
 from scipy import special
 
 from analysis.stats.agreement import noise_ceiling, pairs, rank_correlations
-from analysis.stats.calibration_error import calibration_error
-from analysis.stats.crossed_bootstrap import crossed_bootstrap, spread, with_error
+from analysis.stats.calibration import calibration_error
+from analysis.stats.crossed_bootstrap import (
+    crossed_bootstrap,
+    mean_correlations,
+    spread,
+    with_error,
+)
 from analysis.stats.estimates import mcnemar, mean_of, proportion, spearman
-from analysis.stats.rank_bootstrap import mean_correlations
 from analysis.stats.two_way_clustered import Deviations, over_items
 from analysis.teams.domain.evaluation import evaluate
 from analysis.teams.domain.evidence import Evidence

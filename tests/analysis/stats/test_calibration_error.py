@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.stats.calibration_error import bin_columns, calibration_error
+from analysis.stats.calibration import bin_columns, calibration_error
 
 
 def test_the_calibration_error_is_the_hand_made_one():

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from analysis.stats import NotEnough
-from analysis.stats.item_discrimination import item_rest, rank_differences
+from analysis.stats.item_response import item_rest, rank_differences
 
 
 def answers(seed: int = 1, each: int = 12) -> pd.DataFrame:

@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.stats.crossed_bootstrap import times_drawn
-from analysis.stats.rank_bootstrap import mean_correlations
+from analysis.stats.crossed_bootstrap import mean_correlations, times_drawn
 
 
 def slow_means(judges, other, times):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from analysis.stats.flips import common_places
 from analysis.stats.token_alignment import Streams
-from analysis.stats.trajectories import trajectories
+from analysis.stats.traces import trajectories
 from tests.analysis.tokens import RISE, both_versions
 
 

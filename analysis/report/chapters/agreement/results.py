@@ -16,8 +16,8 @@ from analysis.stats.agreement import (
     rank_correlations,
 )
 from analysis.stats.arrays import Interval
+from analysis.stats.crossed_bootstrap import mean_correlations
 from analysis.stats.estimates import Correlation, defined, spearman
-from analysis.stats.rank_bootstrap import mean_correlations
 
 METHOD = (
     "Spearman's rank correlations over items. A model's difficulty is PPL(altered) - PPL(original), people's the share of "

@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from analysis.charts.figure import Figure
+from analysis.charts.figure import Figure, Place, columns_for, grid
 from analysis.charts.marks import (
     Drawn,
     chart,
@@ -18,7 +18,6 @@ from analysis.charts.marks import (
     spread,
     upright,
 )
-from analysis.charts.panels import Place, columns_for, grid
 from analysis.charts.rows import PEOPLE, Rows, by_family, labels, rows_of
 from analysis.charts.style import FULL, HALF, HUMANS, SOFT, family_colour
 from analysis.codec import need, present

@@ -18,7 +18,7 @@ from analysis.report.chapters.calibration.results import (
     WithoutUntouched,
 )
 from analysis.stats.arrays import Interval
-from analysis.stats.calibration_error import CalibrationError
+from analysis.stats.calibration import CalibrationError
 from analysis.stats.logistic import Logistic
 from lib import formatting as f
 

@@ -12,8 +12,7 @@ from analysis.codec import MissingResult, flattened, present, tidy_table, try_es
 from analysis.data.dataset import NO_TRIALS, Floats, ModelName, SourceData
 from analysis.report.chapter import Built
 from analysis.stats import NotEnough
-from analysis.stats.calibration import Bin, Line, binned
-from analysis.stats.calibration_error import CalibrationError, calibration_error
+from analysis.stats.calibration import Bin, CalibrationError, Line, binned, calibration_error
 from analysis.stats.families import Family, family
 from analysis.stats.logistic import Logistic, fit_slope, held_out_probability, logistic
 from analysis.stats.table_s3 import NOTE, TableRow, table_s3

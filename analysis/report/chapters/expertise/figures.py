@@ -6,10 +6,8 @@ import altair as alt
 import pandas as pd
 from django.utils.translation import gettext as _
 
-from analysis.charts.figure import Figure
-from analysis.charts.histograms import bars
-from analysis.charts.marks import Drawn, finish, quarters, upright
-from analysis.charts.panels import Place, columns_for, grid
+from analysis.charts.figure import Figure, Place, columns_for, grid
+from analysis.charts.marks import Drawn, bars, finish, quarters, upright
 from analysis.charts.style import HUMANS, NOTE
 from analysis.codec import need, present, to_json
 from analysis.presentation import figure_text

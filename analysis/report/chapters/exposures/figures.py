@@ -6,8 +6,7 @@ import altair as alt
 import pandas as pd
 
 from analysis.charts.figure import Figure
-from analysis.charts.histograms import bars, count_axis
-from analysis.charts.marks import Drawn, finish, flag, upright
+from analysis.charts.marks import Drawn, bars, count_axis, finish, flag, upright
 from analysis.charts.style import HALF, INK
 from analysis.codec import need
 from analysis.presentation import figure_text

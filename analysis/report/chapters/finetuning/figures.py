@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import gaussian_kde
 
-from analysis.charts.figure import Figure
+from analysis.charts.figure import Figure, Place, columns_for, grid
 from analysis.charts.marks import Drawn, chart, finish, share_domain, share_x
-from analysis.charts.panels import Place, columns_for, grid
 from analysis.charts.rows import Rows, labels
 from analysis.charts.style import FULL, SOFT
 from analysis.codec import tidy_table

@@ -12,8 +12,7 @@ from analysis.report.chapter import Built
 from analysis.report.chapters.flips.courses import RATIO, SENTENCE, TOKEN, Courses, courses_of
 from analysis.stats import NotEnough
 from analysis.stats.flips import Flips, summarise
-from analysis.stats.traces import by_pattern
-from analysis.stats.trajectories import trajectories
+from analysis.stats.traces import by_pattern, trajectories
 
 METHOD = (
     "As printed (figures S15 and S16): at each token, or sentence, the perplexity of the altered version up to there minus "

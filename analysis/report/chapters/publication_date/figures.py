@@ -6,9 +6,8 @@ import altair as alt
 import pandas as pd
 from django.utils.translation import gettext_lazy as _
 
-from analysis.charts.figure import Figure
+from analysis.charts.figure import Figure, Place, columns_for, grid
 from analysis.charts.marks import Drawn, chart, finish, level, spread
-from analysis.charts.panels import Place, columns_for, grid
 from analysis.charts.rows import by_family, labels
 from analysis.charts.style import GAINED, LINE
 from analysis.codec import need, present, tidy_table

@@ -7,9 +7,8 @@ import altair as alt
 import pandas as pd
 from django.utils.translation import gettext as _
 
-from analysis.charts.figure import Figure
+from analysis.charts.figure import Figure, Place, grid
 from analysis.charts.marks import CHANCE, Drawn, chart, finish, quarters, share_domain, upright
-from analysis.charts.panels import Place, grid
 from analysis.charts.rows import Rows, dots_with_intervals, model_frame, people_row, rows_of
 from analysis.charts.style import HUMANS
 from analysis.codec import present

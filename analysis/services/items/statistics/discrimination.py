@@ -9,8 +9,13 @@ from django.contrib.auth.models import User
 from analysis.data.item_figures import valid_judgments
 from analysis.data.items import read_columns
 from analysis.stats import MissingResult, NotEnough
-from analysis.stats.item_discrimination import ItemRest, item_rest
-from analysis.stats.item_response import FEWEST_ANSWERS, TwoParameters, two_parameters
+from analysis.stats.item_response import (
+    FEWEST_ANSWERS,
+    ItemRest,
+    TwoParameters,
+    item_rest,
+    two_parameters,
+)
 from experiment.domain.roles import Right
 from experiment.models import Item
 from experiment.models.studies import StudyQuerySet

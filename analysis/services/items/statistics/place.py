@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 
 from analysis.data.item_figures import people_figures
 from analysis.services.items.statistics.models import Scored, ranks_of, scores
-from analysis.stats.item_discrimination import rank_differences
+from analysis.stats.item_response import rank_differences
 from experiment.domain.roles import Right
 from experiment.models import Item, ResearchField
 from experiment.models.studies import StudyQuerySet

@@ -12,8 +12,8 @@ from analysis.services.items.statistics.models import ModelPart, model_parts, sc
 from analysis.services.items.statistics.people import Said, StudyPart, comments, study_parts
 from analysis.services.items.statistics.place import Place, place_among
 from analysis.stats import MissingResult
-from analysis.stats.item_discrimination import ItemRest
-from analysis.stats.item_marks import Mark
+from analysis.stats.item_differences import Mark
+from analysis.stats.item_response import ItemRest
 from experiment.domain.roles import Right
 from experiment.models import Item, ResearchField
 from experiment.services.curation.difficulty import may_see_difficulty

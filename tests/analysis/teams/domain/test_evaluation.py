@@ -7,7 +7,7 @@ from sklearn.metrics import brier_score_loss, log_loss
 from statsmodels.stats.multitest import multipletests
 
 from analysis.codec import to_json
-from analysis.stats.calibration_error import (
+from analysis.stats.calibration import (
     bin_columns,
     calibration_error,
     error_interval,

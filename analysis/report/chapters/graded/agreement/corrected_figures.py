@@ -8,9 +8,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.charts.figure import Figure
+from analysis.charts.figure import Figure, Place, columns_for, grid
 from analysis.charts.marks import Drawn, chart, finish, own_colour, quarters, share_axis, upright
-from analysis.charts.panels import Place, columns_for, grid
 from analysis.charts.rows import Rows, labels
 from analysis.charts.style import SOFT
 from analysis.codec import need

@@ -8,7 +8,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.charts.figure import Figure
+from analysis.charts.figure import Figure, Place, columns_for, grid
 from analysis.charts.marks import (
     Drawn,
     chart,
@@ -20,7 +20,6 @@ from analysis.charts.marks import (
     spread,
     upright,
 )
-from analysis.charts.panels import Place, columns_for, grid
 from analysis.charts.rows import Rows, labels, short
 from analysis.charts.style import HUMANS, INK, LINE
 from analysis.codec import need
