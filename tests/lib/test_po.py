@@ -47,6 +47,12 @@ def test_what_is_written_is_read_back() -> None:
     assert not again[3].is_translated
 
 
-def test_a_line_of_something_else_is_named() -> None:
+@pytest.mark.parametrize("text", ['msgid "a"\nb,c,d', "\n/etc/passwd", "\nside: Seite"])
+def test_a_line_of_something_else_is_named(text: str) -> None:
     with pytest.raises(PoError, match="line 2"):
-        list(read('msgid "a"\nb,c,d'))
+        list(read(text))
+
+
+def test_a_text_that_is_a_files_path_is_not_opened() -> None:
+    with pytest.raises(PoError, match="line 1 is not a PO file's"):
+        list(read(__file__))
