@@ -40,7 +40,7 @@ def trace_picture(request: HttpRequest, study: Study) -> HttpResponse:
 
     def picture() -> bytes:
         from analysis.charts.save import specification, svg
-        from analysis.report.chapters.flips.item_trace import item_trace
+        from analysis.report.chapters.flips.figures import item_trace
 
         drawn = item_trace(str(found.run.language_model), key, found.traces(key))
         return svg(specification(drawn)).encode()
@@ -69,7 +69,7 @@ def _chosen_key(request: HttpRequest, found: "RunTraces") -> str:
 
 
 def _item_context(found: "RunTraces", key: str) -> dict[str, Any]:
-    from analysis.report.chapters.flips.courses import PATTERN
+    from analysis.report.chapters.flips.results import PATTERN
 
     score = found.score(key)
     assert score is not None

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from importlib import import_module
 from typing import Any, TypeVar
 
 import pandas as pd
@@ -68,30 +69,43 @@ FigureBuilder = Callable[[SourceResults, Tables], Figure]
 
 @dataclass(frozen=True)
 class Chapter:
-    """One topic of the report.
+    """One topic of the report; what it is made of stands in the folder of its results.
 
     id: its address on the page. title, question: what readers see in the contents and under the heading.
+    name: of its functions `build_<name>` in results.py and `<name>_page` in page.py, and of the template of its sentences.
     results: a dataclass whose fields are the keys of report.json that the chapter fills; each can be a MissingResult.
-    build: computes them; raises NotEnough where the data support none of them.
-    page: from the results to what `template` and the tables show.
-    figures: gives the functions that draw its figures, by name, in their order; imported when something is drawn.
+    figures: names of its figures, in their order: functions in figures.py, which is imported when something is drawn.
     is_of_study: the same for every source of test cases, so that the page shows it once.
     """
 
     id: str
     title: str | Promise
     question: str | Promise
+    name: str
     results: type[Any]
-    build: Callable[[SourceData], Built]
-    page: Callable[[SourceResults, About], Page]
-    figures: Callable[[], Mapping[str, FigureBuilder]]
+    figures: Sequence[str] = ()
     is_of_study: bool = False
+
+    def build(self, data: SourceData) -> Built:
+        """Computes the results; raises NotEnough where the data support none of them."""
+        built: Built = self._named("results", f"build_{self.name}")(data)
+        return built
+
+    def page(self, source: SourceResults, about: About) -> Page:
+        """From the results to what the template and the tables show."""
+        page: Page = self._named("page", f"{self.name}_page")(source, about)
+        return page
+
+    def figure_builders(self) -> dict[str, FigureBuilder]:
+        return {name: self._named("figures", name) for name in self.figures}
+
+    def _named(self, module: str, name: str) -> Any:
+        folder = self.results.__module__.rpartition(".")[0]
+        return getattr(import_module(f"{folder}.{module}"), name)
 
     @property
     def template(self) -> str:
-        """By the chapter's folder: that of chapters/graded/rates is graded/rates.html."""
-        folder = self.build.__module__.partition(".chapters.")[2].rpartition(".")[0]
-        return f"analysis/chapters/{folder.replace('.', '/')}.html"
+        return f"analysis/chapters/{self.name}.html"
 
     @property
     def keys(self) -> tuple[str, ...]:

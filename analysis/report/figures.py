@@ -11,7 +11,7 @@ from analysis.stats import NotEnough
 def draw_all(source: SourceResults, tables: Tables) -> Iterator[tuple[str, Figure]]:
     """Each figure that the data support, with the id of its chapter, in the order of the page."""
     for chapter in CHAPTERS:
-        for build in chapter.figures().values():
+        for build in chapter.figure_builders().values():
             try:
                 yield chapter.id, build(source, tables)
             except NotEnough:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from analysis.codec import present
 from analysis.report.chapter import SourceResults
 from analysis.report.chapters.accuracy.results import Accuracy, ModelAccuracy
-from analysis.report.chapters.crossed.results import Crossed, CrossedErrors, Errors
+from analysis.report.chapters.uncertainty.results import Crossed, CrossedErrors, Errors
 from analysis.stats.arrays import Interval
 from analysis.stats.estimates import Mean
 from lib.formatting import lies

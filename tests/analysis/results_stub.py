@@ -17,15 +17,16 @@ from analysis.data.dataset import Participants, StudyName
 from analysis.data.filters import ReportOptions
 from analysis.data.version import SCHEMA_VERSION, data_version, participants_kind
 from analysis.report.chapter import SourceResults, Tables
-from analysis.report.chapters.flow import CHAPTER as FLOW
-from analysis.report.chapters.participants import CHAPTER as PARTICIPANTS
-from analysis.report.chapters.teams import CHAPTER as TEAMS
-from analysis.report.contents import CHAPTERS
+from analysis.report.contents import CHAPTERS, chapter_named
 from analysis.report.report import SCHEMA, Header, Published, Report
 from analysis.stats import NotEnough
 from experiment.models import Study
 from experiment.services.participant_kinds import kind_note
 from tests.analysis import made
+
+FLOW = chapter_named("flow")
+PARTICIPANTS = chapter_named("participants")
+TEAMS = chapter_named("teams")
 
 NOW = "?now=1"  # what a link without scripts asks for
 MISSING = MissingResult("No language model has scored these test cases.", "Score at least one.")

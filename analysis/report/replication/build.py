@@ -11,7 +11,7 @@ from analysis.data import read
 from analysis.data.dataset import SourceData
 from analysis.data.filters import SOURCES, ReportOptions
 from analysis.report.chapter import SourceResults
-from analysis.report.chapters.subfields.results import SubfieldAccuracy, Subfields
+from analysis.report.chapters.accuracy.results import SubfieldAccuracy, Subfields
 from analysis.report.replication.facts import Facts, facts
 from analysis.report.replication.places import HUMAN, MACHINE, PLACES, Place
 from analysis.report.replication.recomputed import Recomputed, Value

@@ -11,8 +11,8 @@ import numpy as np
 from analysis.codec import present, try_estimate
 from analysis.data.dataset import SourceData
 from analysis.report.chapter import SourceResults
-from analysis.report.chapters.exposures.results import ItemExposures
-from analysis.report.chapters.integration.results import Integration
+from analysis.report.chapters.models.results import Integration
+from analysis.report.chapters.participants.results import ItemExposures
 from analysis.report.replication.recomputed import tuned
 from analysis.stats.estimates import McNemar
 from analysis.stats.exposures import Exposures

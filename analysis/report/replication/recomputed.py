@@ -15,18 +15,22 @@ from analysis.report.chapters.accuracy.results import (
     HumanAccuracy,
     ModelAccuracy,
     ModelsVsHumans,
+    PositionAccuracy,
+    Positions,
+    SubfieldAccuracy,
+    Subfields,
     TopExpertise,
 )
-from analysis.report.chapters.agreement.results import Agreement, RankAgreement
-from analysis.report.chapters.calibration.results import Calibration, CalibrationResults
-from analysis.report.chapters.expertise.results import Expertise
+from analysis.report.chapters.confidence.results import Calibration, CalibrationResults, Expertise
 from analysis.report.chapters.finetuning.results import Comparison, FineTuning
-from analysis.report.chapters.flow.results import Code, Flow, ParticipantFlow
-from analysis.report.chapters.integration.results import ContextAccuracy, Integration
-from analysis.report.chapters.memorisation.results import Memorisation, ModelRatios
-from analysis.report.chapters.positions.results import PositionAccuracy, Positions
-from analysis.report.chapters.publication_date.results import PublicationDate
-from analysis.report.chapters.subfields.results import SubfieldAccuracy, Subfields
+from analysis.report.chapters.memorisation.results import Memorisation, ModelRatios, PublicationDate
+from analysis.report.chapters.models.results import (
+    Agreement,
+    ContextAccuracy,
+    Integration,
+    RankAgreement,
+)
+from analysis.report.chapters.participants.results import Code, Flow, ParticipantFlow
 from analysis.report.chapters.teams.results import Teams
 from analysis.stats import NotEnough
 from analysis.stats.estimates import Mean, PairedTest

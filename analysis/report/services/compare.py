@@ -10,9 +10,8 @@ import pandas as pd
 from analysis.codec import present
 from analysis.data.dataset import Participants
 from analysis.report.chapters.accuracy.results import Accuracy
-from analysis.report.chapters.crossed.results import Crossed
-from analysis.report.chapters.exposures.results import ItemExposures
-from analysis.report.chapters.flow.results import Flow
+from analysis.report.chapters.participants.results import Flow, ItemExposures
+from analysis.report.chapters.uncertainty.results import Crossed
 from analysis.report.headline import Headline, headline
 from analysis.report.stored import StoredReport
 from analysis.stats import NotEnough

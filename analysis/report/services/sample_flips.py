@@ -7,7 +7,7 @@ import pandas as pd
 
 from analysis.data.dataset import Tokens
 from analysis.data.tokens import COLUMNS, read_run
-from analysis.report.chapters.flips.courses import SENTENCE, TOKEN, Courses, courses_of
+from analysis.report.chapters.flips.results import SENTENCE, TOKEN, Courses, courses_of
 from analysis.stats.flips import PPL
 from scoring.models import ScoringRun
 from scoring.services import token_store

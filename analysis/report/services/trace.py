@@ -9,7 +9,7 @@ import pandas as pd
 from django.db.models import QuerySet
 
 from analysis.data.tokens import read_run
-from analysis.report.chapters.flips.courses import SENTENCE, TOKEN, Courses, courses_of
+from analysis.report.chapters.flips.results import SENTENCE, TOKEN, Courses, courses_of
 from analysis.stats.traces import by_pattern
 from experiment.models import Study
 from scoring.models import ItemScore, ScoringRun

@@ -10,14 +10,16 @@ from django.test import Client
 
 from analysis.data.filters import ReportOptions
 from analysis.data.read import read
-from analysis.report.chapters.flips import CHAPTER
 from analysis.report.chapters.flips.results import ChangesOfMind
+from analysis.report.contents import chapter_named
 from analysis.report.services.trace import RunTraces, read_traces
 from analysis.stats.flips import PPL
 from experiment.models import Item, Study
 from scoring.models import ScoringRun
 from tests.factories import make_study, make_user
 from tests.scoring.lab.rows import published
+
+CHAPTER = chapter_named("flips")
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("var_dir")]
 ADDRESS = "/lab/studies/memory/results/trace"

@@ -12,8 +12,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from analysis.data.dataset import SourceData
-from analysis.report.chapters.graded.comparisons import CHAPTER as COMPARISONS
-from analysis.report.chapters.graded.comparisons.results import GradedComparisons
+from analysis.report.chapters.graded_comparisons.results import GradedComparisons
+from analysis.report.contents import chapter_named
 from analysis.stats.graded import FATES
 from analysis.stats.graded.rates import rates
 from scoring.domain.grading.rubric import Fate
@@ -21,6 +21,8 @@ from tests.analysis.graded_made import make_graded
 from tests.analysis.report.chapters.chapter_results import results_of
 from tests.analysis.stats.graded.simulated import MODELS, QUADRANTS, probabilities
 from tests.scoring.tiny_models import save_gpt2
+
+COMPARISONS = chapter_named("graded_comparisons")
 
 RAW = {"good": "3", "abstained": "\u22121", "bad": "0.5", "unparsed": "1. Right. Final: 3.0"}
 

@@ -18,20 +18,21 @@ from analysis.codec import MissingResult
 from analysis.data.dataset import SourceData
 from analysis.report.chapter import SourceResults, Tables
 from analysis.report.chapters.accuracy.results import Accuracy
-from analysis.report.chapters.teams import CHAPTER as TEAMS
-from analysis.report.contents import CHAPTERS
+from analysis.report.contents import CHAPTERS, chapter_named
 from analysis.report.figures import draw_all
 from analysis.stats import NotEnough
 from tests.analysis import made
 from tests.analysis import results_stub as stub
 from tests.analysis.graded_made import make_graded
 
+TEAMS = chapter_named("teams")
+
 # Others have tests of their own: teams take long, flow and flips need more than trials and scores
 DRAWN = [
     name
     for chapter in CHAPTERS
     if chapter.id not in ("teams", "flow", "flips")
-    for name in chapter.figures()
+    for name in chapter.figure_builders()
 ]
 
 # Chapters that show people, models or both
@@ -56,7 +57,7 @@ def built(data: SourceData, *ids: str) -> tuple[SourceResults, Tables]:
 
 
 def draw(name: str, source: SourceResults, tables: Tables) -> Figure:
-    (builder,) = (c.figures()[name] for c in CHAPTERS if name in c.figures())
+    (builder,) = (c.figure_builders()[name] for c in CHAPTERS if name in c.figure_builders())
     return builder(source, tables)
 
 
@@ -136,7 +137,7 @@ def test_only_simulated_data_have_a_watermark_and_what_is_said_is_not_drawn(repo
 def test_figures_without_results_say_why_and_what_is_needed():
     source = stub.all_missing()
     for chapter in CHAPTERS:
-        for build in chapter.figures().values():
+        for build in chapter.figure_builders().values():
             with pytest.raises(NotEnough) as found:
                 build(source, {})
             assert found.value.reason.endswith(".")

@@ -9,7 +9,7 @@ from django.core.management import call_command
 from analysis.codec import from_json, to_json
 from analysis.data.filters import ReportOptions
 from analysis.data.read import read
-from analysis.report.chapters.teams.results import Teams, build
+from analysis.report.chapters.teams.results import Teams, build_teams
 from analysis.teams.results import TeamsDocument
 from benchmarks.analysis.crowd import make_crowd
 from experiment.models import Study
@@ -49,7 +49,7 @@ def test_the_command_takes_it_as_one_member(study: Study, method: str, capsys: A
 
 def test_the_report_takes_it_as_one_member(study: Study) -> None:
     data = read(study, ReportOptions(resamples=100))["human"]
-    results = build(data).results
+    results = build_teams(data).results
     assert from_json(Teams, to_json(results)) == results
     found = results.teaming
     rows = [row for of_one in found.by_method().values() for row in of_one]

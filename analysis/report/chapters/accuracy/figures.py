@@ -1,29 +1,40 @@
 """Accuracy of people and of each language model (the paper's figure 3a, and its figure S2 for further models)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import altair as alt
 import pandas as pd
+from django.utils.translation import gettext as _
 
-from analysis.charts.figure import Figure
+from analysis.charts.figure import Figure, Place, grid
 from analysis.charts.marks import (
     CHANCE,
     Drawn,
     chart,
-    finish,
     flag,
+    quarters,
     share_domain,
     share_x,
+    text_width,
     upright,
 )
-from analysis.charts.rows import Rows, dots_with_intervals, model_frame, people_row, rows_of
-from analysis.charts.style import FULL, HUMANS
-from analysis.codec import present
-from analysis.presentation import figure_text
-from analysis.report.chapter import FigureBuilder, SourceResults, Tables
-from analysis.report.chapters.accuracy.results import Accuracy, HumanAccuracy, ModelAccuracy
+from analysis.charts.rows import Rows, dots_with_intervals, model_frame, people_row, rows_of, short
+from analysis.charts.style import FULL, HUMANS, SOFT
+from analysis.codec import present, tidy_table
+from analysis.presentation import make_figure, plain
+from analysis.report.chapter import SourceResults, Tables
+from analysis.report.chapters.accuracy.results import (
+    POSITIONS_COLUMNS,
+    Accuracy,
+    HumanAccuracy,
+    ModelAccuracy,
+    Positions,
+    SubfieldAccuracy,
+    Subfields,
+)
 from analysis.stats import NotEnough
+from lib import formatting as f
 
 EVERYONE, EXPERTS = "All judgments", "Top fifth by expertise"
 TABLE = ("row", "name", "family", "is_chat", "n", "n_items", "n_correct", "accuracy", "low", "high")
@@ -50,9 +61,6 @@ def other_models(source: SourceResults, tables: Tables) -> Figure:
     return _figure("other_models", present(own.humans), models, None)
 
 
-FIGURES: Mapping[str, FigureBuilder] = {"accuracy": accuracy, "other_models": other_models}
-
-
 def _figure(
     name: str,
     humans: HumanAccuracy | None,
@@ -67,14 +75,16 @@ def _figure(
     if shown.empty:
         raise NotEnough("Nobody has judged or scored these test cases.", "Collect judgments.")
     shown["is_chat"] = shown.get("is_chat", pd.Series(index=shown.index, dtype=object)).eq(True)
-    text = figure_text(
-        "accuracy", {"is_extra": name == "other_models", **_context(humans, models, mean)}
+    return make_figure(
+        name,
+        _accuracy_chart(shown, rows, humans),
+        {"is_extra": name == "other_models", **_accuracy_context(humans, models, mean)},
+        _table(shown),
+        "accuracy",
     )
-    drawn = finish(_chart(shown, rows, humans), text.alt)
-    return Figure(name, text.title, text.caption, text.alt, _table(shown), drawn)
 
 
-def _context(
+def _accuracy_context(
     humans: HumanAccuracy | None, models: Sequence[ModelAccuracy], mean: float | None
 ) -> dict[str, Any]:
     shares = [m.items.accuracy for m in models]
@@ -116,7 +126,7 @@ def _columns(model: ModelAccuracy) -> dict[str, Any]:
     }
 
 
-def _chart(shown: pd.DataFrame, rows: Rows, humans: HumanAccuracy | None) -> Drawn:
+def _accuracy_chart(shown: pd.DataFrame, rows: Rows, humans: HumanAccuracy | None) -> Drawn:
     domain = share_domain([*shown["low"], *shown["high"], *shown["accuracy"]])
     x = share_x("accuracy", domain, "Correct answers")
     layers: list[Any] = [upright(CHANCE), flag(CHANCE, "chance")]
@@ -136,3 +146,136 @@ def _table(shown: pd.DataFrame) -> pd.DataFrame:
     )
     named["n"] = named["n"].fillna(named.pop("n_items"))
     return named
+
+
+# --- Accuracy by subfield (the paper's figure 3b, as dots with intervals instead of a radar).
+
+MOST_COLUMNS = 5
+SUBFIELDS_COLUMNS = [
+    "subfield",
+    "row",
+    "name",
+    "family",
+    "n",
+    "accuracy",
+    "low",
+    "high",
+    "colour",
+    "is_chat",
+]
+
+
+def subfields(source: SourceResults, tables: Tables) -> Figure:
+    """A panel per subfield: people above, models by family, all with 95% intervals; people's accuracy as a line."""
+    found = [s for s in present(source.of(Subfields).subfields) or () if s.humans or s.models]
+    if not found:
+        raise NotEnough("No subfield has judgments or scores yet.", "Collect judgments or score.")
+    models = list({m.name: m for s in found for m in s.models}.values())
+    rows = rows_of(models, [EVERYONE, EXPERTS] if any(s.humans for s in found) else [])
+    chat = source.of(Accuracy).chat_models
+    frame = pd.concat([_frame(s, rows, chat) for s in found], ignore_index=True)
+    domain = share_domain([*frame["low"], *frame["high"], *frame["accuracy"]])
+    drawn = grid(
+        [(s.subfield or _("not stated"), f.count(s.n_items, "test case")) for s in found],
+        lambda place: _panel(frame, found[place.number], rows, domain, place),
+        columns=min(len(found), MOST_COLUMNS),
+        left=rows.width,
+        height=rows.height,
+    )
+    table = plain(frame, row="who")
+    return make_figure(
+        "subfields",
+        drawn,
+        _subfields_context(found) | {"has_chat": frame["is_chat"].eq(True).any()},
+        table,
+    )
+
+
+def _subfields_context(found: Sequence[SubfieldAccuracy]) -> dict[str, Any]:
+    return {
+        "subfields": found,
+        "n_trials": sum(s.humans.share.n for s in found if s.humans),
+        "n_items": sum(s.n_items for s in found),
+        "experts": EXPERTS,
+    }
+
+
+def _frame(found: SubfieldAccuracy, rows: Rows, chat: Collection[str]) -> pd.DataFrame:
+    shares = [
+        (EVERYONE, found.humans and found.humans.share),
+        (EXPERTS, found.top_expertise and found.top_expertise.trials),
+    ]
+    people = [{**people_row(row, share), "n": share.n} for row, share in shares if share]
+    models = model_frame(
+        found.models,
+        rows,
+        lambda m: {"n": m.share.n, "accuracy": m.share.accuracy},
+        lambda m: m.share.ci95,
+        chat,
+    )
+    both = pd.concat([pd.DataFrame(people), models], ignore_index=True)
+    return both.assign(subfield=found.subfield).reindex(columns=SUBFIELDS_COLUMNS)
+
+
+def _panel(
+    frame: pd.DataFrame, found: SubfieldAccuracy, rows: Rows, domain: list[float], place: Place
+) -> Drawn:
+    data = chart(frame[frame["subfield"] == found.subfield])
+    x = alt.X(
+        "accuracy:Q",
+        scale=alt.Scale(domain=domain, nice=False, zero=False),
+        axis=place.x_axis("Correct answers", format=".0%", values=quarters(domain)),
+    )
+    y = rows.y() if place.first else rows.y(labels=False, minExtent=0, maxExtent=0)
+    layers: list[Any] = [upright(CHANCE)]
+    if found.humans:
+        layers.append(upright(found.humans.share.accuracy, colour=HUMANS, width=0.8, dash=False))
+    points = dots_with_intervals(data, x, y, thickness=1.1, size=30)
+    return alt.layer(*layers, points)
+
+
+# --- People's accuracy by career position (the paper's figure 3c).
+
+WIDTH = 520
+
+
+def positions(source: SourceResults, tables: Tables) -> Figure:
+    """A row per position with its 95% interval and number of judgments; all people and chance as lines."""
+    found = present(source.of(Positions).positions)
+    if not found:
+        raise NotEnough("Nobody's judgments are in the analysis.", "Let participants finish.")
+    names = [_label(p.position) for p in found]
+    frame = pd.DataFrame([people_row(n, p.trials) for n, p in zip(names, found, strict=True)])
+    frame["n"] = [f.count(p.trials.n, "judgment") for p in found]
+    humans = present(source.of(Accuracy).humans)
+    drawn = _positions_chart(frame, Rows({}, names), humans.trials.accuracy if humans else None)
+    context = {
+        "rows": [(name, p.trials.accuracy) for name, p in zip(names, found, strict=True)],
+        "n_trials": sum(p.trials.n for p in found),
+        "n_participants": sum(p.n_participants for p in found),
+    }
+    return make_figure("positions", drawn, context, tidy_table(found, POSITIONS_COLUMNS))
+
+
+def _label(position: str) -> str:
+    """A position as the figure names it; questionnaires store "other" with underscores."""
+    name = position.strip("_ ")
+    return short(name[:1].upper() + name[1:] if name else "Not stated")
+
+
+def _positions_chart(frame: pd.DataFrame, rows: Rows, everyone: float | None) -> Drawn:
+    domain = share_domain([*frame["low"], *frame["high"]])
+    x = share_x("accuracy", domain, "Correct answers")
+    data = chart(frame)
+    counts = data.mark_text(align="left", color=SOFT, dx=8).encode(
+        y=rows.y(), x=alt.value("width"), text="n:N"
+    )
+    layers = [upright(CHANCE), flag(CHANCE, "chance")]
+    if everyone is not None:
+        layers.append(upright(everyone, colour=HUMANS, width=0.8, dash=False))
+        if abs(everyone - CHANCE) > 0.15 * (domain[1] - domain[0]):  # else the words would meet
+            layers.append(flag(everyone, "all people", HUMANS))
+    right = text_width(frame["n"].tolist()) + 14
+    return alt.layer(*layers, dots_with_intervals(data, x, rows.y()), counts).properties(
+        width=WIDTH - rows.width - right, height=rows.height * 1.4
+    )

@@ -7,14 +7,23 @@ from django.utils.translation import gettext as _
 from analysis.codec import present
 from analysis.presentation import Table, number_column, table, text_column
 from analysis.report.chapter import About, Page, SourceResults
-from analysis.report.chapters.accuracy.results import Accuracy, HumanAccuracy, ModelAccuracy
+from analysis.report.chapters.accuracy.results import (
+    Accuracy,
+    HumanAccuracy,
+    ModelAccuracy,
+    ModelsMean,
+    Positions,
+    SubfieldAccuracy,
+    Subfields,
+    Trials,
+)
 from analysis.stats.estimates import PairedTest, Proportion
 from lib import formatting as f
 
 SAME_POINTS = 0.05  # differences below are shown as no difference
 
 
-def page(source: SourceResults, about: About) -> Page:
+def accuracy_page(source: SourceResults, about: About) -> Page:
     own = source.of(Accuracy)
     humans, versus, chat = (
         present(own.humans),
@@ -129,3 +138,88 @@ def _tests_table(tests: Sequence[tuple[str, PairedTest]]) -> list[Table]:
         for name, test in tests
     ]
     return table(_("Tests on accuracies"), columns, rows)
+
+
+# --- What the chapter on subfields shows.
+
+
+def subfields_page(source: SourceResults, about: About) -> Page:
+    found = present(source.of(Subfields).subfields) or ()
+    judged = sorted(
+        ((s.humans.share.accuracy, s) for s in found if s.humans), key=lambda pair: pair[0]
+    )
+    compared = [
+        s.models_mean.over_models.mean > right for right, s in judged if s.models_mean is not None
+    ]
+    context = {
+        "lowest": judged[0][1] if len(judged) > 1 else None,
+        "highest": judged[-1][1] if len(judged) > 1 else None,
+        "n_compared": len(compared),
+        "n_above": sum(compared),
+        "has_one_model": len(present(source.of(Accuracy).models) or ()) == 1,
+    }
+    columns = [
+        text_column(_("Subfield")),
+        number_column(_("Test cases")),
+        number_column(_("Human trials")),
+        number_column(_("Humans")),
+        number_column(_("95% CI")),
+        number_column(_("Models, mean")),
+        number_column(_("SD")),
+        number_column(_("Models below humans")),
+    ]
+    rows = [_row(s) for s in found]
+    return Page(context, table(_("Accuracy by subfield"), columns, rows, "subfields"))
+
+
+def _row(found: SubfieldAccuracy) -> tuple[str, ...]:
+    return (
+        found.subfield or _("not stated"),
+        f.number(found.n_items, 0),
+        *_humans(found.humans),
+        *_models(found.models_mean),
+        f.number(found.n_models_below_humans, 0),
+    )
+
+
+def _humans(found: Trials | None) -> tuple[str, str, str]:
+    if found is None:
+        return f.DASH, f.DASH, f.DASH
+    share = found.share
+    return f.number(share.n, 0), f.percent(share.accuracy), f.share_interval(share.ci95)
+
+
+def _models(found: ModelsMean | None) -> tuple[str, str]:
+    if found is None:
+        return f.DASH, f.DASH
+    return f.percent(found.over_models.mean), f.percent(found.over_models.sd)
+
+
+# --- What the chapter on positions shows.
+
+
+def positions_page(source: SourceResults, about: About) -> Page:
+    found = present(source.of(Positions).positions) or ()
+    context = {
+        "positions": found,
+        "lowest": min((p.trials.accuracy for p in found), default=None),
+        "highest": max((p.trials.accuracy for p in found), default=None),
+    }
+    columns = [
+        text_column(_("Position")),
+        number_column(_("Participants")),
+        number_column(_("Trials")),
+        number_column(_("Accuracy")),
+        number_column(_("95% CI")),
+    ]
+    rows = [
+        (
+            p.position,
+            f.number(p.n_participants, 0),
+            f.number(p.trials.n, 0),
+            f.percent(p.trials.accuracy),
+            f.share_interval(p.trials.ci95),
+        )
+        for p in found
+    ]
+    return Page(context, table(_("Accuracy by position"), columns, rows, "positions"))

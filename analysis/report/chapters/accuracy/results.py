@@ -1,6 +1,6 @@
 """How often people chose the original and each language model found it less surprising, and whether they differ."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from analysis.codec import MissingResult, flattened, present, tidy_table, try_estimate
-from analysis.data.dataset import Floats, ModelName, SourceData
+from analysis.data.dataset import NO_TRIALS, Bools, Floats, ModelName, SourceData
 from analysis.report.chapter import Built
 from analysis.stats import NotEnough
 from analysis.stats.accuracy import at_least_percentile, top_share
@@ -20,11 +20,12 @@ from analysis.stats.estimates import (
     mean_of,
     paired_t,
     proportion,
+    proportion_of_counts,
     wilson,
 )
 
 TOP_SHARE = 0.2
-COLUMNS = ("name", "display_name", "family", "is_chat", "n_parameters", "in_set", "n_items", "n_correct", "accuracy", "sem", "ci_low", "ci_high", "n_ties", "n_near_ties", "run", "prompt")  # fmt: skip
+ACCURACY_COLUMNS = ("name", "display_name", "family", "is_chat", "n_parameters", "in_set", "n_items", "n_correct", "accuracy", "sem", "ci_low", "ci_high", "n_ties", "n_near_ties", "run", "prompt")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ class Accuracy:
         return frozenset(model.name for model in known if model.is_chat)
 
 
-def build(data: SourceData) -> Built:
+def build_accuracy(data: SourceData) -> Built:
     """Each result by itself: what the data cannot support is a MissingResult."""
     members = tuple(_model(data, int(model)) for model in data.set_models)
     extra = tuple(_model(data, int(model)) for model in data.extra_models)
@@ -156,11 +157,11 @@ def _humans(data: SourceData) -> HumanAccuracy:
         n_items=int(np.count_nonzero(data.item_counts)),
         over_participants=mean_of(participant_accuracy(trials), SHARES),
         over_items=mean_of(data.item_accuracy, SHARES),
-        top_expertise=try_estimate(_top_expertise, trials),
+        top_expertise=try_estimate(_accuracy_top_expertise, trials),
     )
 
 
-def _top_expertise(trials: pd.DataFrame) -> TopExpertise:
+def _accuracy_top_expertise(trials: pd.DataFrame) -> TopExpertise:
     top = top_share(trials["item"], trials["expertise"], trials["is_correct"], TOP_SHARE)
     return TopExpertise(
         share=TOP_SHARE,
@@ -244,7 +245,7 @@ def _base_vs_chat(data: SourceData) -> BaseVsChat:
 
 
 def _models_table(members: Iterable[ModelAccuracy], extra: Iterable[ModelAccuracy]) -> pd.DataFrame:
-    table = tidy_table((*members, *extra), COLUMNS)
+    table = tidy_table((*members, *extra), ACCURACY_COLUMNS)
     in_set = {model.name for model in members}
     return table.assign(in_set=[name in in_set for name in table["name"]])
 
@@ -265,3 +266,149 @@ def _items_table(data: SourceData) -> pd.DataFrame:
             "ci_high": high,
         }
     )
+
+
+# --- How often people and language models are right on the items of each subfield.
+
+SUBFIELDS_COLUMNS = ("subfield", "who", "name", "display_name", "family", "n", "n_correct", "accuracy", "sem", "ci_low", "ci_high")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Trials:
+    share: Proportion = flattened(n="n_trials")
+
+
+@dataclass(frozen=True)
+class ModelItems(ModelName):
+    share: Proportion = flattened(n="n_items")
+
+
+@dataclass(frozen=True)
+class ModelsMean:
+    """`sd_ddof0`: the standard deviation with n, as the paper has it."""
+
+    sd_ddof0: float
+    over_models: Mean = flattened()
+
+
+@dataclass(frozen=True)
+class SubfieldAccuracy:
+    """None where the subfield has no data. `top_expertise`: trials at or above the subfield's 80th percentile."""
+
+    subfield: str
+    n_items: int
+    share_items: float
+    humans: Trials | None
+    top_expertise: ExpertTrials | None
+    models_mean: ModelsMean | None
+    models: tuple[ModelItems, ...]
+    n_models_below_humans: int | None
+
+
+@dataclass(frozen=True)
+class Subfields:
+    subfields: tuple[SubfieldAccuracy, ...] | MissingResult
+
+
+@dataclass(frozen=True)
+class _SubfieldLine(ModelName):
+    """A row of the tidy table."""
+
+    subfield: str
+    who: str
+    share: Proportion = flattened()
+
+
+def build_subfields(data: SourceData) -> Built:
+    """Raises NotEnough with neither trials nor scores."""
+    if data.trials.empty and not len(data.set_models):
+        raise NotEnough(f"{NO_TRIALS[0]} {data.no_scores[0]}", NO_TRIALS[1])
+    trials = data.trials[["item", "expertise", "is_correct"]]
+    item_subfield = data.items["subfield"].to_numpy()
+    names = pd.unique(data.items["subfield"])
+    found = tuple(_subfield(data, trials, str(name), item_subfield == name) for name in names)
+    lines = [line for one in found for line in _lines(one)]
+    return Built(Subfields(found), {"subfields": tidy_table(lines, SUBFIELDS_COLUMNS)})
+
+
+def _subfield(data: SourceData, trials: pd.DataFrame, name: str, items: Bools) -> SubfieldAccuracy:
+    trials = trials[items[trials["item"].to_numpy()]]
+    humans = proportion(trials["is_correct"]) if len(trials) else None
+    models = _models(data, items)
+    shares = np.array([model.share.accuracy for model in models])
+    return SubfieldAccuracy(
+        subfield=name,
+        n_items=int(items.sum()),
+        share_items=float(items.mean()),
+        humans=Trials(humans) if humans else None,
+        top_expertise=_subfields_top_expertise(trials),
+        models_mean=ModelsMean(float(shares.std()), mean_of(shares, SHARES)) if models else None,
+        models=models,
+        n_models_below_humans=int((shares < humans.accuracy).sum()) if humans and models else None,
+    )
+
+
+def _subfields_top_expertise(trials: pd.DataFrame) -> ExpertTrials | None:
+    if not trials["expertise"].notna().any():
+        return None
+    return ExpertTrials(*at_least_percentile(trials["expertise"], trials["is_correct"]))
+
+
+def _models(data: SourceData, items: Bools) -> tuple[ModelItems, ...]:
+    correct = data.model_correct[:, items]
+    return tuple(
+        ModelItems(**data.model_name(int(model)), share=proportion(correct[model]))
+        for model in data.set_models
+        if not np.isnan(correct[model]).all()
+    )
+
+
+def _lines(found: SubfieldAccuracy) -> Iterator[_SubfieldLine]:
+    """People, the people who know it best, every model."""
+    if found.humans:
+        yield _SubfieldLine("humans", "humans", "", found.subfield, "humans", found.humans.share)
+    if top := found.top_expertise:
+        name = "top expertise"
+        yield _SubfieldLine(name, name, "", found.subfield, name, top.trials)
+    for m in found.models:
+        yield _SubfieldLine(m.name, m.display_name, m.family, found.subfield, "model", m.share)
+
+
+# --- People's accuracy by the position they hold.
+
+NOT_STATED = "not stated"
+POSITIONS_COLUMNS = ("position", "n_participants", "n_trials", "n_correct", "accuracy", "sem", "ci_low", "ci_high")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PositionAccuracy:
+    position: str
+    n_participants: int
+    trials: Proportion = flattened(n="n_trials")
+
+
+@dataclass(frozen=True)
+class Positions:
+    """In the questionnaire's order, then what it does not list, the unknown last."""
+
+    positions: tuple[PositionAccuracy, ...] | MissingResult
+
+
+def build_positions(data: SourceData) -> Built:
+    """Raises NotEnough without trials."""
+    trials = data.need_trials()
+    held = [str(career) or NOT_STATED for career in data.participants["career"]]
+    order = [p for p in data.position_order if p in held]
+    order += [*sorted(set(held) - {*order, NOT_STATED}), NOT_STATED]
+    code = np.array([order.index(position) for position in held], dtype=np.int64)
+    participant = trials["participant"].to_numpy()
+    n = np.bincount(code[participant], minlength=len(order))
+    right = trials["is_correct"].to_numpy(dtype=float)
+    correct = np.bincount(code[participant], weights=right, minlength=len(order))
+    people = np.bincount(code[np.unique(participant)], minlength=len(order))
+    found = tuple(
+        PositionAccuracy(position, int(people[k]), proportion_of_counts(int(correct[k]), int(n[k])))
+        for k, position in enumerate(order)
+        if n[k]
+    )
+    return Built(Positions(found), {"positions": tidy_table(found, POSITIONS_COLUMNS)})

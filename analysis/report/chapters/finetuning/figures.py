@@ -9,24 +9,36 @@ import pandas as pd
 from scipy.stats import gaussian_kde
 
 from analysis.charts.figure import Figure, Place, columns_for, grid
-from analysis.charts.marks import Drawn, chart, finish, share_domain, share_x
-from analysis.charts.rows import Rows, labels
-from analysis.charts.style import FULL, SOFT
-from analysis.codec import tidy_table
-from analysis.presentation import figure_text
-from analysis.report.chapter import FigureBuilder, SourceResults, Tables
-from analysis.report.chapters.finetuning.versions_figure import (
-    Compared,
-    compared,
-    finetuning_versions,
-)
+from analysis.charts.marks import Drawn, chart, share_domain, share_x, spread, upright
+from analysis.charts.rows import Rows, by_family, labels
+from analysis.charts.style import FULL, GAINED, INK, LOST, SOFT
+from analysis.codec import need, present, tidy_table
+from analysis.presentation import make_figure
+from analysis.report.chapter import SourceResults, Tables
+from analysis.report.chapters.finetuning.results import Comparison, FineTuning, TunedModel
+from analysis.stats import NotEnough
+from analysis.stats.estimates import PairedTest
 from lib.formatting import number, p_value
+
+Compared = tuple[TunedModel, Comparison]
 
 BEFORE, AFTER = "before", "after"
 WHEN = alt.Scale(domain=[BEFORE, AFTER], range=["#9aa5b1", "#0072b2"])
 TICKS = [1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 200, 500, 1000]
 TABLE = ("name", "display_name", "base", "base_display_name", "n_items", "accuracy_before", "sem_before", "accuracy_after", "sem_after", "method", "family")  # fmt: skip
 POINTS = 80  # of a density's curve
+
+
+def compared(source: SourceResults) -> list[Compared]:
+    """By family; raises NotEnough where no pair can be compared."""
+    models = by_family(need(source.of(FineTuning).finetuning))
+    found = [(model, own) for model in models if (own := present(model.comparison))]
+    if not found:
+        raise NotEnough(
+            "No tuned model shares enough test cases with its base.",
+            "Score both on the same test cases.",
+        )
+    return found
 
 
 def finetuning(source: SourceResults, tables: Tables) -> Figure:
@@ -45,16 +57,8 @@ def finetuning(source: SourceResults, tables: Tables) -> Figure:
             (names[m.name], found.before.accuracy, found.after.accuracy) for m, found in pairs
         ],
     }
-    text = figure_text("finetuning", context)
     drawn = alt.vconcat(*blocks, spacing=18).resolve_scale(color="shared")
-    drawn = finish(drawn, text.alt)
-    return Figure("finetuning", text.title, text.caption, text.alt, _table(pairs), drawn)
-
-
-FIGURES: Mapping[str, FigureBuilder] = {
-    "finetuning": finetuning,
-    "finetuning_versions": finetuning_versions,
-}
+    return make_figure("finetuning", drawn, context, _table(pairs))
 
 
 def _accuracies(pair: Compared, names: Mapping[str, str]) -> pd.DataFrame:
@@ -160,3 +164,91 @@ def _table(pairs: Sequence[Compared]) -> pd.DataFrame:
         ],
         axis=1,
     )
+
+
+# --- The field or the answer: how much the log perplexity of originals and of altered versions fell, and the difference.
+
+ORIGINAL, ALTERED = "original", "altered"
+VERSION = alt.Scale(domain=[ORIGINAL, ALTERED], range=[GAINED, LOST])
+DIFFERENCE = "difference"
+ROW = 24  # px: two marks stand in a row
+
+
+def finetuning_versions(source: SourceResults, tables: Tables) -> Figure:
+    """Left, the fall on either version; right, the original's less the altered version's; 95% intervals."""
+    pairs = [pair for pair in compared(source) if pair[0].have_one_prompt]
+    if not pairs:
+        raise NotEnough(
+            "No tuned model and its base were given one prompt.", "Score both with the same prompt."
+        )
+    names = labels([model for model, _ in pairs])
+    frame = pd.DataFrame([row for pair in pairs for row in _rows(pair, names)])
+    rows = Rows({}, list(names.values()))
+    width = (FULL - rows.width - 64) // 2
+    size = {"width": width, "height": ROW * len(pairs)}
+    drawn = alt.hconcat(
+        _falls(frame[frame["what"] != DIFFERENCE], rows).properties(**size),
+        _differences(frame[frame["what"] == DIFFERENCE], rows).properties(**size),
+        spacing=16,
+    )
+    context = {
+        "n_models": len(pairs),
+        "n_items": max(model.n_items for model, _ in pairs),
+        "pairs": [(names[model.name], found.nats) for model, found in pairs],
+    }
+    table = frame.drop(columns="row")
+    return make_figure("finetuning_versions", drawn, context, table)
+
+
+def _rows(pair: Compared, names: Mapping[str, str]) -> Sequence[Mapping[str, Any]]:
+    model, found = pair
+    tests: list[tuple[str, PairedTest]] = [
+        (ORIGINAL, found.nats.original),
+        (ALTERED, found.nats.altered),
+        (DIFFERENCE, found.nats.interaction),
+    ]
+    return [
+        {
+            "name": model.name,
+            "base": model.base,
+            "row": names[model.name],
+            "what": what,
+            "nats_per_token": test.mean_difference,
+            "ci_low": test.ci95[0],
+            "ci_high": test.ci95[1],
+            "t": test.t,
+            "df": test.df,
+            "p": test.p,
+        }
+        for what, test in tests
+    ]
+
+
+def _x(frame: pd.DataFrame, title: str) -> alt.X:
+    domain = list(spread([*frame["ci_low"], *frame["ci_high"]], must=(0.0,)))
+    scale = alt.Scale(domain=domain, nice=False)
+    return alt.X("nats_per_token:Q", scale=scale, axis=alt.Axis(title=title, tickCount=4))
+
+
+def _falls(frame: pd.DataFrame, rows: Rows) -> Drawn:
+    x = _x(frame, "Fall of log perplexity, nats per token")
+    colour = alt.Color("what:N", scale=VERSION, legend=alt.Legend(title=None))
+    layers: list[Any] = [upright(0)]
+    for version, shift in ((ORIGINAL, -4), (ALTERED, 4)):
+        data = chart(frame[frame["what"] == version])
+        layers.append(
+            data.mark_rule(strokeWidth=1.4, yOffset=shift).encode(
+                x=alt.X("ci_low:Q"), x2="ci_high:Q", y=rows.y(), color=colour
+            )
+        )
+        layers.append(data.mark_point(yOffset=shift).encode(x=x, y=rows.y(), color=colour))
+    return alt.layer(*layers)
+
+
+def _differences(frame: pd.DataFrame, rows: Rows) -> Drawn:
+    data, y = chart(frame), rows.y(labels=False, minExtent=0, maxExtent=0)
+    x = _x(frame, "Original less altered, nats per token")
+    lines = data.mark_rule(strokeWidth=1.4, color=INK).encode(
+        x=alt.X("ci_low:Q"), x2="ci_high:Q", y=y
+    )
+    return alt.layer(upright(0), lines, data.mark_point(color=INK).encode(x=x, y=y))

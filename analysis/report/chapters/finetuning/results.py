@@ -1,28 +1,245 @@
-"""Fine-tuning: each tuned model against the model it was tuned from, on the items that both were scored on."""
+"""A tuned model and the model that it was tuned from, on the items that both were scored on."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from analysis.codec import MissingResult, flattened, present, try_estimate
-from analysis.data.dataset import Floats, ModelName, SourceData, TrainingSummary
+from analysis.data.dataset import Bools, Floats, ModelName, SourceData, TrainingSummary
 from analysis.report.chapter import Built
-from analysis.report.chapters.finetuning.pairs import Decisions, Pair, decisions, pairs_of
-from analysis.report.chapters.finetuning.parts import (
-    CutoffChange,
-    SubfieldChange,
-    cutoff_change,
-    subfield_changes,
-)
-from analysis.report.chapters.finetuning.reference_texts import CorpusChange, corpus_changes
+from analysis.report.chapters.memorisation.results import corpus_label
 from analysis.stats import NotEnough
-from analysis.stats.estimates import PairedTest
+from analysis.stats.arrays import Ints
+from analysis.stats.estimates import McNemar, PairedTest, Proportion
 from analysis.stats.families import Family, family
-from analysis.stats.finetuning import NatsChange, compare
+from analysis.stats.finetuning import (
+    Decided,
+    NatsChange,
+    TextsChange,
+    compare,
+    compare_texts,
+    decided,
+    is_right,
+)
+from analysis.stats.memorisation import by_cutoff
 
-METHOD = (
+COLUMNS = ["item", "run", "ppl_original", "ppl_altered"]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Numbers of the two models; `items` (n,) in ascending order; perplexities (n, 2) of original and altered version."""
+
+    base: int
+    tuned: int
+    items: Ints
+    before: Floats
+    after: Floats
+    prompts: tuple[str, str]
+
+    @property
+    def right_before(self) -> Bools:
+        return is_right(self.before)
+
+    @property
+    def right_after(self) -> Bools:
+        return is_right(self.after)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decisions:
+    """Of both models on the same items."""
+
+    mcnemar: McNemar
+    before: Proportion = flattened(
+        n="n_items",
+        n_correct="n_correct_before",
+        accuracy="accuracy_before",
+        sem="sem_before",
+        ci95="ci95_before",
+    )
+    after: Proportion = flattened(
+        n="n_items",
+        n_correct="n_correct_after",
+        accuracy="accuracy_after",
+        sem="sem_after",
+        ci95="ci95_after",
+    )
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some of a pair's items; below three there is a reason in place of the decisions."""
+
+    n_items: int
+    decisions: Decisions | MissingResult = flattened()
+
+
+def pairs_of(data: SourceData) -> Iterator[Pair]:
+    """In the models' order."""
+    numbers = {name: number for number, name in enumerate(data.models["name"])}
+    scores = {m: data.full.loc[data.full["model"] == m, COLUMNS] for m in set(data.full["model"])}
+    for tuned, base_name in enumerate(data.models["tuned_from"]):
+        base = numbers.get(base_name)
+        if base is None or not {tuned, base} <= scores.keys():
+            continue
+        both = scores[base].merge(scores[tuned], on="item", suffixes=("_before", "_after"))
+        both = both.sort_values("item")
+        before, after = (
+            both[[f"ppl_original_{when}", f"ppl_altered_{when}"]].to_numpy(dtype=float)
+            for when in ("before", "after")
+        )
+        first, second = (
+            data.run_prompts.get(int(scores[model]["run"].iloc[0]), "") for model in (base, tuned)
+        )
+        yield Pair(base, tuned, both["item"].to_numpy(), before, after, (first, second))
+
+
+def part(pair: Pair, of: Bools) -> Part:
+    """`of`: (n,) which of the pair's items."""
+    found = try_estimate(decided, pair.right_before[of], pair.right_after[of])
+    own = decisions(found) if isinstance(found, Decided) else found
+    return Part(int(np.count_nonzero(of)), own)
+
+
+def decisions(found: Decided) -> Decisions:
+    return Decisions(mcnemar=found.mcnemar, before=found.before, after=found.after)
+
+
+# --- The change of decisions by subfield, and on what was published before and after the tuned model's training data end.
+
+PARTS_METHOD = (
+    "By subfield and by date: no numbers of fewer than three test cases; intervals of single subfields are not corrected for "
+    "their number. The cut-off is the latest day known of what base and tuned model were trained on; a test case published on "
+    "that day or earlier is before it. Only those after it are free of memorisation."
+)
+UNKNOWN = (
+    "It is not known until when the tuned model's training data were collected, or documents of its corpus have no date.",
+    "State the cut-off under Language models in the administration.",
+)
+NO_DATES = (
+    "No test case of the two models has a publication date.",
+    "State the publication dates of the test cases.",
+)
+
+
+@dataclass(frozen=True)
+class SubfieldChange:
+    subfield: str
+    part: Part = flattened()
+
+
+@dataclass(frozen=True)
+class CutoffChange:
+    """`cutoff`: a day. is_base_known: whether it covers what the base had read; else only the corpus of the tuning.
+
+    before, after, undated: the items published up to that day, later, and on a day that is not known.
+    """
+
+    cutoff: str
+    is_base_known: bool
+    before: Part
+    after: Part
+    undated: Part
+
+
+def subfield_changes(data: SourceData, pair: Pair) -> tuple[SubfieldChange, ...]:
+    """In the order of the items."""
+    names = data.items["subfield"].to_numpy()
+    own = names[pair.items]
+    return tuple(SubfieldChange(str(n), part(pair, own == n)) for n in pd.unique(names))
+
+
+def cutoff_change(data: SourceData, pair: Pair) -> CutoffChange:
+    """Raises NotEnough without a cut-off or dates."""
+    days = data.models["cutoff"].to_numpy().astype("datetime64[D]")
+    training = data.trainings.get(pair.tuned)
+    last = training.last_published if training else None
+    corpus = np.datetime64(last or "NaT", "D")
+    tuned, base = days[pair.tuned], days[pair.base]
+    if np.isnat(tuned) and np.isnat(corpus):
+        raise NotEnough(*UNKNOWN)
+    dates = data.items["published"].to_numpy().astype("datetime64[D]")[pair.items]
+    if np.isnat(dates).all():
+        raise NotEnough(*NO_DATES)
+    cutoff = np.fmax.reduce(np.array([tuned, base, corpus]))  # not NaT where one is known
+    sides = by_cutoff(dates, cutoff)
+    return CutoffChange(
+        cutoff=str(cutoff),
+        is_base_known=not (np.isnat(tuned) and np.isnat(base)),
+        before=part(pair, sides.before),
+        after=part(pair, sides.after),
+        undated=part(pair, sides.undated),
+    )
+
+
+# --- What tuning cost or brought on other texts: the reference corpora that both models were scored on.
+
+REFERENCE_TEXTS_METHOD = (
+    "Reference texts: mean log perplexity over texts, in nats per token, each text counting alike; paired t test of before "
+    "minus after. A rise on general texts is what the model forgot."
+)
+REFERENCE_TEXTS_NOTHING = (
+    "No reference corpus was scored with both models, so it is not known what tuning cost on other texts.",
+    "Score general texts with both: manage.py score_corpus.",
+)
+OTHER_PROMPT = (
+    "The two models were given these texts with different prompts.",
+    "Score the corpus with both models and one prompt.",
+)
+OTHER_TEXTS = (
+    "The two models' texts under this name differ.",
+    "Score the same file with both models.",
+)
+
+
+@dataclass(frozen=True)
+class CorpusChange:
+    """`in_training`: whether the corpus is among the tuned model's training data (known, likely, unknown, absent)."""
+
+    corpus: str
+    label: str
+    in_training: str
+    n_texts: int
+    change: TextsChange | MissingResult = flattened()
+
+
+def corpus_changes(data: SourceData, pair: Pair) -> tuple[CorpusChange, ...]:
+    """By name; the text that models know by heart is left out. Raises NotEnough where there is none."""
+    found = tuple(_changes(data.corpora[~data.corpora["is_anchor"].astype(bool)], pair))
+    if not found:
+        raise NotEnough(*REFERENCE_TEXTS_NOTHING)
+    return found
+
+
+def _changes(corpora: pd.DataFrame, pair: Pair) -> Iterator[CorpusChange]:
+    before, after = (corpora[corpora["model"] == model] for model in (pair.base, pair.tuned))
+    for name in sorted(set(before["corpus"]) & set(after["corpus"])):
+        first, second = (texts[texts["corpus"] == name] for texts in (before, after))
+        both = first.merge(second, on="row", suffixes=("_before", "_after"))
+        yield CorpusChange(
+            corpus=name,
+            label=corpus_label(name),
+            in_training=str(second["in_training"].iloc[0]),
+            n_texts=len(both),
+            change=try_estimate(_change, both),
+        )
+
+
+def _change(both: pd.DataFrame) -> TextsChange:
+    if (both["prompt_before"] != both["prompt_after"]).any():
+        raise NotEnough(*OTHER_PROMPT)
+    # The same text has the same compressed length under every model
+    if (both["zlib_bytes_before"] != both["zlib_bytes_after"]).any():
+        raise NotEnough(*OTHER_TEXTS)
+    return compare_texts(both["ppl_before"], both["ppl_after"])
+
+
+# --- Fine-tuning: each tuned model against the model it was tuned from, on the items that both were scored on.
+
+FINETUNING_METHOD = (
     "Each tuned model against its base on the test cases that both scored, before minus after: exact McNemar test of the "
     "decisions, paired t tests of perplexities and of their logarithms. The logarithm is a text's mean loss in nats per token: "
     "perplexities are skewed, and a model that halves them all halves the difference of two versions with them. How much more the "
@@ -30,7 +247,7 @@ METHOD = (
     "language. Models given different prompts are compared by their decisions alone. p after Holm: over all pairs of models, each "
     "kind of test as one family."
 )
-NOTHING = (
+FINETUNING_NOTHING = (
     "No language model has been scored together with the model that it was tuned from.",
     "State of a model what it was tuned from, and score both on the same test cases.",
 )
@@ -102,11 +319,11 @@ class FineTuning:
     finetuning_tests: Families | MissingResult
 
 
-def build(data: SourceData) -> Built:
+def build_finetuning(data: SourceData) -> Built:
     """The results, and the table finetuning_items (one row per tuned model and item)."""
     pairs = list(pairs_of(data))
     if not pairs:
-        raise NotEnough(*NOTHING)
+        raise NotEnough(*FINETUNING_NOTHING)
     models, tests = _corrected(data, pairs, [_tuned(data, pair) for pair in pairs])
     table = pd.concat([_table(data, pair) for pair in pairs], ignore_index=True)
     return Built(FineTuning(models, tests), {"finetuning_items": table})

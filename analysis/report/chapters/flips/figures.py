@@ -1,4 +1,4 @@
-"""Whether a model's preference changes sides on the way through a text, by token and by sentence."""
+"""Single test cases' traces: the difference of cumulative perplexities along a text, its alternations marked."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,18 +7,135 @@ import altair as alt
 import pandas as pd
 from django.utils.translation import gettext_lazy as _
 
-from analysis.charts.figure import Figure
-from analysis.charts.marks import Drawn, chart, finish, own_colour, spread
-from analysis.charts.rows import Rows, rows_of
-from analysis.charts.style import FULL, GAINED, INK, LOST, family_colour
+from analysis.charts.figure import Figure, Place, columns_for, grid
+from analysis.charts.marks import Drawn, chart, level, own_colour, spread, wrapped
+from analysis.charts.rows import Rows, by_family, labels, rows_of
+from analysis.charts.style import FULL, GAINED, INK, LINE, LOST, MARKED, family_colour
 from analysis.codec import need
-from analysis.presentation import figure_text
-from analysis.report.chapter import FigureBuilder, SourceResults, Tables
-from analysis.report.chapters.flips.courses import RATIO, SENTENCE, TOKEN
-from analysis.report.chapters.flips.results import ChangesOfMind, ModelFlips
-from analysis.report.chapters.flips.traces import flips_traces
-from analysis.report.chapters.flips.trajectories import flips_trajectories
-from analysis.stats.flips import Flips
+from analysis.presentation import make_figure, plain
+from analysis.report.chapter import SourceResults, Tables, need_table
+from analysis.report.chapters.flips.results import (
+    PATTERN,
+    RATIO,
+    SENTENCE,
+    TOKEN,
+    ChangesOfMind,
+    Example,
+    ModelFlips,
+)
+from analysis.stats import NotEnough
+from analysis.stats.flips import PPL, Flips
+from analysis.stats.traces import PATTERNS
+from lib.formatting import known
+
+NUMBER = {TOKEN: _("Token of the original"), SENTENCE: _("Sentence")}
+DIFFERENCE = _("Difference of perplexity")
+ORIGINAL, ALTERED = _("favours the original"), _("favours the altered")
+LEFT, TRACES_HEIGHT = 52, 130
+LINEAR = 0.1  # differences below are drawn about linearly, those above by their logarithm
+
+
+def flips_traces(source: SourceResults, tables: Tables) -> Figure:
+    """A row per pattern; left by token, right by sentence, each with a test case that is typical of it."""
+    typical = need(source.of(ChangesOfMind).flips).typical
+    if not typical.examples:
+        raise NotEnough("No test case shows one of the three patterns.", "Score more test cases.")
+    frame = need_table(tables, "flips_traces")
+    levels = [name for name in (TOKEN, SENTENCE) if name in set(frame["level"])]
+    width = (FULL - 2 * LEFT - 40) // 2
+    rows = []
+    for pattern in PATTERNS:
+        own = [e for e in typical.examples if e.pattern == pattern]
+        panels = [_titled(frame, example, width) for example in own]
+        if panels:
+            rows.append(alt.hconcat(*panels, spacing=24))
+    context = {
+        "model": typical.label,
+        "examples": [
+            {"pattern": PATTERN[e.pattern], "level": e.level, "item": e.item, "n": e.n_items}
+            for e in typical.examples
+        ],
+        "has_sentences": SENTENCE in levels,
+    }
+    return make_figure(
+        "flips_traces",
+        alt.vconcat(*rows, spacing=22).resolve_scale(y="independent"),
+        context,
+        frame,
+    )
+
+
+def trace_panel(frame: pd.DataFrame, name: str, width: int, height: int = TRACES_HEIGHT) -> Drawn:
+    """One trace; `name` is token or sentence. Logarithmic in both directions but near 0, where it is linear."""
+    n = int(frame["number"].max())
+    within = alt.Scale(domain=[0.5, n + 0.5], nice=False, zero=False)
+    x = alt.X(
+        "number:Q",
+        scale=within,
+        axis=alt.Axis(title=str(NUMBER[name]), tickCount=min(n, 8), tickMinStep=1, format="d"),
+    )
+    axis = alt.Axis(
+        title=str(DIFFERENCE),
+        grid=True,
+        minExtent=LEFT,
+        maxExtent=LEFT,
+        values=_ticks(frame),
+        format=",~f",
+    )
+    y = alt.Y(f"{PPL}:Q", scale=alt.Scale(type="symlog", constant=LINEAR, nice=False), axis=axis)
+    known = frame[frame[PPL].notna()].reset_index(names="order")
+    line = chart(known).mark_line(color=LINE, strokeWidth=1.4).encode(x=x, y=y, order="order:Q")
+    some = known[known[PPL] != 0]
+    sides = [str(ORIGINAL), str(ALTERED)]
+    own = chart(some.assign(side=[sides[d < 0] for d in some[PPL]]))
+    legend = alt.Legend(title=None)
+    dots = own.mark_point(size=14 if name == TOKEN else 40).encode(
+        x=x,
+        y=y,
+        color=alt.Color(
+            "side:N", scale=alt.Scale(domain=sides, range=[GAINED, LOST]), legend=legend
+        ),
+        shape=alt.Shape(
+            "side:N", scale=alt.Scale(domain=sides, range=["circle", "square"]), legend=legend
+        ),
+    )
+    return alt.layer(_bands(frame, within), level(0.0, colour=INK), line, dots).properties(
+        width=width, height=height
+    )
+
+
+def _titled(frame: pd.DataFrame, example: Example, width: int) -> Drawn:
+    own = frame[(frame["level"] == example.level) & (frame["pattern"] == example.pattern)]
+    title = alt.TitleParams(
+        wrapped(str(PATTERN[example.pattern]), 60),
+        subtitle=wrapped(example.item, 50).split("\n"),
+        color=INK,
+        fontSize=11,
+        anchor="start",
+        frame="group",
+        subtitleColor=INK,
+    )
+    return trace_panel(own, example.level, width).properties(title=title)
+
+
+def _bands(frame: pd.DataFrame, scale: alt.Scale) -> Drawn:
+    """Neighbouring tokens, or sentences, of an alternation as one band."""
+    marked = frame.loc[frame["in_alternation"], "number"].drop_duplicates()
+    runs = marked.groupby((marked.diff() != 1).cumsum()).agg(["min", "max"])
+    bands = pd.DataFrame({"from": runs["min"] - 0.5, "to": runs["max"] + 0.5})
+    band = chart(bands).mark_rect(color=MARKED)
+    return band.encode(x=alt.X("from:Q", scale=scale), x2="to:Q")
+
+
+def _ticks(frame: pd.DataFrame) -> list[float]:
+    """0 and powers of ten, of each sign that occurs."""
+    low, high = float(frame[PPL].min()), float(frame[PPL].max())
+    first = 0 if max(-low, high) >= 1 else -2
+    powers = [float(f"1e{k}") for k in range(first, 9)]
+    return [*(-p for p in powers if p <= -low), 0.0, *(p for p in powers if p <= high)]
+
+
+# --- Whether a model's preference changes sides on the way through a text, by token and by sentence.
 
 FAVOURS = _("Version that the difference favours")
 BOTH_ORIGINAL = _("original first and last")
@@ -28,7 +145,7 @@ CATEGORIES = {
     "PosNeg": _("original first, altered last"),
     "NegNeg": _("altered first and last"),
 }
-COLOURS = [GAINED, "#8fc1e3", "#f3b98c", LOST]
+FLIPS_COLOURS = [GAINED, "#8fc1e3", "#f3b98c", LOST]
 LEVELS = {
     TOKEN: _("By token"),
     SENTENCE: _("By sentence"),
@@ -58,17 +175,8 @@ def flips(source: SourceResults, tables: Tables) -> Figure:
         "n_end_disagrees": sum(ratio.n_end_disagrees for ratio in ratios),
         "n_decisions": sum(ratio.n_items for ratio in ratios),
     }
-    text = figure_text("flips", context)
-    table = frame.drop(columns="colour").rename(columns={"low": "ci_low", "high": "ci_high"})
-    drawn = finish(alt.vconcat(*blocks, spacing=20), text.alt)
-    return Figure("flips", text.title, text.caption, text.alt, table, drawn)
-
-
-FIGURES: Mapping[str, FigureBuilder] = {
-    "flips": flips,
-    "flips_traces": flips_traces,
-    "flips_trajectories": flips_trajectories,
-}
+    table = plain(frame)
+    return make_figure("flips", alt.vconcat(*blocks, spacing=20), context, table)
 
 
 def _frame(model: ModelFlips, level: str, rows: Rows) -> pd.DataFrame:
@@ -123,7 +231,7 @@ def _bars(shares: pd.DataFrame, rows: Rows, keys: bool) -> Drawn:
     end = shares.groupby("row", sort=False)["value"].cumsum()
     colour = alt.Color(
         "category:N",
-        scale=alt.Scale(domain=[str(text) for text in CATEGORIES.values()], range=COLOURS),
+        scale=alt.Scale(domain=[str(text) for text in CATEGORIES.values()], range=FLIPS_COLOURS),
         legend=alt.Legend(title=str(FAVOURS), titleOrient="top", columns=2, symbolType="square")
         if keys
         else None,
@@ -167,3 +275,77 @@ def _changes(frame: pd.DataFrame, rows: Rows, domain: tuple[float, float], keys:
         dots = data.mark_point(size=34, yOffset=shift)
         layers += [rule, dots.encode(x=x, y=y, color=own_colour(), shape=shape)]
     return alt.layer(*layers)
+
+
+# --- How a model's preference grows along the texts: the running log-likelihood ratio, right and wrong decisions apart.
+
+DECISIONS = {"right": "decision right", "wrong": "decision wrong"}
+TRAJECTORIES_COLOURS = alt.Scale(domain=list(DECISIONS.values()), range=[GAINED, LOST])
+
+
+def flips_trajectories(source: SourceResults, tables: Tables) -> Figure:
+    """A panel per model: median and quartiles over test cases of the running log-likelihood ratio at 21 places of the text."""
+    own = need(source.of(ChangesOfMind).flips)
+    frame = need_table(tables, "flips_trajectories")
+    drawn_names = set(frame["name"])
+    models = by_family([m for m in own.models if m.name in drawn_names])
+    names = labels(models)
+    shown = frame.assign(kind=frame["decision"].map(DECISIONS))
+    low, high = spread([*frame["q1_nats"], *frame["q3_nats"]], must=[0])
+
+    def draw(place: Place) -> Drawn:
+        x = alt.X(
+            "place:Q",
+            scale=alt.Scale(domain=[0, 1], nice=False),
+            axis=place.x_axis("Share of the text", format=".0%", tickCount=2),
+        )
+        axis = place.y_axis("Ratio, nats", 40, tickCount=4)
+        y = alt.Y("median_nats:Q", scale=alt.Scale(domain=[low, high], nice=False), axis=axis)
+        return _panel(shown[shown["name"] == models[place.number].name], x, y)
+
+    titles = [(names[m.name], _counts(frame, m.name)) for m in models]
+    drawn = grid(titles, draw, columns=columns_for(len(models), 4), left=60, height=120)
+    drawn = drawn.resolve_scale(color="shared")
+    ends = frame[frame["place"] == 1].groupby("decision", sort=False)["median_nats"].mean()
+    right, wrong = (known(end) for end in ends.reindex(list(DECISIONS)))
+    context = {
+        "n_models": len(models),
+        "n_items": max(m.n_items for m in models),
+        "right_nats": right,
+        "wrong_nats": wrong,
+    }
+    return make_figure("flips_trajectories", drawn, context, frame)
+
+
+def _panel(frame: pd.DataFrame, x: alt.X, y: alt.Y) -> Drawn:
+    data = chart(frame)
+    legend = alt.Legend(title=None, symbolType="stroke", symbolStrokeWidth=2, symbolOpacity=1)
+    colour = alt.Color("kind:N", scale=TRAJECTORIES_COLOURS, legend=legend)
+    band = data.mark_area(opacity=0.18).encode(
+        x=x, y=alt.Y("q1_nats:Q"), y2="q3_nats:Q", color=colour
+    )
+    line = data.mark_line(strokeWidth=1.8).encode(x=x, y=y, color=colour)
+    return alt.layer(level(0.0, colour=INK), band, line)
+
+
+def _counts(frame: pd.DataFrame, name: str) -> str:
+    """How many decisions of the model are right, how many wrong."""
+    n = frame[frame["name"] == name].groupby("decision", sort=False)["n_items"].first()
+    return ", ".join(f"{n_items:,} {decision}" for decision, n_items in n.items())
+
+
+# --- The traces of any one test case as a picture.
+
+ITEM_TRACE_HEIGHT = 190
+
+
+def item_trace(model: str, item: str, traces: Mapping[str, pd.DataFrame]) -> Figure:
+    """By token, and below it by sentence."""
+    panels = [
+        trace_panel(frame, name, FULL - LEFT - 60, ITEM_TRACE_HEIGHT)
+        for name, frame in traces.items()
+    ]
+    table = pd.concat([frame.assign(level=name) for name, frame in traces.items()])
+    return make_figure(
+        "item_trace", alt.vconcat(*panels, spacing=16), {"model": model, "item": item}, table
+    )

@@ -10,8 +10,15 @@ from django.utils.translation import gettext_lazy
 from analysis.codec import need
 from analysis.presentation import Column, Table, number_column, table, text_column
 from analysis.report.chapter import About, Page, SourceResults
-from analysis.report.chapters.flips.courses import PATTERN, RATIO, SENTENCE, TOKEN
-from analysis.report.chapters.flips.results import ChangesOfMind, Examples, ModelFlips
+from analysis.report.chapters.flips.results import (
+    PATTERN,
+    RATIO,
+    SENTENCE,
+    TOKEN,
+    ChangesOfMind,
+    Examples,
+    ModelFlips,
+)
 from analysis.stats.estimates import Mean, Proportion
 from analysis.stats.flips import Flips
 from lib import formatting as f
@@ -23,7 +30,7 @@ BY = {
 }
 
 
-def page(source: SourceResults, about: About) -> Page:
+def flips_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(ChangesOfMind).flips)
     ratios = [m.log_likelihood_ratio for m in own.models if m.log_likelihood_ratio]
     context = {

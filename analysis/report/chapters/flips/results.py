@@ -1,18 +1,78 @@
-"""Flips: on the way through a text, does a model's preference change sides? From token records of full runs."""
+"""How a model's preference runs through its test cases, place by place: what the chapter counts and single traces show."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
+from django.utils.translation import gettext_lazy as _
 
 from analysis.codec import MissingResult
-from analysis.data.dataset import Floats, ModelName, SourceData
+from analysis.data.dataset import Floats, ModelName, SourceData, Tokens
 from analysis.report.chapter import Built
-from analysis.report.chapters.flips.courses import RATIO, SENTENCE, TOKEN, Courses, courses_of
 from analysis.stats import NotEnough
-from analysis.stats.flips import Flips, summarise
-from analysis.stats.traces import by_pattern, trajectories
+from analysis.stats.flips import (
+    NATS,
+    PPL,
+    Flips,
+    common_places,
+    sentence_places,
+    sequences,
+    summarise,
+    token_places,
+)
+from analysis.stats.token_alignment import Streams
+from analysis.stats.traces import by_pattern, sentence_trace, token_trace, trajectories
+
+TOKEN, SENTENCE, RATIO = "token", "sentence", "log_likelihood_ratio"
+PATTERN = {
+    "wrong_right": _("starts wrong, ends right"),
+    "right": _("right throughout"),
+    "right_wrong_right": _("right, wrong, right"),
+}
+
+
+def courses_of(tokens: Tokens | None) -> "Courses | None":
+    """None without token records."""
+    return None if tokens is None or tokens.table.empty else Courses(tokens)
+
+
+@dataclass(frozen=True)
+class Courses:
+    """How a model's preference runs through its test cases, place by place."""
+
+    tokens: Tokens
+
+    @cached_property
+    def streams(self) -> Streams:
+        return Streams(self.tokens.table)
+
+    @cached_property
+    def places(self) -> dict[str, pd.DataFrame]:
+        """By token, by sentence where sentences are known, and by log-likelihood ratio."""
+        found = {TOKEN: token_places(self.streams), RATIO: common_places(self.streams)}
+        if self.tokens.sentence_ends:
+            found[SENTENCE] = sentence_places(self.streams, self.tokens.sentence_ends)
+        return found
+
+    @cached_property
+    def found(self) -> dict[str, pd.DataFrame]:
+        """`sequences` of each."""
+        return {
+            level: sequences(places, NATS if level == RATIO else PPL)
+            for level, places in self.places.items()
+        }
+
+    def trace(self, level: str, item: int) -> pd.DataFrame:
+        """An item's course by token or by sentence, from the text's start."""
+        if level == TOKEN:
+            return token_trace(self.streams, self.places[level], item)
+        n = len(self.tokens.sentence_ends[item]["original"])
+        return sentence_trace(self.places[level], item, n)
+
+
+# --- Flips: on the way through a text, does a model's preference change sides? From token records of full runs.
 
 METHOD = (
     "As printed (figures S15 and S16): at each token, or sentence, the perplexity of the altered version up to there minus "
@@ -87,7 +147,7 @@ class ChangesOfMind:
     flips: PreferenceFlips | MissingResult
 
 
-def build(data: SourceData) -> Built:
+def build_flips(data: SourceData) -> Built:
     """The results, and tables: flips_items and flips_items_nats (model, level, item), flips_trajectories, flips_traces."""
     members = np.concatenate([data.need_models(), data.extra_models])
     found, without = [], []

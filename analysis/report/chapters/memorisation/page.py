@@ -2,25 +2,32 @@
 
 from typing import Any
 
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as lazy
 
 from analysis.codec import present
 from analysis.presentation import Table, number_column, table, text_column
 from analysis.report.chapter import About, Page, SourceResults
-from analysis.report.chapters.memorisation.cutoffs import Cutoffs, Part
-from analysis.report.chapters.memorisation.results import Memorisation, Ratios, TextKind
+from analysis.report.chapters.memorisation.results import (
+    CutoffPart,
+    Cutoffs,
+    Memorisation,
+    PublicationDate,
+    Ratios,
+    TextKind,
+)
+from analysis.stats.publication_date import DateDirection
 from lib import formatting as f
 
 IN_TRAINING = {
-    "known": _("known"),
-    "likely": _("likely"),
-    "unknown": _("unknown"),
-    "absent": _("known not to be"),
+    "known": lazy("known"),
+    "likely": lazy("likely"),
+    "unknown": lazy("unknown"),
+    "absent": lazy("known not to be"),
 }
 
 
-def page(source: SourceResults, about: About) -> Page:
+def memorisation_page(source: SourceResults, about: About) -> Page:
     found = source.of(Memorisation)
     own, cutoffs = present(found.memorisation), present(found.cutoffs)
     context: dict[str, Any] = {"has_ratios": own is not None, "cutoffs": None}
@@ -56,20 +63,20 @@ def _split(cutoffs: Cutoffs) -> dict[str, int]:
 
 def _cutoff_table(cutoffs: Cutoffs) -> list[Table]:
     columns = [
-        text_column(gettext("Model")),
-        text_column(gettext("Cut-off")),
-        text_column(gettext("Released")),
-        number_column(gettext("Right, published before it")),
-        number_column(gettext("Right, published after it")),
-        number_column(gettext("Median ratio before")),
-        number_column(gettext("Median ratio after")),
-        number_column(gettext("No date")),
+        text_column(_("Model")),
+        text_column(_("Cut-off")),
+        text_column(_("Released")),
+        number_column(_("Right, published before it")),
+        number_column(_("Right, published after it")),
+        number_column(_("Median ratio before")),
+        number_column(_("Median ratio after")),
+        number_column(_("No date")),
     ]
     rows = [
         (
             model.label,
-            model.cutoff or gettext("unknown"),
-            model.released or gettext("unknown"),
+            model.cutoff or _("unknown"),
+            model.released or _("unknown"),
             _right(model.before),
             _right(model.after),
             f.compact(model.before.ratio_median if model.before else None),
@@ -78,26 +85,26 @@ def _cutoff_table(cutoffs: Cutoffs) -> list[Table]:
         )
         for model in cutoffs.models
     ]
-    return table(gettext("Before and after the end of the training data"), columns, rows)
+    return table(_("Before and after the end of the training data"), columns, rows)
 
 
-def _right(part: Part | None) -> str:
+def _right(part: CutoffPart | None) -> str:
     """As "81.0% of 200"."""
     if part is None:
         return f.percent(None)
     words = {"share": f.percent(part.items.accuracy), "n": f.number(part.items.n, 0)}
-    return gettext("%(share)s of %(n)s") % words
+    return _("%(share)s of %(n)s") % words
 
 
 def _table(own: Ratios) -> list[Table]:
     columns = [
-        text_column(gettext("Model")),
-        text_column(gettext("Texts")),
-        text_column(gettext("In the training data")),
-        number_column(gettext("n")),
-        number_column(gettext("Median ratio")),
-        number_column(gettext("Quartiles")),
-        number_column(gettext("As high as the anchor")),
+        text_column(_("Model")),
+        text_column(_("Texts")),
+        text_column(_("In the training data")),
+        number_column(_("n")),
+        number_column(_("Median ratio")),
+        number_column(_("Quartiles")),
+        number_column(_("As high as the anchor")),
     ]
     rows = [
         (
@@ -112,4 +119,48 @@ def _table(own: Ratios) -> list[Table]:
         for model in own.models
         for texts in model.sources
     ]
-    return table(gettext("zlib-perplexity ratio"), columns, rows, "memorisation_ratios")
+    return table(_("zlib-perplexity ratio"), columns, rows, "memorisation_ratios")
+
+
+# --- What the chapter on publication dates shows.
+
+
+def publication_date_page(source: SourceResults, about: About) -> Page:
+    own = source.of(PublicationDate)
+    models = present(own.publication_date) or ()
+    known = [(model, model.known) for model in models if model.known]
+    rhos = [found.rho for _model, found in known]
+    directions = [model.direction for model in models]
+    together, people = present(own.publication_date_tests), present(own.publication_date_people)
+    context = {
+        "only": known[0][1] if len(known) == 1 else None,
+        "n_models": len(known),
+        "lowest": min(rhos, default=None),
+        "highest": max(rhos, default=None),
+        "family": together,
+        "n_easier": directions.count(DateDirection.NEWER_EASIER),
+        "n_harder": directions.count(DateDirection.NEWER_HARDER),
+        "people": people,
+    }
+    columns = [
+        text_column(_("Model")),
+        number_column(_("Test cases")),
+        number_column(_("Spearman's rho")),
+        number_column(_("95% CI")),
+        number_column("p"),
+        number_column(_("p after Holm")),
+    ]
+    rows = [
+        (
+            model.label,
+            f.number(found.n, 0),
+            f.coefficient(found.rho),
+            f.coefficient_interval(found.ci95),
+            f.p_cell(found.p),
+            f.p_cell(model.holm_p),
+        )
+        for model, found in known
+    ]
+    caption = _("Publication date and difficulty")
+    methods = [one.method for one in (together, people and people.slope) if one]
+    return Page(context, table(caption, columns, rows, "publication_date_items"), methods)

@@ -1,21 +1,136 @@
-"""Memorisation: compressed length over perplexity of the items, of reference corpora and of an anchor known by heart."""
+"""What models get right of what was published before their training data end, and of what came after."""
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from analysis.codec import MissingResult, flattened, try_estimate
-from analysis.data.dataset import Floats, ModelName, SourceData
+from analysis.codec import MissingResult, flattened, present, try_estimate
+from analysis.data.dataset import Bools, Floats, ModelName, SourceData
 from analysis.report.chapter import Built
-from analysis.report.chapters.memorisation.cutoffs import Cutoffs, cutoffs
 from analysis.stats import NotEnough
 from analysis.stats.distributions import Spread
-from analysis.stats.memorisation import auc, describe, ratios
+from analysis.stats.estimates import Proportion, defined, proportion
+from analysis.stats.families import Family, family
+from analysis.stats.memorisation import auc, by_cutoff, describe, ratios
+from analysis.stats.publication_date import (
+    DateCorrelation,
+    DateDirection,
+    date_correlation,
+    date_influence,
+)
+from analysis.stats.trial_slope import TrialSlope, trial_slope
 
-METHOD = (
+CUTOFFS_METHOD = (
+    "A test case is before a model's cut-off if its article was published on that day or earlier, and after it otherwise; "
+    "articles may have been online as preprints before. A cut-off that is known to the month is that month's last day. "
+    "Models whose cut-off is not known are listed without numbers, test cases without a date are counted apart. Shares "
+    "with 95% interval of Wilson; ratio_median: of the original texts' compressed length over perplexity."
+)
+UNKNOWN = (
+    "It is not known of any model until when its training data were collected.",
+    "State the cut-off under Language models in the administration.",
+)
+CUTOFFS_NO_DATES = (
+    "No test case has a publication date.",
+    "State the publication dates of the test cases.",
+)
+
+
+@dataclass(frozen=True)
+class CutoffPart:
+    """The test cases of one side of the cut-off; ratio_median None without compressed lengths."""
+
+    items: Proportion = flattened(n="n_items")
+    ratio_median: float | None = None
+
+
+@dataclass(frozen=True)
+class ModelCutoff(ModelName):
+    """`cutoff`, `released`: days, None unknown; before, after: None where there is no such test case."""
+
+    cutoff: str | None
+    released: str | None
+    before: CutoffPart | None
+    after: CutoffPart | None
+    n_undated: int
+
+
+@dataclass(frozen=True)
+class Cutoffs:
+    """Of the models of the study's set that scored full texts."""
+
+    models: tuple[ModelCutoff, ...]
+    method: str = CUTOFFS_METHOD
+
+    @property
+    def known(self) -> list[ModelCutoff]:
+        return [model for model in self.models if model.cutoff]
+
+
+def cutoffs(data: SourceData) -> Cutoffs:
+    """Raises NotEnough without dates, models or any known cut-off."""
+    members = data.need_models()
+    dates = data.items["published"].to_numpy().astype("datetime64[D]")
+    if np.isnat(dates).all():
+        raise NotEnough(*CUTOFFS_NO_DATES)
+    found = Cutoffs(tuple(_model(data, int(model), dates) for model in members))
+    if not found.known:
+        raise NotEnough(*UNKNOWN)
+    return found
+
+
+def _model(data: SourceData, model: int, dates: np.ndarray) -> ModelCutoff:
+    cutoff, released = (
+        data.models[name].to_numpy().astype("datetime64[D]")[model]
+        for name in ("cutoff", "released")
+    )
+    about = ModelCutoff(
+        **data.model_name(model),
+        cutoff=_day(cutoff),
+        released=_day(released),
+        before=None,
+        after=None,
+        n_undated=0,
+    )
+    if np.isnat(cutoff):
+        return about
+    correct, knowledge = data.model_correct[model], _cutoffs_ratios(data, model)
+    scored, sides = np.isfinite(correct), by_cutoff(dates, cutoff)
+    return replace(
+        about,
+        before=_part(correct, knowledge, scored & sides.before),
+        after=_part(correct, knowledge, scored & sides.after),
+        n_undated=int((scored & sides.undated).sum()),
+    )
+
+
+def _part(correct: Floats, knowledge: Floats, of: Bools) -> CutoffPart | None:
+    if not of.any():
+        return None
+    known = knowledge[of & np.isfinite(knowledge)]
+    return CutoffPart(proportion(correct[of]), float(np.median(known)) if len(known) else None)
+
+
+def _cutoffs_ratios(data: SourceData, model: int) -> Floats:
+    """(items,) of the original texts; NaN where not scored, or without compressed lengths."""
+    values = np.full(data.n_items, np.nan)
+    rows = data.full[data.full["model"] == model]
+    values[rows["item"]] = ratios(rows["zlib_original_bytes"], rows["ppl_original"])
+    return values
+
+
+def _day(day: np.datetime64) -> str | None:
+    return None if np.isnat(day) else str(day)
+
+
+# --- Memorisation: compressed length over perplexity of the items, of reference corpora and of an anchor known by heart.
+
+MEMORISATION_METHOD = (
     "Compressed length (zlib, bytes) over perplexity, text by text; high values are what memorised texts have. Items were "
     "compressed with their prompt, corpora were scored without one. Quartiles by linear interpolation, sd with n-1, 95% "
     "interval of the median from order statistics. n_ge_anchor: texts at or above the anchor's (median) ratio. "
@@ -122,17 +237,17 @@ class _Texts:
         return ratios(self.zlib_bytes, self.ppl)
 
 
-def build(data: SourceData) -> Built:
+def build_memorisation(data: SourceData) -> Built:
     """Both results, each by itself, and the table memorisation_ratios (one row per text)."""
     tables: list[pd.DataFrame] = []
-    found = try_estimate(_ratios, data, tables)
+    found = try_estimate(_memorisation_ratios, data, tables)
     return Built(
         Memorisation(found, try_estimate(cutoffs, data)),
         {"memorisation_ratios": pd.concat(tables, ignore_index=True)} if tables else {},
     )
 
 
-def _ratios(data: SourceData, tables: list[pd.DataFrame]) -> Ratios:
+def _memorisation_ratios(data: SourceData, tables: list[pd.DataFrame]) -> Ratios:
     """Adds each source's ratios to the tables."""
     full = data.full[data.full["zlib_original_bytes"].notna()]
     corpora = data.corpora.dropna(subset=["ppl", "zlib_bytes"])
@@ -140,7 +255,7 @@ def _ratios(data: SourceData, tables: list[pd.DataFrame]) -> Ratios:
     for model in np.union1d(full["model"], corpora["model"]).astype(int).tolist():
         names = data.model_name(model)
         sources = [
-            *_items(full[full["model"] == model]),
+            *_memorisation_items(full[full["model"] == model]),
             *_corpora(corpora[corpora["model"] == model]),
         ]
         found.append(ModelRatios(**names, sources=_described(sources)))
@@ -149,10 +264,10 @@ def _ratios(data: SourceData, tables: list[pd.DataFrame]) -> Ratios:
         raise NotEnough(*NOTHING)
     anchors = data.corpora.loc[data.corpora["is_anchor"].astype(bool), "corpus"]
     anchor = str(anchors.iloc[0]) if len(anchors) else None
-    return Ratios(tuple(found), anchor, anchor and corpus_label(anchor), METHOD)
+    return Ratios(tuple(found), anchor, anchor and corpus_label(anchor), MEMORISATION_METHOD)
 
 
-def _items(rows: pd.DataFrame) -> list[_Texts]:
+def _memorisation_items(rows: pd.DataFrame) -> list[_Texts]:
     rows = rows[rows["zlib_altered_bytes"].notna()]
     return [
         _Texts("items", label, kind, _floats(rows[f"zlib_{v}_bytes"]), _floats(rows[f"ppl_{v}"]))
@@ -223,3 +338,121 @@ def _table(name: str, display_name: str, texts: _Texts) -> pd.DataFrame:
 
 def _floats(column: "pd.Series[float]") -> Floats:
     return np.asarray(column, dtype=np.float64)
+
+
+# --- Publication date: are older studies easier for a model than newer ones?
+
+Dates = npt.NDArray[np.datetime64]
+DAYS_A_YEAR = 365.25
+
+PUBLICATION_DATE_NO_DATES = (
+    "Fewer than three test cases have a publication date.",
+    "State the publication dates of the test cases.",
+)
+UNDEFINED = ("No model's correlation is defined.", "Dates and difficulties have to vary.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelDates(ModelName):
+    """A model's difficulties against the dates of publication; p and direction as one of the family of models."""
+
+    correlation: DateCorrelation | MissingResult = flattened()
+    holm_p: float
+    direction: DateDirection
+
+    @property
+    def known(self) -> DateCorrelation | None:
+        """The correlation where it is defined: dates and difficulties vary."""
+        return defined(present(self.correlation))
+
+
+@dataclass(frozen=True)
+class PeopleDates:
+    """Accuracy of people's trials over the date, per year."""
+
+    direction: DateDirection
+    slope: TrialSlope = flattened()
+
+
+@dataclass(frozen=True)
+class PublicationDate:
+    """Of the models of the study's set, and of its people."""
+
+    publication_date: tuple[ModelDates, ...] | MissingResult
+    publication_date_tests: Family | MissingResult
+    publication_date_people: PeopleDates | MissingResult
+
+
+def build_publication_date(data: SourceData) -> Built:
+    """The results, and the table publication_date_items (one row per model and item)."""
+    dates = data.items["published"].to_numpy().astype("datetime64[D]")
+    if (~np.isnat(dates)).sum() < 3:
+        raise NotEnough(*PUBLICATION_DATE_NO_DATES)
+    models = try_estimate(_models, data, dates)
+    people = try_estimate(_people, data, dates)
+    if isinstance(models, MissingResult):
+        if isinstance(people, MissingResult):
+            raise NotEnough(models.reason, models.needed)
+        return Built(PublicationDate(models, models, people))
+    corrected, together = _corrected(data, dates, models)
+    return Built(
+        PublicationDate(corrected, together, people),
+        {"publication_date_items": _publication_date_items(data, dates)},
+    )
+
+
+def _people(data: SourceData, dates: Dates) -> PeopleDates:
+    trials = data.need_trials()
+    days = np.where(np.isnat(dates), np.nan, dates.astype(np.int64))
+    years = (days / DAYS_A_YEAR)[trials["item"].to_numpy()]
+    slope, _ = trial_slope(years, trials["is_correct"], trials["participant"], trials["item"])
+    return PeopleDates(DateDirection.of(slope.slope, slope.p), slope)
+
+
+def _models(data: SourceData, dates: Dates) -> tuple[ModelDates, ...]:
+    return tuple(
+        ModelDates(
+            **data.model_name(model),
+            correlation=try_estimate(date_correlation, dates, data.difficulty[model]),
+            holm_p=math.nan,
+            direction=DateDirection.UNCLEAR,
+        )
+        for model in data.need_models().tolist()
+    )
+
+
+def _corrected(
+    data: SourceData, dates: Dates, models: tuple[ModelDates, ...]
+) -> tuple[tuple[ModelDates, ...], Family | MissingResult]:
+    """The models with p values and directions as one family, and what is said of the family."""
+    places = [n for n, model in enumerate(models) if model.known]
+    if not places:
+        return models, MissingResult(*UNDEFINED)
+    rows, numbers = list(models), data.need_models()
+    errors = [date_influence(dates, data.difficulty[numbers[n]]) for n in places]
+    known = [rows[n].known for n in places]
+    together, holm_p = family([one.p for one in known if one], np.column_stack(errors))
+    for n, one, p in zip(places, known, holm_p.tolist(), strict=True):
+        direction = DateDirection.of(one.rho if one else math.nan, p)
+        rows[n] = replace(rows[n], holm_p=p, direction=direction)
+    return tuple(rows), together
+
+
+def _publication_date_items(data: SourceData, dates: Dates) -> pd.DataFrame:
+    tables = []
+    for model in data.need_models().tolist():
+        names, difficulty = data.model_name(model), data.difficulty[model]
+        use = ~np.isnat(dates) & ~np.isnan(difficulty)
+        tables.append(
+            pd.DataFrame(
+                {
+                    "name": names["name"],
+                    "display_name": names["display_name"],
+                    "item": data.items["key"].to_numpy()[use],
+                    "date": dates[use],
+                    "difficulty_ppl": difficulty[use],
+                    "is_correct": data.model_correct[model][use].astype(bool),
+                }
+            )
+        )
+    return pd.concat(tables, ignore_index=True)

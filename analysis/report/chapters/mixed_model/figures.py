@@ -1,17 +1,19 @@
 """What the mixed model says about people: their accuracy, and how much people and test cases vary."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
 
 import altair as alt
 import pandas as pd
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as lazy
+from django.utils.translation import ngettext
 
 from analysis.charts.figure import Figure
 from analysis.charts.marks import (
     CHANCE,
     Drawn,
     chart,
-    finish,
     flag,
     share_domain,
     share_x,
@@ -19,20 +21,29 @@ from analysis.charts.marks import (
     upright,
 )
 from analysis.charts.rows import Rows, dots_with_intervals
-from analysis.charts.style import FULL, HUMANS
+from analysis.charts.style import FULL, HUMANS, LINE, SOFT
 from analysis.codec import need, present
-from analysis.presentation import figure_text
-from analysis.report.chapter import FigureBuilder, SourceResults, Tables
+from analysis.presentation import make_figure, plain
+from analysis.report.chapter import SourceResults, Tables
 from analysis.report.chapters.accuracy.results import Accuracy
-from analysis.report.chapters.mixed_model.results import Mixed, RandomEffects
+from analysis.report.chapters.mixed_model.results import (
+    Mixed,
+    Power,
+    PowerAnalysis,
+    RandomEffects,
+    two_digits,
+)
+from analysis.stats import NotEnough
 from analysis.stats.estimates import Proportion
+from analysis.stats.power import Target
+from lib.formatting import compact, number
 
 TYPICAL, MARGINAL, OBSERVED = (
-    _("Typical person and test case"),
-    _("Over all people and test cases"),
-    _("As observed"),
+    lazy("Typical person and test case"),
+    lazy("Over all people and test cases"),
+    lazy("As observed"),
 )
-PEOPLE, ITEMS = _("Between people"), _("Between test cases")
+PEOPLE, ITEMS = lazy("Between people"), lazy("Between test cases")
 
 
 def mixed_model(source: SourceResults, tables: Tables) -> Figure:
@@ -40,15 +51,8 @@ def mixed_model(source: SourceResults, tables: Tables) -> Figure:
     own = need(source.of(Mixed).mixed_model)
     humans = present(source.of(Accuracy).humans)
     frame = _frame(own, humans.trials if humans else None)
-    text = figure_text("mixed_model", {"own": own})
-    table = frame.drop(columns="colour").rename(
-        columns={"low": "ci_low", "high": "ci_high", "row": "what"}
-    )
-    drawn = finish(_chart(frame), text.alt)
-    return Figure("mixed_model", text.title, text.caption, text.alt, table, drawn)
-
-
-FIGURES: Mapping[str, FigureBuilder] = {"mixed_model": mixed_model}
+    table = plain(frame, row="what")
+    return make_figure("mixed_model", _mixed_model_chart(frame), {"own": own}, table)
 
 
 def _frame(own: RandomEffects, observed: Proportion | None) -> pd.DataFrame:
@@ -66,7 +70,7 @@ def _frame(own: RandomEffects, observed: Proportion | None) -> pd.DataFrame:
     return frame.dropna(subset=["value"]).assign(colour=HUMANS)
 
 
-def _chart(frame: pd.DataFrame) -> Drawn:
+def _mixed_model_chart(frame: pd.DataFrame) -> Drawn:
     blocks = []
     for measure in ("accuracy", "sd"):
         some = frame[frame["measure"] == measure]
@@ -86,3 +90,102 @@ def _chart(frame: pd.DataFrame) -> Drawn:
         width = int((FULL - 40) / 2) - rows.width
         blocks.append(block.properties(width=width, height=24 * 3))
     return alt.hconcat(*blocks, spacing=24)
+
+
+# --- How many participants an interval of a given width needs.
+
+COLUMNS = ["n_participants", "ci_width", "ci_width_low", "ci_width_high", "se"]
+
+
+def power(source: SourceResults, tables: Tables) -> Figure:
+    """Width of the 95% interval over the number of participants, on logarithmic axes; targets as lines.
+
+    The band: were the standard deviation of test cases at either end of its interval.
+    """
+    own = need(source.of(Power).power)
+    frame = (
+        pd.DataFrame(own.curve)
+        .reindex(columns=COLUMNS)
+        .astype({"ci_width_low": float, "ci_width_high": float})
+    )
+    frame = frame[frame["ci_width"] > 0]
+    if frame.empty:
+        raise NotEnough("No width is above 0.", "Collect judgments first.")
+    targets = [(target, _label(target, own)) for target in own.targets]
+    context = {
+        "own": own,
+        "sd_items_ci95": own.fitted.sd_items_ci95,
+        "targets": [text for _, text in targets],
+    }
+    return make_figure("power", _power_chart(frame, targets), context, frame)
+
+
+def _label(target: Target, own: PowerAnalysis) -> str:
+    width = _("%(width)s points") % {"width": compact(100 * target.width)}
+    return f"{width}: {_within_reach(target, own)}"
+
+
+def _within_reach(target: Target, own: PowerAnalysis) -> str:
+    n, items = two_digits(target.n_participants), two_digits(target.n_items_needed)
+    if n is None and items is None:
+        return _("out of reach")
+    if n is None:
+        text = ngettext("needs %(n)s test case", "needs %(n)s test cases", int(items or 0))
+        return text % {"n": number(items, 0)}
+    if own.is_near_floor(target.width):
+        return _("hardly within reach")
+    return ngettext("%(n)s person", "%(n)s people", int(n)) % {"n": number(n, 0)}
+
+
+def _power_chart(frame: pd.DataFrame, targets: Sequence[tuple[Target, str]]) -> Drawn:
+    drawn = frame[["ci_width", "ci_width_low", "ci_width_high"]].stack()
+    ends = [*drawn, *(target.width for target, _ in targets)]
+    people = [*frame["n_participants"]]
+    x = alt.X(
+        "n_participants:Q",
+        scale=alt.Scale(type="log", domain=[min(people) * 0.9, max(people) * 1.1], nice=False),
+        axis=alt.Axis(
+            title="Participants",
+            format=",d",
+            values=_ticks(min(people), max(people)),
+            labelOverlap="greedy",
+        ),
+    )
+    scale = alt.Scale(type="log", domain=[min(ends) * 0.85, max(ends) * 1.15], nice=False)
+    values = [
+        t
+        for t in (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 1)
+        if min(ends) * 0.85 <= t <= max(ends) * 1.15
+    ]
+    y = alt.Y(
+        "ci_width:Q",
+        scale=scale,
+        axis=alt.Axis(
+            title="Width of the interval, percentage points",
+            labelExpr="format(100 * datum.value, '~g')",
+            grid=True,
+            values=values,
+        ),
+    )
+    data = chart(frame)
+    layers: list[Any] = []
+    if targets:
+        lines = chart(
+            pd.DataFrame([{"ci_width": target.width, "text": text} for target, text in targets])
+        )
+        layers.append(lines.mark_rule(color=LINE, strokeDash=[4, 3]).encode(y=y))
+        words = lines.mark_text(align="left", baseline="middle", dx=8, color=SOFT)
+        layers.append(words.encode(y=y, x=alt.value("width"), text="text:N"))
+    if frame["ci_width_low"].notna().all():
+        band = data.mark_area(color=HUMANS, opacity=0.15)
+        layers.append(
+            band.encode(x=x, y=alt.Y("ci_width_low:Q", scale=scale), y2="ci_width_high:Q")
+        )
+    layers.append(data.mark_line(color=HUMANS, strokeWidth=1.6).encode(x=x, y=y))
+    layers.append(data.mark_point(color=HUMANS, size=40).encode(x=x, y=y))
+    return alt.layer(*layers).properties(width=FULL - 240, height=240)
+
+
+def _ticks(low: float, high: float) -> list[int]:
+    steps = [m * 10**k for k in range(6) for m in (1, 2, 5)]
+    return [t for t in steps if low * 0.9 <= t <= high * 1.1]

@@ -1,17 +1,20 @@
 """What the chapter on the mixed model shows."""
 
+from dataclasses import dataclass
+
 from django.utils.translation import gettext as _
 
 from analysis.codec import need
-from analysis.presentation import number_column, table, text_column
+from analysis.presentation import Table, number_column, table, text_column
 from analysis.report.chapter import About, Page, SourceResults
-from analysis.report.chapters.mixed_model.results import Mixed
+from analysis.report.chapters.mixed_model.results import Mixed, Power, PowerAnalysis, two_digits
+from analysis.stats.power import Target
 from lib import formatting as f
 
 NONE_FOUND = 0.005  # a standard deviation below it is shown as 0
 
 
-def page(source: SourceResults, about: About) -> Page:
+def mixed_model_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(Mixed).mixed_model)
     has_no_variation = min(own.sd_participants, own.sd_items) < NONE_FOUND
     may_be_0 = own.sd_participants and (own.sd_participants_ci95 or (None,))[0] == 0
@@ -38,3 +41,93 @@ def page(source: SourceResults, about: About) -> Page:
         table(_("Mixed-effects logistic model"), columns, rows),
         [own.method],
     )
+
+
+# --- What the chapter on power shows.
+
+
+@dataclass(frozen=True)
+class Aim:
+    """A wanted width in percentage points, and what it takes, to two digits; None where out of reach."""
+
+    points: float
+    n_participants: float | None
+    n_participants_low: float | None
+    n_participants_high: float | None
+    n_items_needed: float | None
+    is_out_of_reach: bool
+
+    @classmethod
+    def of(cls, target: Target, own: PowerAnalysis) -> "Aim":
+        return cls(
+            100 * target.width,
+            two_digits(target.n_participants),
+            two_digits(target.n_participants_low),
+            two_digits(target.n_participants_high),
+            two_digits(target.n_items_needed),
+            own.is_out_of_reach(target),
+        )
+
+
+def power_page(source: SourceResults, about: About) -> Page:
+    own = need(source.of(Power).power)
+    aims = [Aim.of(target, own) for target in own.targets]
+    has_ends = own.fitted.sd_items_ci95 is not None
+    context = {
+        "own": own,
+        "reached": [aim for aim in aims if not aim.is_out_of_reach],
+        "out_of_reach": [aim for aim in aims if aim.is_out_of_reach],
+        "has_ends": has_ends,
+    }
+    return Page(context, [*_targets(aims, has_ends), *_curve(own)], [own.method])
+
+
+def _targets(aims: list[Aim], has_ends: bool) -> list[Table]:
+    columns = [
+        number_column(_("Width wanted, points")),
+        number_column(_("Participants")),
+        number_column(_("If test cases vary least")),
+        number_column(_("If they vary most")),
+        number_column(_("Else, test cases")),
+    ]
+    rows = [
+        (
+            f.number(aim.points, 0),
+            _participants(aim.n_participants),
+            _participants(aim.n_participants_low) if has_ends else f.DASH,
+            _participants(aim.n_participants_high) if has_ends else f.DASH,
+            f.number(aim.n_items_needed, 0),
+        )
+        for aim in aims
+    ]
+    return table(_("Participants for a wanted width, by the variance formula"), columns, rows)
+
+
+def _participants(n: float | None) -> str:
+    return _("out of reach") if n is None else f.number(n, 0)
+
+
+def _curve(own: PowerAnalysis) -> list[Table]:
+    columns = [
+        number_column(_("Participants")),
+        number_column(_("Width of the two-way 95% CI, points")),
+        number_column(_("If test cases vary least")),
+        number_column(_("If they vary most")),
+    ]
+    rows = [
+        (
+            f.number(point.n_participants, 0),
+            *(
+                _points(width)
+                for width in (point.ci_width, point.ci_width_low, point.ci_width_high)
+            ),
+        )
+        for point in own.curve
+    ]
+    return table(
+        _("How wide the interval is, by the variance formula"), columns, rows, "power_curve"
+    )
+
+
+def _points(width: float | None) -> str:
+    return f.DASH if width is None else f.number(100 * width, 1)

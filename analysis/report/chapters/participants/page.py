@@ -9,8 +9,17 @@ from django_countries import countries
 from analysis.codec import MissingResult, need, present
 from analysis.presentation import number_column, table, text_column
 from analysis.report.chapter import About, Page, SourceResults
-from analysis.report.chapters.flow.results import Code, Flow, ParticipantFlow
-from analysis.report.chapters.participants.results import Answers, Count, Participants, People
+from analysis.report.chapters.participants.results import (
+    Answers,
+    Code,
+    Count,
+    Flow,
+    ItemExposures,
+    ParticipantFlow,
+    Participants,
+    People,
+    ReactionTimes,
+)
 from experiment.models import Channel, Participant
 from experiment.participant.forms import GENDERS
 from lib import formatting as f
@@ -41,7 +50,7 @@ class Described:
         return self.n_others / self.n
 
 
-def page(source: SourceResults, about: About) -> Page:
+def participants_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(Participants).people)
     flow = present(source.of(Flow).flow)
     context = {
@@ -162,3 +171,68 @@ def _rows(own: People) -> Iterator[tuple[str, str, str]]:
 
 def _n_and_share(n: int, share: float) -> str:
     return f"{f.number(n, 0)} ({f.percent(share)})"
+
+
+# --- What the chapter on the flow of participants shows.
+
+FIRST = (Code.RECRUITED, Code.CONSENTED, Code.STARTED)
+
+
+def flow_page(source: SourceResults, about: About) -> Page:
+    own = need(source.of(Flow).flow)
+    n = {step.code: step.n for step in own.steps}
+    context = {
+        "own": own,
+        "n_analysed": n[Code.ANALYSED],
+        "n_began": next((n[code] for code in FIRST if n.get(code)), None),
+    }
+    tables = [
+        *table(
+            _("Participants"),
+            [text_column(_("Step")), number_column(_("People"))],
+            [(step.label, f.number(step.n, 0)) for step in own.steps],
+            "flow_steps",
+        ),
+        *table(
+            _("Trials that are not analysed"),
+            [text_column(_("Reason")), number_column(_("Trials"))],
+            [(reason.label, f.number(reason.n, 0)) for reason in own.trials.excluded],
+            "flow_trials",
+        ),
+    ]
+    return Page(context, tables, [own.method])
+
+
+# --- What the chapter on exposures shows.
+
+
+def exposures_page(source: SourceResults, about: About) -> Page:
+    own = need(source.of(ItemExposures).exposures)
+    columns = [number_column(_("Times judged")), number_column(_("Test cases"))]
+    rows = [(f.number(row.n, 0), f.number(row.items, 0)) for row in own.histogram]
+    return Page({"own": own}, table(_("Exposures"), columns, rows, "exposures_items"))
+
+
+# --- What the chapter on reaction times shows.
+
+
+def reaction_times_page(source: SourceResults, about: About) -> Page:
+    own = need(source.of(ReactionTimes).reaction_times)
+    columns = [
+        text_column(_("Answers")),
+        number_column(_("n")),
+        number_column(_("Median, s")),
+        number_column(_("Quartiles, s")),
+    ]
+    rows = [
+        (
+            _("right") if group.is_correct else _("wrong"),
+            f.number(group.n, 0),
+            f.seconds(group.median),
+            _("%(low)s to %(high)s") % {"low": f.seconds(group.q1), "high": f.seconds(group.q3)},
+        )
+        for group in own.by_correct
+    ]
+    caption = _("Reaction times by answer")
+    tables = table(caption, columns, rows, "reaction_times_histogram")
+    return Page({"own": own}, tables, [own.method])

@@ -1,23 +1,25 @@
 """Who took part: answers about themselves, when and how long, over the whole study. Small groups are not named."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from enum import Enum
 
 import numpy as np
 import pandas as pd
 
 from analysis.codec import MissingResult, tidy_table, try_estimate
-from analysis.data.dataset import SourceData, TakingPart
+from analysis.data.dataset import Exclusion, Floats, FlowCounts, SourceData, TakingPart
 from analysis.report.chapter import Built
 from analysis.stats import NotEnough
-from analysis.stats.arrays import Floats
+from analysis.stats.arrays import Interval
 from analysis.stats.distributions import Spread, spread_of
+from analysis.stats.exposures import Exposures, exposures
 
 # What fewer people answered is not reported by itself: it could tell who they are
 SMALL = 5
-COLUMNS = ("characteristic", "answer", "n", "share")
-NOBODY = ("Nobody has taken part yet.", "Open the study to participants.")
+PARTICIPANTS_COLUMNS = ("characteristic", "answer", "n", "share")
+PARTICIPANTS_NOBODY = ("Nobody has taken part yet.", "Open the study to participants.")
 ONLY_OTHERS = (
     "Nobody has taken part yet but those who are not described here: {others}.",
     "Open the study to participants.",
@@ -32,7 +34,7 @@ FEW = (
     "Fewer than {small} participants in the analysis gave it.",
     "It is described from {small} people on, so that nobody can be recognised.",
 )
-METHOD = (
+PARTICIPANTS_METHOD = (
     "Of participants with at least one analysed trial, over the whole study, whichever source the report is of. Answers of "
     "fewer than {small} people are counted together with those who gave none, and numbers that fewer than {small} gave are "
     "left out. Days are those of consent, in the server's time zone; minutes run from consent to the end, pauses included; "
@@ -109,7 +111,7 @@ class Participants:
 
 
 @dataclass(frozen=True)
-class _Line:
+class _AnswerLine:
     """A row of the tidy table."""
 
     characteristic: str
@@ -118,7 +120,7 @@ class _Line:
     share: float
 
 
-def build(data: SourceData) -> Built:
+def build_participants(data: SourceData) -> Built:
     """The results, and the table participants. Raises NotEnough where nobody of this kind took part."""
     own = data.taking_part
     if own is None or not _n_consented(data):
@@ -141,9 +143,11 @@ def build(data: SourceData) -> Built:
         minutes=try_estimate(_spread, table["minutes"], NOT_RECORDED),
         trial_s=try_estimate(_trial_seconds, own),
         n_small=SMALL,
-        method=METHOD.format(small=SMALL),
+        method=PARTICIPANTS_METHOD.format(small=SMALL),
     )
-    return Built(Participants(found), {"participants": tidy_table(_lines(found), COLUMNS)})
+    return Built(
+        Participants(found), {"participants": tidy_table(_lines(found), PARTICIPANTS_COLUMNS)}
+    )
 
 
 def _n_consented(data: SourceData) -> int:
@@ -155,7 +159,7 @@ def _n_consented(data: SourceData) -> int:
 
 def _nobody(others: Mapping[str, int]) -> tuple[str, str]:
     if not others:
-        return NOBODY
+        return PARTICIPANTS_NOBODY
     listed = ", ".join(f"{kind} ({n})" for kind, n in sorted(others.items()))
     return ONLY_OTHERS[0].format(others=listed), ONLY_OTHERS[1]
 
@@ -207,12 +211,268 @@ def _trial_seconds(own: TakingPart) -> Spread:
     return spread_of(known)
 
 
-def _lines(found: People) -> Sequence[_Line]:
+def _lines(found: People) -> Sequence[_AnswerLine]:
     return [
-        _Line(name, answer, n, share)
+        _AnswerLine(name, answer, n, share)
         for name, own in found.answers.items()
         for answer, n, share in (
             *((g.answer, g.n, g.share) for g in own.groups),
             *([("", own.n_rest, own.share_rest)] if own.n_rest else []),
         )
     ]
+
+
+# --- How many people and trials there were at each step, from the first visit to the analysis (as CONSORT has it).
+
+FLOW_NOBODY = ("Nobody has taken part yet.", "Open the study to participants.")
+FLOW_COLUMNS = ("code", "reason", "label", "n")
+FLOW_METHOD = (
+    "Counts of people over the whole study, whichever source the report is of. Who has several reasons is counted under "
+    "the first of them, so that the excluded add up. Analysed: finished, not excluded, with at least one analysed trial."
+)
+AFTER_PUBLICATION = (
+    "The published trials are those after exclusion; who and what was left out is read from the gaps in their numbering, "
+    "the reasons are not published."
+)
+
+
+class Code(Enum):
+    """What a step counts. WITHOUT_TRIALS: finished and not excluded, but without a single analysed trial."""
+
+    RECRUITED = "recruited"
+    CONSENTED = "consented"
+    STARTED = "started"
+    FINISHED = "finished"
+    WITHDRAWN = "withdrawn"
+    EXCLUDED = "excluded"
+    WITHOUT_TRIALS = "without_trials"
+    ANALYSED = "analysed"
+    JUDGED = "judged"
+
+
+@dataclass(frozen=True)
+class Step:
+    """`reason`: the code of what excluded them, "" elsewhere; `label`: the step's or the reason's name."""
+
+    code: Code
+    reason: str
+    label: str
+    n: int
+
+
+@dataclass(frozen=True)
+class TrialFlow:
+    judged: int
+    excluded: tuple[Exclusion, ...]
+    analysed: int
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        return (
+            Step(Code.JUDGED, "", "Judged", self.judged),
+            *(Step(Code.EXCLUDED, e.reason, e.label, e.n) for e in self.excluded),
+            Step(Code.ANALYSED, "", "Analysed", self.analysed),
+        )
+
+
+@dataclass(frozen=True)
+class ParticipantFlow:
+    """`kind` of participants; `note`: what has to be said beside the counts."""
+
+    kind: str
+    steps: tuple[Step, ...]
+    n_excluded: int
+    trials: TrialFlow
+    note: str
+    method: str = FLOW_METHOD
+
+
+@dataclass(frozen=True)
+class Flow:
+    flow: ParticipantFlow | MissingResult
+
+
+def build_flow(data: SourceData) -> Built:
+    """The flow, and the tables flow_steps and flow_trials. Raises NotEnough where no one took part."""
+    counts = data.flow
+    if counts is None or not any(step.n for step in _progress(counts)):
+        raise NotEnough(*FLOW_NOBODY)
+    steps = tuple(_steps(counts))
+    trials = TrialFlow(counts.trials_judged, counts.trials_excluded, counts.trials_analysed)
+    flow = ParticipantFlow(
+        kind=counts.kind,
+        steps=steps,
+        n_excluded=sum(exclusion.n for exclusion in counts.excluded),
+        trials=trials,
+        note=AFTER_PUBLICATION if counts.is_after_publication else "",
+    )
+    tables = {
+        "flow_steps": tidy_table(steps, FLOW_COLUMNS),
+        "flow_trials": tidy_table(trials.steps, FLOW_COLUMNS),
+    }
+    return Built(Flow(flow), tables)
+
+
+def _steps(counts: FlowCounts) -> Iterator[Step]:
+    yield from _progress(counts)
+    for exclusion in counts.excluded:
+        yield Step(Code.EXCLUDED, exclusion.reason, exclusion.label, exclusion.n)
+    n_excluded = sum(exclusion.n for exclusion in counts.excluded)
+    left = (counts.finished or 0) - n_excluded - counts.analysed
+    if left > 0:
+        yield Step(Code.WITHOUT_TRIALS, "", "Finished, but without a trial in the analysis", left)
+    yield Step(Code.ANALYSED, "", "Analysed", counts.analysed)
+
+
+def _progress(counts: FlowCounts) -> Iterator[Step]:
+    """How far people came, as far as it is known."""
+    first = "In the published numbering" if counts.is_after_publication else "Visited the study"
+    for code, label, n in (
+        (Code.RECRUITED, first, counts.recruited),
+        (Code.CONSENTED, "Gave consent", counts.consented),
+        (Code.STARTED, "Began to judge", counts.started),
+        (Code.FINISHED, "Finished", counts.finished),
+        (Code.WITHDRAWN, "withdrawn", counts.withdrawn or None),
+    ):
+        if n is not None:
+            yield Step(code, "", label, n)
+
+
+# --- How often each item was judged.
+
+
+@dataclass(frozen=True)
+class ItemExposures:
+    exposures: Exposures | MissingResult
+
+
+def build_exposures(data: SourceData) -> Built:
+    """The counts described, and the table exposures_items (item, subfield, n_trials)."""
+    data.need_trials()
+    table = pd.DataFrame(
+        {
+            "item": data.items["key"].to_numpy(),
+            "subfield": data.items["subfield"].to_numpy(),
+            "n_trials": data.item_counts.astype("int64"),
+        }
+    )
+    return Built(ItemExposures(exposures(data.item_counts)), {"exposures_items": table})
+
+
+# --- How long people took over a trial.
+
+BINS_PER_DECADE = 10
+REACTION_TIMES_METHOD = (
+    "Milliseconds from the page's appearance to the answer; times that were not measured, or are not positive, are left "
+    "out. Quantiles by linear interpolation; natural logarithms, sd with n-1; 95% interval of the median from order "
+    "statistics. Ten bins to a tenfold of time, their lower edge included."
+)
+
+
+@dataclass(frozen=True)
+class TimeBin:
+    """`n` times in seconds, from `low_s` to below `high_s`."""
+
+    low_s: float
+    high_s: float
+    n: int
+
+
+@dataclass(frozen=True)
+class AnswerTimes:
+    """Median, quartiles and the median's interval in ms, of right or of wrong answers; None where there is none."""
+
+    is_correct: bool
+    n: int
+    median: float | None = None
+    q1: float | None = None
+    q3: float | None = None
+    ci95: Interval | None = None
+
+
+@dataclass(frozen=True)
+class Times:
+    """In `unit`, the histogram in seconds; logarithms are natural. n_missing: trials without a time."""
+
+    n: int
+    n_missing: int
+    unit: str
+    mean: float
+    quartiles: tuple[float, float, float]
+    q01: float
+    q05: float
+    q95: float
+    q99: float
+    min: float
+    max: float
+    mean_log: float
+    sd_log: float | None
+    median_ci95: Interval | None
+    histogram: tuple[TimeBin, ...]
+    by_correct: tuple[AnswerTimes, ...]
+    method: str = REACTION_TIMES_METHOD
+
+
+@dataclass(frozen=True)
+class ReactionTimes:
+    reaction_times: Times | MissingResult
+
+
+def build_reaction_times(data: SourceData) -> Built:
+    """The times described, and the table reaction_times_histogram."""
+    trials = data.need_trials()
+    times: Floats = trials["rt_ms"].to_numpy(dtype=np.float64)
+    is_known = times > 0
+    if not is_known.any():
+        raise NotEnough(
+            "No trial's reaction time was measured.",
+            "Import or collect trials with reaction times.",
+        )
+    times, right = times[is_known], trials["is_correct"].to_numpy(dtype=bool)[is_known]
+    bins = _histogram(times / 1000)
+    found = _times(times, int((~is_known).sum()), right, bins)
+    return Built(ReactionTimes(found), {"reaction_times_histogram": pd.DataFrame(bins)})
+
+
+def _times(times: Floats, n_missing: int, right: Floats, bins: tuple[TimeBin, ...]) -> Times:
+    spread, logs = spread_of(times), np.log(times)
+    q01, q05, q95, q99 = (float(np.quantile(times, p)) for p in (0.01, 0.05, 0.95, 0.99))
+    return Times(
+        n=len(times),
+        n_missing=n_missing,
+        unit="ms",
+        mean=spread.mean,
+        quartiles=(spread.q1, spread.median, spread.q3),
+        q01=q01,
+        q05=q05,
+        q95=q95,
+        q99=q99,
+        min=spread.min,
+        max=spread.max,
+        mean_log=float(logs.mean()),
+        sd_log=float(logs.std(ddof=1)) if len(logs) > 1 else None,
+        median_ci95=spread.ci95,
+        histogram=bins,
+        by_correct=tuple(_of_answers(flag, times[right == flag]) for flag in (True, False)),
+    )
+
+
+def _of_answers(is_correct: bool, times: Floats) -> AnswerTimes:
+    if not len(times):
+        return AnswerTimes(is_correct, 0)
+    spread = spread_of(times)
+    return AnswerTimes(is_correct, spread.n, spread.median, spread.q1, spread.q3, spread.ci95)
+
+
+def _histogram(seconds: Floats) -> tuple[TimeBin, ...]:
+    """Counts in bins with edges at tenths of powers of ten, from the smallest to the largest value."""
+    first = int(np.floor(np.log10(seconds.min()) * BINS_PER_DECADE))
+    last = int(np.floor(np.log10(seconds.max()) * BINS_PER_DECADE)) + 1
+    edges = 10.0 ** (np.arange(first, last + 1) / BINS_PER_DECADE)
+    # An extreme value may lie a rounding beyond its edge
+    inside = np.clip(np.searchsorted(edges, seconds, side="right") - 1, 0, len(edges) - 2)
+    n = np.bincount(inside, minlength=len(edges) - 1)
+    return tuple(
+        TimeBin(*row)
+        for row in zip(edges[:-1].tolist(), edges[1:].tolist(), n.tolist(), strict=True)
+    )

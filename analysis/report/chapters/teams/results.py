@@ -54,7 +54,7 @@ class Teams:
     teaming: TeamingResult | MissingResult
 
 
-def build(data: SourceData) -> Built:
+def build_teams(data: SourceData) -> Built:
     """Teams of the panel by every method, and each model with a human; see docs/teams.md.
 
     Raises NotEnough below two members, or two items.

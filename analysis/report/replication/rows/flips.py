@@ -5,8 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from analysis.codec import need
-from analysis.report.chapters.flips.courses import SENTENCE, TOKEN
-from analysis.report.chapters.flips.results import ChangesOfMind
+from analysis.report.chapters.flips.results import SENTENCE, TOKEN, ChangesOfMind
 from analysis.report.replication import places
 from analysis.report.replication.places import Place
 from analysis.report.replication.recomputed import Recomputed, Value

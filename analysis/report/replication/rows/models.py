@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from analysis.codec import need
-from analysis.report.chapters.integration.results import ContextAccuracy, SwappedMean
 from analysis.report.chapters.memorisation.results import TextKind, TextRatios
+from analysis.report.chapters.models.results import ContextAccuracy, SwappedMean
 from analysis.report.replication import places
 from analysis.report.replication import recomputed as of
 from analysis.report.replication.places import Place

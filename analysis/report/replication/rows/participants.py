@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from analysis.report.chapters.flow.results import Code
+from analysis.report.chapters.participants.results import Code
 from analysis.report.replication import recomputed as of
 from analysis.report.replication.places import (
     ITEMS,

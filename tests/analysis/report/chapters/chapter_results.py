@@ -10,13 +10,15 @@ from analysis.codec import MissingResult, to_json
 from analysis.data.dataset import SourceData
 from analysis.presentation import render_meaning
 from analysis.report.chapter import About, Built, Chapter, Page, SourceResults
-from analysis.report.chapters.accuracy import CHAPTER as ACCURACY
-from analysis.report.chapters.calibration import CHAPTER as CALIBRATION
-from analysis.report.chapters.expertise import CHAPTER as EXPERTISE
-from analysis.report.chapters.positions import CHAPTER as POSITIONS
-from analysis.report.chapters.sensitivity import CHAPTER as SENSITIVITY
-from analysis.report.chapters.subfields import CHAPTER as SUBFIELDS
+from analysis.report.contents import chapter_named
 from analysis.stats import NotEnough
+
+ACCURACY = chapter_named("accuracy")
+CALIBRATION = chapter_named("calibration")
+EXPERTISE = chapter_named("expertise")
+POSITIONS = chapter_named("positions")
+SENSITIVITY = chapter_named("sensitivity")
+SUBFIELDS = chapter_named("subfields")
 
 ABOUT_ACCURACY = (ACCURACY, SUBFIELDS, POSITIONS, CALIBRATION, EXPERTISE, SENSITIVITY)
 
@@ -44,7 +46,7 @@ def page_of(chapter: Chapter, source: SourceResults) -> tuple[Page, str]:
 
 def figure_of(chapter: Chapter, built: Built, name: str = "", *others: Any) -> Figure:
     """One of the chapter's figures, by default its first; `others`: results of other chapters that it shows too."""
-    figures = chapter.figures()
+    figures = chapter.figure_builders()
     # Which models are chat models is in the chapter on accuracy
     unknown = ACCURACY.missing(MissingResult("Not computed.", "Compute it."))
     every = (unknown, built.results, *others)

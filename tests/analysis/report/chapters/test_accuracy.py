@@ -7,10 +7,12 @@ import pandas as pd
 import pytest
 
 from analysis.codec import MissingResult, to_json
-from analysis.report.chapters.accuracy import CHAPTER
-from analysis.report.chapters.accuracy.results import Accuracy, build
+from analysis.report.chapters.accuracy.results import Accuracy, build_accuracy
+from analysis.report.contents import chapter_named
 from tests.analysis.made import make_data
 from tests.analysis.report.chapters.chapter_results import results_of
+
+CHAPTER = chapter_named("accuracy")
 
 
 def accuracy(data):
@@ -125,7 +127,7 @@ def test_people_of_known_ability_are_found_at_it():
 
 
 def test_tables_are_tidy_and_hold_the_values_at_full_precision(small):
-    made = build(small)
+    made = build_accuracy(small)
     table, models = made.tables["models"], made.results.models + made.results.extra_models
     assert table["accuracy"].tolist() == [m.items.accuracy for m in models]
     assert table["in_set"].tolist() == [True, True, True, False]

@@ -10,10 +10,12 @@ from analysis.charts.figure import Figure
 from analysis.codec import MissingResult, need
 from analysis.data.dataset import SourceData
 from analysis.report.chapter import Built
-from analysis.report.chapters.agreement import CHAPTER
-from analysis.report.chapters.agreement.results import Agreement, RankAgreement
+from analysis.report.chapters.models.results import Agreement, RankAgreement
+from analysis.report.contents import chapter_named
 from analysis.stats import NotEnough
 from tests.analysis.report.chapters.chapter_results import figure_of, results_of
+
+CHAPTER = chapter_named("agreement")
 
 EXACT = 1e-9
 

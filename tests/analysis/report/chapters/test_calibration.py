@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from analysis.codec import present
-from analysis.report.chapters.calibration import CHAPTER
-from analysis.report.chapters.calibration.results import Calibration, build
+from analysis.report.chapters.confidence.results import Calibration, build_calibration
+from analysis.report.contents import chapter_named
 from tests.analysis.made import make_data
 from tests.analysis.report.chapters.chapter_results import page_of, results_of
+
+CHAPTER = chapter_named("calibration")
 
 
 def calibration(data):
@@ -67,7 +69,7 @@ def test_a_known_slope_lies_in_its_interval():
 
 
 def test_every_judgment_is_in_one_bin_of_the_tidy_table(small):
-    bins = build(small).tables["calibration_bins"]
+    bins = build_calibration(small).tables["calibration_bins"]
     assert set(bins["who"]) == {"human", "model"}
     assert bins.groupby("name")["n"].sum().loc["human"] == len(small.trials)
     assert np.all(bins["score_low"] <= bins["score_high"])

@@ -8,20 +8,22 @@ from scipy import stats
 
 from analysis.data.dataset import SourceData
 from analysis.report.chapter import SourceResults
-from analysis.report.chapters.accuracy import CHAPTER as ACCURACY
 from analysis.report.chapters.accuracy.results import Accuracy
-from analysis.report.chapters.crossed import CHAPTER
-from analysis.report.chapters.crossed.results import (
+from analysis.report.chapters.uncertainty.results import (
     NO_ERRORS,
     Crossed,
     CrossedErrors,
     Errors,
-    build,
+    build_crossed,
 )
+from analysis.report.contents import chapter_named
 from analysis.stats import NotEnough
 from analysis.stats.two_way_clustered import two_way
 from tests.analysis.made import make_data
 from tests.analysis.report.chapters.chapter_results import page_of, results_of
+
+ACCURACY = chapter_named("accuracy")
+CHAPTER = chapter_named("crossed")
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +41,7 @@ def crossed(data: SourceData) -> CrossedErrors:
 
 
 def draw(source: SourceResults):
-    return CHAPTER.figures()["crossed"](source, {})
+    return CHAPTER.figure_builders()["crossed"](source, {})
 
 
 def without_two_way(errors: Errors) -> Errors:
@@ -64,7 +66,7 @@ def test_every_model_has_both_kinds_of_interval_and_the_page_shows_them(data, so
         assert model.errors.two_way_se == pytest.approx(stats.sem(correct))
         paired = two_way(who, item, trials["is_correct"].to_numpy(dtype=float), correct)
         assert model.difference_errors.two_way_ci95 == pytest.approx(paired.ci95)
-    table = build(data).tables["crossed"].set_index("who")
+    table = build_crossed(data).tables["crossed"].set_index("who")
     low, _ = found.difference.errors.two_way_ci95
     assert table.loc["models_mean", "difference_two_way_low"] == low
     assert list(table.index) == ["humans", "models_mean", *(m.name for m in found.models)]
@@ -99,7 +101,7 @@ def test_without_models_or_people_the_rest_stays(data):
     assert no_models.humans.errors.ci95
     assert [m.difference for m in no_people.models] == [None] * 3
     with pytest.raises(NotEnough):
-        build(replace(data, trials=data.trials.iloc[:0], full=data.full.iloc[:0]))
+        build_crossed(replace(data, trials=data.trials.iloc[:0], full=data.full.iloc[:0]))
 
 
 def test_one_trial_or_one_score_has_no_interval(data):

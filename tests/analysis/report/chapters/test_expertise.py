@@ -2,10 +2,12 @@
 
 import pytest
 
-from analysis.report.chapters.expertise import CHAPTER
-from analysis.report.chapters.expertise.results import Expertise
+from analysis.report.chapters.confidence.results import Expertise
+from analysis.report.contents import chapter_named
 from analysis.stats.trial_slope import Direction
 from tests.analysis.report.chapters.chapter_results import page_of, results_of
+
+CHAPTER = chapter_named("expertise")
 
 
 @pytest.fixture(scope="module")

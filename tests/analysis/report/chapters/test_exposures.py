@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.report.chapters.exposures import CHAPTER
-from analysis.report.chapters.exposures.results import ItemExposures, build
+from analysis.report.chapters.participants.results import ItemExposures, build_exposures
+from analysis.report.contents import chapter_named
 from analysis.stats import NotEnough
 from tests.analysis.report.chapters.chapter_results import page_of, results_of
+
+CHAPTER = chapter_named("exposures")
 
 
 def test_published_exposures_are_those_published(published, reference):
@@ -21,11 +23,11 @@ def test_published_exposures_are_those_published(published, reference):
 
 def test_an_item_that_nobody_judged_counts_as_judged_never(small):
     some = small.trials[small.trials["item"] != 4]
-    built = build(replace(small, trials=some))
+    built = build_exposures(replace(small, trials=some))
     assert (built.results.exposures.min, built.results.exposures.n_items) == (0, 30)
     assert built.tables["exposures_items"]["n_trials"].iloc[4] == 0
     with pytest.raises(NotEnough, match="Nobody"):
-        build(replace(small, trials=some.iloc[:0]))
+        build_exposures(replace(small, trials=some.iloc[:0]))
 
 
 def test_the_page_and_the_figure_show_the_range_or_the_one_number(small):
@@ -34,7 +36,7 @@ def test_the_page_and_the_figure_show_the_range_or_the_one_number(small):
     page, text = page_of(CHAPTER, source)
     assert f"from {own.min} to {own.max}" in text
     assert len(page.tables[0].rows) == len(own.histogram)
-    figure = CHAPTER.figures()["exposures"](source, {})
+    figure = CHAPTER.figure_builders()["exposures"](source, {})
     assert figure.table["items"].sum() == own.n_items
     once = replace(own, min=8, max=8)
     alike = replace(source, results={ItemExposures: ItemExposures(once)})

@@ -10,11 +10,13 @@ from statsmodels.stats.multitest import multipletests
 
 from analysis.codec import MissingResult, need
 from analysis.data.dataset import SourceData
-from analysis.report.chapters.finetuning import CHAPTER
 from analysis.report.chapters.finetuning.results import Comparison, FineTuning, TunedModel
+from analysis.report.contents import chapter_named
 from analysis.stats import NotEnough
 from lib.formatting import number
 from tests.analysis.report.chapters.chapter_results import figure_of, page_of, results_of
+
+CHAPTER = chapter_named("finetuning")
 
 TEST = {
     "n": "n",

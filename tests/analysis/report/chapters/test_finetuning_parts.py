@@ -11,10 +11,12 @@ from scipy import stats
 
 from analysis.codec import MissingResult, need
 from analysis.data.dataset import SourceData, TrainingSummary
-from analysis.report.chapters.finetuning import CHAPTER
 from analysis.report.chapters.finetuning.results import FineTuning, TunedModel
+from analysis.report.contents import chapter_named
 from lib.formatting import DASH
 from tests.analysis.report.chapters.chapter_results import page_of, results_of
+
+CHAPTER = chapter_named("finetuning")
 
 BASE, TUNED = 0, 3  # of `small`
 

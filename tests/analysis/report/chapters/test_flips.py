@@ -8,11 +8,13 @@ import pytest
 
 from analysis.codec import need
 from analysis.data.dataset import SourceData, Tokens
-from analysis.report.chapters.flips import CHAPTER
 from analysis.report.chapters.flips.results import ChangesOfMind, PreferenceFlips
+from analysis.report.contents import chapter_named
 from analysis.stats import NotEnough
 from tests.analysis.report.chapters.chapter_results import figure_of, page_of, results_of
 from tests.analysis.tokens import RISE, both_versions
+
+CHAPTER = chapter_named("flips")
 
 
 def with_tokens(data: SourceData, n_items: int, *, ends: bool = False, **only: int) -> SourceData:

@@ -6,10 +6,12 @@ import pytest
 
 from analysis.data.dataset import Exclusion, FlowCounts, SourceData
 from analysis.report.chapter import SourceResults
-from analysis.report.chapters.flow import CHAPTER
-from analysis.report.chapters.flow.results import Code, Flow, build
+from analysis.report.chapters.participants.results import Code, Flow, build_flow
+from analysis.report.contents import chapter_named
 from analysis.stats import NotEnough
 from tests.analysis.report.chapters.chapter_results import page_of, results_of
+
+CHAPTER = chapter_named("flow")
 
 COUNTS = FlowCounts(
     kind="simulated",
@@ -60,7 +62,7 @@ def test_steps_lead_from_the_visitors_to_the_analysed(small):
     ]
     assert flow.n_excluded == 4
     assert flow.trials.excluded == COUNTS.trials_excluded
-    tables = build(replace(small, flow=COUNTS)).tables
+    tables = build_flow(replace(small, flow=COUNTS)).tables
     assert tables["flow_steps"].shape == (9, 4)
     assert tables["flow_trials"]["n"].tolist() == [330, 20, 280]
 
@@ -75,7 +77,7 @@ def test_the_page_lists_every_step_and_every_reason(small):
 
 
 def test_the_figure_names_reasons_and_counts(small):
-    figure = CHAPTER.figures()["flow"](source_of(small, COUNTS), {})
+    figure = CHAPTER.figure_builders()["flow"](source_of(small, COUNTS), {})
     drawn = str(figure.chart.to_dict()["datasets"])
     for label in ("Not analysed: 5", "missed a catch trial: 3", "Did not go on: 4", "n = 280"):
         assert label in drawn
@@ -93,7 +95,7 @@ def test_an_import_with_gaps_counts_those_left_out_before_it(small):
     ]
     assert flow.note
     assert flow.note in page_of(CHAPTER, source)[1]
-    assert flow.note in CHAPTER.figures()["flow"](source, {}).caption
+    assert flow.note in CHAPTER.figure_builders()["flow"](source, {}).caption
 
 
 def test_an_import_without_gaps_has_neither_visitors_nor_exclusions(small):
@@ -112,4 +114,4 @@ NOBODY = replace(COUNTS, recruited=0, consented=0, started=0, finished=0, withdr
 @pytest.mark.parametrize("counts", [None, NOBODY])
 def test_a_study_nobody_visited_has_no_flow(small, counts):
     with pytest.raises(NotEnough, match="Nobody"):
-        build(replace(small, flow=counts))
+        build_flow(replace(small, flow=counts))

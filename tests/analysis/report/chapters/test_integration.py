@@ -9,13 +9,15 @@ from scipy import stats
 
 from analysis.codec import MissingResult, need
 from analysis.data.dataset import SourceData
-from analysis.report.chapters.accuracy import CHAPTER as ACCURACY
 from analysis.report.chapters.accuracy.results import Accuracy
-from analysis.report.chapters.integration import CHAPTER
-from analysis.report.chapters.integration.results import ContextAccuracy, Integration
+from analysis.report.chapters.models.results import ContextAccuracy, Integration
+from analysis.report.contents import chapter_named
 from analysis.stats import NotEnough
 from analysis.stats.estimates import PairedTest
 from tests.analysis.report.chapters.chapter_results import figure_of, results_of
+
+ACCURACY = chapter_named("accuracy")
+CHAPTER = chapter_named("integration")
 
 EXACT = 1e-9
 TEST = {

@@ -7,16 +7,18 @@ import pytest
 from scipy import stats
 
 from analysis.data.dataset import SourceData
-from analysis.report.chapters.item_differences import CHAPTER
-from analysis.report.chapters.item_differences.results import (
+from analysis.report.chapters.uncertainty.results import (
     Ahead,
     Differences,
     ItemDifferences,
-    build,
+    build_item_differences,
 )
+from analysis.report.contents import chapter_named
 from analysis.stats import NotEnough
 from tests.analysis.made import make_data
 from tests.analysis.report.chapters.chapter_results import page_of, results_of
+
+CHAPTER = chapter_named("item_differences")
 
 
 def differences(data: SourceData) -> ItemDifferences:
@@ -24,7 +26,10 @@ def differences(data: SourceData) -> ItemDifferences:
 
 
 def test_the_published_items_are_all_tested(published):
-    found, table = differences(published), build(published).tables["item_differences"]
+    found, table = (
+        differences(published),
+        build_item_differences(published).tables["item_differences"],
+    )
     assert found.n_items == len(table) == 200
     assert found.models_mean_accuracy == pytest.approx(0.814333333333)
     assert found.n_significant_holm <= found.n_significant_fdr == (table["q"] < 0.05).sum()
@@ -56,15 +61,15 @@ def test_items_without_trials_or_scores_are_left_out():
     assert differences(some).n_items == 15
     for absent in ({"full": data.full.iloc[:0]}, {"trials": data.trials.iloc[:0]}):
         with pytest.raises(NotEnough):
-            build(replace(data, **absent))
+            build_item_differences(replace(data, **absent))
     with pytest.raises(NotEnough, match="same items"):
-        build(replace(some, trials=data.trials[data.trials["item"] < 5]))
+        build_item_differences(replace(some, trials=data.trials[data.trials["item"] < 5]))
 
 
 def test_a_figure_that_leaves_out_dots_says_so(small):
-    built = build(small)
+    built = build_item_differences(small)
     source = results_of(small, CHAPTER)
     frame = pd.concat([built.tables["item_differences"]] * 120, ignore_index=True)
-    found = CHAPTER.figures()["item_differences"](source, {"item_differences": frame})
+    found = CHAPTER.figure_builders()["item_differences"](source, {"item_differences": frame})
     assert "1,800 of them are drawn" in found.caption
     assert len(found.table) == len(frame) == 3600

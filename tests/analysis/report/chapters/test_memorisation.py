@@ -9,10 +9,11 @@ import pytest
 from analysis.codec import MissingResult, need
 from analysis.data.dataset import SourceData
 from analysis.report.chapter import Built
-from analysis.report.chapters.memorisation import CHAPTER
-from analysis.report.chapters.memorisation.cutoffs import Cutoffs
-from analysis.report.chapters.memorisation.results import Memorisation, Ratios, TextKind
+from analysis.report.chapters.memorisation.results import Cutoffs, Memorisation, Ratios, TextKind
+from analysis.report.contents import chapter_named
 from tests.analysis.report.chapters.chapter_results import figure_of, page_of, results_of
+
+CHAPTER = chapter_named("memorisation")
 
 EXACT = 1e-9
 FIELDS = {"q25": "q1", "q75": "q3"}

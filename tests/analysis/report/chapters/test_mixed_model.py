@@ -8,13 +8,15 @@ from threadpoolctl import threadpool_limits
 
 from analysis.codec import MissingResult
 from analysis.report.chapter import SourceResults
-from analysis.report.chapters.accuracy import CHAPTER as ACCURACY
-from analysis.report.chapters.mixed_model import CHAPTER
-from analysis.report.chapters.mixed_model.results import Mixed, RatioTest, build
+from analysis.report.chapters.mixed_model.results import Mixed, RatioTest, build_mixed_model
+from analysis.report.contents import chapter_named
 from analysis.stats import NotEnough
 from analysis.stats.mixed_model import Without
 from tests.analysis.made import make_data
 from tests.analysis.report.chapters.chapter_results import page_of, results_of
+
+ACCURACY = chapter_named("accuracy")
+CHAPTER = chapter_named("mixed_model")
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +50,7 @@ def test_the_page_and_the_figure_show_both_standard_deviations_and_an_unknown_in
     page, text = page_of(CHAPTER, shown)
     assert "vary less than participants (SD 0.50 against 0.70 log-odds)" in text
     assert page.tables[0].rows[2][1:] == ("0.50", "–")  # noqa: RUF001
-    figure = CHAPTER.figures()["mixed_model"](shown, {})
+    figure = CHAPTER.figure_builders()["mixed_model"](shown, {})
     assert figure.table["value"].tolist()[-2:] == [0.7, 0.5]
     assert np.isnan(figure.table["ci_low"].iloc[-1])
     assert len(figure.table) == 5
@@ -84,4 +86,4 @@ def test_partial_data_give_a_model_or_a_reason():
         data.trials.assign(is_correct=True),
     ):
         with pytest.raises(NotEnough):
-            build(replace(data, trials=trials))
+            build_mixed_model(replace(data, trials=trials))

@@ -7,12 +7,9 @@ import pytest
 
 from analysis.codec import MissingResult, to_json
 from analysis.data.dataset import NO_TRIALS, SourceData
-from analysis.report.chapters.accuracy.results import Accuracy
-from analysis.report.chapters.calibration.results import Calibration
-from analysis.report.chapters.expertise.results import Expertise
-from analysis.report.chapters.positions.results import Positions
-from analysis.report.chapters.sensitivity.results import Sensitivity
-from analysis.report.chapters.subfields.results import Subfields
+from analysis.report.chapters.accuracy.results import Accuracy, Positions, Subfields
+from analysis.report.chapters.confidence.results import Calibration, Expertise
+from analysis.report.chapters.uncertainty.results import Sensitivity
 from tests.analysis.made import make_data
 from tests.analysis.report.chapters.chapter_results import (
     ABOUT_ACCURACY,

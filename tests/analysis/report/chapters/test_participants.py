@@ -11,11 +11,18 @@ import pytest
 from analysis.codec import MissingResult
 from analysis.data.dataset import Exclusion, FlowCounts, SourceData, TakingPart
 from analysis.report.chapter import SourceResults
-from analysis.report.chapters.flow import CHAPTER as FLOW
-from analysis.report.chapters.participants import CHAPTER
-from analysis.report.chapters.participants.results import SMALL, Participants, People, build
+from analysis.report.chapters.participants.results import (
+    SMALL,
+    Participants,
+    People,
+    build_participants,
+)
+from analysis.report.contents import chapter_named
 from analysis.stats import NotEnough
 from tests.analysis.report.chapters.chapter_results import page_of, results_of
+
+CHAPTER = chapter_named("participants")
+FLOW = chapter_named("flow")
 
 COUNTS = FlowCounts(
     kind="real",
@@ -189,9 +196,9 @@ NOBODY = replace(COUNTS, recruited=None, consented=0, started=0, finished=0, ana
 def test_a_study_of_nobody_or_of_pilots_alone_says_so(small, others, said):
     own = replace(REAL, people=PEOPLE[:0], other_kinds=others)
     with pytest.raises(NotEnough, match=said):
-        build(replace(small, taking_part=own, flow=NOBODY))
+        build_participants(replace(small, taking_part=own, flow=NOBODY))
     with pytest.raises(NotEnough, match="Nobody"):
-        build(replace(small, taking_part=None, flow=None))
+        build_participants(replace(small, taking_part=None, flow=None))
 
 
 def test_answers_that_nobody_shares_leave_no_sentence_of_groups(small):
@@ -202,7 +209,7 @@ def test_answers_that_nobody_shares_leave_no_sentence_of_groups(small):
 
 
 def test_the_table_behind_has_every_named_answer_and_the_rest(small):
-    table = build(replace(small, taking_part=REAL, flow=COUNTS)).tables["participants"]
+    table = build_participants(replace(small, taking_part=REAL, flow=COUNTS)).tables["participants"]
     assert table.groupby("characteristic")["n"].sum().to_dict() == {
         "gender": 20,
         "position": 20,

@@ -5,19 +5,16 @@ from dataclasses import replace
 import pytest
 
 from analysis.report.chapter import SourceResults
-from analysis.report.chapters.crossed import CHAPTER as CROSSED
-from analysis.report.chapters.crossed.results import Crossed
-from analysis.report.chapters.power import CHAPTER
-from analysis.report.chapters.power.results import (
-    Fitted,
-    Power,
-    PowerAnalysis,
-    build,
-)
+from analysis.report.chapters.mixed_model.results import Fitted, Power, PowerAnalysis, build_power
+from analysis.report.chapters.uncertainty.results import Crossed
+from analysis.report.contents import chapter_named
 from analysis.stats import NotEnough
 from analysis.stats.power import Components, Expected, Target
 from tests.analysis.made import make_data
 from tests.analysis.report.chapters.chapter_results import page_of, results_of
+
+CHAPTER = chapter_named("power")
+CROSSED = chapter_named("crossed")
 
 AIMS = PowerAnalysis(
     variances=Components(0.0, 0.1, 0.15),
@@ -67,7 +64,7 @@ def test_without_an_interval_of_the_standard_deviation_no_range_is_shown():
 
 
 def test_the_figure_marks_what_is_reached_hardly_reached_and_out_of_reach():
-    figure = CHAPTER.figures()["power"](source_of(AIMS), {})
+    figure = CHAPTER.figure_builders()["power"](source_of(AIMS), {})
     for label in ("10 points: 66 people", "4 points: hardly within", "2 points: needs 910"):
         assert label in figure.alt
     assert len(figure.table) == 2
@@ -90,4 +87,4 @@ def test_without_a_fitted_model_there_is_no_power():
     data = make_data(seed=2)
     for trials in (data.trials.iloc[:0], data.trials.assign(is_correct=False)):
         with pytest.raises(NotEnough):
-            build(replace(data, trials=trials))
+            build_power(replace(data, trials=trials))

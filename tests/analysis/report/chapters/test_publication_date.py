@@ -10,11 +10,13 @@ import pytest
 
 from analysis.codec import MissingResult, need
 from analysis.data.dataset import SourceData
-from analysis.report.chapters.publication_date import CHAPTER
-from analysis.report.chapters.publication_date.results import ModelDates, PublicationDate
+from analysis.report.chapters.memorisation.results import ModelDates, PublicationDate
+from analysis.report.contents import chapter_named
 from analysis.stats import NotEnough
 from analysis.stats.publication_date import DateDirection
 from tests.analysis.report.chapters.chapter_results import figure_of, page_of, results_of
+
+CHAPTER = chapter_named("publication_date")
 
 
 def models_of(data: SourceData) -> tuple[ModelDates, ...]:

@@ -10,15 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.data.dataset import SourceData
-from analysis.report.chapters.reaction_times import CHAPTER
-from analysis.report.chapters.reaction_times.results import (
+from analysis.report.chapters.participants.results import (
     AnswerTimes,
     ReactionTimes,
     Times,
-    build,
+    build_reaction_times,
 )
+from analysis.report.contents import chapter_named
 from analysis.stats import NotEnough
 from tests.analysis.report.chapters.chapter_results import page_of, results_of
+
+CHAPTER = chapter_named("reaction_times")
 
 EXACT = 1e-9
 
@@ -62,7 +64,7 @@ def test_reaction_times_of_both_published_sources_are_those_published(published,
 @given(st.lists(st.floats(1, 1e8), min_size=1, max_size=30))
 def test_each_time_lies_in_its_bin(small, times):
     trials = pd.DataFrame({"rt_ms": times, "is_correct": True})
-    bins = build(replace(small, trials=trials)).results.reaction_times.histogram
+    bins = build_reaction_times(replace(small, trials=trials)).results.reaction_times.histogram
     seconds = np.array(times) / 1000
     for row in bins:
         inside = (seconds >= row.low_s) & (seconds < row.high_s)
@@ -84,9 +86,9 @@ def test_times_that_were_not_measured_are_counted_apart(small):
     page, text = page_of(CHAPTER, source)
     assert "3 trials without a time" in text
     assert page.tables[0].rows[1][2] == "–"  # noqa: RUF001
-    assert "without a time" in CHAPTER.figures()["reaction_times"](source, {}).caption
+    assert "without a time" in CHAPTER.figure_builders()["reaction_times"](source, {}).caption
     with pytest.raises(NotEnough, match="measured"):
-        build(replace(small, trials=trials.assign(rt_ms=np.nan)))
+        build_reaction_times(replace(small, trials=trials.assign(rt_ms=np.nan)))
 
 
 def test_the_median_of_known_times_lies_in_its_interval(small):
@@ -95,4 +97,4 @@ def test_the_median_of_known_times_lies_in_its_interval(small):
     source = results_of(replace(small, trials=small.trials.iloc[:1]), CHAPTER)
     one = source.of(ReactionTimes).reaction_times
     assert (one.sd_log, one.median_ci95) == (None, None)
-    assert "interval" not in CHAPTER.figures()["reaction_times"](source, {}).caption
+    assert "interval" not in CHAPTER.figure_builders()["reaction_times"](source, {}).caption

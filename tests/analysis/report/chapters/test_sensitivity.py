@@ -2,11 +2,13 @@
 
 import pytest
 
-from analysis.report.chapters.accuracy import CHAPTER as ACCURACY
 from analysis.report.chapters.accuracy.results import Accuracy
-from analysis.report.chapters.sensitivity import CHAPTER
-from analysis.report.chapters.sensitivity.results import Sensitivity
+from analysis.report.chapters.uncertainty.results import Sensitivity
+from analysis.report.contents import chapter_named
 from tests.analysis.report.chapters.chapter_results import results_of
+
+ACCURACY = chapter_named("accuracy")
+CHAPTER = chapter_named("sensitivity")
 
 
 def test_rows_differ_from_the_headline_by_what_they_say(published):

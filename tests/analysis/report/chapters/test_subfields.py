@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.report.chapters.positions import CHAPTER as POSITIONS
-from analysis.report.chapters.positions.results import Positions
-from analysis.report.chapters.subfields import CHAPTER as SUBFIELDS
-from analysis.report.chapters.subfields.results import Subfields, build
+from analysis.report.chapters.accuracy.results import Positions, Subfields, build_subfields
+from analysis.report.contents import chapter_named
 from tests.analysis.report.chapters.chapter_results import ABOUT_ACCURACY, page_of, results_of
+
+POSITIONS = chapter_named("positions")
+SUBFIELDS = chapter_named("subfields")
 
 
 def test_subfields_are_as_published(published, reference):
@@ -42,7 +43,7 @@ def test_the_page_names_the_subfields_of_lowest_and_highest_accuracy(small):
 
 
 def test_the_tidy_table_of_subfields_holds_every_trial(small):
-    table = build(small).tables["subfields"]
+    table = build_subfields(small).tables["subfields"]
     assert table[table["who"] == "humans"]["n"].sum() == len(small.trials)
     assert set(table["who"]) == {"humans", "top expertise", "model"}
 

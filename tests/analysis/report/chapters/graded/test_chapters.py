@@ -8,21 +8,21 @@ import pytest
 from analysis.codec import MissingResult
 from analysis.data.dataset import SourceData
 from analysis.data.graded.tables import GradedData
-from analysis.report.chapters.graded.agreement import CHAPTER as AGREEMENT
-from analysis.report.chapters.graded.agreement.pairs import by_grader
-from analysis.report.chapters.graded.agreement.results import GradedAgreement
-from analysis.report.chapters.graded.answers import CHAPTER as ANSWERS
-from analysis.report.chapters.graded.answers.results import GradedAnswers
-from analysis.report.chapters.graded.categories import CHAPTER as CATEGORIES
-from analysis.report.chapters.graded.categories.results import GradedCategories
-from analysis.report.chapters.graded.comparisons import CHAPTER as COMPARISONS
-from analysis.report.chapters.graded.comparisons.results import GradedComparisons
+from analysis.report.chapters.graded_agreement.results import GradedAgreement, by_grader
+from analysis.report.chapters.graded_comparisons.results import GradedComparisons
+from analysis.report.chapters.graded_rates.results import GradedAnswers, GradedCategories
+from analysis.report.contents import chapter_named
 from analysis.stats import NotEnough
 from analysis.stats.graded.scale import on_rubric
 from lib.formatting import coefficient
 from scoring.domain.grading.rubric import Level, Rubric
 from tests.analysis.graded_made import FEW, make_graded
 from tests.analysis.report.chapters.chapter_results import figure_of, page_of, results_of
+
+AGREEMENT = chapter_named("graded_agreement")
+ANSWERS = chapter_named("graded_answers")
+CATEGORIES = chapter_named("graded_categories")
+COMPARISONS = chapter_named("graded_comparisons")
 
 # Categories
 

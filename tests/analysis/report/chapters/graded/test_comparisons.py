@@ -10,13 +10,15 @@ import pytest
 from analysis.codec import MissingResult
 from analysis.data.dataset import SourceData
 from analysis.data.graded.tables import NO_TEXT, GradedData
-from analysis.report.chapters.graded.comparisons import CHAPTER as COMPARISONS
-from analysis.report.chapters.graded.comparisons import metrics
-from analysis.report.chapters.graded.comparisons.results import GradedComparisons
+from analysis.report.chapters.graded_comparisons import results as comparisons
+from analysis.report.chapters.graded_comparisons.results import GradedComparisons
+from analysis.report.contents import chapter_named
 from analysis.stats.graded.bert_score import Vectors
 from lib.formatting import percent
 from tests.analysis.graded_made import make_graded
 from tests.analysis.report.chapters.chapter_results import figure_of, page_of, results_of
+
+COMPARISONS = chapter_named("graded_comparisons")
 
 
 def test_every_two_models_are_compared_and_people_are_not_among_them(data: SourceData) -> None:
@@ -170,7 +172,7 @@ def test_bert_score_stands_beside_overlap_and_says_by_which_model(data: SourceDa
 def test_words_in_common_are_measured_on_a_sample_and_go_with_the_points(
     data: SourceData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(metrics, "MOST", 100)
+    monkeypatch.setattr(comparisons, "MOST", 100)
     fresh = replace(data, graded=make_graded(n_questions=200, seed=2))
     found = results_of(fresh, COMPARISONS).of(GradedComparisons).graded_texts
     assert found.n == 100

@@ -8,11 +8,13 @@ import pytest
 from analysis.codec import MissingResult
 from analysis.data.dataset import SourceData
 from analysis.data.graded.tables import NO_TEXT
-from analysis.report.chapters.graded.agreement import CHAPTER
-from analysis.report.chapters.graded.agreement.results import GradedAgreement
+from analysis.report.chapters.graded_agreement.results import GradedAgreement
+from analysis.report.contents import chapter_named
 from scoring.domain.grading.rubric import BIOSCORE
 from tests.analysis.graded_made import make_graded
 from tests.analysis.report.chapters.chapter_results import figure_of, page_of, results_of
+
+CHAPTER = chapter_named("graded_agreement")
 
 
 def test_a_judge_by_another_rubric_than_peoples_stands_beside_nobody(small: SourceData) -> None:

@@ -16,15 +16,15 @@ from analysis.data.graded.tables import (
     AnswererName,
     GradedData,
 )
-from analysis.report.chapters.graded.drawn import colours
-from analysis.report.chapters.graded.rates import CHAPTER
-from analysis.report.chapters.graded.rates.labels import beside
-from analysis.report.chapters.graded.rates.results import GradedRates
-from analysis.report.contents import CHAPTERS
+from analysis.report.chapters.graded_rates.drawing import beside, colours
+from analysis.report.chapters.graded_rates.results import GradedRates
+from analysis.report.contents import CHAPTERS, chapter_named
 from analysis.stats import NotEnough
 from scoring.domain.grading.rubric import BIOSCORE
 from tests.analysis.graded_made import SEVEN, make_graded
 from tests.analysis.report.chapters.chapter_results import figure_of, page_of, results_of
+
+CHAPTER = chapter_named("graded_rates")
 
 # By the printed rates: below or above one half
 QUADRANTS = {

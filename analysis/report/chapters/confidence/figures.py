@@ -1,0 +1,311 @@
+"""A panel of binned accuracy over the ranks of confidence or expertise, with the regression line."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import altair as alt
+import pandas as pd
+from django.utils.translation import gettext as _
+
+from analysis.charts.figure import Figure, Place, columns_for, grid
+from analysis.charts.marks import (
+    CHANCE,
+    Drawn,
+    bars,
+    chart,
+    dots,
+    level,
+    own_colour,
+    quarters,
+    share_domain,
+    share_y,
+    spread,
+    upright,
+)
+from analysis.charts.rows import PEOPLE, Rows, by_family, labels, rows_of
+from analysis.charts.style import FULL, HALF, HUMANS, NOTE, SOFT, family_colour
+from analysis.codec import need, present, to_json
+from analysis.presentation import make_figure, plain
+from analysis.report.chapter import SourceResults, Tables
+from analysis.report.chapters.accuracy.results import Accuracy
+from analysis.report.chapters.confidence.results import (
+    HUMAN_ROW,
+    OVERALL,
+    BinnedAccuracy,
+    Calibration,
+    CalibrationResults,
+    Expertise,
+    ModelCalibration,
+)
+from analysis.stats import NotEnough
+from analysis.stats.logistic import Logistic
+from lib import formatting as f
+
+COLUMNS = ["bin", "midpoint", "confidence", "n", "n_correct", "accuracy", "low", "high", "fit"]
+
+
+def bins_frame(found: BinnedAccuracy) -> pd.DataFrame:
+    """One row per bin with its interval, its place among all ranks (0 to 1) and the regression's value there."""
+    frame = pd.DataFrame(to_json(found.bins)).reindex(columns=COLUMNS)
+    frame["low"] = [one.ci95[0] for one in found.bins]
+    frame["high"] = [one.ci95[1] for one in found.bins]
+    frame["confidence"] = frame["midpoint"] / found.n
+    frame["fit"] = found.line.intercept + found.line.slope * frame["midpoint"].astype(float)
+    return frame
+
+
+def with_line(frames: Sequence[pd.DataFrame]) -> list[float]:
+    """The ends of the accuracies' axis: all intervals are within, and the lines, which may leave 0 to 1."""
+    every = pd.concat([frame[["low", "high", "fit"]] for frame in frames])
+    low, high = share_domain([*every["low"], *every["high"]])
+    return [min(low, float(every["fit"].min())), max(high, float(every["fit"].max()))]
+
+
+def bins_table(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame as a reader of the figure's table needs it."""
+    return plain(frame.drop(columns="confidence"))
+
+
+def panel(frame: pd.DataFrame, colour: str, x: alt.X, y: alt.Y, size: int = 30) -> Drawn:
+    """Dots with intervals, the regression line, chance."""
+    data = chart(frame.assign(colour=colour))
+    bars = data.mark_rule(opacity=0.45, strokeWidth=1).encode(
+        x=x, y=alt.Y("low:Q"), y2="high:Q", color=own_colour()
+    )
+    points = dots(data, size=size).encode(x=x, y=y)
+    line = data.mark_line(strokeWidth=1.6).encode(x=x, y=alt.Y("fit:Q"), color=own_colour())
+    return alt.layer(level(CHANCE), bars, line, points)
+
+
+def x_of_rank(axis: alt.Axis) -> alt.X:
+    return alt.X("confidence:Q", scale=alt.Scale(domain=[0, 1], nice=False), axis=axis)
+
+
+# --- Accuracy over confidence (the paper's figure 4), and the logistic coefficients of confidence (its Table S3).
+
+FITTED, PAPER = "all data, unpenalised", "mean of five penalised fits (Table S3)"
+KINDS = alt.Scale(domain=[FITTED, PAPER], range=["circle", "triangle-up"])
+
+
+def calibration_humans(source: SourceResults, tables: Tables) -> Figure:
+    """Twenty bins of equally many judgments, from least to most confident, with 95% intervals and a regression line."""
+    people = present(need(source.of(Calibration).calibration).humans)
+    binned = present(people.binned) if people else None
+    if binned is None:
+        raise NotEnough("No judgment has a confidence.", "Ask participants for their confidence.")
+    frame = bins_frame(binned)
+    domain = with_line([frame])
+    x = x_of_rank(alt.Axis(title="Confidence, rank among all judgments", format=".0%", tickCount=5))
+    drawn = panel(frame, HUMANS, x, share_y("accuracy", domain, "Correct answers"), 40).properties(
+        width=HALF - 62, height=220
+    )
+    return make_figure(
+        "calibration_humans", drawn, {"binned": binned, "most": binned.bins[-1]}, bins_table(frame)
+    )
+
+
+def calibration_models(source: SourceResults, tables: Tables) -> Figure:
+    """A panel per model: bins from least to most confident with 95% intervals and a regression line."""
+    found = by_family(need(source.of(Calibration).calibration).models)
+    binned = [(m, fits) for m in found if (fits := present(m.binned))]
+    if not binned:
+        raise NotEnough("No model has enough scores for bins.", "Score the test cases.")
+    names = labels([m for m, _ in binned])
+    frames = [bins_frame(fits) for _, fits in binned]
+    domain = with_line(frames)
+    chat = source.of(Accuracy).chat_models
+
+    def draw(place: Place) -> Drawn:
+        axis = place.y_axis("Correct answers", 40, format=".0%", values=quarters(domain))
+        scale = alt.Scale(domain=domain, nice=False, zero=False)
+        y = alt.Y("accuracy:Q", scale=scale, axis=axis)
+        x = x_of_rank(place.x_axis("Confidence, rank", format=".0%", tickCount=2))
+        model, frame = binned[place.number][0], frames[place.number]
+        shown = frame.assign(is_chat=model.name in chat)
+        return panel(shown, family_colour(model.family), x, y, 18)
+
+    titles = [(names[m.name], f"r = {f.number(fits.line.r)}") for m, fits in binned]
+    drawn = grid(titles, draw, columns=columns_for(len(binned)), left=56, height=92)
+    known = [fits.line.r for _, fits in binned if f.is_known(fits.line.r)]
+    context = {
+        "n_models": len(binned),
+        "has_chat": any(m.name in chat for m, _ in binned),
+        "most_items": max(fits.n for _, fits in binned),
+        "n_rising": sum(r > 0 for r in known),
+        "lowest": min(known, default=None),
+        "highest": max(known, default=None),
+    }
+    named = [frame.assign(name=m.name) for frame, (m, _) in zip(frames, binned, strict=True)]
+    table = bins_table(pd.concat(named, ignore_index=True))
+    return make_figure("calibration_models", drawn, context, table)
+
+
+def table_s3(source: SourceResults, tables: Tables) -> Figure:
+    """Two marks per row; people, whose confidence has another unit, in a panel of their own."""
+    found = need(source.of(Calibration).calibration)
+    people = present(found.humans)
+    fitted = [(m, fit) for m in found.models if (fit := present(m.logistic))]
+    own = present(people.logistic) if people and present(people.binned) else None
+    chat = source.of(Accuracy).chat_models
+    blocks, table = _blocks(found, fitted, own, chat)
+    drawn = alt.vconcat(*blocks, spacing=16).resolve_scale(shape="shared")
+    slopes = table[table["fit"] == FITTED]["slope"]
+    context = {
+        "n_models": len(fitted),
+        "most": max([fit.n for _, fit in fitted] + [own.n if own else 0]),
+        "n_fits": len(slopes),
+        "has_chat": any(m.name in chat for m, _ in fitted),
+        "n_positive": int((slopes > 0).sum()),
+    }
+    table = table.drop(columns=["colour", "is_chat"], errors="ignore")
+    return make_figure("table_s3", drawn, context, table)
+
+
+def _blocks(
+    found: CalibrationResults,
+    models: Sequence[tuple[ModelCalibration, Logistic]],
+    people: Logistic | None,
+    chat: Collection[str],
+) -> tuple[list[Drawn], pd.DataFrame]:
+    """The panels, models above people, and what they show; raises NotEnough where nothing is fitted."""
+    paper = {row.name: fit.coef_mean for row in found.table_s3 if (fit := present(row.fit))}
+    blocks, frames = [], []
+    rows = rows_of([m for m, _ in models])
+    if models:
+        shown = [
+            mark
+            for m, fit in models
+            for mark in _marks(
+                m.name, rows.label[m.name], family_colour(m.family), fit, paper.get(m.name)
+            )
+        ]
+        frames.append(pd.DataFrame(shown).assign(is_chat=lambda f: f["name"].isin(list(chat))))
+        blocks.append(_block(frames[0], rows, "Log-odds per unit of |ΔPPL|", True))
+    name = HUMAN_ROW.name
+    if shown := _marks(name, PEOPLE, HUMANS, people, paper.get(name)):
+        frames.append(pd.DataFrame(shown))
+        wide = rows.width if models else 0
+        title = "Log-odds per unit of confidence (1 to 100)"
+        blocks.append(_block(frames[-1], Rows({}, [PEOPLE]), title, not models, wide))
+    if not blocks:
+        raise NotEnough(
+            "No confidence predicts correct answers yet.", "Collect judgments or scores."
+        )
+    return blocks, pd.concat(frames, ignore_index=True)
+
+
+def _marks(
+    name: str, row: str, colour: str, fit: Logistic | None, paper: float | None
+) -> list[dict[str, Any]]:
+    """The rows of the chart's data for one model, or for people."""
+    shared = {"name": name, "row": row, "colour": colour}
+    marks: list[dict[str, Any]] = []
+    if fit:
+        low, high = fit.slope_ci95
+        marks.append({**shared, "fit": FITTED, "slope": fit.slope, "low": low, "high": high})
+    if paper is not None:
+        marks.append({**shared, "fit": PAPER, "slope": paper, "low": None, "high": None})
+    return marks
+
+
+def _block(frame: pd.DataFrame, rows: Rows, title: str, legend: bool, wide: int = 0) -> Drawn:
+    low, high = spread([*frame["low"], *frame["high"], *frame["slope"]], must=[0])
+    x = alt.X(
+        "slope:Q",
+        scale=alt.Scale(domain=[low, high], nice=False),
+        axis=alt.Axis(title=title, tickCount=6),
+    )
+    extent = max(rows.width, wide)
+    y = rows.y(minExtent=extent, maxExtent=extent)
+    data = chart(frame)
+    key = alt.Legend(title=None, symbolFillColor=SOFT, symbolStrokeColor=SOFT) if legend else None
+    shape = alt.Shape("fit:N", scale=KINDS, legend=key)
+    bars = data.mark_rule(strokeWidth=1.4).encode(
+        x=alt.X("low:Q"), x2="high:Q", y=y, color=own_colour()
+    )
+    points = dots(data, size=40).encode(x=x, y=y, shape=shape)
+    return alt.layer(upright(0.0), bars, points).properties(
+        width=FULL - extent - 30, height=max(rows.height, 24)
+    )
+
+
+# --- How much expertise people say they have, by subfield, and their accuracy at each level of it (the paper's supplement).
+
+
+def expertise(source: SourceResults, tables: Tables) -> Figure:
+    """A histogram per subfield and over all, with the 80th percentile as a line."""
+    groups = need(source.of(Expertise).expertise).distributions
+    names = [own.subfield or _("not stated") for own in groups]
+    frames = [pd.DataFrame(to_json(own.ratings.histogram)) for own in groups]
+    frames = [frame.assign(share=frame["n"] / frame["n"].sum()) for frame in frames]
+    top = max(float(frame["share"].max()) for frame in frames)
+
+    def draw(place: Place) -> Drawn:
+        return _histogram(frames[place.number], groups[place.number].ratings.p80, top, place)
+
+    small = [
+        f"n = {f.number(own.ratings.n, 0)}, median {f.number(own.ratings.median, 0)}"
+        for own in groups
+    ]
+    titles = list(zip(names, small, strict=True))
+    drawn = grid(titles, draw, columns=columns_for(len(groups), 3), left=56, height=96)
+    percentiles = [own.ratings.p80 for own in groups]
+    context = {
+        "most": max(own.ratings.n for own in groups),
+        "percentiles": list(zip(names, percentiles, strict=True)),
+    }
+    table = pd.concat(
+        [x.assign(subfield=own.subfield) for x, own in zip(frames, groups, strict=True)],
+        ignore_index=True,
+    )
+    return make_figure("expertise", drawn, context, table)
+
+
+def expertise_calibration(source: SourceResults, tables: Tables) -> Figure:
+    """A panel over all and one per subfield: four bins with 95% intervals and a regression line."""
+    groups = [
+        (own.subfield, binned)
+        for own in need(source.of(Expertise).expertise).calibration
+        if (binned := present(own.binned))
+    ]
+    if not groups:
+        raise NotEnough("Too few ratings of expertise for bins.", "Collect more judgments.")
+    names = [_name(subfield) for subfield, binned in groups]
+    frames = [bins_frame(binned) for subfield, binned in groups]
+    domain = with_line(frames)
+
+    def draw(place: Place) -> Drawn:
+        axis = place.y_axis("Correct answers", 40, format=".0%", values=quarters(domain))
+        y = alt.Y("accuracy:Q", scale=alt.Scale(domain=domain, nice=False, zero=False), axis=axis)
+        x = x_of_rank(place.x_axis("Expertise, rank", format=".0%", tickCount=2))
+        return panel(frames[place.number], HUMANS, x, y)
+
+    correlations = [binned.line.r for subfield, binned in groups]
+    small = [f"n = {b.n:,}, r = {f.number(b.line.r)}" for subfield, b in groups]
+    titles = list(zip(names, small, strict=True))
+    drawn = grid(titles, draw, columns=columns_for(len(groups), 3), left=56, height=110)
+    context = {
+        "most": max(binned.n for subfield, binned in groups),
+        "n_bins": len(frames[0]),
+        "correlations": list(zip(names, correlations, strict=True)),
+    }
+    named = [x.assign(subfield=s) for x, (s, binned) in zip(frames, groups, strict=True)]
+    table = bins_table(pd.concat(named))
+    return make_figure("expertise_calibration", drawn, context, table)
+
+
+def _name(subfield: str) -> str:
+    return _("All") if subfield == OVERALL else subfield or _("not stated")
+
+
+def _histogram(frame: pd.DataFrame, p80: float, top: float, place: Place) -> Drawn:
+    # Ratings are whole numbers: a bin from 11 to 20 reaches from 10.5 to 20.5
+    edges = frame.assign(low=frame["low"] - 0.5, high=frame["high"] + 0.5)
+    x = alt.X(
+        "low:Q",
+        scale=alt.Scale(domain=[0, 101], nice=False),
+        axis=place.x_axis("Expertise, 1 to 100", values=[1, 25, 50, 75, 100]),
+    )
+    axis = place.y_axis("Share of judgments", 40, format=".0%", tickCount=4)
+    y = alt.Y("share:Q", scale=alt.Scale(domain=[0, top], nice=False), axis=axis)
+    return alt.layer(bars(edges, x, y), upright(p80, colour=NOTE, width=1.4))

@@ -1,0 +1,395 @@
+"""Whether confidence goes with accuracy: people's slider, models' difference of perplexities."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.codec import MissingResult, flattened, present, renamed, tidy_table, try_estimate
+from analysis.data.dataset import NO_TRIALS, Floats, ModelName, SourceData
+from analysis.report.chapter import Built
+from analysis.stats import NotEnough
+from analysis.stats.arrays import Interval
+from analysis.stats.calibration import Bin, CalibrationError, Line, binned, calibration_error
+from analysis.stats.expertise import P80, Distribution, HistogramClass, distribution
+from analysis.stats.families import Family, family
+from analysis.stats.logistic import Logistic, fit_slope, held_out_probability, logistic
+from analysis.stats.table_s3 import NOTE, TableRow, table_s3
+from analysis.stats.trial_slope import Direction, TrialSlope, trial_slope
+
+BIN_COLUMNS = ("who", "name", "display_name", "family", "bin", "midpoint", "n", "accuracy", "sem", "ci_low", "ci_high", "score_low", "score_high")  # fmt: skip
+S3_COLUMNS = ("name", "display_name", "n", "coef_mean", "coef_sem", "intercept_mean", "intercept_sem", "t", "df", "p")  # fmt: skip
+HUMAN_ROW = ModelName("human", "Humans", "")  # people as a row among the models
+CALIBRATION_N_BINS = 20
+HUMAN_RULE = "Confidence 1 to 100 read as probability .5 + .5 confidence / 100 of being correct (a reading of ours); "
+MODEL_RULE = "Probability of being correct from the logistic fit on the absolute difference of perplexities to the other items"
+HELD_OUT = "Each item keeps its held-out probability: the fits are not repeated."
+S3_SEED = 42  # the paper's, whatever the report's
+ONE_KIND = "A draw held correct or wrong judgements only, so there is nothing to fit."
+
+
+@dataclass(frozen=True)
+class BinnedAccuracy:
+    """Accuracy in bins of equally many along the ranks of a score, and the line through the bins."""
+
+    n: int
+    bin_rule: str
+    bins: tuple[Bin, ...]
+    method: str
+    line: Line = flattened()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfidenceFits:
+    """What confidence says about accuracy: over bins, in a logistic fit to all data, read as a probability."""
+
+    binned: BinnedAccuracy | MissingResult = flattened()
+    logistic: Logistic | MissingResult
+    ece: CalibrationError | MissingResult
+
+
+@dataclass(frozen=True)
+class WithoutUntouched:
+    """The line over bins without the trials in which neither slider was moved."""
+
+    n: int
+    n_untouched: int
+    bin_rule: str
+    method: str
+    line: Line = flattened()
+
+
+@dataclass(frozen=True, kw_only=True)
+class HumanCalibration(ConfidenceFits):
+    without_untouched: WithoutUntouched | MissingResult
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelCalibration(ConfidenceFits, ModelName):
+    """holm_p: of the logistic slope, as one of the family of models; NaN where there is none."""
+
+    holm_p: float
+
+
+@dataclass(frozen=True)
+class TableS3Row:
+    """A row of the paper's Table S3: a model, or people under the name `human`."""
+
+    name: str
+    display_name: str
+    fit: TableRow | MissingResult = flattened()
+
+    @property
+    def label(self) -> str:
+        return self.display_name or self.name
+
+
+@dataclass(frozen=True)
+class CalibrationResults:
+    humans: HumanCalibration | MissingResult
+    models: tuple[ModelCalibration, ...]
+    models_tests: Family | None
+    table_s3: tuple[TableS3Row, ...]
+    table_s3_note: str
+
+
+@dataclass(frozen=True)
+class Calibration:
+    calibration: CalibrationResults | MissingResult
+
+
+@dataclass(frozen=True)
+class _BinLine(ModelName):
+    """A row of the tidy table."""
+
+    who: str
+    bin: Bin = flattened()
+
+
+def build_calibration(data: SourceData) -> Built:
+    """Raises NotEnough with neither trials nor scores."""
+    if data.trials.empty and not len(data.set_models):
+        raise NotEnough(f"{NO_TRIALS[0]} {data.no_scores[0]}", NO_TRIALS[1])
+    models, together = _family(data, [_model(data, int(model)) for model in data.set_models])
+    found = CalibrationResults(
+        humans=try_estimate(_humans, data),
+        models=models,
+        models_tests=together,
+        table_s3=_table_s3(data),
+        table_s3_note=NOTE,
+    )
+    tables = {
+        "calibration_bins": tidy_table(_calibration_lines(found), BIN_COLUMNS),
+        "table_s3": tidy_table(found.table_s3, S3_COLUMNS),
+    }
+    return Built(Calibration(found), tables)
+
+
+def binned_accuracy(
+    score: npt.ArrayLike, is_correct: npt.ArrayLike, n_bins: int = CALIBRATION_N_BINS
+) -> BinnedAccuracy:
+    """`binned` as the report has it: the line's values beside the bins."""
+    found = binned(score, is_correct, n_bins)
+    return BinnedAccuracy(found.n, found.bin_rule, found.bins, found.method, found.line)
+
+
+def confidence_of(data: SourceData, model: int) -> Floats:
+    """(items,) |difference of the perplexities of the two versions|, NaN where not scored."""
+    gap: Floats = np.abs(data.difficulty[model])
+    return gap
+
+
+def _humans(data: SourceData) -> HumanCalibration:
+    trials = data.need_trials()
+    confidence, right = trials["confidence"], trials["is_correct"]
+    return HumanCalibration(
+        binned=try_estimate(binned_accuracy, confidence, right),
+        logistic=try_estimate(logistic, confidence, right, trials["participant"]),
+        ece=try_estimate(_human_error, data),
+        without_untouched=try_estimate(_without_untouched, trials),
+    )
+
+
+def _model(data: SourceData, model: int) -> ModelCalibration:
+    score, right = confidence_of(data, model), data.model_correct[model]
+    return ModelCalibration(
+        **data.model_name(model),
+        binned=try_estimate(binned_accuracy, score, right),
+        logistic=try_estimate(logistic, score, right),
+        ece=try_estimate(_model_error, score, right, data.seed),
+        holm_p=math.nan,
+    )
+
+
+def _family(
+    data: SourceData, models: list[ModelCalibration]
+) -> tuple[tuple[ModelCalibration, ...], Family | None]:
+    """The models with the p values of their slopes corrected as one family, and what is said of it."""
+    slopes = {n: fit.p for n, model in enumerate(models) if (fit := present(model.logistic))}
+    if not slopes:
+        return tuple(models), None
+    errors = np.zeros((data.n_items, len(slopes)))
+    for column, n in enumerate(slopes):
+        model = int(data.set_models[n])
+        score, right = confidence_of(data, model), data.model_correct[model]
+        known = ~(np.isnan(score) | np.isnan(right))
+        errors[known, column] = fit_slope(score[known], right[known]).influence
+    together, holm_p = family(list(slopes.values()), errors)
+    for n, p in zip(slopes, holm_p.tolist(), strict=True):
+        models[n] = replace(models[n], holm_p=p)
+    return tuple(models), together
+
+
+def _without_untouched(trials: pd.DataFrame) -> WithoutUntouched:
+    moved = trials["slider_moved"].to_numpy(dtype=bool)
+    found = binned_accuracy(trials["confidence"][moved], trials["is_correct"][moved])
+    n_untouched = int((~moved).sum())
+    return WithoutUntouched(found.n, n_untouched, found.bin_rule, found.method, found.line)
+
+
+def _human_error(data: SourceData) -> CalibrationError:
+    probability = 0.5 + 0.5 * data.trials["confidence"] / 100
+    found = calibration_error(
+        probability,
+        data.trials["is_correct"],
+        data.trials["participant"],
+        data.trials["item"],
+        units="participants and items",
+        low=0.5,
+        n_bins=10,
+        seed=data.seed,
+    )
+    return replace(found, rule=HUMAN_RULE + found.rule)
+
+
+def _model_error(score: Floats, right: Floats, seed: int) -> CalibrationError:
+    probability, correct, left_out = held_out_probability(score, right, seed)
+    found = calibration_error(probability, correct, units="items", seed=seed)
+    return replace(
+        found,
+        rule=f"{MODEL_RULE} ({left_out}); {found.rule}",
+        ci_method=f"{found.ci_method} {HELD_OUT}",
+    )
+
+
+def _table_s3(data: SourceData) -> tuple[TableS3Row, ...]:
+    names = [ModelName(**data.model_name(int(model))) for model in data.set_models]
+    groups: list[tuple[npt.ArrayLike, npt.ArrayLike]] = [
+        (confidence_of(data, int(m)), data.model_correct[m]) for m in data.set_models
+    ]
+    if len(data.trials):
+        names.append(HUMAN_ROW)
+        groups.append((data.trials["confidence"], data.trials["is_correct"]))
+    return tuple(
+        TableS3Row(who.name, who.display_name, row or MissingResult(ONE_KIND))
+        for who, row in zip(names, table_s3(groups, S3_SEED), strict=True)
+    )
+
+
+def _calibration_lines(found: CalibrationResults) -> Iterator[_BinLine]:
+    humans = present(found.humans)
+    groups = [("human", HUMAN_ROW, humans.binned)] if humans else []
+    for kind, who, fit in [*groups, *(("model", m, m.binned) for m in found.models)]:
+        own = present(fit)
+        for one in own.bins if own else ():
+            yield _BinLine(who.name, who.display_name, who.family, kind, one)
+
+
+# --- How people rate their knowledge of the field of each item, and whether accuracy follows.
+
+EXPERTISE_N_BINS = 4
+ALL, OVERALL = (
+    "All",
+    "overall",
+)  # what report.json calls the whole, in `distribution` and in `calibration`
+COLUMNS = ("subfield", "low", "high", "n")
+
+
+@dataclass(frozen=True)
+class Percentile80:
+    subfield: str
+    p80: float
+    ci95: Interval | None
+    n: int
+    method: str
+
+
+@dataclass(frozen=True)
+class Ratings:
+    subfield: str
+    ratings: Distribution = flattened()
+
+
+@dataclass(frozen=True)
+class ExpertiseCalibration:
+    subfield: str
+    binned: BinnedAccuracy | MissingResult = flattened()
+
+
+@dataclass(frozen=True)
+class ExpertiseSlope:
+    """Accuracy of trials over expertise, per point of the rating."""
+
+    direction: Direction
+    slope: TrialSlope = flattened()
+
+
+@dataclass(frozen=True)
+class SubfieldSlope:
+    """The same within a subfield; direction and `holm_p` as one of the family of subfields."""
+
+    subfield: str
+    holm_p: float
+    direction: Direction
+    slope: TrialSlope = flattened()
+
+
+@dataclass(frozen=True)
+class SubfieldSlopes:
+    """Of the subfields that have a slope."""
+
+    subfields: tuple[SubfieldSlope, ...]
+    tests: Family
+
+
+@dataclass(frozen=True)
+class SelfRatedExpertise:
+    """By subfield; `distributions` ends with all trials (`All`), `calibration` begins with them (`overall`)."""
+
+    slope: ExpertiseSlope | MissingResult
+    slopes_by_subfield: SubfieldSlopes | MissingResult
+    p80_by_subfield: tuple[Percentile80, ...]
+    calibration: tuple[ExpertiseCalibration, ...]
+    distributions: tuple[Ratings, ...] = renamed("distribution")
+
+
+@dataclass(frozen=True)
+class Expertise:
+    expertise: SelfRatedExpertise | MissingResult
+
+
+@dataclass(frozen=True)
+class _HistogramLine:
+    """A row of the tidy table."""
+
+    subfield: str
+    bar: HistogramClass = flattened()
+
+
+def build_expertise(data: SourceData) -> Built:
+    """Raises NotEnough without a rated trial."""
+    trials = data.need_trials()[["participant", "item", "expertise", "is_correct"]]
+    rated = trials[trials["expertise"].notna()]
+    if rated.empty:
+        raise NotEnough(
+            "No trial has a rating of expertise.", "Ask for it in the study's questionnaire."
+        )
+    subfield = data.items["subfield"].to_numpy()[rated["item"].to_numpy()]
+    groups = {
+        str(name): rated[subfield == name]
+        for name in pd.unique(data.items["subfield"])
+        if np.any(subfield == name)
+    }
+    described = [Ratings(name, distribution(rows["expertise"])) for name, rows in groups.items()]
+    found = SelfRatedExpertise(
+        slope=try_estimate(_slope, rated),
+        slopes_by_subfield=try_estimate(_slopes, groups, len(data.participants)),
+        p80_by_subfield=tuple(_percentile(own) for own in described),
+        calibration=tuple(
+            _calibration(name, rows) for name, rows in ({OVERALL: rated} | groups).items()
+        ),
+        distributions=(*described, Ratings(ALL, distribution(rated["expertise"]))),
+    )
+    return Built(
+        Expertise(found), {"expertise_histogram": tidy_table(_expertise_lines(found), COLUMNS)}
+    )
+
+
+def _fit(rows: pd.DataFrame) -> tuple[TrialSlope, Floats]:
+    return trial_slope(rows["expertise"], rows["is_correct"], rows["participant"], rows["item"])
+
+
+def _slope(rated: pd.DataFrame) -> ExpertiseSlope:
+    found, _ = _fit(rated)
+    return ExpertiseSlope(Direction.of(found.slope, found.p), found)
+
+
+def _slopes(groups: Mapping[str, pd.DataFrame], n_participants: int) -> SubfieldSlopes:
+    """Raises NotEnough where no subfield has a slope."""
+    fits = {name: present(try_estimate(_fit, rows)) for name, rows in groups.items()}
+    known = {name: fit for name, fit in fits.items() if fit}
+    if not known:
+        raise NotEnough(
+            "No subfield has trials enough for a slope over expertise.",
+            "Let more participants judge more test cases.",
+        )
+    errors = np.zeros((n_participants, len(known)))
+    for n, (_found, each) in enumerate(known.values()):
+        errors[: len(each), n] = each
+    together, holm_p = family([found.p for found, _each in known.values()], errors)
+    return SubfieldSlopes(
+        tuple(
+            SubfieldSlope(name, p, Direction.of(found.slope, p), found)
+            for (name, (found, _each)), p in zip(known.items(), holm_p.tolist(), strict=True)
+        ),
+        together,
+    )
+
+
+def _percentile(own: Ratings) -> Percentile80:
+    found = own.ratings
+    return Percentile80(own.subfield, found.p80, found.p80_ci95, found.n, P80)
+
+
+def _calibration(name: str, rows: pd.DataFrame) -> ExpertiseCalibration:
+    binned = try_estimate(binned_accuracy, rows["expertise"], rows["is_correct"], EXPERTISE_N_BINS)
+    return ExpertiseCalibration(name, binned)
+
+
+def _expertise_lines(found: SelfRatedExpertise) -> Iterator[_HistogramLine]:
+    for own in found.distributions:
+        for bar in own.ratings.histogram:
+            yield _HistogramLine(own.subfield, bar)

@@ -1,0 +1,314 @@
+"""The table of judge and people as a picture."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from analysis.charts.figure import Figure, Place, columns_for, grid
+from analysis.charts.marks import Drawn, chart, own_colour, quarters, share_axis, upright
+from analysis.charts.rows import Rows, labels
+from analysis.charts.style import INK, PALE, SOFT
+from analysis.codec import need
+from analysis.presentation import make_figure
+from analysis.report.chapter import SourceResults, Tables
+from analysis.report.chapters.graded_agreement.results import (
+    RATES,
+    Confusion,
+    CorrectedModels,
+    GradedAgreement,
+    ModelThresholds,
+    Threshold,
+    Thresholds,
+    Varied,
+)
+from analysis.report.chapters.graded_rates.drawing import HEAT, colours, rows_of, who
+from analysis.stats.graded.sensitivity import Abstaining
+from lib.formatting import MINUS
+
+CELL = 44  # px
+
+
+def graded_confusion(source: SourceResults, tables: Tables) -> Figure:
+    """A cell for each two grades: how many answers; shaded by its share of what people gave that grade."""
+    own = need(source.of(GradedAgreement).graded_agreement)
+    table = need(own.confusion)
+    cells = _cells(table)
+    n_equal = sum(row[k] for k, row in enumerate(table.counts))
+    shown = cells[["judge_points", "human_points", "n", "share"]]
+    return make_figure(
+        "graded_confusion",
+        _chart(cells, table),
+        {"own": own, "table": table, "n": int(cells["n"].sum()), "n_equal": n_equal},
+        shown,
+    )
+
+
+def _cells(table: Confusion) -> pd.DataFrame:
+    counts = np.array(table.counts)
+    total = counts.sum(axis=0)
+    rows = [
+        {
+            "judge_points": judge,
+            "human_points": human,
+            "n": int(counts[i, j]),
+            "share": float(counts[i, j] / total[j]) if total[j] else np.nan,
+            "x": j,
+            "x2": j + 1,
+            "y": len(table.values) - i,
+            "y2": len(table.values) - i - 1,
+        }
+        for i, judge in enumerate(table.values)
+        for j, human in enumerate(table.values)
+    ]
+    return pd.DataFrame(rows)
+
+
+def _chart(cells: pd.DataFrame, table: Confusion) -> Drawn:
+    k = len(table.values)
+    x = alt.X("x:Q", scale=alt.Scale(domain=[0, k], nice=False), axis=None)
+    y = alt.Y("y:Q", scale=alt.Scale(domain=[k, 0], nice=False), axis=None)
+    known = cells[cells["n"] > 0]
+    colours = alt.Color(
+        "share:Q",
+        scale=alt.Scale(domain=[0, 1], range=HEAT),
+        legend=alt.Legend(title="Share of the column", format=".0%", gradientLength=160, gradientThickness=10, values=[0, 0.5, 1]),
+    )  # fmt: skip
+    frame = (
+        chart(cells).mark_rect(color="white", stroke=PALE).encode(x=x, x2="x2:Q", y=y, y2="y2:Q")
+    )
+    shaded = (
+        chart(known).mark_rect(stroke="white").encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=colours)
+    )
+    words = known.assign(
+        x=known["x"] + 0.5,
+        y=known["y"] - 0.5,
+        ink=["white" if share > 0.55 else INK for share in known["share"]],
+    )
+    ink = alt.Color("ink:N", scale=None, legend=None)
+    numbers = chart(words).mark_text().encode(
+        x=x, y=y, text=alt.Text("n:Q", format=",d"), color=ink
+    )  # fmt: skip
+    return alt.layer(frame, shaded, numbers, *_axes(table)).properties(
+        width=CELL * k, height=CELL * 0.62 * k
+    )
+
+
+def _axes(table: Confusion) -> list[Drawn]:
+    """Grades beside and below, abstention by its name, and whose they are."""
+    k = len(table.values)
+    names = ["abstained" if v < 0 else f"{v:g}".replace("-", MINUS) for v in table.values]
+    below = pd.DataFrame({"x": [n + 0.5 for n in range(k)], "name": names})
+    beside = pd.DataFrame({"y": [k - n - 0.5 for n in range(k)], "name": names})
+    height = CELL * 0.62 * k
+    whose: list[Any] = [
+        alt.Chart(alt.InlineData(values=[{"text": "Points by people"}]))
+        .mark_text(align="center", baseline="top", color=INK)
+        .encode(x=alt.value(CELL * k / 2), y=alt.value(height + 22), text="text:N"),
+        alt.Chart(alt.InlineData(values=[{"text": "Points by the judge"}]))
+        .mark_text(align="center", baseline="bottom", color=INK, angle=270)
+        .encode(x=alt.value(-62), y=alt.value(height / 2), text="text:N"),
+    ]
+    return [
+        chart(below)
+        .mark_text(baseline="top")
+        .encode(x=alt.X("x:Q"), y=alt.value(height + 5), text="name:N"),
+        chart(beside)
+        .mark_text(align="right", dx=-6)
+        .encode(x=alt.value(0), y=alt.Y("y:Q"), text="name:N"),
+        *whose,
+    ]
+
+
+# --- Rates freed of the judge's errors, and under other thresholds, as pictures.
+
+NAMES = {"rqr": "Response quality", "sr": "Safety", "ar": "Abstention"}
+# By whom, in px above or below the middle of a row
+WHOSE = {"judge": -6, "people": 0, "corrected": 6}
+TALL = 28  # px of a row with three marks
+COLOURS = {"rqr": "#0072b2", "sr": "#c44f00", "ar": SOFT}
+BESIDE = 0.2  # of the way from one threshold to the next, by which the rates stand apart
+HEIGHT = 130
+READINGS = {
+    Abstaining.NEGATIVE: "below 0",
+    Abstaining.UNPARSED: "unreadable",
+    Abstaining.NO_TEXT: "no text",
+}
+
+
+def graded_corrected(source: SourceResults, tables: Tables) -> Figure:
+    """A row for each model, a panel for each rate: by the judge, by people's sample, and corrected."""
+    own = need(source.of(GradedAgreement).graded_corrected)
+    rows = rows_of(own.models)
+    frame = _corrected(own, rows)
+
+    def draw(place: Place) -> Drawn:
+        rate = RATES[place.number]
+        x = alt.X(
+            "value:Q", scale=alt.Scale(domain=[0, 1], nice=False), axis=share_axis("", grid=True)
+        )
+        y = rows.y() if place.first else rows.y(labels=False, minExtent=0, maxExtent=0)
+        layers: list[Any] = []
+        for whose, off in WHOSE.items():
+            data = chart(frame[(frame["rate"] == rate) & (frame["whose"] == whose)])
+            look: dict[str, Any] = {"shape": "diamond" if whose == "people" else "circle"}
+            fill = alt.value("white") if whose == "judge" else own_colour_as_fill()
+            layers += [
+                data.mark_rule(strokeWidth=2 if whose == "corrected" else 1, yOffset=off).encode(
+                    x=alt.X("low:Q"), x2="high:Q", y=y, color=own_colour()
+                ),
+                data.mark_point(size=34, strokeWidth=1.2, yOffset=off, **look).encode(
+                    x=x, y=y, fill=fill, stroke=alt.Stroke("colour:N", scale=None, legend=None)
+                ),
+            ]
+        return alt.layer(*layers)
+
+    n = {name: sum(getattr(m.found.rqr, name) for m in own.models) for name in ("n_text", "n_sample")}  # fmt: skip
+    titles = [(NAMES[rate], "") for rate in RATES]
+    drawn = grid(titles, draw, columns=3, left=rows.width, height=TALL * len(rows.domain))
+    table = frame[["name", "rate", "whose", "value", "low", "high"]]
+    return make_figure("graded_corrected", drawn, {"own": own, **n}, table)
+
+
+def graded_thresholds(source: SourceResults, tables: Tables) -> Figure:
+    """A panel for each: the rates from each threshold of points on, and by each reading of abstentions."""
+    own = need(source.of(GradedAgreement).graded_thresholds)
+    places = _places(own)
+    frame = _thresholds(own, places)
+    titles = [(label, "") for label in labels(own.models).values()]
+    columns = columns_for(len(titles), 4)
+    n = len(own.shares)
+    ticks = [*map(_fraction, own.shares), *READINGS.values()]
+    scale = alt.Scale(domain=[-0.6, len(ticks) - 0.4], nice=False)
+
+    def draw(place: Place) -> Drawn:
+        data = frame[frame["name"] == own.models[place.number].name]
+        named = f"{ticks!r}[datum.value]"
+        axis = place.x_axis(
+            "", values=list(range(len(ticks))), labelExpr=named, labelAngle=-60, labelOverlap=False
+        )
+        x = alt.X("x:Q", scale=scale, axis=axis)
+        y = alt.Y(
+            "value:Q",
+            scale=alt.Scale(domain=[0, 1], nice=False),
+            axis=place.y_axis("Share", format=".0%", values=quarters([0, 1])),
+        )
+        key = alt.Color(
+            "rate_name:N",
+            scale=alt.Scale(domain=list(NAMES.values()), range=[COLOURS[rate] for rate in RATES]),
+            legend=alt.Legend(title=None, orient="top", symbolType="circle"),
+        )
+        layers: list[Any] = [
+            upright(n - 0.5),
+            chart(data).mark_rule(strokeWidth=1.2).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=key),
+            chart(data[~data["is_rule"]]).mark_point(size=14, filled=False, fill="white").encode(x=x, y=y, color=key),
+            chart(data[data["is_rule"]]).mark_point(size=26, filled=True).encode(x=x, y=y, color=key),
+        ]  # fmt: skip
+        return alt.layer(*layers)
+
+    drawn = grid(titles, draw, columns=columns, left=48, height=HEIGHT)
+    table = frame[["name", "good_from", "abstaining", "rate", "value", "low", "high"]]
+    return make_figure(
+        "graded_thresholds",
+        drawn,
+        {
+            "own": own,
+            "ranges": [_range(model) for model in own.models],
+            "n_questions": max(one.rqr.n for model in own.models for one in model.thresholds),
+            **who(own.models),
+        },
+        table,
+    )
+
+
+def own_colour_as_fill() -> alt.Fill:
+    return alt.Fill("colour:N", scale=None, legend=None)
+
+
+def _corrected(own: CorrectedModels, rows: Rows) -> pd.DataFrame:
+    lines, colour = [], colours(own.models)
+    for model in own.models:
+        for rate in RATES:
+            found = getattr(model.found, rate)
+            if found is None:
+                continue
+            for whose, one in (("judge", found.judge), ("people", found.human), ("corrected", found)):  # fmt: skip
+                low, high = one.ci95 or (np.nan, np.nan)
+                lines.append(
+                    {
+                        "name": model.name,
+                        "row": rows.label[model.name],
+                        "colour": colour[model.name],
+                        "rate": rate,
+                        "whose": whose,
+                        "value": one.value,
+                        "low": low,
+                        "high": high,
+                    }
+                )
+    return pd.DataFrame(lines)
+
+
+def _places(own: Thresholds) -> dict[tuple[str, float], int]:
+    """Where a case stands on the axis: thresholds of the rubric's own reading, then other readings."""
+    return {(Abstaining.RUBRIC.value, round(share, 9)): n for n, share in enumerate(own.shares)}
+
+
+def _shown(model: ModelThresholds, places: dict[tuple[str, float], int]) -> list[tuple[int, Threshold]]:  # fmt: skip
+    found = [
+        (places[one.abstaining, round(one.good_from, 9)], one)
+        for one in model.thresholds
+        if one.abstaining == Abstaining.RUBRIC
+    ]
+    after = {how.value: len(places) + n for n, how in enumerate(READINGS)}
+    return found + [(after[one.abstaining], one) for one in model.readings if not one.is_rule]
+
+
+def _thresholds(own: Thresholds, places: dict[tuple[str, float], int]) -> pd.DataFrame:
+    lines = []
+    for model in own.models:
+        for place, one in _shown(model, places):
+            for n, rate in enumerate(RATES):
+                found: Varied | None = getattr(one, rate)
+                if found is None:
+                    continue
+                low, high = found.ci95
+                lines.append(
+                    {
+                        "name": model.name,
+                        "good_from": one.good_from,
+                        "abstaining": one.abstaining,
+                        "is_rule": one.is_rule,
+                        "rate": rate,
+                        "rate_name": NAMES[rate],
+                        "x": place + BESIDE * (n - 1),
+                        "value": found.value,
+                        "low": low,
+                        "high": high,
+                    }
+                )
+    return pd.DataFrame(lines)
+
+
+def _fraction(share: float) -> str:
+    """As people write it: 2/3; else in per cent."""
+    near = Fraction(share).limit_denominator(8)
+    if abs(float(near) - share) > 1e-6:
+        return f"{share:.0%}"
+    return "all" if near == 1 else str(near)
+
+
+def _range(model: ModelThresholds) -> dict[str, Any]:
+    return {
+        "label": model.label,
+        "rqr": _ends([one.rqr for one in model.thresholds]),
+        "sr": _ends([one.sr for one in model.thresholds]),
+    }
+
+
+def _ends(found: Sequence[Varied | None]) -> tuple[float | None, float | None]:
+    values = [one.value for one in found if one is not None]
+    return (min(values), max(values)) if values else (None, None)

@@ -1,0 +1,505 @@
+"""Grades laid side by side, an answer per row."""
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.codec import MissingResult, present, try_estimate
+from analysis.data.dataset import SourceData
+from analysis.data.graded.tables import NOT_GRADED, AnswererName, GradedData
+from analysis.report.chapter import Built
+from analysis.report.chapters.graded_rates.results import codes, question_clusters
+from analysis.stats import NotEnough
+from analysis.stats.arrays import Interval
+from analysis.stats.graded import FATES
+from analysis.stats.graded.agreement import (
+    Agreement,
+    confusion,
+    krippendorff_alpha,
+    weighted_kappa,
+)
+from analysis.stats.graded.correction import METHOD, Corrected, CorrectedRates, corrected_rates
+from analysis.stats.graded.judge_bias import Bias, bias_by_length, own_family_bias
+from analysis.stats.graded.rates import Share
+from analysis.stats.graded.scale import on_rubric, on_scale, said
+from analysis.stats.graded.sensitivity import Sensitivity, by_threshold
+
+Floats = npt.NDArray[np.float64]
+
+
+def of_judge(data: GradedData, judge: int) -> Floats:
+    """(answers,) points by this judge on the rubric's scale, NaN where it gave none; none of one with another rubric than people's."""
+    found = np.full(len(data.answers), np.nan)
+    if not data.grades_as_people(judge):
+        return found
+    rows = data.judge_grades[data.judge_grades["judge"] == judge]
+    found[rows["answer"].to_numpy(dtype=np.int64)] = rows["points"]
+    return on_scale(found, data.rubric)
+
+
+def by_grader(data: GradedData) -> Floats:
+    """(answers, most people of one answer) what people gave before anyone settled it; NaN where fewer graded."""
+    first = data.person_grades[~data.person_grades["is_adjudication"]]
+    first = first.sort_values(["answer", "grader"], kind="stable")
+    place = first.groupby("answer").cumcount().to_numpy(dtype=np.int64)
+    found = np.full((len(data.answers), int(place.max(initial=-1)) + 1), np.nan)
+    found[first["answer"].to_numpy(dtype=np.int64), place] = first["points"]
+    return on_scale(found, data.rubric)
+
+
+# --- Rates freed of the judge's errors, and under other thresholds.
+
+RATES = ("rqr", "sr", "ar")
+THRESHOLDS = (
+    "An answer is good from each of these shares of its rubric's points; besides what the rubric says, points below 0, grades that "
+    "cannot be read, or answers that have no text, count as abstentions. Intervals as of the rates themselves."
+)
+
+
+@dataclass(frozen=True)
+class ModelCorrected(AnswererName):
+    """A model's rates by the judge, by people of their sample, and corrected. n_contested: of the sample, not settled."""
+
+    judge: str
+    n_contested: int
+    found: CorrectedRates
+
+
+@dataclass(frozen=True)
+class CorrectedModels:
+    """Of the models that a judge and people graded by one rubric; other_rubric: labels of those of two rubrics."""
+
+    models: tuple[ModelCorrected, ...]
+    other_rubric: tuple[str, ...]
+    is_simulated: bool
+    method: str = METHOD
+
+
+@dataclass(frozen=True)
+class Varied:
+    """A rate of n answers; is_unclustered: its interval takes rows for independent that are not."""
+
+    value: float
+    n: int
+    ci95: Interval
+    is_unclustered: bool
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Rates where an answer is good from that share of the points; is_rule: as the rubric has it. sr: None not defined."""
+
+    good_from: float
+    abstaining: str
+    is_rule: bool
+    rqr: Varied
+    sr: Varied | None
+    ar: Varied
+    quadrant: str
+
+
+@dataclass(frozen=True)
+class ModelThresholds(AnswererName):
+    """thresholds: each share of the points under each reading of abstentions."""
+
+    thresholds: tuple[Threshold, ...]
+
+    @property
+    def quadrants(self) -> list[str]:
+        """Those that it is in under one threshold or another."""
+        return list(dict.fromkeys(one.quadrant for one in self.thresholds if one.quadrant))
+
+    @property
+    def readings(self) -> list[Threshold]:
+        """At the rubric's own share of the points."""
+        (rule,) = (one.good_from for one in self.thresholds if one.is_rule)
+        return [one for one in self.thresholds if one.good_from == rule]
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    models: tuple[ModelThresholds, ...]
+    is_simulated: bool
+    method: str = THRESHOLDS
+
+    @property
+    def shares(self) -> list[float]:
+        """Every share of the points from which answers are good, ascending."""
+        every = {round(one.good_from, 9): one.good_from for model in self.models for one in model.thresholds}  # fmt: skip
+        return [every[share] for share in sorted(every)]
+
+
+def correct(data: GradedData) -> CorrectedModels:
+    """Raises NotEnough where people graded no answer that a judge graded by the same rubric."""
+    judge = data.models["judge"].tolist()
+    judged = [model for model in data.judged_models() if judge[model] >= 0]
+    alike = [model for model in judged if data.grades_as_people(judge[model])]
+    models = [
+        ModelCorrected(
+            **data.model_name(model),
+            judge=str(data.judges["name"].iloc[judge[model]]),
+            n_contested=int(_rows(data, model)["is_contested"].sum()),
+            found=found,
+        )
+        for model in alike
+        if (found := present(try_estimate(_corrected, data, model)))
+    ]
+    if not models:
+        raise NotEnough(
+            "People graded no answer that a judge graded by the same rubric.",
+            "Let people grade a sample.",
+        )
+    other = [AnswererName(**data.model_name(model)).label for model in judged if model not in alike]
+    return CorrectedModels(tuple(models), tuple(other), data.is_simulated)
+
+
+def vary(data: GradedData) -> Thresholds:
+    """Raises NotEnough without graded answers."""
+    models = tuple(_thresholds(data, model) for model in data.judged_models())
+    return Thresholds(models, data.is_simulated)
+
+
+def corrected_table(own: CorrectedModels) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {"name": model.name, "judge": model.judge, "rate": rate, **_corrected_columns(found), "n_contested": model.n_contested}
+            for model in own.models
+            for rate in RATES
+            if (found := getattr(model.found, rate)) is not None
+        ]
+    )  # fmt: skip
+
+
+def threshold_table(own: Thresholds) -> pd.DataFrame:
+    """A row for each model, threshold and reading, with each rate, its denominator and its interval."""
+    return pd.DataFrame(
+        [
+            {
+                "name": model.name,
+                "good_from": one.good_from,
+                "abstaining": one.abstaining,
+                "is_rule": one.is_rule,
+                **{key: value for rate in RATES for key, value in _varied(rate, getattr(one, rate)).items()},
+                "quadrant": one.quadrant,
+            }
+            for model in own.models
+            for one in model.thresholds
+        ]
+    )  # fmt: skip
+
+
+def _varied(rate: str, found: Varied | None) -> dict[str, Any]:
+    low, high = found.ci95 if found else (np.nan, np.nan)
+    return {
+        rate: found.value if found else np.nan,
+        f"{rate}_n": found.n if found else 0,
+        f"{rate}_low": low,
+        f"{rate}_high": high,
+    }
+
+
+def _rows(data: GradedData, model: int) -> pd.DataFrame:
+    answers = data.answers
+    return answers[(answers["model"] == model) & (answers["fate"] != NOT_GRADED)]
+
+
+def _corrected(data: GradedData, model: int) -> CorrectedRates:
+    rows = _rows(data, model)
+    judge = [FATES[code] for code in codes(rows["fate"])]
+    human = [
+        None if np.isnan(value) else data.rubric.fate(value).value for value in rows["human_points"]
+    ]
+    return corrected_rates(
+        judge, human, _corrected_clusters(data, rows), has_text=rows["has_text"].tolist()
+    )
+
+
+def _thresholds(data: GradedData, model: int) -> ModelThresholds:
+    rows = _rows(data, model)
+    found = by_threshold(
+        rows["points"].tolist(),
+        data.rubric_of(model),
+        _corrected_clusters(data, rows),
+        has_text=rows["has_text"].tolist(),
+    )
+    return ModelThresholds(**data.model_name(model), thresholds=tuple(map(_threshold, found)))
+
+
+def _threshold(found: Sensitivity) -> Threshold:
+    own, quadrant = found.rates, found.rates.rates.quadrant
+    return Threshold(
+        found.good_from,
+        found.abstaining.value,
+        found.is_rule,
+        _of_share(own.rqr),
+        _of_share(own.sr) if own.sr else None,
+        _of_share(own.ar),
+        quadrant.value if quadrant else "",
+    )
+
+
+def _of_share(share: Share) -> Varied:
+    return Varied(share.value, share.n, share.ci95, share.is_unclustered)
+
+
+def _corrected_clusters(data: GradedData, rows: pd.DataFrame) -> list[int]:
+    found: list[int] = data.cached(question_clusters)[rows["question"].to_numpy()].tolist()
+    return found
+
+
+def _corrected_columns(found: Corrected) -> dict[str, Any]:
+    low, high = found.ci95 or (np.nan, np.nan)
+    people_low, people_high = found.human.ci95 or (np.nan, np.nan)
+    return {
+        "n": found.n,
+        "n_with_text": found.n_text,
+        "n_by_people": found.n_sample,
+        "judge_value": found.judge.value,
+        "judge_low": found.judge.ci95[0],
+        "judge_high": found.judge.ci95[1],
+        "people": found.human.value,
+        "people_low": people_low,
+        "people_high": people_high,
+        "corrected": found.value,
+        "corrected_low": low,
+        "corrected_high": high,
+    }
+
+
+# --- How far grades can be relied on: judge and people, people among one another, and what sways a judge.
+
+PEOPLE, FIRST, SECOND = "people", "first person", "second person"
+NO_PAIRS = (
+    "No answer has grades of two: of a judge and of people, or of two of them.",
+    "Let people grade a sample of the answers (Grading, in the lab).",
+)
+GRADED_AGREEMENT_METHOD = (
+    "Of people's grades the final one: what a third person settled, else the first. Only grades by one rubric stand beside one "
+    "another. Points below 0 or above the rubric's most count as these; grades between the rubric's as its nearest in kappa and the "
+    "table. An abstention is the rubric's -1, which weights put next to 0; kappa of fates takes good, abstained and bad as names. "
+    "Equal: of the same points; same fate: both good, both abstained, or both bad."
+)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two graders' grades of the same n answers; differences are first less second, in points, abstentions left out."""
+
+    first: str
+    second: str
+    n: int
+    share_equal: float
+    share_same_fate: float
+    mean_difference: float
+    kappa: Agreement | MissingResult
+    fate_kappa: Agreement | MissingResult
+    alpha: Agreement | MissingResult
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """counts[i][j]: answers to which the judge gave values[i] and people values[j]."""
+
+    judge: str
+    values: tuple[float, ...]
+    counts: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """pairs: judges and people, then judges among one another, then people. Biases are those of all judges together, each with a level of its own."""
+
+    rubric: str
+    is_simulated: bool
+    n_people_graded: int
+    n_settled: int
+    pairs: tuple[Pair, ...]
+    confusion: Confusion | MissingResult
+    people_alpha: Agreement | MissingResult
+    by_length: Bias | MissingResult
+    own_family: Bias | MissingResult
+    method: str = GRADED_AGREEMENT_METHOD
+
+
+@dataclass(frozen=True)
+class GradedAgreement:
+    graded_agreement: Reliability | MissingResult
+    graded_corrected: CorrectedModels | MissingResult
+    graded_thresholds: Thresholds | MissingResult
+
+
+def build_graded_agreement(data: SourceData) -> Built:
+    """The agreement, what follows from it, and tables of both. Raises NotEnough without graded answers."""
+    return data.need_graded().cached(_built)
+
+
+def _built(data: GradedData) -> Built:
+    thresholds = vary(data)
+    agreement = try_estimate(_reliability, data)
+    corrected = try_estimate(correct, data)
+    tables = {"graded_thresholds": threshold_table(thresholds)}
+    if isinstance(agreement, Reliability):
+        tables |= _tables(agreement)
+    if isinstance(corrected, CorrectedModels):
+        tables["graded_corrected"] = corrected_table(corrected)
+    return Built(GradedAgreement(agreement, corrected, thresholds), tables)
+
+
+def _reliability(data: GradedData) -> Reliability:
+    judges = [of_judge(data, judge) for judge in range(len(data.judges))]
+    human = on_scale(data.answers["human_points"], data.rubric)
+    graders = by_grader(data)
+    names = data.judges["name"].tolist()
+    two = [(name, PEOPLE, points, human) for name, points in zip(names, judges, strict=True)]
+    two += [
+        (names[a], names[b], judges[a], judges[b]) for a, b in combinations(range(len(judges)), 2)
+    ]
+    if graders.shape[1] > 1:
+        two.append((FIRST, SECOND, graders[:, 0], graders[:, 1]))
+    pairs = tuple(
+        _pair(data, first, second, a, b) for first, second, a, b in two if _both(a, b).any()
+    )
+    if not pairs:
+        raise NotEnough(*NO_PAIRS)
+    table = try_estimate(_confusion, data, names, judges, human)
+    return Reliability(
+        rubric=data.rubric.name,
+        is_simulated=data.is_simulated,
+        n_people_graded=int(data.person_grades["answer"].nunique()),
+        n_settled=int((~np.isnan(human) & ~data.answers["is_contested"]).sum()),
+        pairs=pairs,
+        confusion=table,
+        people_alpha=try_estimate(
+            krippendorff_alpha, graders, clusters=_graded_agreement_clusters(data)
+        ),
+        by_length=try_estimate(_by_length, data, judges, human),
+        own_family=try_estimate(_own_family, data, judges, human),
+    )
+
+
+def _pair(data: GradedData, first: str, second: str, a: Floats, b: Floats) -> Pair:
+    both = _both(a, b)
+    x, y = a[both], b[both]
+    clusters = _graded_agreement_clusters(data)[both]
+    fates = [[data.rubric.fate(value).value for value in values] for values in (x, y)]
+    apart = said(x, data.rubric) - said(y, data.rubric)
+    values = list(data.rubric.values)
+    return Pair(
+        first,
+        second,
+        n=int(both.sum()),
+        share_equal=float((on_rubric(x, data.rubric) == on_rubric(y, data.rubric)).mean()),
+        share_same_fate=float(np.mean([one == other for one, other in zip(*fates, strict=True)])),
+        mean_difference=float(np.nanmean(apart)) if np.isfinite(apart).any() else np.nan,
+        kappa=try_estimate(
+            weighted_kappa,
+            on_rubric(x, data.rubric).tolist(),
+            on_rubric(y, data.rubric).tolist(),
+            values,
+            clusters=clusters,
+        ),
+        fate_kappa=try_estimate(
+            weighted_kappa, *fates, ["bad", "abstained", "good"], "none", clusters=clusters
+        ),
+        alpha=try_estimate(krippendorff_alpha, np.column_stack([x, y]), clusters=clusters),
+    )
+
+
+def _confusion(
+    data: GradedData, names: list[str], judges: list[Floats], human: Floats
+) -> Confusion:
+    """Of the first judge that graded what people did."""
+    for name, points in zip(names, judges, strict=True):
+        both = _both(points, human)
+        if both.any():
+            values = data.rubric.values
+            a, b = (
+                on_rubric(points[both], data.rubric).tolist(),
+                on_rubric(human[both], data.rubric).tolist(),
+            )
+            counts = confusion(a, b, list(values)).tolist()
+            return Confusion(name, values, tuple(tuple(row) for row in counts))
+    raise NotEnough("No judge graded what people graded.", "Let people grade a sample.")
+
+
+def _by_length(data: GradedData, judges: list[Floats], human: Floats) -> Bias:
+    differences = np.concatenate([_less(data, points, human) for points in judges] or [human[:0]])
+    n, n_judges = len(human), len(judges)
+    # Of words that were taken away nobody knows how many they were
+    words = data.answers["words"].where(data.answers["words"] > 0).to_numpy(dtype=float)
+    lengths = np.tile(words, n_judges)
+    clusters, who = (
+        np.tile(_graded_agreement_clusters(data), n_judges),
+        np.repeat(np.arange(n_judges), n),
+    )
+    return bias_by_length(differences, lengths, clusters, who)
+
+
+def _own_family(data: GradedData, judges: list[Floats], human: Floats) -> Bias:
+    families = data.judges["family"].tolist()
+    if not any(families):
+        raise NotEnough("No family of a judge is known.", "Name the family of the judge's model.")
+    known = [n for n, family in enumerate(families) if family]
+    n = len(data.answers)
+    of_answers = data.models["family"].to_numpy(dtype=str)[data.answers["model"].to_numpy()]
+    # Of people, and of models of an unknown family, nobody can say whose they are
+    human = np.where(of_answers == "", np.nan, human)
+    return own_family_bias(
+        np.concatenate([_less(data, judges[k], human) for k in known]),
+        np.repeat([families[k] for k in known], n).tolist(),
+        np.tile(of_answers, len(known)).tolist(),
+        np.tile(_graded_agreement_clusters(data), len(known)),
+    )
+
+
+def _less(data: GradedData, points: Floats, human: Floats) -> Floats:
+    """(answers,) judge less people in points; NaN where one of them says that the answer abstains, or nothing."""
+    found: Floats = said(points, data.rubric) - said(human, data.rubric)
+    return found
+
+
+def _both(a: Floats, b: Floats) -> npt.NDArray[np.bool_]:
+    return ~(np.isnan(a) | np.isnan(b))
+
+
+def _graded_agreement_clusters(data: GradedData) -> npt.NDArray[np.int64]:
+    by_question = data.cached(question_clusters)
+    return np.asarray(by_question[data.answers["question"].to_numpy()], dtype=np.int64)
+
+
+def _tables(own: Reliability) -> dict[str, pd.DataFrame]:
+    pairs = [
+        {
+            "first": pair.first,
+            "second": pair.second,
+            "n": pair.n,
+            "share_equal": pair.share_equal,
+            "share_same_fate": pair.share_same_fate,
+            "mean_difference": pair.mean_difference,
+            **_graded_agreement_columns("kappa", pair.kappa),
+            **_graded_agreement_columns("fate_kappa", pair.fate_kappa),
+            **_graded_agreement_columns("alpha", pair.alpha),
+        }
+        for pair in own.pairs
+    ]
+    found = {"graded_pairs": pd.DataFrame(pairs)}
+    if isinstance(own.confusion, Confusion):
+        cells = [
+            (own.confusion.judge, judge, human, n)
+            for judge, row in zip(own.confusion.values, own.confusion.counts, strict=True)
+            for human, n in zip(own.confusion.values, row, strict=True)
+        ]
+        names = ["judge", "judge_points", "human_points", "n"]
+        found["graded_confusion"] = pd.DataFrame(cells, columns=names)
+    return found
+
+
+def _graded_agreement_columns(name: str, found: Agreement | MissingResult) -> dict[str, float]:
+    if isinstance(found, MissingResult):
+        return dict.fromkeys((name, f"{name}_low", f"{name}_high"), np.nan)
+    low, high = found.ci95 or (np.nan, np.nan)
+    return {name: found.value, f"{name}_low": low, f"{name}_high": high}

@@ -1,0 +1,230 @@
+"""Differences of every two models, and accuracy against coverage."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from analysis.charts.figure import Figure, Place, columns_for, grid
+from analysis.charts.marks import (
+    Drawn,
+    chart,
+    own_colour,
+    points_axis,
+    share_axis,
+    share_domain,
+    spread,
+    upright,
+)
+from analysis.charts.rows import Rows, labels, short
+from analysis.charts.style import HUMANS, INK, LINE
+from analysis.codec import need
+from analysis.presentation import make_figure
+from analysis.report.chapter import SourceResults, Tables
+from analysis.report.chapters.graded_comparisons.results import (
+    LEVEL,
+    Compared,
+    Curve,
+    Deferral,
+    GradedComparisons,
+)
+from analysis.report.chapters.graded_rates.drawing import Rectangle, beside, colours, named, who
+
+PANELS = {"rqr": "Response quality", "sr": "Safety"}
+SIDE, HEIGHT = 400, 300  # px
+MOST_PANELS = 12
+CURVE, RANDOM = "where the model is least confident", "as many at random"
+ABSTAINING, THRESHOLD = "where it abstains", "below a threshold found on other questions"
+
+
+def graded_differences(source: SourceResults, tables: Tables) -> Figure:
+    """A row for every two models, a panel for each rate; dark where it differs by more than chance."""
+    own = need(source.of(GradedComparisons).graded_comparisons)
+    frame, rows = _differences(own)
+    low, high = spread([*frame["low"], *frame["high"], *frame["difference"]], must=[0.0])
+
+    def draw(place: Place) -> Drawn:
+        rate = list(PANELS)[place.number]
+        x = alt.X(
+            "difference:Q",
+            scale=alt.Scale(domain=[low, high], nice=False, zero=False),
+            axis=points_axis("First less second", grid=True),
+        )
+        y = rows.y() if place.first else rows.y(labels=False, minExtent=0, maxExtent=0)
+        data = chart(frame[frame["rate"] == rate])
+        bars = data.mark_rule(strokeWidth=1.4).encode(
+            x=alt.X("low:Q"), x2="high:Q", y=y, color=own_colour()
+        )
+        points = data.mark_point(filled=True, size=42).encode(x=x, y=y, color=own_colour())
+        return alt.layer(upright(0.0), bars, points)
+
+    clear = {rate: len(own.clear(rate)) for rate in PANELS}
+    drawn = grid([(name, "") for name in PANELS.values()], draw, columns=2, left=rows.width, height=rows.height)  # fmt: skip
+    table = frame[["rate", "first", "second", "difference", "low", "high", "p_holm"]]
+    return make_figure(
+        "graded_differences",
+        drawn,
+        {"own": own, "clear": clear, "n_pairs": len(own.rqr), **who(own.models)},
+        table,
+    )
+
+
+def graded_selective(source: SourceResults, tables: Tables) -> Figure:
+    """Accuracy against coverage: a line where confidence is known, else a point where abstaining alone has chosen."""
+    own = need(source.of(GradedComparisons).graded_selective)
+    colour = colours(own.curves)
+    ends = _ends(own.curves)
+    frame = pd.DataFrame(
+        [
+            {"name": curve.name, "rqr": coverage, "sr": accuracy, "colour": colour[curve.name]}
+            for curve in own.curves
+            for coverage, accuracy in zip(curve.coverage, curve.accuracy, strict=True)
+        ]
+    )
+    scale = alt.Scale(domain=[0, 1], nice=False)
+    x = alt.X("rqr:Q", scale=scale, axis=share_axis("Coverage: answers that are kept", grid=True))
+    y = alt.Y(
+        "sr:Q", scale=scale, axis=share_axis("Accuracy: good answers of those kept", grid=True)
+    )
+    lines = chart(frame).mark_line(strokeWidth=1.6).encode(x=x, y=y, detail="name:N", color=own_colour())  # fmt: skip
+    dots = chart(ends).mark_point(filled=True, size=48).encode(x=x, y=y, color=own_colour())
+    drawn = alt.layer(lines, dots, named(ends)).properties(width=SIDE, height=HEIGHT)
+    table = frame[["name", "rqr", "sr"]].rename(columns={"rqr": "coverage", "sr": "accuracy"})
+    return make_figure(
+        "graded_selective", drawn, {"own": own, "curves": own.curves, **who(own.curves)}, table
+    )
+
+
+def graded_deferral(source: SourceResults, tables: Tables) -> Figure:
+    """A panel per model: good answers against the share for which a person is asked, beside asking at random."""
+    own = need(source.of(GradedComparisons).graded_deferral)
+    # Those with a curve first
+    shown = sorted(own.models, key=lambda model: not model.points)[:MOST_PANELS]
+    frame = pd.concat([_policies(model) for model in shown], ignore_index=True)
+    domain = share_domain([*frame["low"], *frame["high"], *frame["good"]], ())
+    label = labels(shown)
+
+    def draw(place: Place) -> Drawn:
+        model = shown[place.number]
+        x = alt.X(
+            "share_asked:Q",
+            scale=alt.Scale(domain=[0, 1], nice=False),
+            axis=place.x_axis(
+                "Answers for which a person is asked", format=".0%", values=[0, 0.5, 1]
+            ),
+        )
+        axis = place.y_axis("Good answers", 40, format=".0%", tickCount=5)
+        y = alt.Y("good:Q", scale=alt.Scale(domain=domain, nice=False, zero=False), axis=axis)
+        return _panel(frame[frame["name"] == model.name], x, y)
+
+    drawn = grid(
+        [(label[model.name], "") for model in shown],
+        draw,
+        columns=columns_for(len(shown), 3),
+        left=52,
+        height=150,
+    ).resolve_scale(color="shared", shape="shared", strokeDash="shared")
+    table = frame[["name", "asked_where", "share_asked", "good", "low", "high"]]
+    return make_figure(
+        "graded_deferral",
+        drawn,
+        {
+            "own": own,
+            "models": shown,
+            "n": max(model.n for model in own.models),
+            "n_left_out": len(own.models) - len(shown),
+        },
+        table,
+    )
+
+
+def _policies(model: Deferral) -> pd.DataFrame:
+    """What may be drawn of a model: ends and line of asking at random, curve, two points."""
+    random = [(RANDOM, share, good, None) for share, good in ((0, model.model), (1, model.people))]
+    curve = [(CURVE, one.share_asked, one.good, one.good_ci95) for one in model.points]
+    named = [(ABSTAINING, model.abstaining), *([(THRESHOLD, model.threshold)] if model.threshold else [])]  # fmt: skip
+    points = [(what, one.share_asked, one.good, one.good_ci95) for what, one in named]
+    rows = [
+        (model.name, what, share, good, *(ci95 or (np.nan, np.nan)))
+        for what, share, good, ci95 in (*random, *curve, *points)
+    ]
+    names = ["name", "asked_where", "share_asked", "good", "low", "high"]
+    return pd.DataFrame(rows, columns=names).astype(dict.fromkeys(names[2:], float))
+
+
+def _panel(frame: pd.DataFrame, x: alt.X, y: alt.Y) -> Drawn:
+    # One entry below the other: side by side they are wider than the page
+    grey: dict[str, Any] = {"title": None, "symbolStrokeColor": INK, "columns": 1}
+    dash = alt.StrokeDash(
+        "asked_where:N",
+        scale=alt.Scale(domain=[CURVE, RANDOM], range=[[1, 0], [4, 3]]),
+        legend=alt.Legend(symbolType="stroke", symbolSize=300, symbolStrokeWidth=1.6, **grey),
+    )
+    shape = alt.Shape(
+        "asked_where:N",
+        scale=alt.Scale(domain=[ABSTAINING, THRESHOLD], range=["circle", "diamond"]),
+        legend=alt.Legend(symbolFillColor=HUMANS, **grey),
+    )
+    lines = frame[frame["asked_where"].isin([CURVE, RANDOM])]
+    points = frame[frame["asked_where"].isin([ABSTAINING, THRESHOLD])]
+    band = chart(frame[frame["asked_where"] == CURVE]).mark_area(opacity=0.12, color=HUMANS)
+    return alt.layer(
+        band.encode(x=x, y=alt.Y("low:Q"), y2="high:Q"),
+        chart(lines).mark_line(strokeWidth=1.6, color=HUMANS).encode(x=x, y=y, strokeDash=dash),
+        chart(points)
+        .mark_rule(strokeWidth=1.2, color=HUMANS)
+        .encode(x=x, y=alt.Y("low:Q"), y2="high:Q"),
+        chart(points)
+        .mark_point(filled=True, size=70, color=HUMANS, stroke="white", strokeWidth=0.8)
+        .encode(x=x, y=y, shape=shape),
+    )
+
+
+def _differences(own: Compared) -> tuple[pd.DataFrame, Rows]:
+    label = {name: short(text, 22) for name, text in labels(own.models).items()}
+    names = [f"{label[pair.first]} – {label[pair.second]}" for pair in own.rqr]  # noqa: RUF001
+    names = [f"{name} ({n})" if name in names[:n] else name for n, name in enumerate(names)]
+    lines: list[dict[str, Any]] = [
+        {
+            "rate": pair.rate,
+            "first": pair.first,
+            "second": pair.second,
+            "row": name,
+            "difference": pair.difference,
+            "low": pair.ci95[0] if pair.ci95 else np.nan,
+            "high": pair.ci95[1] if pair.ci95 else np.nan,
+            "p_holm": pair.p_holm,
+            "colour": INK if pair.p_holm < LEVEL else LINE,
+        }
+        for pairs in (own.rqr, own.sr)
+        for pair, name in zip(pairs, names, strict=True)
+    ]
+    return pd.DataFrame(lines), Rows({}, names)
+
+
+def _ends(curves: Sequence[Curve]) -> pd.DataFrame:
+    label, colour = labels(curves), colours(curves)
+    ends = pd.DataFrame(
+        {
+            "rqr": [curve.coverage[-1] for curve in curves],
+            "sr": [curve.accuracy[-1] for curve in curves],
+            "label": [label[curve.name] for curve in curves],
+            "colour": [colour[curve.name] for curve in curves],
+        }
+    )
+    return ends.assign(**beside(ends, SIDE, HEIGHT, _strokes(curves)))
+
+
+def _strokes(curves: Sequence[Curve]) -> list[Rectangle]:
+    """Where the lines are, a box from each of their points to the next, in px from above."""
+    found = []
+    for curve in curves:
+        xs = [SIDE * share for share in curve.coverage]
+        ys = [HEIGHT * (1 - share) for share in curve.accuracy]
+        for (x, other_x), (y, other_y) in zip(pairwise(xs), pairwise(ys), strict=True):
+            left, right, top, bottom = *sorted((x, other_x)), *sorted((y, other_y))
+            found.append((left, top - 1, right, bottom + 1))
+    return found

@@ -1,0 +1,488 @@
+"""Every two models on the questions that both answered."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from analysis.codec import MissingResult, try_estimate
+from analysis.data.dataset import SourceData
+from analysis.data.graded.tables import NO_TEXT, NOT_GRADED, AnswererName, GradedData
+from analysis.report.chapter import Built
+from analysis.report.chapters.graded_rates.results import codes, question_clusters
+from analysis.stats import NotEnough
+from analysis.stats.arrays import Bools, Floats, Interval, Ints
+from analysis.stats.families import Family
+from analysis.stats.graded import ABSTAINED, BAD, FATES, GOOD
+from analysis.stats.graded.bert_score import NAME as BERT_NAME
+from analysis.stats.graded.bert_score import Vectors
+from analysis.stats.graded.comparisons import METHOD as PAIRS_METHOD
+from analysis.stats.graded.comparisons import Comparison, compare
+from analysis.stats.graded.grade_correlation import GradeCorrelation, grade_correlation
+from analysis.stats.graded.ratios import FEWEST_CLUSTERS, Ratio, ratio, share_interval
+from analysis.stats.graded.scale import said
+from analysis.stats.graded.selective import METHOD as SELECTIVE_METHOD
+from analysis.stats.graded.selective import selective
+from analysis.stats.graded.text_metrics import COLUMNS, NAMES, overlaps
+from analysis.stats.graded.text_metrics import METHOD as TEXTS_METHOD
+from analysis.teams.domain.deferral import Asked, Judges, choose_threshold, who_decides
+from analysis.teams.domain.deferred_answers import deferring
+from analysis.teams.domain.folds import Folds
+from analysis.teams.results import Policy
+
+RATES = ("rqr", "sr")
+LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Every two models that one judge graded, first less second; people are not among them: they chose no questions.
+
+    rqr, sr: in one order. rqr_family, sr_family: each rate's pairs as one family of tests.
+    """
+
+    judge: str
+    models: tuple[AnswererName, ...]
+    rqr: tuple[Comparison, ...]
+    sr: tuple[Comparison, ...]
+    rqr_family: Family | None
+    sr_family: Family | None
+    is_simulated: bool
+    method: str = PAIRS_METHOD
+
+    def clear(self, rate: str) -> list[Comparison]:
+        """Pairs that differ by more than chance, after correction."""
+        return [pair for pair in getattr(self, rate) if pair.p_holm < LEVEL]
+
+
+def compare_models(data: GradedData) -> Compared:
+    """Raises NotEnough below two models of one judge."""
+    judged = [m for m in data.judged_models() if not data.models["is_people"].iloc[m]]
+    judges = data.models["judge"].iloc[judged].tolist()
+    judge = max(sorted(set(judges)), key=judges.count, default=-1)
+    if judges.count(judge) < 2:
+        raise NotEnough(
+            "Fewer than two models were graded by one judge.", "Have one judge grade two models."
+        )
+    models = [m for m in judged if data.models["judge"].iloc[m] == judge]
+    fates = {str(data.models["name"].iloc[m]): _fates(data, m) for m in models}
+    clusters = [f"cluster {k}" for k in data.cached(question_clusters)]
+    rqr, sr = (compare(fates, rate, clusters) for rate in ("rqr", "sr"))
+    return Compared(
+        judge=str(data.judges["name"].iloc[judge]) if judge >= 0 else "people",
+        models=tuple(AnswererName(**data.model_name(m)) for m in models),
+        rqr=rqr.pairs,
+        sr=sr.pairs,
+        rqr_family=rqr.family,
+        sr_family=sr.family,
+        is_simulated=data.is_simulated,
+    )
+
+
+def pair_table(own: Compared) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {
+                "rate": pair.rate,
+                "first": pair.first,
+                "second": pair.second,
+                "n": pair.n,
+                "n_clusters": pair.n_clusters,
+                "difference": pair.difference,
+                "se": pair.se,
+                "ci_low": pair.ci95[0] if pair.ci95 else np.nan,
+                "ci_high": pair.ci95[1] if pair.ci95 else np.nan,
+                "p": pair.p,
+                "p_holm": pair.p_holm,
+            }
+            for pair in (*own.rqr, *own.sr)
+        ]
+    )
+
+
+def _fates(data: GradedData, model: int) -> list[str | None]:
+    """(questions,) None where it has no graded answer."""
+    answers = data.answers
+    rows = answers[(answers["model"] == model) & (answers["fate"] != NOT_GRADED)]
+    found: list[str | None] = [None] * len(data.questions)
+    for question, code in zip(rows["question"], codes(rows["fate"]), strict=True):
+        found[question] = FATES[code]
+    return found
+
+
+# --- Accuracy of those answers that are kept, when the least sure are left out first.
+
+SELECTIVE_FEWEST = 10  # answers of known confidence
+MOST_POINTS = 101
+RULE = (
+    "Coverage is the share of all graded answers: neither an abstention nor what came without a text (kept back by a filter, failed, "
+    "empty, declined) is ever kept. Where the confidence of some kept answer is not known, abstaining is all that chooses: a single point."
+)
+
+
+@dataclass(frozen=True)
+class Curve(AnswererName):
+    """n: graded answers, n_kept: of these the texts that do not abstain. coverage, accuracy: from the surest on; one point where
+    some confidence is not known.
+
+    gain: by how much the accuracy that confidence chooses is above that of all that are kept, mean over coverages;
+    NaN and None without a curve.
+    """
+
+    n: int
+    n_kept: int
+    coverage: tuple[float, ...]
+    accuracy: tuple[float, ...]
+    gain: float
+    gain_ci95: Interval | None
+
+    @property
+    def is_curve(self) -> bool:
+        return len(self.coverage) > 1
+
+
+@dataclass(frozen=True)
+class Kept:
+    curves: tuple[Curve, ...]
+    is_simulated: bool
+    method: str = SELECTIVE_METHOD
+    rule: str = RULE
+
+
+def select(data: GradedData) -> Kept:
+    """Raises NotEnough where no answer is kept."""
+    answers = data.need_graded()
+    curves = [
+        curve
+        for model in data.judged_models()
+        if (curve := _curve(data, model, answers[answers["model"] == model]))
+    ]
+    if not curves:
+        raise NotEnough("No answer has a text that does not abstain.", "Such answers are needed.")
+    return Kept(tuple(curves), data.is_simulated)
+
+
+def selective_table(own: Kept) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {"name": curve.name, "coverage": coverage, "accuracy": accuracy}
+            for curve in own.curves
+            for coverage, accuracy in zip(curve.coverage, curve.accuracy, strict=True)
+        ]
+    )
+
+
+def _curve(data: GradedData, model: int, answers: pd.DataFrame) -> Curve | None:
+    rows = answers[~answers["fate"].isin([ABSTAINED, NO_TEXT])]
+    if rows.empty:
+        return None
+    good, share = (rows["fate"] == GOOD).to_numpy(), len(rows) / len(answers)
+    sure = rows["confidence"]
+    coverage, accuracy, gain, ci95 = [share], [float(good.mean())], np.nan, None
+    if sure.notna().all() and len(rows) >= SELECTIVE_FEWEST and sure.nunique() > 1:
+        clusters = data.cached(question_clusters)[rows["question"].to_numpy()]
+        found = selective(sure, good, clusters, seed=data.seed)
+        every = found.points
+        some = np.unique(np.linspace(0, len(every) - 1, MOST_POINTS).astype(int))
+        coverage = [share * every[k].coverage for k in some]
+        accuracy = [every[k].good for k in some]
+        gain, ci95 = found.gain, found.gain_ci95
+    return Curve(
+        **data.model_name(model),
+        n=len(answers),
+        n_kept=len(rows),
+        coverage=tuple(coverage),
+        accuracy=tuple(accuracy),
+        gain=gain,
+        gain_ci95=ci95,
+    )
+
+
+# --- Model and person: the model's answer where it is sure, else a person's to the same question.
+
+DEFERRAL_FEWEST = 10  # of people's answers to questions that the model answered, too
+BLOCKS = 10
+METHOD = (
+    "Each person's answer beside the model's to the same question, both graded by one judge. A person is asked first where the model "
+    "abstains or came to no text, then where its confidence is lowest, all answers to a question together. The threshold is the one with the most "
+    "good answers in nine tenths of the templates (questions without one), tried on the last tenth, in turn; its gain is over "
+    "the better of model and people alone. 95% intervals clustered by template."
+)
+
+
+@dataclass(frozen=True)
+class Asking:
+    """A person is asked for this share of the answers: how many then are good, and were as many asked at random."""
+
+    share_asked: float
+    good: float
+    good_ci95: Interval | None
+    at_random: float
+
+
+@dataclass(frozen=True)
+class Threshold(Asking):
+    """confidence: below which a person is asked, 0 (never) to 100, the median of several; gain: over the better alone."""
+
+    confidence: float
+    gain: float
+    gain_ci95: Interval | None
+
+
+@dataclass(frozen=True)
+class Deferral(AnswererName):
+    """Of n of people's answers to n_questions that the model answered; model, people: good ones of each alone.
+
+    abstaining: asked where the model abstains or came to no text. points: from nobody to everybody asked, empty where a
+    confidence is not known; threshold: None there, and below three templates.
+    """
+
+    n: int
+    n_questions: int
+    model: float
+    people: float
+    abstaining: Asking
+    points: tuple[Asking, ...]
+    threshold: Threshold | None
+
+
+@dataclass(frozen=True)
+class Deferrals:
+    """Models graded by the judge of people's answers."""
+
+    models: tuple[Deferral, ...]
+    is_simulated: bool
+    method: str = METHOD
+
+
+def defer(data: GradedData) -> Deferrals:
+    """Raises NotEnough where no model has answered what people have, or another judge graded it."""
+    models, is_people = data.models, data.models["is_people"].to_numpy()
+    people = [m for m in data.judged_models() if is_people[m]]
+    same = models["judge"] == models["judge"].iloc[people[0]] if people else is_people
+    found = [
+        one
+        for model in data.judged_models()
+        if not is_people[model] and same[model] and (one := _deferral(data, model, people[0]))
+    ]
+    if not found:
+        raise NotEnough(
+            "No model and people have answers to the same questions that one judge graded.",
+            "Let participants answer questions that models answer, and one judge grade both.",
+        )
+    return Deferrals(tuple(found), data.is_simulated)
+
+
+def deferral_table(own: Deferrals) -> pd.DataFrame:
+    return pd.DataFrame([row for model in own.models for row in _rows(model)])
+
+
+def _deferral(data: GradedData, model: int, people: int) -> Deferral | None:
+    graded = data.need_graded()
+    own = graded[graded["model"] == model].drop_duplicates("question").set_index("question")
+    theirs = graded[(graded["model"] == people) & graded["question"].isin(own.index)]
+    if len(theirs) < DEFERRAL_FEWEST:
+        return None
+    question = theirs["question"].to_numpy()
+    beside = own.loc[question]
+    gives = ~beside["fate"].isin([ABSTAINED, NO_TEXT]).to_numpy()
+    sure = beside["confidence"].to_numpy() / 100
+    has_confidence = bool(np.isfinite(sure[gives]).all() and len(np.unique(sure[gives])) > 1)
+    confidence = np.where(gives, sure if has_confidence else 1.0, 0.0)
+    good = [(rows["fate"] == GOOD).to_numpy() for rows in (beside, theirs)]
+    judges = deferring(confidence, *good)
+    cluster = np.unique(data.cached(question_clusters)[question], return_inverse=True)[1]
+    points = [one for _, one in who_decides(question, judges)] if has_confidence else []
+    return Deferral(
+        **data.model_name(model),
+        n=len(theirs),
+        n_questions=len(np.unique(question)),
+        model=float(good[0].mean()),
+        people=float(good[1].mean()),
+        abstaining=_asking(judges, judges.asked(Policy.HUMAN, 0.5, ~gives), cluster),
+        points=tuple(_asking(judges, one, cluster) for one in points),
+        threshold=_threshold(judges, cluster, data.seed) if has_confidence else None,
+    )
+
+
+def _asking(judges: Judges, asked: Asked, cluster: Ints) -> Asking:
+    interval = share_interval(_mean(asked.right, cluster), len(cluster))
+    return Asking(asked.share, asked.accuracy, interval, judges.random_accuracy(asked))
+
+
+def _threshold(judges: Judges, cluster: Ints, seed: int) -> Threshold | None:
+    """Tried on templates other than those that it was found on."""
+    n = int(cluster.max()) + 1
+    if n < FEWEST_CLUSTERS:
+        return None
+    block = (np.random.default_rng(seed).permutation(n) % min(BLOCKS, n))[cluster]
+    (asked,) = choose_threshold(Folds(block, block, None, "blocks of templates"), judges, seed=seed)
+    alone = max(judges.model_right, judges.others_right[Policy.HUMAN], key=np.mean)
+    gain = _mean(asked.right.astype(float) - alone, cluster)
+    half = float(special.stdtrit(gain.df, 0.975)) * gain.se
+    return Threshold(
+        **asdict(_asking(judges, asked, cluster)),
+        confidence=100 * (2 * asked.threshold - 1),
+        gain=gain.value,
+        gain_ci95=(max(-1.0, gain.value - half), min(1.0, gain.value + half)),
+    )
+
+
+def _mean(values: Bools | Floats, cluster: Ints) -> Ratio:
+    return ratio(np.bincount(cluster, values), np.bincount(cluster))
+
+
+def _rows(model: Deferral) -> Iterator[dict[str, Any]]:
+    named = [
+        ("model abstains", model.abstaining),
+        *(("least confident", point) for point in model.points),
+        *([("threshold", model.threshold)] if model.threshold else []),
+    ]
+    for asked_where, asking in named:
+        low, high = asking.good_ci95 or (np.nan, np.nan)
+        yield {
+            "name": model.name,
+            "asked_where": asked_where,
+            "n": model.n,
+            "share_asked": asking.share_asked,
+            "good": asking.good,
+            "ci_low": low,
+            "ci_high": high,
+            "at_random": asking.at_random,
+            "confidence": asking.confidence if isinstance(asking, Threshold) else np.nan,
+            "gain": asking.gain if isinstance(asking, Threshold) else np.nan,
+        }
+
+
+# --- Overlap of words with the expert answer, beside the grades: reference metrics say how much a judge is needed.
+
+MOST = 2_000  # answers, drawn at random: some seconds
+BERT = "bert_score"
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric's mean over the answers, and how it goes with their points."""
+
+    name: str
+    mean: float
+    correlation: GradeCorrelation | MissingResult
+
+
+@dataclass(frozen=True)
+class ModelOverlap(AnswererName):
+    """Means of the metrics, in the order of `TextMetrics.metrics`."""
+
+    n: int
+    means: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class TextMetrics:
+    """Of n answers of n_all that have points and did not abstain, drawn at random where there are too many.
+
+    Correlations are with the share of the rubric's most points, as several judges may have graded by several rubrics.
+    bert_method: how BERTScore, the last of the metrics, was computed; "" where it was not.
+    """
+
+    n: int
+    n_all: int
+    metrics: tuple[Metric, ...]
+    models: tuple[ModelOverlap, ...]
+    bert_method: str = ""
+    method: str = TEXTS_METHOD
+
+
+def measure(data: GradedData) -> tuple[TextMetrics, pd.DataFrame]:
+    """The metrics, and a table of each answer's. Raises NotEnough without answers that have points and a text."""
+    answers = data.answers
+    rows = np.flatnonzero(answers["fate"].isin([GOOD, BAD]) & (answers["words"] > 0))
+    if not len(rows):
+        raise NotEnough("No answer has a text and points.", "Grade answers that do not abstain.")
+    rng = np.random.default_rng(data.seed)
+    chosen = np.sort(rng.choice(rows, MOST, replace=False)) if len(rows) > MOST else rows
+    columns = (*COLUMNS, BERT) if data.vectors else COLUMNS
+    parts = []
+    for chunk in data.read_texts(chosen):
+        found = pd.DataFrame(_of_texts(chunk, data.vectors), columns=list(columns))
+        parts.append(found.assign(answer=chunk["answer"].to_numpy()))
+    if not parts:
+        raise NotEnough("No answer's text is there.", "Keep the texts of answers.")
+    table = pd.concat(parts, ignore_index=True).sort_values("answer", ignore_index=True)
+    of = answers.iloc[table["answer"].to_numpy()]
+    table = table.assign(
+        model=of["model"].to_numpy(), question=of["question"].to_numpy(), points=np.nan, share=np.nan
+    )  # fmt: skip
+    for model in table["model"].unique():
+        own, rubric = table["model"] == model, data.rubric_of(int(model))
+        points = said(of["points"][own.to_numpy()], rubric)
+        table.loc[own, "points"], table.loc[own, "share"] = points, points / rubric.top
+    # 2 of 3 and 6.67 of 10 are one rank, whatever their last digit
+    table["share"] = table["share"].round(9)
+    clusters = data.cached(question_clusters)[table["question"].to_numpy()]
+    metrics = tuple(
+        Metric(
+            name,
+            float(table[column].mean()),
+            try_estimate(grade_correlation, table[column], table["share"], clusters),
+        )
+        for name, column in zip((*NAMES, BERT_NAME), columns, strict=False)
+    )
+    models = tuple(
+        ModelOverlap(
+            **data.model_name(model), n=len(own), means=tuple(own[list(columns)].mean().tolist())
+        )
+        for model in data.judged_models()
+        if len(own := table[table["model"] == model])
+    )
+    bert_method = data.vectors.method if data.vectors else ""
+    measured = TextMetrics(len(table), len(rows), metrics, models, bert_method)
+    names = data.models["name"].to_numpy()[table["model"]]
+    keys = data.questions["key"].to_numpy()[table["question"]]
+    tidy = table.assign(name=names, question=keys)[["name", "question", "points", *columns]]
+    return measured, tidy
+
+
+def _of_texts(chunk: pd.DataFrame, vectors: Vectors | None) -> Floats:
+    """(n, metrics) of each answer beside the expert's."""
+    pairs = list(zip(chunk["text"], chunk["expert_answer"], strict=True))
+    words = overlaps(pairs)
+    if vectors is None:
+        return words
+    return np.column_stack([words, [vectors.score(*pair) for pair in pairs]])
+
+
+# --- Models against one another, metrics of texts beside grades, and what leaving out unsure answers, or asking people, would bring.
+
+
+@dataclass(frozen=True)
+class GradedComparisons:
+    graded_comparisons: Compared | MissingResult
+    graded_selective: Kept | MissingResult
+    graded_deferral: Deferrals | MissingResult
+    graded_texts: TextMetrics | MissingResult
+
+
+def build_graded_comparisons(data: SourceData) -> Built:
+    """What is compared, and its tables. Raises NotEnough without graded answers."""
+    return data.need_graded().cached(_built)
+
+
+def _built(data: GradedData) -> Built:
+    data.need_graded()
+    compared, kept = try_estimate(compare_models, data), try_estimate(select, data)
+    deferred, measured = try_estimate(defer, data), try_estimate(measure, data)
+    tables: dict[str, pd.DataFrame] = {}
+    if isinstance(compared, Compared):
+        tables["graded_comparisons"] = pair_table(compared)
+    if isinstance(kept, Kept):
+        tables["graded_selective"] = selective_table(kept)
+    if isinstance(deferred, Deferrals):
+        tables["graded_deferral"] = deferral_table(deferred)
+    if isinstance(measured, MissingResult):
+        return Built(GradedComparisons(compared, kept, deferred, measured), tables)
+    texts, tables["graded_texts"] = measured
+    return Built(GradedComparisons(compared, kept, deferred, texts), tables)

@@ -1,0 +1,569 @@
+"""Quality against safety with their joint uncertainty, and what became of all answers."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from analysis.charts.figure import Figure
+from analysis.charts.marks import (
+    Drawn,
+    chart,
+    level,
+    log_ticks,
+    own_colour,
+    share_axis,
+    text_width,
+    upright,
+)
+from analysis.charts.rows import Rows, labels, short
+from analysis.charts.style import FULL, INK, MODELS, SOFT
+from analysis.codec import need
+from analysis.presentation import make_figure
+from analysis.report.chapter import SourceResults, Tables
+from analysis.report.chapters.graded_rates.drawing import (
+    HEIGHT,
+    NA,
+    TALL,
+    Rectangle,
+    beside,
+    boxes,
+    category_labels,
+    colours,
+    heatmap,
+    left_of,
+    named,
+    rows_of,
+    who,
+)
+from analysis.report.chapters.graded_rates.page import STATE_LABELS
+from analysis.report.chapters.graded_rates.results import (
+    FEWEST,
+    Box,
+    CategoryStates,
+    Described,
+    GradedAnswers,
+    GradedCategories,
+    GradedRates,
+    InCategories,
+    ModelAnswers,
+    ModelRates,
+    not_whole,
+)
+from analysis.stats import NotEnough
+from analysis.stats.graded.rates import HIGH, Share
+from scoring.domain.generating import Finish
+
+SIDE = 460  # px of the square
+# Half axes: of an ellipse that is filled, as a wider one would cover the picture, and of one that is drawn at all
+FILLED, WIDEST = 0.5, 1.0
+QUADRANTS = (
+    (0.01, 0.985, "left", "cautious responders"),
+    (0.99, 0.985, "right", "top performers"),
+    (0.01, 0.015, "left", "unconfident guessers"),
+    (0.99, 0.015, "right", "risky players"),
+)
+FILL = 0.14  # opacity
+FATES = (
+    ("good", "#0072b2", "white"),
+    ("abstained", "#b9c6d2", "#1f2933"),
+    ("bad", "#c44f00", "white"),
+    ("grade not readable", "#f6e3b4", "#1f2933"),
+    ("no answer", "#e4e7eb", "#1f2933"),
+)
+
+
+def graded_quadrants(source: SourceResults, tables: Tables) -> Figure:
+    """A point for each with its 95% ellipse; lines where a rate is high; the quadrants' names in the corners."""
+    own = need(source.of(GradedRates).graded_rates)
+    shown = [model for model in own.models if model.found.sr is not None]
+    if not shown:
+        raise NotEnough(
+            "No answer abstained or was bad, so that no safety is defined.", "Grade more answers."
+        )
+    regions = {
+        "n_drawn": sum(_is_drawn(model) for model in shown),
+        "n_left_out": sum(not _is_drawn(model) for model in shown),
+        "has_outlines": any(_is_drawn(model) and not _is_filled(model) for model in shown),
+    }
+    points = _points(shown)
+    outlines = _outlines(shown)
+    layers: list[Any] = [
+        upright(HIGH),
+        level(HIGH),
+        _corners(),
+        *([_ellipses(outlines)] if len(outlines) else []),
+        _dots(points),
+        named(points),
+    ]
+    drawn = alt.layer(*layers).properties(width=SIDE, height=SIDE)
+    columns = ["name", "display_name", "family", "is_people", "rqr", "rqr_low", "rqr_high", "sr", "sr_low", "sr_high", "quadrant"]  # fmt: skip
+    table = pd.concat([points, _ends(shown)], axis=1)[columns]
+    return make_figure(
+        "graded_quadrants", drawn, {"own": own, "models": shown, **regions, **who(shown)}, table
+    )
+
+
+def graded_fates(source: SourceResults, tables: Tables) -> Figure:
+    """A bar for each, divided into what became of its answers; most good ones first."""
+    own = need(source.of(GradedRates).graded_rates)
+    models = sorted(own.models, key=lambda model: -model.found.rates.rqr)
+    rows = rows_of(models)
+    frame = pd.DataFrame(
+        [part for model in models for part in _graded_rates_parts(model, rows.label[model.name])]
+    )
+    order = [name for name, _, _ in FATES if frame.loc[frame["fate"] == name, "n"].any()]
+    frame = frame[frame["fate"].isin(order)]
+    table = frame[["name", "fate", "n", "share"]].reset_index(drop=True)
+    return make_figure(
+        "graded_fates",
+        _graded_rates_bars(frame, order, rows),
+        {"own": own, "models": models, **who(models)},
+        table,
+    )
+
+
+def _points(models: Sequence[ModelRates]) -> pd.DataFrame:
+    label, colour = labels(models), colours(models)
+    points = pd.DataFrame(
+        {
+            "name": [m.name for m in models],
+            "display_name": [m.display_name for m in models],
+            "family": [m.family for m in models],
+            "is_people": [m.is_people for m in models],
+            "label": [label[m.name] for m in models],
+            "rqr": [m.found.rqr.value for m in models],
+            "sr": [m.found.sr.value if m.found.sr else None for m in models],
+            "quadrant": [str(m.found.rates.quadrant) for m in models],
+            "colour": [colour[m.name] for m in models],
+        }
+    )
+    return points.assign(**beside(points, SIDE, SIDE, _corner_boxes()))
+
+
+def _ends(models: Sequence[ModelRates]) -> pd.DataFrame:
+    pairs: dict[str, list[Share | None]] = {
+        "rqr": [m.found.rqr for m in models],
+        "sr": [m.found.sr for m in models],
+    }
+    return pd.DataFrame(
+        {
+            f"{name}_{end}": [share.ci95[n] if share else None for share in shares]
+            for name, shares in pairs.items()
+            for n, end in enumerate(("low", "high"))
+        }
+    )
+
+
+def _outlines(models: Sequence[ModelRates]) -> pd.DataFrame:
+    colour = colours(models)
+    parts = [
+        pd.DataFrame(model.found.ellipse.outline(), columns=["rqr", "sr"]).assign(
+            name=model.name,
+            order=range(72),
+            colour=colour[model.name],
+            fill=FILL if _is_filled(model) else 0.0,
+            wide=1.0 if _is_filled(model) else 0.6,
+        )
+        for model in models
+        if model.found.ellipse and _is_drawn(model)
+    ]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+
+
+def _is_drawn(model: ModelRates) -> bool:
+    """Whether its region says more than that next to nothing is known."""
+    return model.found.ellipse is not None and model.found.ellipse.half_axes[0] <= WIDEST
+
+
+def _is_filled(model: ModelRates) -> bool:
+    return model.found.ellipse is not None and model.found.ellipse.half_axes[0] <= FILLED
+
+
+def _axes() -> tuple[alt.X, alt.Y]:
+    scale = alt.Scale(domain=[0, 1], nice=False)
+    ticks = [0, 0.25, 0.5, 0.75, 1]
+    x = alt.X(
+        "rqr:Q",
+        scale=scale,
+        axis=alt.Axis(title="Response quality rate: good answers of all", format=".0%", values=ticks, grid=False),
+    )  # fmt: skip
+    y = alt.Y(
+        "sr:Q",
+        scale=scale,
+        axis=alt.Axis(title="Safety rate: abstentions of all answers that are not good", format=".0%", values=ticks, domain=True, ticks=True),
+    )  # fmt: skip
+    return x, y
+
+
+def _ellipses(outlines: pd.DataFrame) -> Drawn:
+    x, y = _axes()
+    return (
+        chart(outlines)
+        .mark_line(interpolate="linear-closed")
+        .encode(
+            x=x,
+            y=y,
+            detail="name:N",
+            order="order:Q",
+            fill=alt.Fill("colour:N", scale=None, legend=None),
+            fillOpacity=alt.FillOpacity("fill:Q", scale=None, legend=None),
+            stroke=alt.Stroke("colour:N", scale=None, legend=None),
+            strokeWidth=alt.StrokeWidth("wide:Q", scale=None, legend=None),
+        )
+    )
+
+
+def _dots(points: pd.DataFrame) -> Drawn:
+    x, y = _axes()
+    return chart(points).mark_point(filled=True, size=52).encode(x=x, y=y, color=own_colour())
+
+
+def _corner_boxes() -> list[Rectangle]:
+    """Where the quadrants' names stand, in px from above."""
+    found = []
+    for x, y, align, text in QUADRANTS:
+        width, middle = text_width([text]), (1 - y) * SIDE
+        left = x * SIDE - (width if align == "right" else 0)
+        found.append((left, middle - HEIGHT / 2, left + width, middle + HEIGHT / 2))
+    return found
+
+
+def _corners() -> Drawn:
+    layers = []
+    for align in ("left", "right"):
+        some = [corner for corner in QUADRANTS if corner[2] == align]
+        frame = pd.DataFrame(some, columns=["rqr", "sr", "align", "text"])
+        mark: Any = chart(frame).mark_text(align=align, fontStyle="italic", color=SOFT)
+        layers.append(mark.encode(x=alt.X("rqr:Q"), y=alt.Y("sr:Q"), text="text:N"))
+    return alt.layer(*layers)
+
+
+def _graded_rates_parts(model: ModelRates, row: str) -> list[dict[str, Any]]:
+    own = model.found.rates
+    counts = (own.n_good, own.n_abstained, own.n_bad, own.n_unparsed - model.n_no_text, model.n_no_text)  # fmt: skip
+    parts, low = [], 0.0
+    for (fate, fill, ink), n in zip(FATES, counts, strict=True):
+        share = n / own.n
+        parts.append(
+            {
+                "name": model.name, "row": row, "fate": fate, "n": n, "share": share, "low": low, "high": low + share,
+                "middle": low + share / 2, "colour": fill, "ink": ink, "text": f"{share:.0%}" if share >= 0.05 else "",
+            }
+        )  # fmt: skip
+        low += share
+    return parts
+
+
+def _graded_rates_bars(frame: pd.DataFrame, order: Sequence[str], rows: Any) -> Drawn:
+    fills = {name: fill for name, fill, _ in FATES}
+    x = alt.X(
+        "low:Q",
+        scale=alt.Scale(domain=[0, 1], nice=False),
+        axis=alt.Axis(title="Share of the answers", format=".0%", tickCount=5),
+    )
+    bars = (
+        chart(frame)
+        .mark_bar(height=13)
+        .encode(
+            x=x,
+            x2="high:Q",
+            y=rows.y(),
+            color=alt.Color(
+                "fate:N",
+                scale=alt.Scale(domain=list(order), range=[fills[name] for name in order]),
+                legend=alt.Legend(title=None, symbolType="square", columns=len(order)),
+            ),
+        )
+    )
+    words = (
+        chart(frame[frame["text"] != ""])
+        .mark_text(fontSize=10)
+        .encode(
+            x=alt.X("middle:Q"),
+            y=rows.y(),
+            text="text:N",
+            color=alt.Color("ink:N", scale=None, legend=None),
+        )
+    )
+    return (
+        alt.layer(bars, words)
+        .resolve_scale(color="independent")
+        .properties(width=FULL - rows.width - 40, height=rows.height + 4)
+    )
+
+
+# --- Heatmaps of the rates by category, and how many questions each category has.
+
+RATES = {"rqr": "Response quality rate", "sr": "Safety rate", "ar": "Abstention rate"}
+
+
+def graded_counts(source: SourceResults, tables: Tables) -> Figure:
+    """A bar for each category, as long as it has questions, its number at the end."""
+    own = need(source.of(GradedCategories).graded_categories)
+    rows = category_labels(own.categories)
+    frame = pd.DataFrame(
+        {
+            "dimension": [one.dimension for one in own.categories],
+            "category": [one.category for one in own.categories],
+            "n_questions": [one.n_questions for one in own.categories],
+            "row": [rows[one.dimension, one.category] for one in own.categories],
+        }
+    )
+    table = frame.drop(columns="row")
+    return make_figure(
+        "graded_counts",
+        _stacked([_graded_categories_bars(frame, name) for name in _dimensions(own)]),
+        {"own": own},
+        table,
+    )
+
+
+def _rate_map(rate: str, source: SourceResults, tables: Tables) -> Figure:
+    """A heatmap of one rate: a row for each category, by dimension, a column for each who answered."""
+    own = need(source.of(GradedCategories).graded_categories)
+    cells = _cells(own, rate)
+    label = labels(own.models)
+    left = left_of([*cells["row"].unique(), *_dimensions(own)])
+    drawn = _stacked(
+        [
+            heatmap(
+                cells[cells["dimension"] == name],
+                list(cells[cells["dimension"] == name]["row"].unique()),
+                list(label.values()),
+                name=short(name, 30),
+                title=RATES[rate],
+                left=left,
+                with_columns=number == 0,
+            )
+            for number, name in enumerate(_dimensions(own))
+        ]
+    )
+    table = cells[["dimension", "category", "name", "n", "value"]].rename(columns={"value": rate})
+    name = f"graded_heatmap_{rate}"
+    return make_figure(
+        name,
+        drawn,
+        {"own": own, "fewest": FEWEST, "range": _range(own, rate), **who(own.models)},
+        table,
+    )
+
+
+graded_heatmap_rqr = partial(_rate_map, "rqr")
+graded_heatmap_sr = partial(_rate_map, "sr")
+graded_heatmap_ar = partial(_rate_map, "ar")
+
+
+def _dimensions(own: InCategories) -> list[str]:
+    return list(dict.fromkeys(one.dimension for one in own.categories))
+
+
+def _cells(own: InCategories, rate: str) -> pd.DataFrame:
+    rows, label = category_labels(own.categories), labels(own.models)
+    frame = pd.DataFrame(
+        {
+            "dimension": [cell.dimension for cell in own.cells],
+            "category": [cell.category for cell in own.cells],
+            "name": [cell.model for cell in own.cells],
+            "row": [rows[cell.dimension, cell.category] for cell in own.cells],
+            "column": [label[cell.model] for cell in own.cells],
+            "n": [cell.n_not_good if rate == "sr" else cell.n_rows for cell in own.cells],
+            "value": pd.Series([getattr(cell, rate) for cell in own.cells], dtype=float),
+        }
+    )
+    texts = [NA if pd.isna(value) else f"{100 * value:.0f}" for value in frame["value"]]
+    return frame.assign(text=texts)
+
+
+def _range(own: InCategories, rate: str) -> dict[str, Any]:
+    """The lowest and the highest cell, for those who do not see the map."""
+    label = labels(own.models)
+    known = [
+        (value, cell.category, label[cell.model])
+        for cell in own.cells
+        if (value := getattr(cell, rate)) is not None
+    ]
+    if not known:
+        return {}
+    return {"low": min(known), "high": max(known)}
+
+
+def _graded_categories_bars(frame: pd.DataFrame, dimension: str) -> Drawn:
+    own = frame[frame["dimension"] == dimension]
+    most, left = float(frame["n_questions"].max()), max(text_width(list(frame["row"])), 60) + 8
+    y = alt.Y(
+        "row:N",
+        scale=alt.Scale(domain=list(own["row"]), paddingInner=0.25),
+        sort=None,
+        axis=alt.Axis(title=None, minExtent=left, maxExtent=left, labelPadding=6),
+    )
+    x = alt.X("n_questions:Q", scale=alt.Scale(domain=[0, most], nice=False), axis=None)
+    data = chart(own)
+    bars = data.mark_bar(color=MODELS).encode(x=x, y=y)
+    words = data.mark_text(align="left", dx=4, color=INK).encode(
+        x=x, y=y, text=alt.Text("n_questions:Q", format=",d")
+    )
+    plot = alt.layer(bars, words).properties(width=FULL - left - 60, height=TALL * len(own))
+    title = alt.TitleParams(dimension, color=INK, fontSize=11, offset=6, frame="group")
+    return plot.properties(title=title)
+
+
+def _stacked(parts: Sequence[Drawn]) -> Drawn:
+    return alt.vconcat(*parts, spacing=14)
+
+
+# --- Box plots of points and of lengths.
+
+STATE_COLOURS = {
+    Finish.REFUSED.value: "#b9c6d2",
+    Finish.LENGTH.value: "#6ba3c9",
+    Finish.FILTERED.value: "#c44f00",
+    Finish.TOO_LONG.value: "#8a6a00",
+    Finish.EMPTY.value: "#f0c987",
+    Finish.FAILED.value: "#1f2933",
+}
+TEXT_ROWS = ("Questions", "Expert answers")
+NAMES = ["name", "n", "mean", "low", "q25", "median", "q75", "high"]
+
+
+def graded_points(source: SourceResults, tables: Tables) -> Figure:
+    """A box of the points for each, the highest mean first."""
+    own = need(source.of(GradedAnswers).graded_answers)
+    models = [model for model in own.models if model.points.n]
+    if not models:
+        raise NotEnough("No answer has points.", "Let a judge or people grade the answers.")
+    models = sorted(models, key=lambda model: -model.points.mean)
+    rows = rows_of(models)
+    frame = _frame(models, rows, [model.points for model in models])
+    x = alt.X(
+        "q25:Q",
+        scale=alt.Scale(domain=[-0.03 * own.top, 1.03 * own.top], nice=False),
+        axis=alt.Axis(title="Points of answers that did not abstain", tickCount=6),
+    )
+    return make_figure(
+        "graded_points",
+        _plot(frame, x, rows),
+        {"own": own, "models": models, **who(models)},
+        frame[NAMES],
+    )
+
+
+def graded_lengths(source: SourceResults, tables: Tables) -> Figure:
+    """Boxes of the numbers of words: questions, expert answers, and answers of each."""
+    own = need(source.of(GradedAnswers).graded_answers)
+    models = [model for model in own.models if model.words.n]
+    rows = rows_of(models, *TEXT_ROWS)
+    texts = pd.DataFrame(
+        [
+            {"name": text.what, "row": row, "colour": SOFT, **asdict(text.words)}
+            for text, row in zip(own.texts, TEXT_ROWS, strict=True)
+        ]
+    )
+    of_models = _frame(models, rows, [model.words for model in models])
+    frame = pd.concat([texts, of_models], ignore_index=True) if len(of_models) else texts
+    known = frame[["low", "high", "mean"]].to_numpy(dtype=float)
+    low, high = 0.85 * float(np.nanmin(known)), 1.15 * float(np.nanmax(known))
+    x = alt.X(
+        "q25:Q",
+        scale=alt.Scale(type="log", domain=[low, high], nice=False),
+        axis=alt.Axis(title="Words (logarithmic scale)", values=log_ticks(low, high), format=",~r"),
+    )
+    return make_figure(
+        "graded_lengths",
+        _plot(frame, x, rows),
+        {"own": own, "models": models, **who(models)},
+        frame[NAMES],
+    )
+
+
+def graded_states(source: SourceResults, tables: Tables) -> Figure:
+    """A bar for each category, divided into how the models' answers ended that came to no whole text."""
+    own = need(source.of(GradedAnswers).graded_answers)
+    if not own.categories:
+        raise NotEnough(
+            "Every answer of a model came to a whole text, or no question has a category.",
+            "There is nothing to draw.",
+        )
+    present = not_whole(own.categories)
+    frame = _graded_answers_parts(own.categories, present)
+    dimensions = list(dict.fromkeys(one.dimension for one in own.categories))
+    most = max(one.n_not_whole / one.n for one in own.categories)
+    drawn = alt.vconcat(
+        *(_divided(frame, name, present, most, name == dimensions[-1]) for name in dimensions),
+        spacing=14,
+    )
+    table = frame[["dimension", "category", "state", "n", "n_answers", "share"]]
+    return make_figure("graded_states", drawn, {"own": own, **who(_models(own))}, table)
+
+
+def _models(own: Described) -> list[ModelAnswers]:
+    return [model for model in own.models if not model.is_people]
+
+
+def _graded_answers_parts(
+    categories: Sequence[CategoryStates], present: Sequence[str]
+) -> pd.DataFrame:
+    label = category_labels(categories)
+    parts = []
+    for one in categories:
+        low = 0.0
+        for state in present:
+            share = one.states.get(state, 0) / one.n
+            parts.append(
+                {
+                    "dimension": one.dimension,
+                    "category": one.category,
+                    "row": label[one.dimension, one.category],
+                    "state": state,
+                    "ended": str(STATE_LABELS[state]),
+                    "n": one.states.get(state, 0),
+                    "n_answers": one.n,
+                    "share": share,
+                    "low": low,
+                    "high": low + share,
+                }
+            )
+            low += share
+    return pd.DataFrame(parts)
+
+
+def _divided(
+    frame: pd.DataFrame, dimension: str, present: Sequence[str], most: float, is_last: bool
+) -> Drawn:
+    own = frame[frame["dimension"] == dimension]
+    left = max(text_width(list(frame["row"])), 60) + 8
+    rows = list(own["row"].unique())
+    y = alt.Y(
+        "row:N",
+        scale=alt.Scale(domain=rows, paddingInner=0.25),
+        sort=None,
+        axis=alt.Axis(title=None, minExtent=left, maxExtent=left, labelPadding=6),
+    )
+    axis = share_axis("Share of the models' answers" if is_last else "", grid=True)
+    x = alt.X("low:Q", scale=alt.Scale(domain=[0, most * 1.05], nice=False), axis=axis)
+    names = [str(STATE_LABELS[state]) for state in present]
+    colours = alt.Color(
+        "ended:N",
+        scale=alt.Scale(domain=names, range=[STATE_COLOURS[state] for state in present]),
+        legend=alt.Legend(title=None, symbolType="square", columns=len(names)),
+    )
+    bars = chart(own).mark_bar().encode(x=x, x2="high:Q", y=y, color=colours)
+    title = alt.TitleParams(dimension, color=INK, fontSize=11, offset=6, frame="group")
+    return bars.properties(width=FULL - left - 60, height=TALL * len(rows), title=title)
+
+
+def _frame(models: Sequence[ModelAnswers], rows: Rows, found: Sequence[Box]) -> pd.DataFrame:
+    colour = colours(models)
+    lines: list[dict[str, Any]] = [
+        {"name": m.name, "row": rows.label[m.name], "colour": colour[m.name], **asdict(one)}
+        for m, one in zip(models, found, strict=True)
+    ]
+    return pd.DataFrame(lines)
+
+
+def _plot(frame: pd.DataFrame, x: alt.X, rows: Rows) -> Drawn:
+    return boxes(frame, x, rows.y()).properties(width=FULL - rows.width - 40, height=rows.height)

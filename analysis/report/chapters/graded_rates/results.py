@@ -1,0 +1,524 @@
+"""Fates counted by cluster: rows of one template are alike."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.codec import MissingResult, flattened
+from analysis.data.dataset import SourceData
+from analysis.data.graded.answers import ABSTAINED
+from analysis.data.graded.tables import NO_TEXT, AnswererName, GradedData
+from analysis.report.chapter import Built
+from analysis.stats import NotEnough
+from analysis.stats.graded import ABSTAINED as FATE_ABSTAINED
+from analysis.stats.graded import FATES, UNPARSED
+from analysis.stats.graded.rates import CLUSTERED, METHOD, ClusteredRates, Share, rates_of_counts
+from analysis.stats.graded.ratios import clusters_of
+from analysis.stats.graded.scale import said
+from scoring.domain.generating import Finish
+
+Ints = npt.NDArray[np.int64]
+
+
+def question_clusters(data: GradedData) -> Ints:
+    """(questions,) the cluster of each: its template's, else its own."""
+    found: Ints = clusters_of(data.questions["template"].tolist())
+    return found
+
+
+def codes(fates: "pd.Series[str]") -> Ints:
+    """(n,) places in FATES; what could not be graded, for want of a text, counts as what could not be read."""
+    places = {fate: n for n, fate in enumerate(FATES)} | {NO_TEXT: FATES.index(UNPARSED)}
+    return np.asarray(fates.map(places), dtype=np.int64)
+
+
+def rates_of(data: GradedData, answers: pd.DataFrame) -> ClusteredRates:
+    """Of rows of `answers` that have a fate."""
+    clusters = data.cached(question_clusters)[answers["question"].to_numpy()]
+    _, cluster = np.unique(clusters, return_inverse=True)
+    n = int(cluster.max(initial=-1)) + 1
+    cells = np.bincount(cluster * len(FATES) + codes(answers["fate"]), minlength=n * len(FATES))
+    return rates_of_counts(cells.reshape(n, len(FATES)))
+
+
+# --- How often each model, and people, answer well, abstain, and are safe.
+
+PEOPLE_JUDGE = "people"
+
+
+@dataclass(frozen=True)
+class ModelRates(AnswererName):
+    """`judge`: who graded it, "people" where no judge did; rubric: by which.
+
+    n_answers: those that there are, of which `found` has those that are graded, and of answers without a text the same share.
+    n_no_text: of the unparsed, those without an answer to grade. n_contested: on which people differ, where theirs count.
+    """
+
+    judge: str
+    rubric: str
+    n_answers: int
+    n_no_text: int
+    n_contested: int
+    found: ClusteredRates
+
+
+@dataclass(frozen=True)
+class Judge:
+    """n_graded: answers, of all models. is_simulated: its grades are made up."""
+
+    name: str
+    family: str
+    is_simulated: bool
+    n_graded: int
+
+
+@dataclass(frozen=True)
+class RubricUsed:
+    """good_from: the share of its points from which an answer is good."""
+
+    name: str
+    good_from: float
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Rated:
+    """rubrics: by which grades that count were given. judges: who graded most answers first."""
+
+    n_questions: int
+    n_templates: int
+    rubrics: tuple[RubricUsed, ...]
+    is_simulated: bool
+    judges: tuple[Judge, ...]
+    models: tuple[ModelRates, ...]
+    method: str = METHOD
+    clustered_method: str = CLUSTERED
+
+
+@dataclass(frozen=True)
+class GradedRates:
+    graded_rates: Rated | MissingResult
+
+
+def build_graded_rates(data: SourceData) -> Built:
+    """The rates, and the table graded_rates. Raises NotEnough without graded answers."""
+    rated = data.need_graded().cached(_rated)
+    return Built(
+        GradedRates(rated), {"graded_rates": pd.DataFrame(map(_graded_rates_line, rated.models))}
+    )
+
+
+def _rated(data: GradedData) -> Rated:
+    graded = data.need_graded()
+    templates = data.questions["template"]
+    rubrics = {
+        rubric.sha256: RubricUsed(rubric.name, rubric.good_from, rubric.sha256)
+        for rubric in map(data.rubric_of, data.judged_models())
+    }
+    return Rated(
+        n_questions=int(graded["question"].nunique()),
+        n_templates=int(templates[templates != ""].nunique()),
+        rubrics=tuple(rubrics.values()),
+        is_simulated=data.is_simulated,
+        judges=tuple(
+            Judge(**{str(name): value for name, value in row.items()})
+            for row in data.judges.to_dict("records")
+        ),
+        models=tuple(
+            _graded_rates_model(data, model, graded[graded["model"] == model])
+            for model in data.judged_models()
+        ),
+    )
+
+
+def _graded_rates_model(data: GradedData, model: int, answers: pd.DataFrame) -> ModelRates:
+    judge = int(data.models["judge"].iloc[model])
+    return ModelRates(
+        **data.model_name(model),
+        judge=PEOPLE_JUDGE if judge < 0 else str(data.judges["name"].iloc[judge]),
+        rubric=data.rubric_of(model).name,
+        n_answers=int((data.answers["model"] == model).sum()),
+        n_no_text=int((answers["fate"] == NO_TEXT).sum()),
+        n_contested=int(answers["is_contested"].sum()) if judge < 0 else 0,
+        found=rates_of(data, answers),
+    )
+
+
+def _graded_rates_line(model: ModelRates) -> dict[str, Any]:
+    own = model.found.rates
+    counts = ("n", "n_good", "n_abstained", "n_bad", "n_unparsed")
+    line = {
+        **{n: getattr(model, n) for n in ("name", "display_name", "family", "is_people", "is_simulated", "judge", "rubric", "n_answers")},
+        **{n: getattr(own, n) for n in counts},
+        "n_no_text": model.n_no_text,
+        "n_contested": model.n_contested,
+    }  # fmt: skip
+    for name in ("rqr", "sr", "ar"):
+        line |= share_columns(name, getattr(model.found, name))
+    return line | {"quadrant": own.quadrant or ""}
+
+
+def share_columns(name: str, share: Share | None) -> dict[str, Any]:
+    """A rate in a tidy table, with Wilson's interval of its denominator, the one by template, and which of them holds."""
+    wilson = share.wilson_ci95 if share else (None, None)
+    clustered = (share and share.clustered_ci95) or (None, None)
+    return {
+        name: share and share.value,
+        f"{name}_n": share.n if share else 0,
+        f"{name}_wilson_low": wilson[0],
+        f"{name}_wilson_high": wilson[1],
+        f"{name}_clustered_low": clustered[0],
+        f"{name}_clustered_high": clustered[1],
+        f"{name}_method": share.interval_method if share else "",
+    }
+
+
+# --- The rates of graded answers for each category of the questions.
+
+FEWEST = 5  # rows; below, a rate is not shown
+NO_CATEGORIES = ("The study's questions have no categories.", "Give them categories.")
+GRADED_CATEGORIES_METHOD = (
+    "A question of several categories counts in each of them. Rates of fewer than five rows are not shown: of response quality "
+    "and abstention, rows are all graded answers of the category; of safety, those that abstained or were bad."
+)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One model's answers to the questions of a category: n_rows of them; found: None without a graded answer.
+
+    The three rates are None where fewer than FEWEST rows would say.
+    """
+
+    dimension: str
+    category: str
+    model: str
+    n_rows: int
+    n_not_good: int
+    rqr: float | None
+    sr: float | None
+    ar: float | None
+
+
+@dataclass(frozen=True)
+class Category:
+    """n_questions: all of the study's."""
+
+    dimension: str
+    category: str
+    n_questions: int
+
+
+@dataclass(frozen=True)
+class InCategories:
+    """categories: of a dimension together, those of most questions first. A cell for each of them and of the models."""
+
+    n_questions: int
+    n_without: int
+    is_simulated: bool
+    categories: tuple[Category, ...]
+    models: tuple[AnswererName, ...]
+    cells: tuple[Cell, ...]
+    method: str = GRADED_CATEGORIES_METHOD
+
+
+@dataclass(frozen=True)
+class GradedCategories:
+    graded_categories: InCategories | MissingResult
+
+
+def build_graded_categories(data: SourceData) -> Built:
+    """The rates, and the table graded_categories. Raises NotEnough without categories or graded answers."""
+    return data.need_graded().cached(_graded_categories_built)
+
+
+def _graded_categories_built(data: GradedData) -> Built:
+    if data.categories.empty:
+        raise NotEnough(*NO_CATEGORIES)
+    graded = data.need_graded()
+    cells, lines = [], []
+    models = data.judged_models()
+    names = {model: AnswererName(**data.model_name(model)) for model in models}
+    categories = tuple(_graded_categories_categories(data))
+    # Three columns once for each category, and rows of one cell at a time: all columns would be several hundred MB
+    table = data.cells(graded[["question", "model", "fate"]])
+    places = table.groupby(["dimension", "category", "model"]).indices
+    table = table[["question", "fate"]]
+    for one in categories:
+        for model in models:
+            rows = places.get((one.dimension, one.category, model))
+            found = None if rows is None else rates_of(data, table.iloc[rows])
+            cells.append(_cell(one, names[model].name, found))
+            lines.append(_graded_categories_line(one, names[model], found))
+    own = InCategories(
+        n_questions=len(data.questions),
+        n_without=len(data.questions) - int(data.categories["question"].nunique()),
+        is_simulated=data.is_simulated,
+        categories=categories,
+        models=tuple(names.values()),
+        cells=tuple(cells),
+    )
+    return Built(GradedCategories(own), {"graded_categories": pd.DataFrame(lines)})
+
+
+def _graded_categories_categories(data: GradedData) -> Iterator[Category]:
+    counts = data.categories.groupby(["dimension", "category"])["question"].nunique()
+    table = counts.reset_index()
+    known = zip(table["dimension"], -table["question"], table["category"], strict=True)
+    for dimension, n, category in sorted(known):
+        yield Category(str(dimension), str(category), -int(n))
+
+
+def _cell(of: Category, model: str, found: ClusteredRates | None) -> Cell:
+    own = found and found.rates
+    n, n_not_good = (own.n, own.n_not_good) if own else (0, 0)
+    return Cell(
+        of.dimension,
+        of.category,
+        model,
+        n,
+        n_not_good,
+        rqr=own.rqr if own and n >= FEWEST else None,
+        sr=own.sr if own and n_not_good >= FEWEST else None,
+        ar=own.ar if own and n >= FEWEST else None,
+    )
+
+
+def _graded_categories_line(
+    of: Category, model: AnswererName, found: ClusteredRates | None
+) -> dict[str, Any]:
+    """Every number, however few its rows."""
+    own = found and found.rates
+    line: dict[str, Any] = {
+        "dimension": of.dimension,
+        "category": of.category,
+        "name": model.name,
+        "display_name": model.display_name,
+        "is_people": model.is_people,
+        "n": own.n if own else 0,
+        "n_good": own.n_good if own else 0,
+        "n_abstained": own.n_abstained if own else 0,
+        "n_bad": own.n_bad if own else 0,
+        "n_unparsed": own.n_unparsed if own else 0,
+    }
+    for name in ("rqr", "sr", "ar"):
+        line |= share_columns(name, getattr(found, name) if found else None)
+    return line
+
+
+# --- What the answers are like: their points, lengths, how they ended, and what they took.
+
+# In the order of tables: the whole ones first
+STATES = (Finish.STOP.value, ABSTAINED, Finish.REFUSED.value, Finish.LENGTH.value, Finish.FILTERED.value, Finish.TOO_LONG.value, Finish.EMPTY.value, Finish.FAILED.value)  # fmt: skip
+WHOLE = (Finish.STOP.value, ABSTAINED)
+QUESTION, EXPERT = "question", "expert answer"
+GRADED_ANSWERS_METHOD = (
+    "Boxes hold the middle half of the values with their median; whiskers reach from the 5th to the 95th percentile. Points are "
+    "those of answers that did not abstain, from 0 to the rubric's most. Cost is that of all answers, by the prices that their "
+    "run was given; a run without prices has none."
+)
+
+
+@dataclass(frozen=True)
+class Box:
+    """Of n values: percentiles and the mean; NaN without any."""
+
+    n: int
+    mean: float
+    low: float
+    q25: float
+    median: float
+    q75: float
+    high: float
+
+
+@dataclass(frozen=True)
+class ModelAnswers(AnswererName):
+    """points: of graded answers that did not abstain. words: of answers that have any. states: how many of each.
+
+    cost, tokens and seconds are sums and a median over all answers, NaN unknown. n_good: of the graded ones.
+    """
+
+    n: int
+    n_good: int
+    points: Box
+    words: Box
+    states: dict[str, int]
+    prompt_tokens: float
+    completion_tokens: float
+    cost: float
+    median_seconds: float
+
+    @property
+    def n_not_whole(self) -> int:
+        return sum(n for state, n in self.states.items() if state not in WHOLE)
+
+    @property
+    def cost_of_good(self) -> float:
+        """What a good answer cost, those that are not good paid as well; NaN without one."""
+        return self.cost / self.n_good if self.n_good else np.nan
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Words of the study's questions, or of their expert answers."""
+
+    what: str
+    words: Box = flattened()
+
+
+@dataclass(frozen=True)
+class CategoryStates:
+    """How many answers of language models to the questions of a category ended how."""
+
+    dimension: str
+    category: str
+    n: int
+    states: dict[str, int]
+
+    @property
+    def n_not_whole(self) -> int:
+        return sum(n for state, n in self.states.items() if state not in WHOLE)
+
+
+@dataclass(frozen=True)
+class Described:
+    """top: the rubric's most points, of several the most. categories: of a dimension together; none where every answer is whole."""
+
+    n_questions: int
+    top: float
+    is_simulated: bool
+    texts: tuple[Texts, ...]
+    models: tuple[ModelAnswers, ...]
+    categories: tuple[CategoryStates, ...] = ()
+    method: str = GRADED_ANSWERS_METHOD
+
+
+@dataclass(frozen=True)
+class GradedAnswers:
+    graded_answers: Described | MissingResult
+
+
+def not_whole(categories: Sequence[CategoryStates]) -> list[str]:
+    """The states without a whole text that are among these, in the order of tables."""
+    known = {state for one in categories for state in one.states}
+    return [state for state in STATES if state in known and state not in WHOLE]
+
+
+def build_graded_answers(data: SourceData) -> Built:
+    """What the answers are like, and three tables: their lengths and points, their states by category, and their cost."""
+    return data.need_graded().cached(_graded_answers_built)
+
+
+def _graded_answers_built(data: GradedData) -> Built:
+    answers = data.need_answers()
+    by_model = {int(str(model)): rows for model, rows in answers.groupby("model")}
+    models = tuple(
+        _graded_answers_model(data, model, rows) for model, rows in sorted(by_model.items())
+    )
+    questions = data.questions
+    texts = tuple(
+        Texts(what, box(questions[column]))
+        for what, column in ((QUESTION, "words"), (EXPERT, "answer_words"))
+    )
+    states = _states(data)
+    categories = tuple(_graded_answers_categories(data, states))
+    top = max(data.rubric_of(model).top for model in by_model)
+    own = Described(len(questions), top, data.is_simulated, texts, models, categories)
+    tables = {
+        "graded_lengths": _lengths(own),
+        "graded_states": states,
+        "graded_cost": pd.DataFrame([_cost(model) for model in models]),
+    }
+    return Built(GradedAnswers(own), tables)
+
+
+def box(values: Any) -> Box:
+    """Of all that is known.
+
+    >>> box([1, 2, 3, np.nan])
+    Box(n=3, mean=2.0, low=1.1, q25=1.5, median=2.0, q75=2.5, high=2.9)
+    """
+    known = np.asarray(values, dtype=float)
+    known = known[~np.isnan(known)]
+    if not len(known):
+        return Box(0, *[np.nan] * 6)
+    low, q25, median, q75, high = np.percentile(known, (5, 25, 50, 75, 95)).tolist()
+    return Box(len(known), float(known.mean()), low, q25, median, q75, high)
+
+
+def _graded_answers_model(data: GradedData, model: int, answers: pd.DataFrame) -> ModelAnswers:
+    points = answers["points"].where(answers["fate"] != FATE_ABSTAINED)
+    states = answers["state"].value_counts()
+    known = [state for state in STATES if state in states]
+    return ModelAnswers(
+        **data.model_name(model),
+        n=len(answers),
+        n_good=int((answers["fate"] == "good").sum()),
+        points=box(said(points, data.rubric_of(model))),
+        words=box(answers["words"].where(answers["words"] > 0)),
+        states={state: int(states[state]) for state in known},
+        prompt_tokens=_sum(answers["prompt_tokens"]),
+        completion_tokens=_sum(answers["completion_tokens"]),
+        cost=_sum(answers["cost"]),
+        median_seconds=float(answers["seconds"].median()),
+    )
+
+
+def _sum(values: "pd.Series[float]") -> float:
+    """Of all that is known; NaN where nothing is."""
+    return float(values.sum(min_count=1))
+
+
+def _lengths(own: Described) -> pd.DataFrame:
+    texts = [{"name": text.what, "of": "words", **asdict(text.words)} for text in own.texts]
+    models = [
+        {"name": model.name, "of": of, **asdict(found)}
+        for model in own.models
+        for of, found in (("words", model.words), ("points", model.points))
+    ]
+    return pd.DataFrame([*texts, *models])
+
+
+def _states(data: GradedData) -> pd.DataFrame:
+    """How many answers of each model to the questions of each category ended how; "" is every category."""
+    answers = data.answers[["question", "model", "state"]]
+    every = answers.assign(dimension="", category="")
+    both = pd.concat([every, data.cells(answers)], ignore_index=True)
+    by = ["dimension", "category", "model", "state"]
+    counted = both.groupby(by).size().rename("n").reset_index()
+    total = both.groupby(by[:-1]).size().rename("n_answers").reset_index()
+    counted = counted.merge(total, on=by[:-1])
+    counted.insert(2, "name", data.models["name"].to_numpy()[counted.pop("model")])
+    return counted.assign(share=counted["n"] / counted["n_answers"])
+
+
+def _graded_answers_categories(data: GradedData, states: pd.DataFrame) -> Iterator[CategoryStates]:
+    """By dimension and name."""
+    people = data.models.loc[data.models["is_people"], "name"]
+    of_models = states[~states["name"].isin(people) & (states["category"] != "")]
+    if of_models["state"].isin(WHOLE).all():
+        return
+    for (dimension, category), rows in of_models.groupby(["dimension", "category"]):
+        n = rows.groupby("state")["n"].sum()
+        known = {state: int(n[state]) for state in STATES if state in n}
+        yield CategoryStates(str(dimension), str(category), int(n.sum()), known)
+
+
+def _cost(model: ModelAnswers) -> dict[str, Any]:
+    return {
+        "name": model.name,
+        "display_name": model.display_name,
+        "n": model.n,
+        "n_good": model.n_good,
+        "prompt_tokens": model.prompt_tokens,
+        "completion_tokens": model.completion_tokens,
+        "cost": model.cost,
+        "cost_of_1000": 1000 * model.cost / model.n,
+        "cost_of_good": model.cost_of_good,
+        "median_seconds": model.median_seconds,
+    }

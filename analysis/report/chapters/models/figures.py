@@ -1,0 +1,297 @@
+"""How far models find the same items hard, and whether people do: all pairs, and each model beside people."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from analysis.charts.figure import Figure
+from analysis.charts.marks import (
+    CHANCE,
+    Drawn,
+    chart,
+    dots,
+    flag,
+    own_colour,
+    share_domain,
+    share_x,
+    spread,
+    text_width,
+    upright,
+)
+from analysis.charts.rows import (
+    Rows,
+    by_family,
+    dots_with_intervals,
+    labels,
+    model_frame,
+    rows_of,
+)
+from analysis.charts.style import FULL, HUMANS, INK, SOFT, family_colour
+from analysis.codec import need, present
+from analysis.presentation import make_figure, plain
+from analysis.report.chapter import SourceResults, Tables
+from analysis.report.chapters.accuracy.results import Accuracy
+from analysis.report.chapters.models.results import (
+    Agreement,
+    HumanAgreement,
+    Integration,
+    ModelIntegration,
+    RankAgreement,
+)
+from analysis.stats import NotEnough
+from analysis.stats.estimates import wilson
+from lib.formatting import known, number
+
+RHO = "\N{GREEK SMALL LETTER RHO}"
+PEOPLE = "People"
+LEGIBLE = 24  # px: cells at least this wide hold their number
+TABLE = ("name", "display_name", "family", "n", "rho", "p", "low", "high")
+
+
+def agreement(source: SourceResults, tables: Tables) -> Figure:
+    """Lower triangle of Spearman correlations of difficulty; each row's name ends it and heads its column; people below."""
+    own = need(source.of(Agreement).agreement)
+    models = by_family(own.models_human)
+    has_people = any(m.known for m in models)
+    if len(models) < 2 and not has_people:
+        raise NotEnough("One model alone agrees with nobody.", "Score a second model.")
+    names = labels(models)
+    cells = _cells(own, models)
+    table = cells.drop(columns="text")
+    return make_figure(
+        "agreement",
+        _agreement_chart(cells, names, models, has_people),
+        {"own": own, "n_models": len(models)},
+        table,
+    )
+
+
+def models_humans_agreement(source: SourceResults, tables: Tables) -> Figure:
+    """Dots with 95% intervals; a line at zero, and at the ceiling that people's reliability sets."""
+    own = need(source.of(Agreement).agreement)
+    models = [m for m in own.models_human if m.known]
+    if not models:
+        raise NotEnough(
+            "No model shares judged test cases with people.", "Collect judgments and scores."
+        )
+    rows = rows_of(models)
+    frame = model_frame(
+        models,
+        rows,
+        lambda m: {"n": m.known.n, "rho": m.known.rho, "p": m.known.p} if m.known else {},
+        lambda m: m.known.ci95 if m.known else None,
+        source.of(Accuracy).chat_models,
+    )
+    top, ends = _ceiling(own)
+    low, high = spread([*frame["low"], *frame["high"], *ends], must=[0, *([top] if top else [])])
+    x = alt.X(
+        "rho:Q",
+        scale=alt.Scale(domain=[low, min(high, 1.0)], nice=False, zero=False),
+        axis=alt.Axis(title=f"Spearman's {RHO} with people's accuracy", tickCount=6),
+    )
+    layers: list[Any] = [upright(0.0), flag(0.0, "none")]
+    if top:
+        layers += [*_band(ends), upright(top, colour=HUMANS)]
+        layers.append(flag(top, "noise ceiling", HUMANS))
+    drawn: Drawn = alt.layer(*layers, dots_with_intervals(chart(frame), x, rows.y())).properties(
+        width=FULL - rows.width - 30, height=rows.height
+    )
+    context = {
+        "n_items": int(frame["n"].max()),
+        "n_models": len(models),
+        "lowest": frame["rho"].min(),
+        "highest": frame["rho"].max(),
+        "ceiling": top,
+        "ceiling_ci95": ends,
+        "has_chat": bool(frame["is_chat"].any()),
+    }
+    name = "models_humans_agreement"
+    table = plain(frame.reindex(columns=list(TABLE)))
+    return make_figure(name, drawn, context, table)
+
+
+def _ceiling(own: RankAgreement) -> tuple[float | None, Sequence[float]]:
+    """The highest correlation with people that noise allows, the root of the reliability, and its 95% interval's ends."""
+    people = present(own.noise_ceiling)
+    if people is None or not people.halves.spearman_brown > 0:
+        return None, ()
+    ends = people.halves.ci95 or ()
+    return float(np.sqrt(people.halves.spearman_brown)), [max(end, 0.0) ** 0.5 for end in ends]
+
+
+def _band(ends: Sequence[float]) -> list[Drawn]:
+    """The interval of the ceiling over the whole height; nothing where it is not known."""
+    if not ends:
+        return []
+    data = alt.Chart(alt.InlineData(values=[{"low": min(ends), "high": max(ends)}]))
+    return [data.mark_rect(color=HUMANS, opacity=0.1).encode(x=alt.X("low:Q"), x2="high:Q")]
+
+
+def _cells(own: RankAgreement, models: Sequence[HumanAgreement]) -> pd.DataFrame:
+    matrix = np.array(own.matrix).reshape(len(models), -1)
+    at = {name: k for k, name in enumerate(own.names)}
+    rows = [
+        {
+            "row": a.name,
+            "column": b.name,
+            "i": i,
+            "j": j,
+            "rho": matrix[at[a.name], at[b.name]],
+        }
+        for i, a in enumerate(models)
+        for j, b in enumerate(models[:i])
+    ]
+    below = len(models) + 0.35  # a gap between models and people
+    rows += [
+        {"row": PEOPLE, "column": m.name, "i": below, "j": j, "rho": m.known.rho}
+        for j, m in enumerate(models)
+        if m.known
+    ]
+    frame = pd.DataFrame(rows)
+    return frame.assign(text=[number(x) if np.isfinite(x) else "" for x in frame["rho"]])
+
+
+def _agreement_chart(
+    cells: pd.DataFrame,
+    names: Mapping[str, str],
+    models: Sequence[HumanAgreement],
+    has_people: bool,
+) -> Drawn:
+    n = len(models)
+    right = text_width([*names.values(), PEOPLE])
+    cell = int(max(13, min(36, (FULL - right - 24) / n)))
+    lowest = min(0.0, float(np.floor(cells["rho"].min() * 10) / 10))
+    height = cell if cell < LEGIBLE else min(cell, 28)
+    rows = n + (1.35 if has_people else 0)
+    x = alt.X("x:Q", scale=alt.Scale(domain=[0, n], nice=False), axis=None)
+    y = alt.Y("y:Q", scale=alt.Scale(domain=[rows, 0], nice=False), axis=None)
+    data = chart(cells.assign(x=cells["j"], x2=cells["j"] + 1, y=cells["i"], y2=cells["i"] + 1))
+    boxes = data.mark_rect(stroke="white", strokeWidth=1).encode(
+        x=x, x2="x2:Q", y=y, y2="y2:Q", color=_colour(lowest)
+    )
+    layers: list[alt.Chart] = [boxes]
+    if cell >= LEGIBLE:
+        middle = chart(
+            cells.assign(x=cells["j"] + 0.5, y=cells["i"] + 0.5, dark=cells["rho"] > 0.55)
+        )
+        ink = alt.condition("datum.dark", alt.value("white"), alt.value(INK))
+        layers.append(middle.mark_text(fontSize=10).encode(x=x, y=y, text="text:N", color=ink))
+    layers.append(_names(names, models, has_people).encode(x=x, y=y))
+    return alt.layer(*layers).properties(width=cell * n, height=height * rows)
+
+
+def _colour(lowest: float) -> alt.Color:
+    return alt.Color(
+        "rho:Q",
+        scale=alt.Scale(
+            domain=[lowest, 1], range=["#f7f8f9", "#cfe0ec", "#6ba3c9", "#1c5f92", "#0a2f4f"]
+        ),
+        legend=alt.Legend(
+            title=f"Spearman's {RHO}", gradientLength=160, gradientThickness=10, tickCount=5
+        ),
+    )
+
+
+def _names(names: Mapping[str, str], models: Sequence[HumanAgreement], has_people: bool) -> Drawn:
+    rows = [
+        {"x": i, "y": i + 0.5, "text": names[m.name], "colour": family_colour(m.family)}
+        for i, m in enumerate(models)
+    ]
+    if has_people:
+        n = len(models)
+        rows.append({"x": n, "y": n + 0.85, "text": PEOPLE, "colour": HUMANS})
+    return (
+        chart(pd.DataFrame(rows))
+        .mark_text(align="left", dx=5)
+        .encode(text="text:N", color=alt.Color("colour:N", scale=None, legend=None))
+    )
+
+
+# --- Accuracy on whole abstracts, on single sentences, and on abstracts with foreign contexts (the paper's integration).
+
+WHOLE, SENTENCES, FOREIGN = "whole abstract", "single sentences", "foreign context"
+DASHES = {WHOLE: [1, 0], SENTENCES: [5, 2], FOREIGN: [2, 2]}
+FORMS = {WHOLE: "circle", SENTENCES: "square", FOREIGN: "triangle-up"}
+
+
+def integration(source: SourceResults, tables: Tables) -> Figure:
+    """A row per model with a shape per condition; people's accuracy and chance as lines."""
+    own = need(source.of(Integration).integration)
+    humans = present(source.of(Accuracy).humans)
+    rows = rows_of(own.models)
+    chat = source.of(Accuracy).chat_models
+    frame = pd.concat([_frame(m, rows, chat) for m in own.models], ignore_index=True)
+    frame = frame.dropna(subset="accuracy")
+    means = frame.groupby("condition")["accuracy"].mean()
+    kinds = [kind for kind in FORMS if kind in means]
+    whole, sentences, foreign = (known(mean) for mean in means.reindex(list(FORMS)))
+    context = {
+        "own": own,
+        "n_models": len(own.models),
+        "whole": whole,
+        "sentences": sentences,
+        "foreign": foreign,
+        "has_chat": bool(frame["is_chat"].any()),
+    }
+    drawn = _integration_chart(frame, rows, kinds, humans.trials.accuracy if humans else None)
+    table = plain(frame)
+    return make_figure("integration", drawn, context, table)
+
+
+def _frame(model: ModelIntegration, rows: Rows, chat: Collection[str]) -> pd.DataFrame:
+    seen = [
+        {"condition": WHOLE, "accuracy": model.full, "n": model.n_items},
+        {"condition": SENTENCES, "accuracy": model.isolated_pooled, "n": model.n_sentences},
+        *(
+            {"condition": FOREIGN, "accuracy": s.accuracy, "n": s.n, "seed": s.seed}
+            for s in model.swapped
+        ),
+    ]
+    frame = pd.DataFrame(seen, columns=["condition", "accuracy", "n", "seed"])
+    low, high = wilson((frame["accuracy"] * frame["n"]).round(), frame["n"])
+    return frame.assign(
+        name=model.name,
+        row=rows.label[model.name],
+        colour=family_colour(model.family),
+        is_chat=model.name in chat,
+        low=low,
+        high=high,
+    )
+
+
+def _integration_chart(
+    frame: pd.DataFrame, rows: Rows, kinds: Sequence[str], people: float | None
+) -> Drawn:
+    domain = share_domain([*frame["low"], *frame["high"], *frame["accuracy"]])
+    x = share_x("accuracy", domain, "Correct answers")
+    layers: list[Any] = [upright(CHANCE), flag(CHANCE, "chance")]
+    if people is not None:
+        layers.append(upright(people, colour=HUMANS, width=0.8, dash=False))
+        if abs(people - CHANCE) > 0.12 * (domain[1] - domain[0]):
+            layers.append(flag(people, "people", HUMANS))
+    legend = alt.Legend(title=None, symbolFillColor=SOFT, symbolStrokeColor=SOFT, offset=22)
+    scale = alt.Scale(domain=kinds, range=[FORMS[k] for k in kinds])
+    shape = alt.Shape("condition:N", scale=scale, legend=legend)
+    for shift, dash, some in _lines(frame, kinds):
+        data = chart(some)
+        bars = data.mark_rule(strokeWidth=1, strokeDash=dash, opacity=0.7, yOffset=shift).encode(
+            x=alt.X("low:Q"), x2="high:Q", y=rows.y(), color=own_colour()
+        )
+        layers += [bars, dots(data, size=30, yOffset=shift).encode(x=x, y=rows.y(), shape=shape)]
+    return alt.layer(*layers).properties(
+        width=FULL - rows.width - 30, height=round(rows.height * 1.5)
+    )
+
+
+def _lines(
+    frame: pd.DataFrame, kinds: Sequence[str]
+) -> Iterator[tuple[int, list[int], pd.DataFrame]]:
+    """What stands on a line of its own within a model's row, each condition and seed: its offset in px and its dashes."""
+    for shift, kind in zip((-7, -2, 3), kinds, strict=False):
+        some = frame[frame["condition"] == kind]
+        place = some.groupby("row").cumcount()
+        for n in sorted(set(place)):
+            yield shift + 4 * n, DASHES[kind], some[place == n]

@@ -1,0 +1,257 @@
+"""How many people and judgments there were from the first visit to the analysis, as a flow diagram (CONSORT)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import pandas as pd
+from django.utils.translation import gettext as _
+
+from analysis.charts.figure import Figure
+from analysis.charts.marks import Drawn, bars, chart, count_axis, flag, upright, wrapped
+from analysis.charts.style import FULL, HALF, INK, LINE
+from analysis.codec import need, to_json
+from analysis.data.dataset import Exclusion
+from analysis.presentation import make_figure
+from analysis.report.chapter import SourceResults, Tables
+from analysis.report.chapters.participants.results import (
+    FLOW_COLUMNS,
+    Code,
+    Flow,
+    ItemExposures,
+    ParticipantFlow,
+    ReactionTimes,
+    Step,
+    TrialFlow,
+)
+from lib.formatting import number
+
+ORDER = (Code.RECRUITED, Code.CONSENTED, Code.STARTED, Code.FINISHED)
+LOST = (Code.EXCLUDED, Code.WITHOUT_TRIALS)
+BOX, SIDE, GAP, PAD, LETTERS = 190, 200, 22, 8, 36  # px; letters of a line in a box at the side
+LINE_PX = 15
+HEADS: tuple[tuple[bool, str, dict[str, Any]], ...] = (
+    (True, "triangle-right", {"xOffset": -4}),
+    (False, "triangle-down", {"yOffset": -4}),
+)
+Box = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Line:
+    """Of the text in a box."""
+
+    text: str
+    is_indented: bool = False
+
+
+def flow(source: SourceResults, tables: Tables) -> Figure:
+    """Boxes from top to bottom; who left on the way at the side of the arrow where they left; judgments below."""
+    own = need(source.of(Flow).flow)
+    context = {
+        "own": own,
+        "n_first": next((s.n for s in own.steps if s.code in ORDER), 0),
+        "counted": [(s.label.lower(), s.n) for s in own.steps if s.n],
+    }
+    return make_figure("flow", _flow_chart(*_layout(own.steps, own.trials)), context, _table(own))
+
+
+def _table(own: ParticipantFlow) -> pd.DataFrame:
+    parts = (("people", own.steps), ("judgments", own.trials.steps))
+    rows = [{"of": of, **to_json(step)} for of, steps in parts for step in steps]
+    return pd.DataFrame(rows, columns=["of", *FLOW_COLUMNS])
+
+
+def _layout(steps: Sequence[Step], trials: TrialFlow) -> tuple[list[Box], list[Box], float]:
+    """Boxes and arrows in px, and the height of all."""
+    main = [s for code in (*ORDER, Code.ANALYSED) for s in steps if s.code is code]
+    boxes: list[Box] = []
+    arrows: list[Box] = []
+    top = 0.0
+    for n, step in enumerate(main):
+        box = _box(0, top, BOX, _counted(step.label, step.n), bold=True)
+        boxes.append(box)
+        bottom = box["y2"]
+        if n + 1 == len(main):
+            break
+        lines = _losses(step, main[n + 1], steps)
+        gap = GAP
+        if lines:
+            side = _box(BOX / 2 + 36, bottom + 10, SIDE + 60, lines, bold=False)
+            boxes.append(side)
+            middle = (side["y"] + side["y2"]) / 2
+            arrows.append({"x": BOX / 2, "x2": side["x"], "y": middle, "y2": middle, "side": True})
+            gap = side["y2"] + 10 - bottom
+        arrows.append({"x": BOX / 2, "x2": BOX / 2, "y": bottom, "y2": bottom + gap, "side": False})
+        top = bottom + gap
+    end = max(box["y2"] for box in boxes)
+    if trials.judged:
+        end = max(end, _trials(trials, boxes, arrows))
+    return boxes, arrows, end
+
+
+def _trials(trials: TrialFlow, boxes: list[Box], arrows: list[Box]) -> float:
+    """The judgments' own short flow, at the right."""
+    left = BOX / 2 + 36 + SIDE + 60 + 40
+    width = FULL - left - 14
+    out = trials.excluded
+    down, gap = left + 12, float(GAP)  # where the arrow goes down, how far
+    first = _box(left, 0, width, _counted(_("Judgments"), trials.judged), bold=True)
+    top = first["y2"]
+    boxes.append(first)
+    if out:
+        lines = _reasons(_("Excluded"), sum(r.n for r in out), out, 32)
+        side = _box(down + 30, top + 10, width - 42, lines, bold=False)
+        boxes.append(side)
+        middle = (side["y"] + side["y2"]) / 2
+        arrows.append({"x": down, "x2": side["x"], "y": middle, "y2": middle, "side": True})
+        gap = side["y2"] + 10 - top
+    arrows.append({"x": down, "x2": down, "y": top, "y2": top + gap, "side": False})
+    last = _box(
+        left, top + gap, width, _counted(_("Judgments analysed"), trials.analysed), bold=True
+    )
+    boxes.append(last)
+    return float(last["y2"])
+
+
+def _losses(step: Step, after: Step, steps: Sequence[Step]) -> list[Line]:
+    """Lines of those who left between two steps; before the analysis, by reason."""
+    lost = step.n - after.n
+    if after.code is Code.ANALYSED:
+        why = [s for s in steps if s.code in LOST and s.n]
+        known = sum(s.n for s in why)
+        n = known or lost
+        return _reasons(_("Not analysed"), n, why, LETTERS + 6) if n > 0 else []
+    return _reasons(_("Did not go on"), lost, (), LETTERS) if lost > 0 else []
+
+
+def _counted(label: str, n: int) -> list[Line]:
+    return [Line(label), Line(_("n = %(n)s") % {"n": number(n, 0)})]
+
+
+def _reasons(head: str, n: int, why: Sequence[Step | Exclusion], letters: int) -> list[Line]:
+    lines = [Line(f"{head}: {number(n, 0)}")]
+    for reason in why:
+        text = wrapped(f"{reason.label}: {number(reason.n, 0)}", letters)
+        lines += [Line(line, is_indented=True) for line in text.split("\n")]
+    return lines
+
+
+def _box(left: float, top: float, width: float, lines: list[Line], *, bold: bool) -> Box:
+    return {
+        "x": left,
+        "x2": left + width,
+        "y": top,
+        "y2": top + len(lines) * LINE_PX + 2 * PAD - 3,
+        "lines": lines,
+        "bold": bold,
+    }
+
+
+def _flow_chart(boxes: list[Box], arrows: list[Box], height: float) -> Drawn:
+    x_scale = alt.Scale(domain=[0, FULL - 10], nice=False)
+    y_scale = alt.Scale(domain=[height + 2, -2], nice=False, zero=False)
+    x = alt.X("x:Q", scale=x_scale, axis=None)
+    y = alt.Y("y:Q", scale=y_scale, axis=None)
+    lines = chart(pd.DataFrame(arrows, columns=["x", "x2", "y", "y2", "side"]))
+    shafts = lines.mark_rule(color=LINE, strokeWidth=1.2).encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
+    heads = [
+        lines.transform_filter(f"datum.side === {str(side).lower()}")
+        .mark_point(shape=shape, color=LINE, size=46, **move)  # the tip at the line's end
+        .encode(x=alt.X("x2:Q", axis=None), y=alt.Y("y2:Q", axis=None))
+        for side, shape, move in HEADS
+    ]
+    frame = pd.DataFrame(boxes).drop(columns="lines")
+    rects = (
+        chart(frame)
+        .mark_rect(fill="white", stroke=LINE, strokeWidth=1.2)
+        .encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
+    )
+    text = pd.DataFrame(
+        [
+            {
+                "x": box["x"] + 10,
+                "y": box["y"] + PAD + n * LINE_PX,
+                "text": line.text,
+                "indent": 10 if line.is_indented else 0,
+                "weight": "bold" if n == 0 and box["bold"] else "normal",
+            }
+            for box in boxes
+            for n, line in enumerate(box["lines"])
+        ]
+    )
+    text["x"] += text.pop("indent")
+    words = [
+        chart(text[text["weight"] == weight])
+        .mark_text(align="left", baseline="top", fontWeight=weight)
+        .encode(x=x, y=y, text="text:N")
+        for weight in ("bold", "normal")
+    ]
+    return alt.layer(shafts, *heads, rects, *words).properties(width=FULL - 10, height=height + 4)
+
+
+# --- How often each test case was judged.
+
+
+def exposures(source: SourceResults, tables: Tables) -> Figure:
+    """Bars: how many test cases were judged once, twice, and so on; the mean as a line."""
+    own = need(source.of(ItemExposures).exposures)
+    histogram = pd.DataFrame(own.histogram, columns=["n", "items"])
+    return make_figure("exposures", _exposures_chart(histogram, own.mean), {"own": own}, histogram)
+
+
+def _exposures_chart(histogram: pd.DataFrame, mean: float) -> Drawn:
+    edges = histogram.assign(low=histogram["n"] - 0.5, high=histogram["n"] + 0.5)
+    low, high = float(edges["low"].min()), float(edges["high"].max())
+    x = alt.X(
+        "low:Q",
+        scale=alt.Scale(domain=[low, high], nice=False, zero=False),
+        axis=alt.Axis(title="Judgments", tickMinStep=1, format="d", grid=False, tickCount=10),
+    )
+    return alt.layer(
+        bars(edges, x, alt.Y("items:Q", axis=count_axis("Test cases"))),
+        upright(mean, colour=INK),
+        flag(mean, f"mean {number(mean)}", INK),
+    ).properties(width=HALF - 52, height=180)
+
+
+# --- How long people took for a judgment, on a logarithmic axis.
+
+TICKS = [0.1, 1, 2, 5, 10, 20, 60, 120, 300, 600, 1800, 3600, 7200, 36000]
+# Seconds as people say them
+TICK_TEXT = "datum.value < 60 ? datum.value + ' s' : datum.value < 3600 ? datum.value / 60 + ' min' : datum.value / 3600 + ' h'"
+
+
+def reaction_times(source: SourceResults, tables: Tables) -> Figure:
+    """Bars over equal steps of log time; the median as a line."""
+    own = need(source.of(ReactionTimes).reaction_times)
+    frame = pd.DataFrame(own.histogram, columns=["low_s", "high_s", "n"])
+    median_ms = own.quartiles[1]
+    return make_figure(
+        "reaction_times",
+        _reaction_times_chart(frame, median_ms / 1000),
+        {"own": own, "median_ms": median_ms},
+        frame,
+    )
+
+
+def _reaction_times_chart(frame: pd.DataFrame, median_s: float) -> Drawn:
+    edges = frame.rename(columns={"low_s": "low", "high_s": "high"})
+    edges = edges[edges["n"].cumsum().gt(0) & edges["n"][::-1].cumsum()[::-1].gt(0)]
+    low, high = float(edges["low"].min()), float(edges["high"].max())
+    x = alt.X(
+        "low:Q",
+        scale=alt.Scale(type="log", domain=[low, high], nice=False),
+        axis=alt.Axis(
+            title="Time, logarithmic",
+            values=[t for t in TICKS if low <= t <= high],
+            labelExpr=TICK_TEXT,
+            labelOverlap="greedy",
+        ),
+    )
+    return alt.layer(
+        bars(edges, x, alt.Y("n:Q", axis=count_axis("Judgments"))),
+        upright(median_s, colour=INK),
+        flag(median_s, f"median {number(median_s, 0)} s", INK),
+    ).properties(width=HALF - 56, height=180)

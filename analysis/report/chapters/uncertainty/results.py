@@ -1,0 +1,518 @@
+"""How sure accuracies are when both the participants and the items could have been others."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.codec import MissingResult, flattened
+from analysis.data.dataset import NO_TRIALS, Bools, Floats, ModelName, SourceData
+from analysis.report.chapter import Built
+from analysis.report.chapters.accuracy.results import participant_accuracy
+from analysis.stats import NotEnough
+from analysis.stats.arrays import Interval
+from analysis.stats.crossed_bootstrap import (
+    METHOD,
+    Resampled,
+    crossed_bootstrap,
+    spread,
+    two_sided_p,
+    with_error,
+)
+from analysis.stats.estimates import SHARES, Mean, Proportion, mean_of, proportion
+from analysis.stats.item_differences import item_differences
+from analysis.stats.two_way_clustered import Deviations, TwoWay, over_items
+from lib.formatting import known
+
+COLUMNS = (
+    "who", "display_name", "accuracy", "se", "ci_low", "ci_high", "difference", "difference_low", "difference_high",
+    "two_way_se", "two_way_low", "two_way_high", "difference_two_way_low", "difference_two_way_high",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Standard error, and 95% intervals of the crossed bootstrap (brought to that error) and two-way clustered.
+
+    All None below three participants or items.
+    """
+
+    se: float | None = None
+    ci95: Interval | None = None
+    two_way_se: float | None = None
+    two_way_ci95: Interval | None = None
+
+    @property
+    def best_ci95(self) -> Interval | None:
+        """The two-way interval, which covers more evenly where items are few (docs/report.md)."""
+        return self.two_way_ci95 or self.ci95
+
+
+NO_ERRORS = Errors()
+
+
+@dataclass(frozen=True)
+class CrossedHumans:
+    n_trials: int
+    n_participants: int
+    n_items: int
+    accuracy: float
+    errors: Errors = flattened()
+
+
+@dataclass(frozen=True)
+class CrossedModel(ModelName):
+    """`difference`: minus the humans' accuracy, of the same draws of items; None without humans."""
+
+    n_items: int
+    accuracy: float
+    difference: float | None
+    errors: Errors = flattened()
+    difference_errors: Errors = flattened(
+        se="difference_se",
+        ci95="difference_ci95",
+        two_way_se="difference_two_way_se",
+        two_way_ci95="difference_two_way_ci95",
+    )
+
+
+@dataclass(frozen=True)
+class CrossedModels:
+    """`n`: models."""
+
+    n: int
+    mean: float
+    errors: Errors = flattened()
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The models' mean minus the humans' accuracy; `n`: models, the p values two-sided."""
+
+    n: int
+    mean: float
+    p: float | None
+    two_way_p: float | None
+    errors: Errors = flattened()
+
+
+@dataclass(frozen=True)
+class Components:
+    """Standard errors of the humans' accuracy by what is drawn anew. binomial_se: nothing but single answers."""
+
+    participants_only_se: float | None
+    items_only_se: float | None
+    crossed_se: float | None
+    two_way_se: float | None
+    binomial_se: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """The humans, the mean of the models or a model, beside the others."""
+
+    accuracy: float
+    errors: Errors
+    difference: float | None = None
+    difference_errors: Errors = NO_ERRORS
+
+
+@dataclass(frozen=True)
+class CrossedErrors:
+    resamples: int
+    seed: int
+    humans: CrossedHumans | None
+    models: tuple[CrossedModel, ...]
+    models_mean: CrossedModels | None
+    difference: Difference | None
+    components: Components | None
+    method: str
+
+    @property
+    def human_row(self) -> Row | None:
+        return Row(self.humans.accuracy, self.humans.errors) if self.humans else None
+
+    @property
+    def mean_row(self) -> Row | None:
+        """The mean of the models, with its difference from the humans."""
+        mean, gap = self.models_mean, self.difference
+        if mean is None:
+            return None
+        return Row(mean.mean, mean.errors, *((gap.mean, gap.errors) if gap else ()))
+
+    @property
+    def model_rows(self) -> list[tuple[CrossedModel, Row]]:
+        return [
+            (m, Row(m.accuracy, m.errors, m.difference, m.difference_errors)) for m in self.models
+        ]
+
+
+@dataclass(frozen=True)
+class Crossed:
+    crossed: CrossedErrors | MissingResult
+
+
+def build_crossed(data: SourceData) -> Built:
+    """Humans, the models of the set, their mean, and models minus humans."""
+    members = data.set_models
+    if data.trials.empty and not len(members):
+        raise NotEnough(*NO_TRIALS)
+    correct = data.model_correct[members]
+    used = np.flatnonzero((data.item_counts > 0) | np.isfinite(correct).any(axis=0))
+    correct = correct[:, used]
+    who = data.trials["participant"].to_numpy()
+    item = np.searchsorted(used, data.trials["item"].to_numpy())
+    right = data.trials["is_correct"].to_numpy(dtype=float)
+    drawn = crossed_bootstrap(who, item, right, correct, resamples=data.resamples, seed=data.seed)
+    deviations = None if data.trials.empty else Deviations.of(who, item, right)
+    both = deviations.accuracy_error() if deviations else None
+    humans = _humans(data, drawn, both) if both else None
+    mean = _mean(correct, drawn) if len(members) else None
+    found = CrossedErrors(
+        resamples=data.resamples,
+        seed=data.seed,
+        humans=humans,
+        models=_crossed_models(data, members, correct, drawn, humans, deviations),
+        models_mean=mean,
+        difference=_difference(mean, humans, drawn, deviations.difference_error(_share(correct)))
+        if mean and humans and deviations
+        else None,
+        components=_components(drawn, both, right) if both else None,
+        method=METHOD.format(resamples=data.resamples, seed=data.seed),
+    )
+    return Built(Crossed(found), {"crossed": _table(found)})
+
+
+def _share_errors(resampled: Floats, two_way: TwoWay) -> Errors:
+    """Of an accuracy."""
+    if not two_way.is_known:
+        return NO_ERRORS
+    ci95 = spread(with_error(resampled, two_way, (0.0, 1.0))).ci95
+    return Errors(two_way.se, ci95, two_way.se, two_way.share_ci95)
+
+
+def _gap_errors(resampled: Floats, two_way: TwoWay | None) -> Errors:
+    """Of a difference of accuracies."""
+    if two_way is None or not two_way.is_known:
+        return NO_ERRORS
+    low, high = two_way.ci95
+    ci95 = spread(with_error(resampled, two_way)).ci95
+    return Errors(two_way.se, ci95, two_way.se, (max(-1.0, low), min(1.0, high)))
+
+
+def _humans(data: SourceData, drawn: Resampled, both: TwoWay) -> CrossedHumans:
+    return CrossedHumans(
+        n_trials=len(data.trials),
+        n_participants=data.trials["participant"].nunique(),
+        n_items=data.trials["item"].nunique(),
+        accuracy=float(data.trials["is_correct"].mean()),
+        errors=_share_errors(drawn.humans, both),
+    )
+
+
+def _crossed_models(
+    data: SourceData,
+    members: npt.NDArray[np.int64],
+    correct: Floats,
+    drawn: Resampled,
+    humans: CrossedHumans | None,
+    deviations: Deviations | None,
+) -> tuple[CrossedModel, ...]:
+    rows = []
+    for k, model in enumerate(members):
+        accuracy, n = float(np.nanmean(correct[k])), int(np.isfinite(correct[k]).sum())
+        gap = drawn.models[:, k] - drawn.humans
+        paired = deviations.difference_error(correct[k]) if deviations and n else None
+        rows.append(
+            CrossedModel(
+                **data.model_name(int(model)),
+                n_items=n,
+                accuracy=accuracy,
+                errors=_share_errors(drawn.models[:, k], over_items(correct[k])),
+                difference=accuracy - humans.accuracy if humans else None,
+                difference_errors=_gap_errors(gap, paired),
+            )
+        )
+    return tuple(rows)
+
+
+def _share(correct: Floats) -> Floats:
+    """(items,) share of the models that are right; NaN where none was scored."""
+    n = np.isfinite(correct).sum(axis=0)
+    return np.where(n > 0, np.nansum(correct, axis=0) / np.maximum(n, 1), np.nan)
+
+
+def _mean(correct: Floats, drawn: Resampled) -> CrossedModels:
+    return CrossedModels(
+        n=len(correct),
+        mean=float(np.nanmean(correct, axis=1).mean()),
+        errors=_share_errors(drawn.models.mean(axis=1), over_items(_share(correct))),
+    )
+
+
+def _components(drawn: Resampled, both: TwoWay, right: Floats) -> Components:
+    p = right.mean()
+    return Components(
+        participants_only_se=spread(drawn.people_only).se,
+        items_only_se=spread(drawn.items_only).se,
+        crossed_se=spread(drawn.humans).se,
+        two_way_se=known(both.se),
+        binomial_se=float(np.sqrt(p * (1 - p) / len(right))),
+    )
+
+
+def _difference(
+    mean: CrossedModels, humans: CrossedHumans, drawn: Resampled, paired: TwoWay
+) -> Difference:
+    gap = drawn.models.mean(axis=1) - drawn.humans
+    return Difference(
+        n=mean.n,
+        mean=mean.mean - humans.accuracy,
+        p=two_sided_p(with_error(gap, paired, bounds=(-np.inf, np.inf))),
+        two_way_p=known(paired.p),
+        errors=_gap_errors(gap, paired),
+    )
+
+
+def _table(found: CrossedErrors) -> pd.DataFrame:
+    rows = [
+        _entry("humans", None, found.human_row),
+        _entry("models_mean", None, found.mean_row),
+        *(_entry(model.name, model.display_name, row) for model, row in found.model_rows),
+    ]
+    return pd.DataFrame([row for row in rows if row], columns=list(COLUMNS))
+
+
+def _entry(who: str, display_name: str | None, row: Row | None) -> tuple[object, ...]:
+    if row is None:
+        return ()
+    unknown = (None, None)
+    return (
+        who,
+        display_name,
+        row.accuracy,
+        row.errors.se,
+        *(row.errors.ci95 or unknown),
+        row.difference,
+        *(row.difference_errors.ci95 or unknown),
+        row.errors.two_way_se,
+        *(row.errors.two_way_ci95 or unknown),
+        *(row.difference_errors.two_way_ci95 or unknown),
+    )
+
+
+# --- The items on which people and the models of the set differ.
+
+SHOWN = 10
+LEVEL = 0.05
+
+
+class Ahead(Enum):
+    """Who is right more often."""
+
+    MODELS = "models"
+    HUMANS = "humans"
+
+
+@dataclass(frozen=True)
+class ItemDifference:
+    """One item: shares that are right, their difference (models minus humans), Benjamini and Hochberg's q, Holm's p."""
+
+    item: str
+    subfield: str
+    n_trials: int
+    humans: float
+    n_models: int
+    models_mean: float
+    difference: float
+    p: float
+    q: float
+    holm_p: float
+    ci95: Interval
+    ahead: Ahead
+
+
+@dataclass(frozen=True)
+class ItemDifferences:
+    """`items`: the ten most in favour of the models, then the ten most in favour of people."""
+
+    n_items: int
+    n_significant_fdr: int
+    n_significant_holm: int
+    n_models_better_fdr: int
+    level: float
+    n_models: int
+    models_mean_accuracy: float
+    humans_mean_accuracy: float
+    items: tuple[ItemDifference, ...]
+    method: str
+
+
+@dataclass(frozen=True)
+class Differences:
+    item_differences: ItemDifferences | MissingResult
+
+
+def build_item_differences(data: SourceData) -> Built:
+    """The table has all tested items."""
+    trials, members = data.need_trials(), data.need_models()
+    correct = data.model_correct[members]
+    n, m = data.item_counts, np.isfinite(correct).sum(axis=0)
+    right = np.bincount(
+        trials["item"], weights=trials["is_correct"].astype(float), minlength=data.n_items
+    )
+    tested = np.flatnonzero((n > 0) & (m > 0))
+    found = item_differences(
+        right[tested], n[tested], np.nansum(correct, axis=0)[tested], m[tested]
+    )
+    table = pd.DataFrame(
+        {
+            "item": data.items["key"].to_numpy()[tested],
+            "subfield": data.items["subfield"].to_numpy()[tested],
+            "n_trials": n[tested].astype(int),
+            "humans": found.humans,
+            "n_models": m[tested],
+            "models_mean": found.models,
+            "difference": found.difference,
+            "ci_low": found.ci_low,
+            "ci_high": found.ci_high,
+            "p": found.p,
+            "q": found.q,
+            "holm_p": found.holm_p,
+        }
+    )
+    results = ItemDifferences(
+        n_items=len(table),
+        n_significant_fdr=int((found.q < LEVEL).sum()),
+        n_significant_holm=int((found.holm_p < LEVEL).sum()),
+        n_models_better_fdr=int(((found.q < LEVEL) & (found.difference > 0)).sum()),
+        level=LEVEL,
+        n_models=len(members),
+        models_mean_accuracy=float(found.models.mean()),
+        humans_mean_accuracy=float(found.humans.mean()),
+        items=(*_extremes(table, Ahead.MODELS), *_extremes(table, Ahead.HUMANS)),
+        method=found.method,
+    )
+    return Built(Differences(results), {"item_differences": table})
+
+
+def _extremes(table: pd.DataFrame, ahead: Ahead) -> Iterator[ItemDifference]:
+    """The largest differences first; equal ones by p, then in item order."""
+    size = table["difference"] if ahead is Ahead.MODELS else -table["difference"]
+    rows = table.assign(size=size)[size > 0]
+    rows = rows.sort_values(["size", "p"], ascending=[False, True], kind="stable").head(SHOWN)
+    for row in rows.drop(columns="size").to_dict("records"):
+        ci95 = row.pop("ci_low"), row.pop("ci_high")
+        yield ItemDifference(**{str(k): v for k, v in row.items()}, ci95=ci95, ahead=ahead)
+
+
+# --- What the headline accuracies would be, had one choice been made otherwise.
+
+
+@dataclass(frozen=True)
+class OverTrials:
+    share: Proportion = flattened(n="n_trials")
+
+    @property
+    def accuracy(self) -> float:
+        return self.share.accuracy
+
+
+@dataclass(frozen=True)
+class OverUnits:
+    """Mean over items or participants, `over.n` of them."""
+
+    n_trials: int
+    over: Mean = flattened(mean="accuracy")
+
+    @property
+    def accuracy(self) -> float:
+        return self.over.mean
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The headline under one choice of the analysis; None where the choice does not touch it, or has no data for it.
+
+    The differences are to the first row, in shares.
+    """
+
+    name: str
+    what: str
+    humans: OverTrials | OverUnits | None
+    models_mean: Mean | None
+    n_items: int
+    difference_humans: float | None = None
+    difference_models: float | None = None
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    sensitivity: tuple[Choice, ...] | MissingResult
+
+
+def build_sensitivity(data: SourceData) -> Built:
+    """Raises NotEnough with neither trials nor scores."""
+    if data.trials.empty and not len(data.set_models):
+        raise NotEnough(f"{NO_TRIALS[0]} {data.no_scores[0]}", NO_TRIALS[1])
+    trials, whole = data.trials, ~data.items["is_damaged"].to_numpy(dtype=bool)
+    correct = data.model_correct[data.set_models]
+    near = _near_ties(data)
+    n, n_whole = data.n_items, int(whole.sum())
+    moved = trials["slider_moved"].to_numpy(dtype=bool)
+    right = trials["is_correct"].to_numpy(dtype=bool)
+    undamaged = right[whole[trials["item"].to_numpy()]]
+    # fmt: off
+    choices = [
+        Choice("as analysed", "All trials; every item that a model scored; a tie is wrong.", _trials(right), _sensitivity_models(correct), n),
+        Choice("without damaged items", "Items whose published text is not what was meant are left out, for people and models.",
+               _trials(undamaged), _sensitivity_models(correct[:, whole]), n_whole),
+        Choice("without near-ties", "A model's items whose two perplexities differ by less than 0.001 nat are left out for that model.",
+               None, _sensitivity_models(np.where(near, np.nan, correct)), n),
+        Choice("near-ties half right", "The same items count as half right, as a coin would have it.", None, _sensitivity_models(np.where(near, 0.5, correct)), n),
+        Choice("untouched sliders left out", "Trials in which neither slider was moved are left out.", _trials(right[moved]), None, n),
+        Choice("mean over items", "Every item counts alike, however many people judged it.", _units(data.item_accuracy, len(trials)), None, n),
+        Choice("mean over participants", "Every participant counts alike, however many trials they have.",
+               _units(participant_accuracy(trials), len(trials)), None, n),
+    ]
+    # fmt: on
+    first, *others = choices
+    return Built(Sensitivity((first, *(_compared(choice, first) for choice in others))))
+
+
+def _trials(right: Bools) -> OverTrials | None:
+    return OverTrials(proportion(right)) if len(right) else None
+
+
+def _units(values: Floats, n_trials: int) -> OverUnits | None:
+    known = values[~np.isnan(values)]
+    return OverUnits(n_trials, mean_of(known, SHARES)) if len(known) else None
+
+
+def _sensitivity_models(correct: Floats) -> Mean | None:
+    """Mean over models of the accuracy on the items left to each; None where no model has any."""
+    left = correct[~np.isnan(correct).all(axis=1)]
+    return mean_of(np.nanmean(left, axis=1), SHARES) if len(left) else None
+
+
+def _near_ties(data: SourceData) -> Bools:
+    near = np.zeros((len(data.models), data.n_items), dtype=bool)
+    near[data.full["model"], data.full["item"]] = data.full["is_near_tie"]
+    some: Bools = near[data.set_models]
+    return some
+
+
+def _compared(choice: Choice, first: Choice) -> Choice:
+    humans, models = choice.humans, choice.models_mean
+    return replace(
+        choice,
+        difference_humans=humans.accuracy - first.humans.accuracy
+        if humans and first.humans
+        else None,
+        difference_models=models.mean - first.models_mean.mean
+        if models and first.models_mean
+        else None,
+    )
