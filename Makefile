@@ -15,13 +15,6 @@ CODE := config lib experiment scoring analysis benchmarks scripts manage.py
 # Quick tests of the rules, the estimators and what changes data
 CORE := lib experiment/domain scoring/domain analysis/stats analysis/teams/domain tests/lib tests/experiment/domain \
 	tests/experiment/services tests/scoring/domain tests/scoring/services tests/analysis/stats tests/analysis/services
-# What touches the database, for PostgreSQL; first the longest files, so that no worker is left with one. `make test` runs the
-# services there alone, whose pages it tests on SQLite; `make sweep` runs them on SQLite (docs/decisions/0001-database-settings.md)
-SERVICES := tests/scoring/processes tests/experiment/services tests/experiment/imports tests/scoring/services \
-	tests/scoring/imports tests/analysis/data tests/analysis/services
-DATABASE := $(SERVICES) tests/experiment/copies tests/experiment/participant tests/experiment/simulation tests/experiment/models \
-	tests/config/test_settings.py tests/config/test_unavailable.py tests/lib tests/analysis/lab/test_plans.py \
-	tests/benchmarks/growth/test_plans.py tests/benchmarks/growth/test_two_nodes.py
 FAULTS := $(addprefix --part ,requests processes surroundings fuzz backup growth)
 STATIC_SOURCES := $(shell find static experiment -path '*static/*' -type f 2>/dev/null)
 # A site as it runs in production, for `check --deploy`; this key exists for that check alone
@@ -33,17 +26,17 @@ demo serve: export PORT := $(PORT)
 demo serve braingpt: export BASE_URL := $(BASE_URL)
 
 .DEFAULT_GOAL := help
-.PHONY: audit help venv demo braingpt serve lint lint-types lint-rest check test test-postgres sweep bench trust trust-sqlite trust-postgresql hour hour-sqlite hour-postgresql browser migrate port clean constraints llama-cpp
+.PHONY: audit help venv demo braingpt serve lint lint-types lint-rest check check-core test test-postgresql sweep bench trust trust-sqlite trust-postgresql hour hour-sqlite hour-postgresql browser migrate port clean constraints llama-cpp
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make demo    install what is needed, load the demo study, serve it on port $(PORT)'
 	@echo 'make braingpt  train a model and an adapter, and test them on the demo study (3 minutes); TEXTS=FOLDER adds your own texts'
 	@echo 'make serve   the same without the demo study'
-	@echo 'make check   lint, and the tests of rules, estimators and services (3 minutes)'
-	@echo 'make test    every check, and every test but those of make sweep (half an hour and more on two cores)'
+	@echo 'make check   lint, and the tests of rules, estimators and services (2 minutes)'
+	@echo 'make test    every check, and every test but those of make sweep (12 minutes on two cores)'
 	@echo 'make lint    the checks alone'
-	@echo 'make sweep   slow: services on SQLite, braingpt, balance over more seeds, scoring killed at random, families of models, Bayesian teams, coverage of intervals, Firefox, benchmarks'
+	@echo 'make sweep   slow: all on SQLite, braingpt, balance over more seeds, scoring killed at random, families of models, Bayesian teams, coverage of intervals, Firefox, benchmarks'
 	@echo 'make venv    .venv alone; then .venv/bin/python manage.py help'
 	@echo 'make bench   slow: speed, exactness and memory of scoring, on random weights; cost of the report and the pages'
 	@echo 'make trust   slow: every fault, attack and load of docs/trust.md on both databases'
@@ -108,22 +101,25 @@ browser: $(STAMP)
 	@$(BIN)/python scripts/find_browser.py firefox --install >/dev/null
 	@command -v nginx >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || apt-get -y -qq install --no-install-recommends nginx-light >/dev/null || true
 
-# What a change most often breaks, in at most three minutes
-check: lint
+# What a change most often breaks, in at most two minutes; types beside the tests
+check: $(STAMP)
+	@$(MAKE) --no-print-directory --jobs 3 lint-types lint-rest check-core
+
+check-core:
 	$(BIN)/pytest --numprocesses 2 $(CORE)
 
-# Those that touch data on PostgreSQL, while mypy has one core for minutes; then all others on SQLite with the browser, in three processes since many wait
+# All on PostgreSQL beside mypy; then, on SQLite, what the other database might do otherwise
 test: browser
-	@$(MAKE) --no-print-directory --jobs 3 lint-types lint-rest test-postgres
-	ON_POSTGRESQL='$(SERVICES)' $(BIN)/pytest --numprocesses 3
+	@$(MAKE) --no-print-directory --jobs 3 lint-types lint-rest test-postgresql
+	$(BIN)/pytest --numprocesses 2 -m "sqlite or both"
 
-test-postgres: $(STAMP)
-	$(BIN)/python scripts/with_postgres.py $(BIN)/pytest --numprocesses 2 -m "not browser" $(DATABASE)
+test-postgresql: $(STAMP)
+	$(BIN)/python scripts/with_postgres.py $(BIN)/pytest --numprocesses 3
 
-# Slow: services on SQLite, balance over more seeds, scoring killed at random, families of random models, calibration of Bayesian teams in full and beside Markov chains,
-# teams of guessers, how often intervals hold the truth, pages in Firefox beside Chromium, and what benchmarks run; -rP prints what they measured
+# Slow: the rest on SQLite; then balance over more seeds, scoring killed at random, families of random models, calibration of Bayesian teams in full
+# and beside Markov chains, teams of guessers, how often intervals hold the truth, pages in Firefox, and benchmarks; -rP prints what they measured
 sweep: $(STAMP)
-	$(BIN)/pytest --numprocesses 2 $(SERVICES)
+	$(BIN)/pytest --numprocesses 2 -m "not (sqlite or both)"
 	SWEEP=1 $(BIN)/pytest -m sweep -rP
 	SWEEP=1 $(BIN)/python scripts/with_postgres.py $(BIN)/pytest -m sweep tests/experiment tests/scoring
 

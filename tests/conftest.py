@@ -26,7 +26,6 @@ hypothesis_settings.register_profile("any machine", deadline=None)
 hypothesis_settings.load_profile("any machine")
 FORBID_SKIPS = os.environ.get("FORBID_SKIPS", "") not in ("", "0")
 SWEEP = os.environ.get("SWEEP", "") not in ("", "0")
-ON_POSTGRESQL = [ROOT / place for place in os.environ.get("ON_POSTGRESQL", "").split()]
 FIXTURE_MARKS = {"browser": "browser", "engine": "browser", "shared_dir": "shared"}
 FIREFOX_ESR = ROOT / "tests" / "browser" / "firefox_esr.cjs"
 CHROMIUM_ARGS = [
@@ -176,7 +175,7 @@ def firefox(playwright: Playwright) -> Iterator[Browser]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests by the fixtures they use; leave out those about the other database, slow sweeps, and what PostgreSQL's run has had."""
+    """Mark tests by the fixtures they use; leave out those about the other database and slow sweeps."""
     other = "postgres" if settings.DATABASES["default"]["ENGINE"].endswith("sqlite3") else "sqlite"
     left_out = []
     for item in items:
@@ -184,17 +183,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if fixture in getattr(item, "fixturenames", ()):
                 item.add_marker(mark)
         is_slow = item.get_closest_marker("sweep") and not SWEEP
-        if item.get_closest_marker(other) or is_slow or _runs_on_postgresql(item):
+        if item.get_closest_marker(other) or is_slow:
             left_out.append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
-
-
-def _runs_on_postgresql(item: pytest.Item) -> bool:
-    """In `make test`, whose run on PostgreSQL leaves out browsers and what is about SQLite."""
-    has_to_be_here = item.get_closest_marker("sqlite") or item.get_closest_marker("browser")
-    return not has_to_be_here and any(item.path.is_relative_to(place) for place in ON_POSTGRESQL)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

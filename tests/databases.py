@@ -2,63 +2,117 @@
 
 import fcntl
 import gc
+import json
 import shutil
 import sqlite3
-from collections.abc import Callable
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
+from django.apps import apps
 from django.core.management import call_command
+from django.core.management.color import no_style
 from django.db import DatabaseError, connection, connections, transaction
+from django.db.backends.utils import CursorWrapper
 
 # Django's own flush empties these too, and writes the same rows anew after each test: half a second
 KEPT = {"django_content_type", "auth_permission", "django_migrations"}
 
 # A file on SQLite, a database's name on PostgreSQL; other databases with all tables are copies of it
 _migrated = ""
-_copies: dict[Callable[[], object], sqlite3.Connection] = {}
+
+
+@contextmanager
+def _without_triggers() -> Iterator[CursorWrapper]:
+    """A transaction in which all rows may be replaced; some triggers refuse that."""
+    # Django may not be set up yet when this module is read
+    from experiment.models.triggers import drop_triggers, install_triggers
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        drop_triggers(connection.alias)
+        yield cursor
+        install_triggers(connection.alias)
+
+
+def _delete_all(cursor: CursorWrapper) -> None:
+    tables = connection.introspection.django_table_names(only_existing=True, include_views=False)
+    # Keys of other tables are looked at when all is deleted; TRUNCATE would make 200 files anew on PostgreSQL
+    for table in sorted(set(tables) - KEPT):
+        cursor.execute(f"DELETE FROM {connection.ops.quote_name(table)}")
 
 
 def empty(*_: object) -> None:
     """Delete the rows of all tables that tests write to; keys go on counting."""
-    tables = connection.introspection.django_table_names(only_existing=True, include_views=False)
-    # Keys of other tables are looked at when all is deleted; TRUNCATE would make 200 files anew on PostgreSQL
-    from experiment.models.triggers import drop_triggers, install_triggers  # see `restore`
-
-    with transaction.atomic(), connection.cursor() as cursor:
-        drop_triggers(connection.alias)  # some refuse to delete
-        for table in sorted(set(tables) - KEPT):
-            cursor.execute(f"DELETE FROM {connection.ops.quote_name(table)}")
-        install_triggers(connection.alias)
+    with _without_triggers() as cursor:
+        _delete_all(cursor)
 
 
-def fill(write: Callable[[], object]) -> None:
-    """Have in the empty database what `write` writes to it; on SQLite a copy, if this process did so before."""
-    if connection.vendor != "sqlite":
-        write()
-    elif write in _copies:
-        restore(_copies[write])
-    else:
-        write()
-        _copies[write] = sqlite3.connect(":memory:", check_same_thread=False)
-        copy_to(_copies[write])
+def fill(name: str, write: Callable[[], Any], folder: Path) -> Any:
+    """Have in the empty database what `write` writes; return what it returned, which must be JSON.
+
+    It is written once a run; whoever asks later gets a copy of the rows. `folder`: of all workers of the run.
+    """
+    rows, answer = folder / f"{name}.rows", folder / f"{name}.json"
+    with (folder / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if answer.exists():
+            restore(rows)
+        else:
+            returned = write()
+            copy_to(rows)
+            answer.write_text(json.dumps(returned), encoding="utf-8")
+    return json.loads(answer.read_text(encoding="utf-8"))
 
 
-def copy_to(other: sqlite3.Connection) -> None:
-    """Have in `other` what is in the test's own SQLite database."""
+def copy_to(place: Path) -> None:
+    """Have at `place` what is in the test's own database: as an SQLite file, or PostgreSQL's rows as text."""
     connection.ensure_connection()
-    connection.connection.backup(other)
+    if connection.vendor == "sqlite":
+        with closing(sqlite3.connect(place)) as file:
+            connection.connection.backup(file)
+        return
+    with ZipFile(place, "w") as archive, connection.cursor() as cursor:
+        for table, columns in _columns().items():
+            select = f"COPY {table} ({columns}) TO STDOUT"
+            with archive.open(f"{table} ({columns})", "w") as file, cursor.copy(select) as rows:
+                file.writelines(rows)
 
 
-def restore(copy: sqlite3.Connection) -> None:
-    """Replace what is in the test's own SQLite database by `copy`."""
-    # The settings may not be read yet when this module is
+def restore(place: Path) -> None:
+    """Replace what is in the test's own database by what `copy_to` left there."""
     from django.contrib.contenttypes.models import ContentType
 
     connection.ensure_connection()
-    copy.backup(connection.connection)
+    if connection.vendor == "sqlite":
+        with closing(sqlite3.connect(place)) as file:
+            file.backup(connection.connection)
+    else:
+        with _without_triggers() as cursor, ZipFile(place) as archive:
+            _delete_all(cursor)
+            for name in archive.namelist():
+                with cursor.copy(f"COPY {name} FROM STDIN") as rows:
+                    rows.write(archive.read(name))
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+            cursor.execute("SET CONSTRAINTS ALL DEFERRED")
+            models = [model for model in apps.get_models() if model._meta.managed]
+            for statement in connection.ops.sequence_reset_sql(no_style(), models):
+                cursor.execute(statement)
     ContentType.objects.clear_cache()
+
+
+def _columns() -> dict[str, str]:
+    """The columns of each table that tests write to; a migrated table has them in another order than a new one."""
+    return {
+        model._meta.db_table: ", ".join(
+            f'"{field.column}"'
+            for field in model._meta.local_concrete_fields
+            if not field.generated
+        )
+        for model in apps.get_models(include_auto_created=True)
+        if model._meta.managed and not model._meta.proxy and model._meta.db_table not in KEPT
+    }
 
 
 def close_elsewhere() -> None:
@@ -110,8 +164,7 @@ def with_tables(command: str, *args: Any, **options: Any) -> Any:
     """As `call_command`; but before it migrates an empty database, that becomes a copy of the migrated one."""
     if command == "migrate" and not args and not connection.introspection.table_names():
         if connection.vendor == "sqlite":
-            with closing(sqlite3.connect(_migrated)) as copy:
-                restore(copy)
+            restore(Path(_migrated))
         else:
             name = connection.settings_dict["NAME"]
             connection.close()

@@ -58,9 +58,9 @@ def load_demo() -> None:
 
 
 @pytest.fixture
-def demo(transactional_db: None) -> Study:
+def demo(transactional_db: None, run_folder: Path) -> Study:
     """The built-in study, which needs no published data."""
-    databases.fill(load_demo)
+    databases.fill("demo", load_demo, run_folder)
     # What a process remembers of a study goes by this too: a copy is another study
     Study.objects.update(created_at=timezone.now())
     return Study.objects.get(slug="demo")

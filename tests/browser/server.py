@@ -3,12 +3,10 @@
 import os
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
 import time
 import urllib.request
-from contextlib import closing
 from pathlib import Path
 
 from tests import databases
@@ -51,8 +49,7 @@ class SiteServer:
 
     def take_database(self) -> None:
         """What is in the test's own database: to migrate another one takes seconds."""
-        with closing(sqlite3.connect(self.database)) as own:
-            databases.copy_to(own)
+        databases.copy_to(self.database)
 
     def start(self) -> None:
         with self.log.open("ab") as log:

@@ -22,6 +22,8 @@ from tests.browser.lab_pages import (
 from tests.browser.server import SiteServer
 from tests.scoring.services.drafting.abstracts import Lessons, abstract
 
+pytestmark = pytest.mark.sqlite  # a site as `make serve` starts it
+
 FIELD = "/lab/fields/cooking/"
 WHOLE_SENTENCE = "The crust was darker, too, in every loaf that we cut."
 ABSTRACT = (

@@ -15,6 +15,8 @@ from tests.browser.server import SiteServer
 from tests.scoring.backends.chat.stub import ChatStub
 from tests.scoring.services.drafting.abstracts import Lessons, abstract
 
+pytestmark = pytest.mark.sqlite  # a site as `make serve` starts it
+
 
 @pytest.fixture
 def stub() -> Iterator[ChatStub]:

@@ -17,6 +17,8 @@ from tests.browser.lab_pages import WORK_MS, name_study, part, sign_in
 from tests.browser.server import SiteServer
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
 
+pytestmark = pytest.mark.sqlite  # a site as `make serve` starts it
+
 N = 6
 QUESTIONS = "key,template,question,answer,topic_category\n" + "".join(
     f"steps-{n},steps-of-{n % 3},How many steps has recipe {n}?,It has {n} steps.,{'Baking' if n % 2 else 'Soups'}\n"

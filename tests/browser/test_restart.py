@@ -12,6 +12,8 @@ from experiment.models import Study
 from tests.browser.first_pages import agree, answer, come_to_the_first_abstract
 from tests.browser.server import SiteServer
 
+pytestmark = pytest.mark.sqlite  # a site as `make serve` starts it
+
 RETRIED_WITHIN_MS = 60_000  # the page waits for up to 30 s between its attempts
 
 

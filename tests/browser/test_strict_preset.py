@@ -18,8 +18,6 @@ from tests.browser import engines
 from tests.browser.visitor import Visitor
 from tests.experiment.people import start
 
-pytestmark = pytest.mark.sqlite  # the test cases are read once and copied, SQLite's way
-
 HEADING = "## The procedure, as printed"
 
 

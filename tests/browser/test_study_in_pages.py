@@ -21,6 +21,8 @@ from tests.browser.lab_pages import (
 )
 from tests.browser.server import SiteServer
 
+pytestmark = pytest.mark.sqlite  # a site as `make serve` starts it
+
 PASSWORD = "quiet-lamps-over-the-bay"
 HUMAN, MACHINE = 8, 4  # test cases of the study
 

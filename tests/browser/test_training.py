@@ -13,6 +13,8 @@ from tests.browser.conftest import DESKTOP, TIMEOUT_MS
 from tests.browser.lab_pages import WORK_MS, sign_in
 from tests.browser.server import SiteServer
 
+pytestmark = pytest.mark.sqlite  # a site as `make serve` starts it
+
 BOSS = """
 from django.contrib.auth.models import User
 User.objects.create_superuser("boss", password="boss")

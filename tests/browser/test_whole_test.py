@@ -4,15 +4,12 @@ from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 
-import pytest
 from playwright.sync_api import expect
 
 from experiment.models import Judgment, Study
 from experiment.participant.forms import TrialForm
 from tests.browser.drivers import KeyboardDriver, NoScriptDriver, TouchDriver
 from tests.browser.visitor import Answer, Visitor, other
-
-pytestmark = pytest.mark.sqlite  # the test cases are read once and copied, SQLite's way
 
 Visit = Callable[..., Visitor]
 N_TRIALS = 11

@@ -24,6 +24,8 @@ from lib.storage import AtomicFileStorage, StorageGoneError, file_names, staged
 from tests.experiment.people import open_page
 from tests.factories import make_study, make_user
 
+pytestmark = pytest.mark.both
+
 
 @contextmanager
 def locked_elsewhere(study: Study) -> Iterator[None]:

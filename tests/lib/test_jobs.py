@@ -21,7 +21,7 @@ from tests.factories import make_study
 from tests.scoring.made_runs import ask
 
 # Other processes look at the database: nothing is rolled back
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.both, pytest.mark.django_db(transaction=True)]
 
 DIE = """
 import django, os, signal, sys

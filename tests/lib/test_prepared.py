@@ -12,7 +12,7 @@ from experiment.models import Participant, Trial
 from lib.prepared import Prepared, insert, update
 from tests.factories import NOW, answers_open, make_item, make_participant, make_study
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.both, pytest.mark.django_db]
 
 
 def by_public_id(public_id: uuid.UUID, slug: str):

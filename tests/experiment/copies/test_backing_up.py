@@ -25,6 +25,8 @@ from tests.experiment.http_client import ROOT, database_url
 from tests.experiment.people import finish
 from tests.storages import store_files_in
 
+pytestmark = pytest.mark.both
+
 KILLED_BEFORE_ITS_MANIFEST = """
 import os, sys, django
 django.setup()

@@ -29,6 +29,8 @@ from lib.jobs.presence import Presence
 from tests.experiment.copies.conftest import Backup
 from tests.experiment.people import finish
 
+pytestmark = pytest.mark.both
+
 
 def test_a_verified_one_leaves_nothing_behind(
     study: Study, backup: Backup, capsys: pytest.CaptureFixture[str]

@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 
 from tests.factories import make_study
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.both, pytest.mark.django_db]
 
 
 def run(*arguments):

@@ -7,7 +7,7 @@ from django.db import DatabaseError, IntegrityError, transaction
 from experiment.models import Item
 from tests.factories import make_item
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.both, pytest.mark.django_db]
 
 
 @pytest.mark.parametrize("field", ["markup", "original", "altered", "sha256", "key"])

@@ -22,7 +22,7 @@ from experiment.services import drawing
 from experiment.services.recount import check
 
 # They write rows of older tables, which nothing counts
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.drifts]
+pytestmark = [pytest.mark.both, pytest.mark.django_db(transaction=True), pytest.mark.drifts]
 
 Migrate = Callable[[str], Apps]
 

@@ -12,6 +12,8 @@ from experiment.services.flow import AlreadyAnsweredError, KnownIdError
 from tests.experiment.http_client import Server, Visitor, at_once, send_copies
 from tests.experiment.people import ABOUT_ME, RATED, answer, enroll, start
 
+pytestmark = pytest.mark.both
+
 N_AT_ONCE = 64
 N_COPIES = 50
 

@@ -15,7 +15,7 @@ from experiment.services.study_versions import ReasonRequiredError
 from tests.experiment import people
 from tests.factories import make_item
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.both, pytest.mark.django_db]
 
 
 def create(*arguments: str) -> dict[str, Any]:

@@ -40,7 +40,7 @@ from experiment.services.study_setup import (
 from experiment.services.study_versions import revise
 from tests.factories import NOW, answers_open, make_item, make_participant, make_study, recruited
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.both, pytest.mark.django_db]
 
 
 def start(study, *, now=NOW, kind="real", external=None, seed=None):

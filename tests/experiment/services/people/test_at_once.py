@@ -15,7 +15,7 @@ from tests.experiment.http_client import Server, at_once, hidden_fields
 from tests.experiment.lab.members.codes import switch_on
 from tests.factories import make_study, make_user
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.both, pytest.mark.django_db(transaction=True)]
 N = 64
 CODE_PAGE = "/lab/sign-in/code/"
 SAID = {
