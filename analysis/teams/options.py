@@ -5,7 +5,7 @@ from typing import Any
 
 from analysis.data.filters import SOURCES, ReportOptions, UnknownChoiceError
 
-# Those of analysis.teams.domain.methods, which is heavy to load
+# Those of analysis.teams.domain.runs, which is heavy to load
 METHODS = ("logistic", "improved", "bayesian", "majority", "most-confident", "average")
 OUT_OF = ("item", "participant")
 MOST_HUMANS = 9

@@ -10,10 +10,10 @@ import numpy as np
 from analysis.teams.domain.combination import Combination, HeldOut
 from analysis.teams.domain.evaluation import evaluate_all
 from analysis.teams.domain.evidence import Evidence, Names
-from analysis.teams.domain.folds import Folds, by_item, in_blocks
-from analysis.teams.domain.methods import ALONE, METHODS
+from analysis.teams.domain.folds import Folds, by_item
+from analysis.teams.domain.members import subsets
 from analysis.teams.domain.resampling import Draws
-from analysis.teams.domain.search import greedy, greedy_nested, subsets
+from analysis.teams.domain.runs import ALONE, METHODS
 from analysis.teams.results import Member, MemberKind, Method, TeamResult
 from benchmarks.cost import Stopwatch, highest_mb
 
@@ -152,27 +152,14 @@ def measure_intervals(
 
 
 def measure_choice(costs: Costs, evidence: Evidence, n_models: int, most_teams: int) -> None:
-    """Many members: all teams up to the largest size with at most `most_teams`, and members added one by one."""
+    """Many members: all teams up to the largest size with at most `most_teams`."""
     n, method = len(evidence.members), METHODS["logistic"]
     sizes = np.cumsum([comb(n, size) for size in range(1, n + 1)])
     k = max(1, int((sizes <= most_teams).sum()))
-    teams, each, blocks = (
-        list(subsets(evidence.names, k)),
-        by_item(evidence),
-        in_blocks(evidence, 10),
-    )
+    teams, each = list(subsets(evidence.names, k)), by_item(evidence)
     costs.measure(
         f"{n_models} models: all {len(teams)} teams up to {k}",
         evidence,
         lambda: held_out(evidence, teams, method, each),
         each.n,
-    )
-    costs.measure(
-        f"{n_models} models: greedy", evidence, lambda: greedy(evidence, method, blocks), blocks.n
-    )
-    costs.measure(
-        f"{n_models} models: greedy, nested",
-        evidence,
-        lambda: greedy_nested(evidence, method, blocks),
-        blocks.n,
     )

@@ -18,10 +18,9 @@ from analysis.stats import NotEnough
 from analysis.stats.arrays import Bools, Floats, Interval, Ints
 from analysis.stats.distributions import percentile_interval
 from analysis.stats.two_way_clustered import share_interval
-from analysis.teams.domain.combination import HeldOut, decided
+from analysis.teams.domain.combination import PENALTY, HeldOut, Logistic, decided, fit_ridge
 from analysis.teams.domain.evidence import Evidence
 from analysis.teams.domain.folds import Folds
-from analysis.teams.domain.logistic import PENALTY, Logistic, fit_ridge
 from analysis.teams.domain.resampling import Draws, two_way_of
 from analysis.teams.results import About, Method, NearChance
 
@@ -32,7 +31,7 @@ MOST_ROWS = 20_000  # above, no flips at all
 AT_ONCE = 2_000_000  # weights held at once
 
 # The others give each member a vote that no fit turns around
-LEARN_WEIGHTS = {Method.LOGISTIC, Method.IMPROVED, Method.BAYESIAN, Method.GREEDY}
+LEARN_WEIGHTS = {Method.LOGISTIC, Method.IMPROVED, Method.BAYESIAN}
 
 RULE = (
     "No member can be told from chance (each one's 95% interval includes 1/2), so that the published scheme would be "

@@ -1,21 +1,163 @@
-"""How good a team is on held-out trials, how sure that is, and whether it beats its best member."""
+"""How good a team is on held-out trials, how sure that is, whether it beats its best member, and whom it follows."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis.stats.arrays import Floats, Interval
-from analysis.stats.calibration import bin_columns, error_interval
+from analysis.stats import NotEnough
+from analysis.stats.arrays import Bools, Floats, Interval, Ints
+from analysis.stats.calibration import bin_columns, equal_width_bins, error_interval
 from analysis.stats.crossed_bootstrap import spread, two_sided_p, with_error
 from analysis.stats.two_way_clustered import FEWEST_CLUSTERS, TwoWay
 from analysis.teams.domain.chance import learns_noise
 from analysis.teams.domain.combination import HeldOut
-from analysis.teams.domain.complementarity import complementarity
 from analysis.teams.domain.evidence import Evidence, Names
 from analysis.teams.domain.resampling import Draws, holm, two_way_of
-from analysis.teams.domain.scores import N_BINS, N_MEANS, Rows, numbers, resampled, rows_of
-from analysis.teams.results import Method, NearChance, TeamResult
+from analysis.teams.results import (
+    Complementarity,
+    Method,
+    NearChance,
+    OnlyOne,
+    Pattern,
+    SomeRight,
+    TeamResult,
+    Tried,
+)
+
+N_BINS = 10
+N_MEANS = 5  # accuracy, log loss, Brier score, selector, gain: unweighted means over rows
+SMALLEST = 1e-300  # a probability of 0 costs 691 nats, not infinitely many
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What of a team's rows is resampled, (n,) each.
+
+    selector: at least one member is right; best: the best member is. stated: the probability of the choice made;
+    place: its bin.
+    """
+
+    is_right: Bools
+    p_original: Floats
+    selector: Bools
+    best: Bools
+    stated: Floats
+    place: Ints
+
+    def values(self, rows: slice) -> Floats:
+        """(rows, N_MEANS + N_BINS) columns whose means are the team's numbers, then what each bin is off by."""
+        right, p = self.is_right[rows].astype(float), self.p_original[rows]
+        found = np.zeros((len(p), N_MEANS + N_BINS))
+        found[:, :N_MEANS] = np.column_stack(
+            [right, _surprise(p), (1 - p) ** 2, self.selector[rows], right - self.best[rows]]
+        )
+        found[np.arange(len(p)), N_MEANS + self.place[rows]] = right - self.stated[rows]
+        return found
+
+
+def rows_of(is_right: Bools, held: HeldOut) -> Rows:
+    """The first of the members with most rows right is the best."""
+    stated = np.where(held.is_right, held.p_original, 1 - held.p_original)
+    best = is_right[:, int(is_right.sum(axis=0).argmax())]
+    some: Bools = np.asarray(is_right.any(axis=1))
+    return Rows(held.is_right, held.p_original, some, best, stated, bins(stated)[1])
+
+
+def _surprise(p: Floats) -> Floats:
+    surprise: Floats = -np.log(np.maximum(p, SMALLEST))
+    return surprise
+
+
+def bins(stated: Floats) -> tuple[float, Ints]:
+    """Where the bins start, and the bin of each."""
+    low = 0.5 if stated.min(initial=1.0) >= 0.5 else 0.0
+    return low, equal_width_bins(stated, low, N_BINS)
+
+
+def numbers(means: Floats) -> Floats:
+    """(..., N_MEANS + 1): the means, and the calibration error from what the bins are off by."""
+    error = np.abs(means[..., N_MEANS:]).sum(axis=-1, keepdims=True)
+    return np.concatenate([means[..., :N_MEANS], error], axis=-1)
+
+
+def resampled(teams: Sequence[Rows], draws: Draws) -> Floats:
+    """(resamples, teams, N_MEANS)."""
+
+    def values(rows: slice) -> Floats:
+        return np.concatenate([team.values(rows)[:, :N_MEANS] for team in teams], axis=1)
+
+    n = draws.resamples if draws.can_vary else 0
+    found = np.empty((n, len(teams), N_MEANS))
+    for which, means in draws.each_mean(values, N_MEANS * len(teams)):
+        found[which] = means.reshape(len(means), len(teams), N_MEANS)
+    return found
+
+
+MOST_NAMED = 6  # members up to which patterns name who is right
+
+
+def complementarity(names: Names, is_right: Bools, team_right: Bools) -> Complementarity:
+    """Trials by which members are right; is_right (n, members), in the order of `names`, team_right (n,).
+
+    Raises NotEnough below two members.
+
+    >>> first, second = [True, True, False, False], [True, False, True, False]
+    >>> found = complementarity(("a", "b"), np.array([first, second]).T, np.array([True, True, False, False]))
+    >>> found.only_first, found.only_second
+    (OnlyOne(n=1, n_team_right=1, member='a'), OnlyOne(n=1, n_team_right=0, member='b'))
+    """
+    if len(names) < 2:
+        raise NotEnough("One member cannot disagree.", "A team of at least two is needed.")
+    n_right = is_right.sum(axis=1)
+    all_right, none_right = n_right == len(names), n_right == 0
+    some = ~all_right & ~none_right
+    first, second = (_only(names[k], some & is_right[:, k], team_right) for k in (0, 1))
+    is_pair = len(names) == 2
+    return Complementarity(
+        all_right=_tried(all_right, team_right),
+        some_right=_some_right(some, n_right, len(names), team_right),
+        none_right=_tried(none_right, team_right),
+        only_first=first if is_pair else None,
+        only_second=second if is_pair else None,
+        patterns=_patterns(names, is_right, team_right),
+    )
+
+
+def _tried(where: Bools, team_right: Bools) -> Tried:
+    return Tried(int(where.sum()), int((where & team_right).sum()))
+
+
+def _only(member: str, where: Bools, team_right: Bools) -> OnlyOne:
+    return OnlyOne(int(where.sum()), int((where & team_right).sum()), member)
+
+
+def _some_right(some: Bools, n_right: Ints, m: int, team_right: Bools) -> SomeRight:
+    agreed = some & (2 * n_right != m)
+    follows = agreed & ((2 * n_right > m) == team_right)
+    tried = _tried(some, team_right)
+    return SomeRight(tried.n, tried.n_team_right, int(agreed.sum()), int(follows.sum()))
+
+
+def _patterns(names: Names, is_right: Bools, team_right: Bools) -> tuple[Pattern, ...]:
+    """More members right first, then earlier members first."""
+    named = len(names) <= MOST_NAMED
+    n_right = is_right.sum(axis=1)
+    columns = np.column_stack([n_right, is_right]) if named else n_right[:, None]
+    kinds, place = np.unique(-columns.astype(np.int64), axis=0, return_inverse=True)
+    n = np.bincount(place.ravel(), minlength=len(kinds))
+    n_team = np.bincount(place.ravel(), weights=team_right, minlength=len(kinds))
+    return tuple(
+        Pattern(
+            n=int(count),
+            n_team_right=int(right),
+            right=tuple(x for x, k in zip(names, kind[1:], strict=True) if k) if named else None,
+            n_right=int(-kind[0]),
+            share=float(count / len(is_right)),
+        )
+        for kind, count, right in zip(kinds, n, n_team, strict=True)
+    )
+
 
 BATCH = 10_000_000  # resampled numbers held at once
 

@@ -1,13 +1,15 @@
-"""What the members of a team say on each trial, as one table of signed confidences."""
+"""What the members of a team say on each trial, as one table of signed confidences, from a study's trials and scores."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 
+from analysis.data.dataset import SourceData
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Bools, Floats, Ints
-from analysis.teams.results import Member, Team
+from analysis.teams.results import Member, MemberKind, Ratings, Team
 
 Names = tuple[str, ...]  # of a team's members
 
@@ -110,3 +112,160 @@ def need_two_items(evidence: Evidence) -> None:
             f"{found} on which all members of the team gave a judgment.",
             "What a team learns from some items is tried on others: at least two are needed.",
         )
+
+
+RATINGS = (
+    "A person's confidence is the recorded position of its slider; an untouched slider counts where it stands, as published; "
+    "where nothing is recorded, the median of the recorded ratings counts (50 if there is none)."
+)
+UNRATED = 50.0
+HUMAN = "human"  # the name of a team's first person
+HUMAN_DISPLAY_NAMES = ("Human", "Second human", "Third human")
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """`missing`: member -> number of judged items without its score, which are left out for all members.
+
+    n_rows: rows that all items would have given. n_empty: ratings that nothing is recorded of; median: what they count as.
+    """
+
+    evidence: Evidence
+    missing: Mapping[str, int]
+    n_rows: int
+    n_empty: int
+    median: float
+
+    @property
+    def ratings(self) -> Ratings:
+        """How people's confidence was taken."""
+        return Ratings(self.n_empty, self.median, RATINGS)
+
+
+def human_name(n: int) -> str:
+    """The name of the n-th human member, from 0.
+
+    >>> human_name(0), human_name(1)
+    ('human', 'human-2')
+    """
+    return HUMAN if n == 0 else f"{HUMAN}-{n + 1}"
+
+
+def gather(data: SourceData, models: Sequence[int], n_humans: int = 1) -> Gathered:
+    """The evidence of `n_humans` people and the models of these numbers, on the items that all of them judged.
+
+    A trial's sides are the participant's; where they are not known, as in the published data, the sides of the scores;
+    else they are drawn by `data.seed`, one for each item.
+    Raises NotEnough where no item is left.
+    """
+    towards = data.difficulty[np.asarray(models, dtype=np.int64)].T  # (items, models)
+    scored: Bools = np.asarray(np.isfinite(towards).all(axis=1))
+    trials = data.trials
+    if trials.empty and n_humans:
+        data.need_trials()
+    if trials.empty:
+        judged: Bools = np.asarray(np.isfinite(towards).any(axis=1))
+        item = np.flatnonzero(judged & scored)
+        people = number = np.empty((len(item), 0), dtype=np.int64)
+        n_rows = int(judged.sum())
+    else:
+        n_rows = len(trials)
+        judged = np.asarray(data.item_counts > 0)
+        number = _joined(trials, scored, max(1, n_humans), data.seed)
+        people = trials["participant"].to_numpy()[number]
+        item = trials["item"].to_numpy()[number[:, 0]]
+    missing = {
+        str(data.models["name"].iloc[m]): int((judged & ~np.isfinite(towards[:, k])).sum())
+        for k, m in enumerate(models)
+    }
+    if not len(item):
+        raise NotEnough(
+            "There is no test case that all members of the team judged.", _needed(n_humans)
+        )
+    confidence, median, n_empty = _confidence(trials)
+    columns = [confidence[number[:, h]] for h in range(n_humans)]
+    truth = _truth(data, item, number, models)
+    folded = np.column_stack([*columns, towards[item]])
+    return Gathered(
+        Evidence(
+            members=_members(data, models, n_humans),
+            item=item,
+            truth=truth,
+            signed=folded * truth[:, None],
+            participant=people,
+            trial=number,
+        ),
+        missing,
+        n_rows,
+        n_empty,
+        median,
+    )
+
+
+def _needed(n_humans: int) -> str:
+    if n_humans > 1:
+        return f"At least {n_humans} participants must have judged the same test case, and all chosen models scored it."
+    return "Score the judged test cases with all chosen models, or choose others."
+
+
+def _joined(trials: pd.DataFrame, scored: Bools, n_humans: int, seed: int) -> Ints:
+    """(rows, humans) numbers of trials: a shuffled circle of each item's trials, each with those that follow it."""
+    item = trials["item"].to_numpy()
+    usable = np.flatnonzero(scored[item])
+    if n_humans == 1:
+        return usable[:, None]
+    shuffled = np.random.default_rng(seed).permutation(usable)
+    order = shuffled[np.argsort(item[shuffled], kind="stable")]
+    counts = np.bincount(item[order], minlength=len(scored))
+    start, size = (np.cumsum(counts) - counts)[item[order]], counts[item[order]]
+    place = np.arange(len(order)) - start
+    circle = np.column_stack([order[start + (place + h) % size] for h in range(n_humans)])
+    joined: Ints = circle[size >= n_humans]
+    return joined[np.argsort(joined[:, 0])]
+
+
+def _confidence(trials: pd.DataFrame) -> tuple[Floats, float, int]:
+    """(trials,) confidence in the original, the median rating, and how many have none."""
+    rating = trials["confidence"].to_numpy(dtype=float)
+    empty = np.isnan(rating)
+    median = float(np.median(rating[~empty])) if (~empty).any() else UNRATED
+    sign = np.where(trials["is_correct"].to_numpy(dtype=bool), 1.0, -1.0)
+    return sign * np.where(empty, median, rating), median, int(empty.sum())
+
+
+def _truth(data: SourceData, item: Ints, number: Ints, models: Sequence[int]) -> Floats:
+    """(rows,) +1 where the original is side B, else -1."""
+    drawn = np.random.default_rng(data.seed).integers(0, 2, data.n_items)
+    side = np.where(drawn == 1, "B", "A").astype(object)
+    full = data.full
+    known = full[full["original_side"].isin(("A", "B"))]
+    # Later rows overwrite earlier ones: the chosen models' own sides last
+    for rows in (known, known[known["model"].isin(models)]):
+        side[rows["item"].to_numpy()] = rows["original_side"].to_numpy(dtype=object)
+    sides = side[item]
+    if number.shape[1]:
+        own = data.trials["original_side"].to_numpy(dtype=object)[number[:, 0]]
+        sides = np.where((own == "A") | (own == "B"), own, sides)
+    return np.where(sides == "B", 1.0, -1.0)
+
+
+def _members(data: SourceData, models: Sequence[int], n_humans: int) -> tuple[Member, ...]:
+    people = [
+        Member(
+            human_name(h),
+            MemberKind.HUMAN,
+            HUMAN_DISPLAY_NAMES[h] if h < len(HUMAN_DISPLAY_NAMES) else f"Human {h + 1}",
+        )
+        for h in range(n_humans)
+    ]
+    rows = data.models.iloc[list(models)]
+    machines = [
+        Member(
+            str(r["name"]),
+            MemberKind.MODEL,
+            str(r["display_name"] or r["name"]),
+            str(r["family"] or ""),
+        )
+        for r in rows.to_dict("records")
+    ]
+    return (*people, *machines)

@@ -4,9 +4,7 @@ Shares are from 0 to 1, intervals (low, high) of 95%, log losses in nats.
 """
 
 from analysis.teams.results.documents import (
-    Greedy,
     Ratings,
-    Step,
     TeamingResult,
     TeamResults,
     TeamsDocument,
@@ -48,7 +46,6 @@ __all__ = [
     "Complementarity",
     "FoldsKind",
     "Gain",
-    "Greedy",
     "ImprovedAbout",
     "LogisticAbout",
     "Member",
@@ -69,7 +66,6 @@ __all__ = [
     "SizeCell",
     "Sizes",
     "SomeRight",
-    "Step",
     "StudyName",
     "Team",
     "TeamResult",

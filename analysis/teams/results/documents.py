@@ -9,7 +9,7 @@ from analysis.stats import MissingResult
 from analysis.teams.options import TeamOptions
 from analysis.teams.results.fits import FoldsKind, Method
 from analysis.teams.results.keys import FLATTENED
-from analysis.teams.results.members import Member, MemberResult, Team
+from analysis.teams.results.members import MemberResult, Team
 from analysis.teams.results.policies import ChosenPolicy, PolicyPoint, Sizes
 from analysis.teams.results.team import AddingHuman, NotPossible, TeamResult
 
@@ -82,36 +82,6 @@ class TeamsDocument:
     tried: TriedTeams = field(metadata=FLATTENED)
 
 
-@dataclass(frozen=True)
-class Step:
-    """The team after a member (`added`, a name) joined; over n held-out trials."""
-
-    added: str
-    team: Team = field(metadata=FLATTENED)
-    log_loss_nats: float = field(metadata={"json": "log_loss"})
-    accuracy: float
-    n_correct: int
-    n: int
-
-    @property
-    def added_member(self) -> Member:
-        return next(m for m in self.team.members if m.name == self.added)
-
-
-@dataclass(frozen=True)
-class Greedy:
-    """A team built up member by member. nested: the same search, made anew within each of n_folds folds.
-
-    chosen: member -> in how many of these folds it was chosen.
-    """
-
-    steps: tuple[Step, ...]
-    nested: TeamResult
-    chosen: Mapping[str, int]
-    n_folds: int
-    method: str
-
-
 @dataclass(frozen=True, kw_only=True)
 class TeamingResult(TeamResults):
     """`teaming` of a report: the teams of a panel (names of members) by every method, and of each other model with a human.
@@ -128,7 +98,6 @@ class TeamingResult(TeamResults):
     most_confident: tuple[TeamResult, ...]
     average: tuple[TeamResult, ...]
     sizes: Sizes | MissingResult
-    greedy: Greedy | MissingResult
 
     def by_method(self) -> dict[Method, tuple[TeamResult, ...]]:
         rows = (self.logistic, self.improved, self.bayesian, self.majority, self.most_confident, self.average)  # fmt: skip

@@ -10,7 +10,7 @@ from analysis.teams.results.members import MemberKind
 
 
 class Method(StrEnum):
-    """A way of combining; `alone` is a member by itself, `greedy` a team that is chosen anew in each fold."""
+    """A way of combining; `alone` is a member by itself."""
 
     LOGISTIC = "logistic"
     IMPROVED = "improved"
@@ -19,7 +19,6 @@ class Method(StrEnum):
     MOST_CONFIDENT = "most-confident"
     AVERAGE = "average"
     ALONE = "alone"
-    GREEDY = "greedy"
 
 
 class FoldsKind(StrEnum):

@@ -14,16 +14,18 @@ from analysis.data import read
 from analysis.data.dataset import Participants, SourceData, StudyName
 from analysis.data.version import data_version, participants_kind
 from analysis.stats import NotEnough
+from analysis.teams.domain.deferral import policies
 from analysis.teams.domain.evaluation import MEASURES, MULTIPLICITY, resampling_words
-from analysis.teams.domain.evidence import Names
+from analysis.teams.domain.evidence import Names, gather
 from analysis.teams.domain.folds import Folds, by_item, by_item_and_participant
-from analysis.teams.domain.gather import gather
-from analysis.teams.domain.methods import method_named
-from analysis.teams.domain.policies import policies
+from analysis.teams.domain.members import chosen_members, wanted_teams
 from analysis.teams.domain.resampling import Draws
-from analysis.teams.domain.runs import Progress, Runs, member_results
-from analysis.teams.domain.tables import (
+from analysis.teams.domain.runs import (
+    Progress,
+    Runs,
     chosen_policy_table,
+    member_results,
+    method_named,
     policy_table,
     prediction_table,
     team_table,
@@ -34,7 +36,6 @@ from analysis.teams.results import (
     TeamsDocument,
     TriedTeams,
 )
-from analysis.teams.services.members import chosen_members, wanted_teams
 from experiment.models import Participant, Study
 from experiment.services.rules_under_way import note_beside_numbers
 from experiment.services.study_versions import version_shown

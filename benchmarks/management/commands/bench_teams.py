@@ -9,9 +9,8 @@ from threadpoolctl import threadpool_limits
 from analysis.data import read
 from analysis.data.filters import ReportOptions
 from analysis.teams.domain.combination import HeldOut
-from analysis.teams.domain.evidence import Evidence
-from analysis.teams.domain.gather import gather
-from analysis.teams.domain.methods import METHODS
+from analysis.teams.domain.evidence import Evidence, gather
+from analysis.teams.domain.runs import METHODS
 from benchmarks.analysis import teams
 from benchmarks.analysis.scratch import published_study
 from lib.commands import ReportingCommand, add_json_argument, table_lines

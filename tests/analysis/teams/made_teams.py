@@ -10,16 +10,12 @@ import pandas as pd
 
 from analysis.charts.figure import Figure
 from analysis.data.dataset import Participants, SourceData, StudyName
-from analysis.stats import MissingResult
+from analysis.teams.domain.evidence import gather
 from analysis.teams.domain.folds import by_item
-from analysis.teams.domain.gather import gather
 from analysis.teams.domain.sizes import sizes
 from analysis.teams.options import TeamOptions
 from analysis.teams.results import (
-    Greedy,
     Method,
-    Step,
-    Team,
     TeamingResult,
     TeamResult,
     TeamsDocument,
@@ -98,19 +94,7 @@ def teaming(n_models: int = 3, n_humans: int = 1, *, is_long: bool = False) -> T
         improved=(),
         most_confident=(),
         sizes=sizes(evidence, by_item(evidence, seed=1), 1),
-        greedy=MissingResult("There are few members, whose teams are all shown.", "A search is made from 5 members on."),
     )  # fmt: skip
-
-
-def searched(found: TeamingResult) -> Greedy:
-    """A search that added the first two members."""
-    two = next(r for r in found.logistic if r.team.names == found.panel[:2])
-    steps = [
-        Step(name, Team.of(two.team.members[: n + 1]), 0.5 - n / 50, 0.8, 64, 80)
-        for n, name in enumerate(two.team.names)
-    ]
-    nested = replace(two, method=Method.GREEDY, team=Team("", (), "chosen in each fold", ()))
-    return Greedy(tuple(steps), nested, dict.fromkeys(two.team.names, 10), 10, "The search.")
 
 
 def without_intervals(found: TriedTeams) -> TriedTeams:

@@ -28,8 +28,7 @@ from analysis.stats.graded.selective import METHOD as SELECTIVE_METHOD
 from analysis.stats.graded.selective import selective
 from analysis.stats.graded.text_metrics import COLUMNS, NAMES, overlaps
 from analysis.stats.graded.text_metrics import METHOD as TEXTS_METHOD
-from analysis.teams.domain.deferral import Asked, Judges, choose_threshold, who_decides
-from analysis.teams.domain.deferred_answers import deferring
+from analysis.teams.domain.deferral import Asked, Judges, choose_threshold, deferring, who_decides
 from analysis.teams.domain.folds import Folds
 from analysis.teams.results import Policy
 

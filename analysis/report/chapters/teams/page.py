@@ -16,7 +16,6 @@ from analysis.teams.results import (
     AddingHuman,
     BayesianAbout,
     ChosenPolicy,
-    FoldsKind,
     Member,
     MemberKind,
     MemberResult,
@@ -36,14 +35,13 @@ def of_panel(found: TeamingResult, rows: Iterable[TeamResult]) -> list[TeamResul
 
 
 def tables(found: TeamingResult) -> list[Table]:
-    """The panel's teams, the other methods, each model with a human, thresholds, correlations, the search."""
+    """The panel's teams, the other methods, each model with a human, thresholds, correlations."""
     return [
         *_teams(found),
         *_other_methods(found),
         *_adding_table(found),
         *_thresholds(found),
         *_correlations(found),
-        *_search(found),
     ]
 
 
@@ -157,34 +155,6 @@ def _quality(about: BayesianAbout) -> str:
     return ", ".join([*([] if fit.converged else [_("not converged")]), share, refitted])
 
 
-def _search(found: TeamingResult) -> list[Table]:
-    search = present(found.greedy)
-    if search is None:
-        return []
-    columns = [
-        text_column(_("Member added")),
-        number_column(_("Members")),
-        number_column(_("Accuracy")),
-        number_column(_("Log loss")),
-    ]
-    rows = [
-        (
-            step.added_member.display_name,
-            f.number(len(step.team), 0),
-            f.percent(step.accuracy),
-            f.number(step.log_loss_nats, 3),
-        )
-        for step in search.steps
-    ]
-    usual = _("single ones") if found.folds_kind == FoldsKind.ITEM else _("other blocks")
-    caption = _(
-        "Members added one by one, each time the one that lowers the held-out log loss most. Held out in turn are "
-        "%(n)s blocks of test cases, in the other tables %(usual)s, so that the same team's accuracy differs a little; the first "
-        "member by itself counts by its fit, in the other tables by its own choice"
-    )
-    return table(caption % {"n": search.n_folds, "usual": usual}, columns, rows)
-
-
 # --- What the chapter on teams says: which teams and members its sentences are about. tables.py has its tables.
 
 
@@ -194,7 +164,6 @@ def teams_page(source: SourceResults, about: About) -> Page:
     tried = of_panel(found, every) or every
     partner = _partner(found, tried)
     best = max(tried, key=lambda r: r.accuracy, default=None)
-    search = present(found.greedy)
     context = {
         "is_simulated": about.is_simulated,
         "n_members": len(_judges(found)),
@@ -205,9 +174,6 @@ def teams_page(source: SourceResults, about: About) -> Page:
         "best": best,
         "best_name": the_member(best.best) if best and best.best else "",
         "better": _better_models(found, best),
-        "search": search,
-        "searched": listing([the_member(s.added_member) for s in search.steps] if search else []),
-        "search_best": _searched_best(found),
         "adding": _adding(found, partner),
         "over_models": _over_models(found),
         "partner": partner,
@@ -269,13 +235,6 @@ def _better_models(found: TeamingResult, best: TeamResult | None) -> BetterModel
     _accuracy, model = max(better, key=lambda one: one[0])
     alone = (r for r in found.logistic if r.team.names == (model.name,))
     return BetterModels(model, next(alone, None), len(better) - 1)
-
-
-def _searched_best(found: TeamingResult) -> Member | None:
-    """The best member on the trials of the repeated search."""
-    search = present(found.greedy)
-    name = search.nested.best_member if search else None
-    return _member(found, name) if name is not None else None
 
 
 def _to_models(found: TeamingResult) -> list[AddingHuman]:
@@ -399,7 +358,7 @@ def _methods(found: TeamingResult) -> list[str]:
         )
     first = [next(iter(teams_of(found, method)), None) for method in METHOD_NAMES]
     rules = [result.about.rule for result in first if result]
-    rest = [part.method for part in (present(found.sizes), present(found.greedy)) if part]
+    rest = [part.method for part in (present(found.sizes),) if part]
     return [
         capitalised(s) for s in dict.fromkeys([*shared, *rules, *rest, *_not_possible(found)]) if s
     ]

@@ -1,7 +1,7 @@
 """`teaming`: what people and models reach together, by every way of combining, on trials that no fit has seen."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -9,44 +9,37 @@ from analysis.codec import try_estimate
 from analysis.data.dataset import SourceData
 from analysis.report.chapter import Built
 from analysis.stats import MissingResult, NotEnough
-from analysis.teams.domain.default_members import complete_models, usual_members
-from analysis.teams.domain.evaluation import MEASURES, MULTIPLICITY, evaluate, resampling_words
-from analysis.teams.domain.evidence import Evidence, Names
-from analysis.teams.domain.folds import Folds, by_item, in_blocks
-from analysis.teams.domain.gather import HUMAN, gather
-from analysis.teams.domain.methods import METHODS, method_named
-from analysis.teams.domain.policies import policies
-from analysis.teams.domain.resampling import Draws
-from analysis.teams.domain.runs import Runs, corrected_adding, corrected_gains, member_results
-from analysis.teams.domain.search import (
-    GREEDY,
-    MOST_MEMBERS,
-    N_BLOCKS,
-    greedy,
-    greedy_nested,
+from analysis.teams.domain.deferral import policies
+from analysis.teams.domain.evaluation import MEASURES, MULTIPLICITY, resampling_words
+from analysis.teams.domain.evidence import HUMAN, Evidence, Names, gather
+from analysis.teams.domain.folds import Folds, by_item
+from analysis.teams.domain.members import (
+    complete_models,
     subsets,
+    usual_members,
 )
-from analysis.teams.domain.sizes import sizes
-from analysis.teams.domain.tables import (
+from analysis.teams.domain.resampling import Draws
+from analysis.teams.domain.runs import (
+    METHODS,
+    Runs,
     chosen_policy_table,
+    corrected_adding,
+    corrected_gains,
+    member_results,
+    method_named,
     policy_table,
     prediction_table,
     team_table,
 )
+from analysis.teams.domain.sizes import sizes
 from analysis.teams.results import (
     AddingHuman,
-    Greedy,
     MemberKind,
     MemberResult,
     Method,
-    Team,
     TeamingResult,
     TeamResult,
 )
-
-GREEDY_FROM = 5  # members; fewer form all their teams anyway
-# Chosen in each fold anew, so it has no members
-NESTED_TEAM = Team(label="", names=(), display_name="chosen in each fold", members=())
 
 
 @dataclass(frozen=True)
@@ -98,7 +91,6 @@ def build_teams(data: SourceData) -> Built:
         policies_method=found.method,
         sizes=try_estimate(sizes, evidence, folds, data.seed),
         adding_human=tuple(corrected_adding([*runs.adding_human(draws), *adding_pairs])),
-        greedy=_greedy(evidence, draws, data.seed),
         not_possible=tuple(runs.not_possible),
         resamples=draws.resamples,
         seed=data.seed,
@@ -173,21 +165,3 @@ def _people_together(data: SourceData) -> tuple[list[TeamResult], list[AddingHum
     draws = Draws.of(evidence, resamples=data.resamples, seed=data.seed)
     rows = [row for row in runs.results(draws) if row.method != Method.ALONE]
     return rows, runs.adding_human(draws)
-
-
-def _greedy(evidence: Evidence, draws: Draws, seed: int) -> Greedy | MissingResult:
-    if len(evidence.members) < GREEDY_FROM:
-        return MissingResult(
-            f"There are {len(evidence.members)} members, whose teams are all shown.",
-            f"A search is made from {GREEDY_FROM} members on.",
-        )
-    blocks = in_blocks(evidence, N_BLOCKS, seed=seed)
-    method = METHODS[Method.LOGISTIC]
-    nested = greedy_nested(evidence, method, blocks, seed=seed)
-    return Greedy(
-        steps=tuple(greedy(evidence, method, blocks)),
-        nested=replace(evaluate(evidence, nested.held, Method.GREEDY, draws), team=NESTED_TEAM),
-        chosen=nested.chosen,
-        n_folds=len(nested.teams),
-        method=GREEDY.format(folds="10 random blocks of items", most=MOST_MEMBERS),
-    )

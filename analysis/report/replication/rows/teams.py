@@ -5,7 +5,7 @@ from functools import partial
 from analysis.report.replication import places
 from analysis.report.replication.recomputed import n_team_right
 from analysis.report.replication.row import Printed
-from analysis.teams.domain.gather import HUMAN
+from analysis.teams.domain.evidence import HUMAN
 from analysis.teams.options import PUBLISHED
 
 PEOPLE = (HUMAN, "people")

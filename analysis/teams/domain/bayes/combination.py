@@ -7,8 +7,11 @@ import numpy as np
 from scipy import special
 
 from analysis.stats.arrays import Floats, Ints
-from analysis.teams.domain.bayes.items import (
+from analysis.teams.domain.bayes.likelihood import log_likelihood
+from analysis.teams.domain.bayes.model import (
+    PRIOR_WORDS,
     Items,
+    Layout,
     categories,
     count,
     level_bounds,
@@ -16,10 +19,7 @@ from analysis.teams.domain.bayes.items import (
     not_copies,
     ratings,
 )
-from analysis.teams.domain.bayes.likelihood import log_likelihood
-from analysis.teams.domain.bayes.model import PRIOR_WORDS, Layout
-from analysis.teams.domain.bayes.posterior import LEAST_ESS, WeightedDraws, ess, fit
-from analysis.teams.domain.bayes.quantities import derived
+from analysis.teams.domain.bayes.posterior import LEAST_ESS, WeightedDraws, derived, ess, fit
 from analysis.teams.domain.combination import HeldOut
 from analysis.teams.domain.evidence import Evidence
 from analysis.teams.domain.folds import Folds

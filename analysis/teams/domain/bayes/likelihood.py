@@ -12,8 +12,7 @@ import numpy as np
 from scipy import special
 
 from analysis.stats.arrays import Floats, Ints
-from analysis.teams.domain.bayes.items import Items
-from analysis.teams.domain.bayes.model import MOST_PARTIAL, Layout, Parameters
+from analysis.teams.domain.bayes.model import MOST_PARTIAL, Items, Layout, Parameters
 
 # A probability of an answer is never taken below this: only for parameters far from the data
 LEAST = 1e-15

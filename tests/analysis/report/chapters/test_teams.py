@@ -12,7 +12,7 @@ from analysis.report.chapters.teams.results import Teams
 from analysis.report.contents import chapter_named
 from analysis.stats import NotEnough
 from analysis.teams.results import MemberKind, MemberResult, Method, TeamingResult
-from tests.analysis.teams.made_teams import ADAPTER, searched, teaming, tried
+from tests.analysis.teams.made_teams import ADAPTER, teaming, tried
 
 CHAPTER = chapter_named("teams")
 
@@ -115,15 +115,6 @@ def test_asking_that_does_not_pay_costs_accuracy():
     )
     text = said(policies_chosen=rows)
     assert "(−2.0 points [−5.0, +1.0]; includes no difference): asking costs accuracy" in text  # noqa: RUF001
-
-
-def test_the_search_says_whom_it_chooses_and_what_it_reaches_elsewhere():
-    own, text = page(replace(teaming(), greedy=searched(teaming())))
-    assert "On all test cases it chooses the human and Model 0." in text
-    assert "A search over all 4 members" in text
-    table = captioned(own, "Members added one by one")
-    assert [row[:2] for row in table.rows] == [("Human", "1"), ("Model 0", "2")]
-    assert "10 blocks of test cases, in the other tables single ones" in table.caption
 
 
 def test_a_bayesian_pair_has_its_correlation_and_how_it_was_fitted():

@@ -6,9 +6,8 @@ import numpy as np
 
 from analysis.teams.domain.evidence import Evidence
 from analysis.teams.domain.folds import by_item
-from analysis.teams.domain.methods import METHODS
 from analysis.teams.domain.resampling import Draws
-from analysis.teams.domain.runs import Runs
+from analysis.teams.domain.runs import METHODS, Runs
 from analysis.teams.results import Member, MemberKind
 
 RESAMPLES = 500

@@ -3,8 +3,7 @@
 import pytest
 
 from analysis.data.dataset import SourceData
-from analysis.teams.domain.evidence import Evidence
-from analysis.teams.domain.gather import gather
+from analysis.teams.domain.evidence import Evidence, gather
 
 LLAMA_2_CHAT = tuple(f"meta-llama/Llama-2-{size}-chat-hf" for size in ("7b", "13b", "70b"))
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from analysis.teams.domain.baselines import AverageProbability, Majority, MostConfident
-from analysis.teams.domain.calibration import calibrated
+from analysis.teams.domain.baselines import AverageProbability, Majority, MostConfident, calibrated
 from analysis.teams.domain.evidence import Evidence
 from analysis.teams.domain.folds import by_item, by_item_and_participant
 from analysis.teams.domain.improved import ImprovedLogistic

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from analysis.stats import NotEnough
-from analysis.teams.domain.complementarity import complementarity
+from analysis.teams.domain.evaluation import complementarity
 from analysis.teams.domain.folds import by_item
-from analysis.teams.domain.methods import METHODS
+from analysis.teams.domain.runs import METHODS
 from tests.analysis.teams.domain.conftest import LLAMA_2_CHAT
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analysis.teams.domain.folds import Folds, by_item, in_blocks
-from analysis.teams.domain.methods import BAYESIAN, METHODS, method_named
+from analysis.teams.domain.runs import BAYESIAN, METHODS, method_named
 from tests.analysis.teams.domain.simulated import make_evidence
 
 PAIR = make_evidence(n_items=24, per_item=3, n_participants=12, models=(0.9,), seed=11)

@@ -5,10 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.teams.domain.deferral import SHARES, Judges, certainty, choose_threshold, who_decides
+from analysis.teams.domain.deferral import (
+    SHARES,
+    Judges,
+    certainty,
+    choose_threshold,
+    policies,
+    who_decides,
+)
 from analysis.teams.domain.folds import by_item, in_blocks
 from analysis.teams.domain.improved import coarser
-from analysis.teams.domain.policies import policies
 from analysis.teams.domain.resampling import Draws
 from analysis.teams.domain.runs import Runs
 from analysis.teams.results import Method, Policy

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.teams.domain.deferral import choose_threshold, who_decides
-from analysis.teams.domain.deferred_answers import deferring
+from analysis.teams.domain.deferral import choose_threshold, deferring, who_decides
 from analysis.teams.domain.folds import Folds
 
 

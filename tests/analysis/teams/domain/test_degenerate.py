@@ -11,12 +11,10 @@ from analysis.codec import to_json
 from analysis.stats import NotEnough
 from analysis.teams.domain.combination import HeldOut
 from analysis.teams.domain.evaluation import evaluate
-from analysis.teams.domain.evidence import Evidence
+from analysis.teams.domain.evidence import Evidence, gather
 from analysis.teams.domain.folds import by_item, by_item_and_participant, in_blocks
-from analysis.teams.domain.gather import gather
-from analysis.teams.domain.methods import BAYESIAN, METHODS
 from analysis.teams.domain.resampling import Draws
-from analysis.teams.domain.search import greedy_nested
+from analysis.teams.domain.runs import BAYESIAN, METHODS
 from analysis.teams.results import Method
 from tests.analysis.made import make_data
 from tests.analysis.teams.domain.simulated import make_evidence
@@ -142,6 +140,3 @@ def test_too_little_to_hold_out_is_a_reason():
                 folds(few)
     with pytest.raises(NotEnough, match="one participant"):
         by_item_and_participant(CASES["one participant"])
-    two = CASES["two items"]
-    with pytest.raises(NotEnough):
-        greedy_nested(two, METHODS["logistic"], in_blocks(two, 10))

@@ -17,8 +17,8 @@ from analysis.stats.two_way_clustered import two_way
 from analysis.teams.domain import evaluation, resampling
 from analysis.teams.domain.evaluation import evaluate, evaluate_all
 from analysis.teams.domain.folds import by_item
-from analysis.teams.domain.methods import ALONE, METHODS
 from analysis.teams.domain.resampling import Draws, difference
+from analysis.teams.domain.runs import ALONE, METHODS
 from analysis.teams.results import Method
 from tests.analysis.teams.domain.simulated import held_out_of, make_evidence, saying
 

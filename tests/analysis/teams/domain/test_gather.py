@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from analysis.stats import NotEnough
-from analysis.teams.domain.gather import gather
+from analysis.teams.domain.evidence import gather
 from tests.analysis.made import make_data
 
 

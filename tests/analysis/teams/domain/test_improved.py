@@ -8,10 +8,9 @@ import pytest
 from scipy import optimize
 from sklearn.linear_model import LogisticRegression
 
-from analysis.teams.domain import improved, person_weights
+from analysis.teams.domain import improved
 from analysis.teams.domain.folds import by_item, by_item_and_participant, in_blocks
-from analysis.teams.domain.improved import ImprovedLogistic, coarser
-from analysis.teams.domain.person_weights import Rows, Weights, fit
+from analysis.teams.domain.improved import ImprovedLogistic, Rows, Weights, coarser, fit
 from analysis.teams.results import Penalties
 from tests.analysis.teams.domain.simulated import make_evidence
 
@@ -44,7 +43,7 @@ def test_where_a_fit_starts_and_how_many_run_at_once_do_not_matter(monkeypatch):
     rows = Rows(rng.normal(0.3, 1, (80, 2)), who, choice, np.ones(80), 12)
     penalties = np.array([[10.0, 1e6], [0.1, 0.5], [1.0, 3.0]])
     found = fit(rows, penalties)
-    monkeypatch.setattr(person_weights, "CHUNK", 100)
+    monkeypatch.setattr(improved, "CHUNK", 100)
     far = fit(rows, penalties, Weights(np.full((3, 2), 20.0), np.full((3, 12), -20.0)))
     assert far.beta == pytest.approx(found.beta, abs=1e-4)
     assert far.own == pytest.approx(found.own, abs=1e-4)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analysis.teams.domain.folds import by_item
-from analysis.teams.domain.methods import ALONE, METHODS
+from analysis.teams.domain.runs import ALONE, METHODS
 from tests.analysis.teams.domain.conftest import LLAMA_2_CHAT
 
 NAMES = ("human", *LLAMA_2_CHAT)

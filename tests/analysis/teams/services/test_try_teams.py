@@ -8,11 +8,11 @@ import pytest
 from analysis.codec import from_json, to_json
 from analysis.data.filters import UnknownChoiceError
 from analysis.stats import NotEnough
-from analysis.teams.domain.methods import METHODS
+from analysis.teams.domain.members import chosen_members, wanted_teams
+from analysis.teams.domain.runs import METHODS
 from analysis.teams.options import METHODS as OFFERED
 from analysis.teams.options import TeamOptions
 from analysis.teams.results import Method, TriedTeams
-from analysis.teams.services.members import chosen_members, wanted_teams
 from analysis.teams.services.try_teams import try_teams
 from tests.analysis.made import make_data
 

@@ -20,17 +20,18 @@ from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 from numpyro.infer import MCMC, NUTS
 
 from analysis.stats.arrays import Floats
-from analysis.teams.domain.bayes.items import (
+from analysis.teams.domain.bayes.likelihood import LEAST, MOST_LOG_Z
+from analysis.teams.domain.bayes.model import (
+    MOST_PARTIAL,
     Items,
+    Layout,
     count,
     level_bounds,
     need_spread,
     not_copies,
     ratings,
 )
-from analysis.teams.domain.bayes.likelihood import LEAST, MOST_LOG_Z
-from analysis.teams.domain.bayes.model import MOST_PARTIAL, Layout
-from analysis.teams.domain.bayes.quantities import summaries
+from analysis.teams.domain.bayes.posterior import summaries
 from analysis.teams.domain.evidence import Evidence
 from analysis.teams.results import Posterior
 

@@ -3,8 +3,7 @@
 import numpy as np
 
 from analysis.stats.arrays import Floats
-from analysis.teams.domain.bayes.items import Items
-from analysis.teams.domain.bayes.model import Layout
+from analysis.teams.domain.bayes.model import Items, Layout
 
 
 def draw_prior(layout: Layout, n: int, rng: np.random.Generator) -> Floats:

@@ -8,8 +8,7 @@ import pytest
 from scipy import stats
 
 from analysis.teams.domain.bayes.model import Layout
-from analysis.teams.domain.bayes.posterior import fit
-from analysis.teams.domain.bayes.quantities import derived
+from analysis.teams.domain.bayes.posterior import derived, fit
 from tests.analysis.teams.domain.bayes.simulation import draw_prior, simulate
 
 BINS = 8

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from analysis.teams.domain.bayes.items import Items
 from analysis.teams.domain.bayes.likelihood import gradient, log_likelihood
-from analysis.teams.domain.bayes.model import Layout
-from analysis.teams.domain.bayes.quantities import derived
+from analysis.teams.domain.bayes.model import Items, Layout
+from analysis.teams.domain.bayes.posterior import derived
 from tests.analysis.teams.domain.bayes.simulation import draw_prior, simulate
 
 LAYOUTS = [

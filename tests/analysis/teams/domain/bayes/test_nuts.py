@@ -8,11 +8,9 @@ from scipy.special import logsumexp
 
 from analysis.stats import NotEnough
 from analysis.teams.domain.bayes.combination import Bayesian
-from analysis.teams.domain.bayes.items import Items, count, level_bounds, ratings
 from analysis.teams.domain.bayes.likelihood import log_likelihood
-from analysis.teams.domain.bayes.model import Layout
-from analysis.teams.domain.bayes.posterior import fit, log_density
-from analysis.teams.domain.bayes.quantities import summaries
+from analysis.teams.domain.bayes.model import Items, Layout, count, level_bounds, ratings
+from analysis.teams.domain.bayes.posterior import fit, log_density, summaries
 from tests.analysis.teams.domain.bayes.nuts import _model, diagnose, sample
 from tests.analysis.teams.domain.simulated import make_evidence
 

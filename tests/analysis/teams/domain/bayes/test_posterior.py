@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from analysis.teams.domain.bayes.model import Layout
-from analysis.teams.domain.bayes.posterior import fit, log_density, mode_of
-from analysis.teams.domain.bayes.quantities import summaries
+from analysis.teams.domain.bayes.posterior import fit, log_density, mode_of, summaries
 from tests.analysis.teams.domain.bayes.simulation import simulate
 
 PEOPLE, MODEL = Layout(0, 1), Layout(1, 0)
