@@ -13,10 +13,8 @@ from analysis.data.filters import SOURCES, ReportOptions
 from analysis.report.chapter import SourceResults
 from analysis.report.chapters.accuracy.results import SubfieldAccuracy, Subfields
 from analysis.report.replication.facts import Facts, facts
-from analysis.report.replication.places import HUMAN, MACHINE, PLACES, Place
-from analysis.report.replication.recomputed import Recomputed, Value
-from analysis.report.replication.row import NotPublic, Printed
-from analysis.report.replication.rows import ROWS
+from analysis.report.replication.printed import HUMAN, MACHINE, PLACES, ROWS, Place, Printed
+from analysis.report.replication.values import Recomputed
 from experiment.models import Item, Study
 from lib.formatting import is_known
 
@@ -40,15 +38,14 @@ class Verdict(StrEnum):
 class Comparison:
     """A printed number beside the recomputed one.
 
-    missing: why there is none, with ABSENT. not_public: likewise, with NOT_PUBLIC. instead: the value that explains the
-    difference, where it does; explained: whether anything is known to.
+    missing: why there is none, with ABSENT. instead: the value that explains the difference, where it does; explained:
+    whether anything is known to.
     """
 
     row: Printed
     verdict: Verdict
     recomputed: float | None = None
     missing: MissingResult | None = None
-    not_public: NotPublic | None = None
     instead: float | None = None
     explained: bool = False
 
@@ -87,7 +84,7 @@ class Replication:
     @property
     def by_place(self) -> list[tuple[Place, list[Comparison]]]:
         """In the paper's order."""
-        found: dict[Place, list[Comparison]] = {place: [] for place in PLACES}
+        found: dict[Place, list[Comparison]] = {place: [] for place in PLACES.values()}
         for one in self.comparisons:
             found[one.row.place].append(one)
         return list(found.items())
@@ -116,31 +113,31 @@ def compare(row: Printed, by_source: Mapping[str, Recomputed]) -> Comparison:
         if row.agrees(value):
             return Comparison(row, Verdict.AGREES, value)
         return _difference(row, value, by_source)
-    if row.not_public is not None and value is not SOURCE_LEFT_OUT:
-        return Comparison(row, Verdict.NOT_PUBLIC, not_public=row.not_public)
+    if row.not_public and value is not SOURCE_LEFT_OUT:
+        return Comparison(row, Verdict.NOT_PUBLIC)
     return Comparison(row, Verdict.ABSENT, missing=value)
 
 
 def _compute(
-    row: Printed, value: Value | None, by_source: Mapping[str, Recomputed]
+    row: Printed, path: str, by_source: Mapping[str, Recomputed]
 ) -> float | MissingResult | None:
     """None: nothing could be computed for this row."""
-    if value is None:
+    if not path:
         return None
     if row.source not in by_source:
         return SOURCE_LEFT_OUT
-    found = try_estimate(value, by_source[row.source])
+    found = try_estimate(by_source[row.source].value, path)
     if isinstance(found, MissingResult):
         return found
     if not is_known(found):
         return MissingResult("The value is not defined on these data.")
-    return float(found)
+    return row.times * found
 
 
 def _difference(row: Printed, value: float, by_source: Mapping[str, Recomputed]) -> Comparison:
     """With the known reason; where that names another value, only if it is what was printed."""
-    if row.instead is None:
-        return Comparison(row, Verdict.DIFFERS, value, explained=row.why is not None)
+    if not row.instead:
+        return Comparison(row, Verdict.DIFFERS, value, explained=bool(row.why))
     instead = _compute(row, row.instead, by_source)
     if not isinstance(instead, float) or not row.agrees(instead):
         return Comparison(row, Verdict.DIFFERS, value)

@@ -13,7 +13,7 @@ from analysis.data.dataset import SourceData
 from analysis.report.chapter import SourceResults
 from analysis.report.chapters.models.results import Integration
 from analysis.report.chapters.participants.results import ItemExposures
-from analysis.report.replication.recomputed import tuned
+from analysis.report.replication.values import TUNED, at
 from analysis.stats.estimates import McNemar
 from analysis.stats.exposures import Exposures
 from experiment.imports.read.trials import TRIALS_PER_PERSON
@@ -112,7 +112,6 @@ class Facts:
 
 def facts(study: Study, sources: Mapping[str, SourceData], results: SourceResults) -> Facts:
     """`sources`: all published items and trials; `results`: those on human-created test cases."""
-    tuning = present(try_estimate(tuned, results))
     return Facts(
         damaged=_damaged(sources),
         left_out=_left_out(study, sources["human"]),
@@ -120,7 +119,7 @@ def facts(study: Study, sources: Mapping[str, SourceData], results: SourceResult
         other_sections=_other_sections(study),
         exposures=present(results.of(ItemExposures).exposures),
         isolated=_isolated(results),
-        tuning=tuning.mcnemar if tuning else None,
+        tuning=present(try_estimate(at, results, f"{TUNED}.mcnemar")),
     )
 
 

@@ -16,11 +16,9 @@ from analysis.data import read
 from analysis.data.filters import ReportOptions
 from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.chapters.teams.results import Teams
-from analysis.report.replication import places
 from analysis.report.replication.build import Verdict, compare, markdown, replicate
-from analysis.report.replication.recomputed import Recomputed
-from analysis.report.replication.row import NotPublic, Why
-from analysis.report.replication.rows import ROWS
+from analysis.report.replication.printed import PLACES, ROWS
+from analysis.report.replication.values import Recomputed
 from analysis.report.services.make import make_report
 from analysis.services.export import is_replicable
 from analysis.stats import NotEnough
@@ -95,17 +93,17 @@ def test_the_report_is_of_all_published_people_and_models(made):
 
 def test_the_known_differences_are_found_and_no_others(made):
     found = made.replication
-    assert {(one.row.place, one.row.what) for one in found.of(Verdict.DIFFERS)} == {
-        (places.PEOPLE, "male, percent"),
-        (places.OVERALL, "models against people: t"),
-        (places.OVERALL, "base against chat: t"),
-        (places.OVERALL, "base against chat: p"),
-        (places.OVERALL, "base against chat: d"),
-        (places.OVERALL, "base against chat: interval, upper"),
-        (places.TUNING, "perplexity of the correct version: interval, lower"),
-        (places.OTHERS, "TinyLlama (chat): accuracy, percent"),
+    assert {(one.row.place.name, one.row.what) for one in found.of(Verdict.DIFFERS)} == {
+        ("people", "male, percent"),
+        ("overall", "models against people: t"),
+        ("overall", "base against chat: t"),
+        ("overall", "base against chat: p"),
+        ("overall", "base against chat: d"),
+        ("overall", "base against chat: interval, upper"),
+        ("tuning", "perplexity of the correct version: interval, lower"),
+        ("others", "TinyLlama (chat): accuracy, percent"),
         (
-            places.EXPERTISE,
+            "expertise",
             "Cellular/Molecular: expertise from which on a trial is among the top 20%",
         ),
     }
@@ -115,10 +113,8 @@ def test_the_known_differences_are_found_and_no_others(made):
 
 def test_what_the_public_files_cannot_give_says_why(made):
     found = made.replication.of(Verdict.NOT_PUBLIC)
-    by_reason = {reason: [o for o in found if o.not_public is reason] for reason in NotPublic}
-    assert all(by_reason.values())
     # No model's scores on machine-created test cases are public, and only models need them
-    no_scores = by_reason[NotPublic.NO_MACHINE_SCORES]
+    no_scores = [one for one in found if one.row.not_public == "no_machine_scores"]
     assert {one.row.source for one in no_scores} == {"machine"}
     assert {one.row.printed for one in no_scores} == {"", "0.83", "0.06", "0.27", "0.05"}
     assert not [
@@ -127,23 +123,25 @@ def test_what_the_public_files_cannot_give_says_why(made):
 
 
 def test_numbers_that_the_list_gives_beside_the_printed_ones_are_recomputed(made):
-    def value(place: places.Place, what: str) -> float:
+    def value(place: str, what: str) -> float:
         (one,) = [
-            o for o in made.replication.comparisons if o.row.place == place and o.row.what == what
+            o
+            for o in made.replication.comparisons
+            if o.row.place.name == place and o.row.what == what
         ]
         return one.recomputed
 
-    assert round(value(places.PEOPLE, "male, percent"), 1) == 62.6
-    assert round(value(places.EXPERTISE, "lowest of these")) == 42
-    (what,) = [r.what for r in ROWS if r.place == places.ITEMS and "word for word" in r.what]
-    assert value(places.ITEMS, what) == 8
+    assert round(value("people", "male, percent"), 1) == 62.6
+    assert round(value("expertise", "lowest of these")) == 42
+    (what,) = [r.what for r in ROWS if r.place.name == "items" and "word for word" in r.what]
+    assert value("items", what) == 8
 
 
 def test_published_pairs_stand_beside_the_one_that_the_paper_prints(made):
     found = {
         one.row.what: one.recomputed
         for one in made.replication.comparisons
-        if one.row.place == places.PAIRS
+        if one.row.place.name == "pairs"
     }
     assert len(found) == 14
     for what, expected in (
@@ -160,13 +158,13 @@ def test_machine_created_figures_are_recomputed_where_no_number_is_printed(made)
     found = {
         one.row.what: one.recomputed
         for one in made.replication.comparisons
-        if one.row.place == places.MACHINE_OVERALL and one.verdict is Verdict.NOT_PRINTED
+        if one.row.place.name == "machine_overall" and one.verdict is Verdict.NOT_PRINTED
     }
     assert found["accuracy of people, percent"] == pytest.approx(100 * human["is_correct"].mean())
     trials = [
         one.recomputed
         for one in made.replication.comparisons
-        if one.row.place == places.MACHINE_POSITIONS and one.row.what.endswith(": trials")
+        if one.row.place.name == "machine_positions" and one.row.what.endswith(": trials")
     ]
     assert sum(trials) == 503
 
@@ -204,7 +202,7 @@ def test_replication_is_only_of_what_the_paper_was_about(made):
 
 
 def test_an_explanation_is_given_only_where_it_explains(made):
-    (row,) = [row for row in ROWS if row.why is Why.ITEM_MEANS]
+    (row,) = [row for row in ROWS if row.why == "item_means"]
     recomputed = Recomputed(made.human, made.frames["human"])
     assert compare(row, {"human": recomputed}).instead == pytest.approx(25.80524, abs=1e-5)
     own = made.human.of(Accuracy)
@@ -235,7 +233,7 @@ def test_the_document_has_a_row_for_each_value_and_each_statement(made):
     text = markdown(found, "BrainBench")
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     n_differing, n_facts, n_verdicts, n_models = len(found.of(Verdict.DIFFERS)), 7, 5, 15
-    n_headings = 4 + len(places.PLACES)
+    n_headings = 4 + len(PLACES)
     n_rows = len(found.comparisons) + n_differing + n_facts + n_verdicts + n_models
     assert len(rows) == n_rows + n_headings
     assert "295 of 300; damaged: brainbench-human-063, brainbench-machine-025" in text

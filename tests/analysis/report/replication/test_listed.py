@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from analysis.report.replication import places
-from analysis.report.replication.row import Printed
-from analysis.report.replication.rows import ROWS
+from analysis.report.replication.printed import PLACES, ROWS, Printed
 
 FIGURES_MD = Path(__file__).resolve().parents[4] / "docs/figures.md"
+WHY_MD = FIGURES_MD.parents[1] / "templates/analysis/replication/_why.md"
 LABEL = re.compile(r"S?\d+[a-c]?")
 DATE = re.compile(r"\d{4}-\d{2}(?:-\d{2})?")
 # A number by itself: no part of a name (GPT-2, Mistral-7B) nor of a figure's (S5, 3a); millions count as their number
@@ -89,6 +88,14 @@ def mapped(numbering: str) -> set[str]:
     return found
 
 
+def test_every_word_of_the_rows_is_said_in_the_document():
+    said = WHY_MD.read_text(encoding="utf-8")
+    for row in ROWS:
+        words = [word for word in (row.why, row.remark, row.not_public) if word]
+        assert all(f'"{word}"' in said for word in words), row.what
+        assert row.relation in ("equal", "above", "below", "at_least", "around")
+
+
 @pytest.mark.parametrize("numbering", ["P", "J"])
 def test_every_number_of_every_figure_has_a_row_of_that_figure(listed, numbering):
     n_found = 0
@@ -126,7 +133,7 @@ def test_both_numberings_are_of_the_same_figures(listed):
 
 
 def test_machine_created_figures_are_one_further_in_the_article():
-    for place in places.PLACES:
+    for place in PLACES.values():
         if place.is_about_machine and place.preprint != "Methods":
             (preprint,), (article,) = (LABEL.findall(n) for n in (place.preprint, place.article))
             assert int(article[1:]) == int(preprint[1:]) + 1
@@ -135,9 +142,9 @@ def test_machine_created_figures_are_one_further_in_the_article():
 @pytest.mark.parametrize(
     ("begins", "place"),
     [
-        ("**S1**", places.CUT_OFFS),
-        ("**S3**", places.LOGISTIC),
-        ("**S4**", places.JOURNALS),
+        ("**S1**", PLACES["cut_offs"]),
+        ("**S3**", PLACES["logistic"]),
+        ("**S4**", PLACES["journals"]),
     ],
 )
 def test_every_number_of_the_supplementary_tables_has_a_row(listed, begins, place):
@@ -150,13 +157,13 @@ def test_every_number_of_the_supplementary_tables_has_a_row(listed, begins, plac
 
 def test_every_corpus_and_family_of_table_s2_has_a_row(listed):
     text = " ".join(listed.partition("**S2**")[2].partition("**S3**")[0].split())
-    said = [row.what for row in ROWS if row.place == places.CORPORA]
+    said = [row.what for row in ROWS if row.place == PLACES["corpora"]]
     years = set(re.findall(r"\b(?:20\d\d)\b", text))
     assert years == {"2021", "2023"}
     for name in ("RefinedWeb", "arXiv", "bioRxiv", "Gettysburg", *years):
         assert name in text
         assert any(name in what for what in said)
-    statuses = {row.printed for row in ROWS if row.place == places.CORPORA}
+    statuses = {row.printed for row in ROWS if row.place == PLACES["corpora"]}
     assert statuses == {"known", "likely", "known not"}
 
 
@@ -169,7 +176,7 @@ def test_every_table_s3_number_of_the_reference_has_a_row(reference):
 def test_every_number_about_people_has_a_row(listed):
     text = listed.partition("People: ")[2].partition("\n\n")[0]
     text = re.sub(r"\(the file[^)]*\)", "", text)
-    rows = [r for r in ROWS if r.place in (places.PEOPLE, places.ITEMS)]
+    rows = [r for r in ROWS if r.place in (PLACES["people"], PLACES["items"])]
     days = re.findall(r"(\d{4})(-\d\d-\d\d) to (\d\d-\d\d)", text)
     found = [day for year, first, last in days for day in (f"{year}{first}", f"{year}-{last}")]
     found += re.findall(r"[A-Z]+/\d+/\d+", text)
@@ -181,7 +188,7 @@ def test_every_number_about_people_has_a_row(listed):
 
 def test_every_number_of_the_procedure_has_a_row(listed):
     text = listed.partition("as printed\n")[2].partition("\n##")[0]
-    rows = [row for row in ROWS if row.place == places.PROCEDURE]
+    rows = [row for row in ROWS if row.place == PLACES["procedure"]]
     found = numbers(text.replace("1-100", "1 100"))
     assert len(found) > 5
     assert [n for n in found if not prints(rows, n)] == []
@@ -189,5 +196,5 @@ def test_every_number_of_the_procedure_has_a_row(listed):
 
 def test_the_list_of_the_reference_has_its_teams_among_the_rows(reference):
     known = reference["haico_logistic_on_human_items"]["sklearn"]
-    rows = [row for row in ROWS if row.place == places.TEAMS]
+    rows = [row for row in ROWS if row.place == PLACES["teams"]]
     assert [int(row.printed) for row in rows] == [row["n_correct"] for row in known]

@@ -1,0 +1,103 @@
+"""What the BrainBench paper prints, from printed.toml: each number with the way to recompute it, and when the two agree."""
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+HUMAN, MACHINE = "human", "machine"
+FILE = Path(__file__).with_name("printed.toml")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A figure, table or section; `preprint` and `article`: its number there, several joined by commas, "" where it has none."""
+
+    name: str
+    preprint: str
+    article: str
+    title: str
+    source: str = HUMAN
+
+    @property
+    def is_numbered_alike(self) -> bool:
+        return self.preprint == self.article
+
+    @property
+    def is_about_machine(self) -> bool:
+        return self.source == MACHINE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Printed:
+    """A row of printed.toml, whose first lines say what the fields are."""
+
+    place: Place
+    what: str
+    source: str
+    printed: str = ""
+    value: str = ""
+    times: float = 1.0
+    relation: str = "equal"
+    tolerance: float = 0.0
+    why: str = ""
+    instead: str = ""
+    remark: str = ""
+    not_public: str = ""
+
+    def agrees(self, value: float) -> bool:
+        """Whether the recomputed value is what the printed number says.
+
+        >>> place = Place(name="", preprint="", article="", title="")
+        >>> row = Printed(place=place, source=HUMAN, what="", printed="0.42")
+        >>> row.agrees(0.4249), row.agrees(0.4274)
+        (True, False)
+        >>> about = Printed(place=place, source=HUMAN, what="", printed="20", relation="around", tolerance=5)
+        >>> about.agrees(24.9), about.agrees(25.1)
+        (True, False)
+        """
+        number = float(self.printed)
+        match self.relation:
+            case "above":
+                return value > number
+            case "below":
+                return value < number
+            case "at_least":
+                return value >= number - self.tolerance
+            case "around":
+                return abs(value - number) <= self.tolerance
+        half_unit = 0.5 * 10.0 ** -len(self.printed.partition(".")[2])
+        return abs(value - number) <= half_unit + self.tolerance + 1e-9
+
+
+def _rows(place: Place, tables: dict[str, Any]) -> Iterator[Printed]:
+    """Of a figure that is shown again on machine-created test cases: the same values, without printed numbers.
+
+    Models' values need scores that nobody published.
+    """
+    table = tables[place.name]
+    for row in table.get("rows", ()):
+        yield Printed(**{"place": place, "source": place.source} | row)
+    for row in tables[table["again"]]["rows"] if "again" in table else ():
+        same = {name: row[name] for name in ("what", "value", "times") if name in row}
+        yield Printed(place=place, source=place.source, not_public="no_machine_scores", **same)
+
+
+def _read() -> tuple[dict[str, Place], tuple[Printed, ...]]:
+    found = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    places = {
+        name: Place(
+            name=name,
+            preprint=table["preprint"],
+            article=table.get("article", table["preprint"]),
+            title=table["title"],
+            source=table.get("source", HUMAN),
+        )
+        for name, table in found["places"].items()
+    }
+    rows = tuple(row for place in places.values() for row in _rows(place, found["places"]))
+    return {name: places[name] for name in found["order"]}, rows
+
+
+PLACES, ROWS = _read()  # places in the order of replication.md

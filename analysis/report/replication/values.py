@@ -1,0 +1,204 @@
+"""The values that stand beside the printed ones: paths in the report's results, and what takes more than a path.
+
+All raise NotEnough where the value is missing.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.codec import need
+from analysis.data.dataset import SourceData
+from analysis.report.chapter import SourceResults
+from analysis.report.chapters.flips.results import ChangesOfMind
+from analysis.stats import MissingResult, NotEnough
+from analysis.stats.flips import Flips
+
+IMPORT = "Import the published results."
+TUNED = "finetuning[name=lora_r256_a512_finetune_mistral_7b_v01].comparison"
+STEP = re.compile(r"(\w+)((?:\[\w+=[^\]]*\])*)(?:\.|$)")
+CONDITION = re.compile(r"\[(\w+)=([^\]]*)\]")
+CALL = re.compile(r"(\w+)\((.*)\)")
+
+
+@dataclass(frozen=True)
+class Recomputed:
+    """The report's results on the test cases of one source, and the data that they are of.
+
+    n_identical: machine-created test cases whose two texts are those of a human-created one.
+    """
+
+    results: SourceResults
+    data: SourceData
+    n_identical: int = 0
+
+    def value(self, path: str) -> float:
+        """A number, by its path in the results or the call of a function below."""
+        if call := CALL.fullmatch(path):
+            return float(FUNCTIONS[call[1]](self, call[2]))
+        return float(at(self.results, path))
+
+
+def at(results: SourceResults, path: str) -> Any:
+    """What is at a path such as `flow.steps[code=started].n` or `models_vs_humans.test.ci95.0`, from a key of report.json on."""
+    value: Any = {
+        f.name: getattr(chapter, f.name)
+        for chapter in results.results.values()
+        for f in fields(chapter)
+    }
+    for step in STEP.finditer(path):
+        value = _part(value, step[1])
+        for field, wanted in CONDITION.findall(step[2]):
+            chosen = (one for one in value if _text(getattr(one, field)) == wanted)
+            value = next(chosen, None)
+            if value is None:
+                raise NotEnough(f"There is no {wanted}.", IMPORT)
+    return value
+
+
+def _part(value: Any, name: str) -> Any:
+    if isinstance(value, dict):
+        found = value.get(name, MissingResult(f"There is no {name}.", IMPORT))
+    else:
+        found = value[int(name)] if name.isdigit() else getattr(value, name)
+    if found is None:
+        raise NotEnough(f"There is no {name}.", IMPORT)
+    return need(found)
+
+
+def _text(value: Any) -> str:
+    """As JSON has it."""
+    return str(getattr(value, "value", value))
+
+
+def _count(r: Recomputed, path: str) -> float:
+    return len(at(r.results, path))
+
+
+def _items(r: Recomputed, _: str) -> float:
+    return r.data.n_items
+
+
+def _identical_items(r: Recomputed, _: str) -> float:
+    return r.n_identical
+
+
+# People
+
+
+def _answers(r: Recomputed, column: str) -> "pd.Series[Any]":
+    answers: pd.Series[Any] = r.data.participants[column]
+    return answers
+
+
+def _gave(r: Recomputed, answer: str) -> "pd.Series[bool]":
+    """Who gave an answer, such as `gender=male`."""
+    column, _, value = answer.partition("=")
+    return _answers(r, column) == value
+
+
+def _ratings(r: Recomputed) -> pd.DataFrame:
+    return r.data.need_trials()[["confidence", "expertise"]]
+
+
+def _most_trials(r: Recomputed, _: str) -> float:
+    """Trials of the participant who has most of them."""
+    return int(np.bincount(r.data.need_trials()["participant"]).max())
+
+
+def _lowest_p80(r: Recomputed, _: str) -> float:
+    """Of the subfields' 80th percentiles of expertise."""
+    return min(float(row.p80) for row in at(r.results, "expertise.p80_by_subfield"))
+
+
+# Models
+
+
+def _with_scores(r: Recomputed, models: Sequence[Any]) -> Sequence[Any]:
+    if not models:
+        raise NotEnough(*r.data.no_scores)
+    return models
+
+
+def _models_above(r: Recomputed, subfield: str) -> float:
+    """Models that are right more often than people in a subfield."""
+    own = at(r.results, f"subfields[subfield={subfield}]")
+    people = float(at(r.results, f"subfields[subfield={subfield}].humans.share.accuracy"))
+    return sum(float(m.share.accuracy) > people for m in _with_scores(r, own.models))
+
+
+def _models_rising(r: Recomputed, _: str) -> float:
+    """Models whose accuracy rises with their confidence, along the bins."""
+    models = _with_scores(r, at(r.results, "calibration").models)
+    return sum(float(need(model.binned).line.slope) > 0 for model in models)
+
+
+def _tuning_gain(r: Recomputed, _: str) -> float:
+    before, after = (at(r.results, f"{TUNED}.{when}.accuracy") for when in ("before", "after"))
+    return float(after - before)
+
+
+def _mean_flips(r: Recomputed, level: str, value: Callable[[Flips], float | None]) -> float:
+    """Over the models with token records of which it is defined; level: token or sentence."""
+    models = need(r.results.of(ChangesOfMind).flips).models
+    levels = [m.levels[level] for m in models if level in m.levels]
+    known = [x for x in map(value, levels) if x is not None]
+    if not known:
+        raise NotEnough("No model has token records for this.", "Score the full texts here.")
+    return float(np.mean(known))
+
+
+def _mean_over_models(r: Recomputed, path: str) -> float:
+    """Of a share of the test cases, such as `token.wrong_ends_right.accuracy`."""
+    level, share, _ = path.split(".")
+
+    def accuracy(flips: Flips) -> float | None:
+        found = getattr(flips, share)
+        return float(found.accuracy) if found else None
+
+    return _mean_flips(r, level, accuracy)
+
+
+def _fewer_changes(r: Recomputed, level: str) -> float:
+    """Changes of sign where the end is right, less those where it is wrong; mean over models."""
+
+    def fewer(flips: Flips) -> float | None:
+        right, wrong = flips.sign_flips.correct, flips.sign_flips.wrong
+        return right.mean - wrong.mean if right and wrong else None
+
+    return _mean_flips(r, level, fewer)
+
+
+def _team_right(r: Recomputed, names: str) -> float:
+    """Trials that the team of these members gets right by the logistic method."""
+    members = set(names.split(", "))
+    for team in at(r.results, "teaming").logistic:
+        if set(team.team.names) == members:
+            return int(team.n_correct)
+    raise NotEnough("There is no such team.", IMPORT)
+
+
+FUNCTIONS: dict[str, Callable[[Recomputed, str], float]] = {
+    "count": _count,
+    "items": _items,
+    "identical_items": _identical_items,
+    "people": lambda r, answer: _gave(r, answer).sum(),
+    "share_of_people": lambda r, answer: _gave(r, answer).mean(),
+    "mean_of_people": lambda r, column: _answers(r, column).mean(),
+    "sd_of_people": lambda r, column: _answers(r, column).std(ddof=1),
+    "most_trials": _most_trials,
+    "lowest_rating": lambda r, _: _ratings(r).min().min(),
+    "highest_rating": lambda r, _: _ratings(r).max().max(),
+    "fastest_trial_s": lambda r, _: r.data.need_trials()["rt_ms"].min() / 1000,
+    "lowest_p80": _lowest_p80,
+    "models_above": _models_above,
+    "models_rising": _models_rising,
+    "tuning_gain": _tuning_gain,
+    "mean_over_models": _mean_over_models,
+    "fewer_changes": _fewer_changes,
+    "team_right": _team_right,
+}
