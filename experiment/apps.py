@@ -13,11 +13,9 @@ class ExperimentConfig(AppConfig):
         from experiment import checks  # noqa: F401 (registers the system checks)
         from experiment.models.triggers import drop_triggers, install_triggers
         from experiment.services.people.sign_ins import record_failure, record_sign_in
-        from experiment.services.recount import count_uncounted
 
         pre_migrate.connect(drop_triggers, sender=self)
         post_migrate.connect(install_triggers, sender=self)
-        post_migrate.connect(count_uncounted, sender=self)
         user_logged_in.connect(record_sign_in)
         user_login_failed.connect(record_failure)
 

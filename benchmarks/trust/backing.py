@@ -1,4 +1,4 @@
-"""Backups made while people take part are brought back elsewhere; spoilt ones are refused; an earlier release is upgraded."""
+"""Backups made while people take part are brought back elsewhere; spoilt ones are refused."""
 
 import json
 import os
@@ -18,7 +18,6 @@ from benchmarks.trust.check import Check, Part, Scale
 from benchmarks.trust.outcome import Figure, Outcome
 from benchmarks.trust.people import Ledger
 from benchmarks.trust.site import Site
-from benchmarks.trust.upgrading import TRIALS_EACH, upgrade
 from benchmarks.trust.world import World
 from benchmarks.web.database import using
 from benchmarks.web.site import SLUG
@@ -155,19 +154,10 @@ def restore_trials(world: World, n_trials: int) -> Outcome:
     return Outcome(cases=n, problems=problems, figures=figures)
 
 
-def upgraded(world: World, scale: Scale) -> Outcome:
-    """An earlier release's database with 100,000 trials."""
-    with empty(world) as url, opened(parse_database_url(url)):
-        found = upgrade(scale.of(short=200, full=100_000) // TRIALS_EACH)
-    figure = Figure("migrate", found.seconds, "s", of=f"{found.trials:,} trials")
-    return Outcome(cases=found.trials, problems=found.problems, figures=(figure,))
-
-
 # What is not in the short form, tests of the commands try on small databases (tests/experiment/copies)
 CHECKS = (
     Check("backup", "Backup while people take part, restored elsewhere", Part.BACKUP, backed_up),
     Check("spoilt-backup", "Spoilt backups restored", Part.BACKUP, spoilt, short_on=()),
     Check("restore", "Backup and restore of a large study", Part.BACKUP, restored_large, short_on=()),
     Check("restore-million", "Backup and restore of a million trials", Part.BACKUP, restored_million, only_if_named=True),
-    Check("upgrade", "Upgrade of an earlier release's database", Part.BACKUP, upgraded, short_on=(), is_elsewhere=True),
 )  # fmt: skip

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from django.db import connections
-from django.db.backends.base.base import BaseDatabaseWrapper
 
 from experiment.models.studies import RULE_COLUMNS
 
@@ -23,16 +22,12 @@ def changes(*columns: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """Refuses to update, or to delete, a row of the table where the condition holds.
-
-    `since` is a table, or TABLE.COLUMN, that came with the columns of the condition: a test may stop at an earlier migration.
-    """
+    """Refuses to update, or to delete, a row of the table where the condition holds."""
 
     name: str
     table: str
     condition: str
     refusal: str
-    since: str
     event: Literal["UPDATE", "DELETE"] = "UPDATE"
 
     def on_sqlite(self) -> Iterable[str]:
@@ -106,21 +101,18 @@ TRIGGERS = (
         f"OLD.status IN {FROZEN} AND "
         + changes("key", "version", "markup", "original", "altered", "sha256"),
         "the text of an accepted item never changes",
-        since="experiment_item",
     ),
     Trigger(
         "item_answer_is_frozen",
         "experiment_item",
         f"OLD.status IN {FROZEN} AND {changes('expert_answer')}",
         "the answer of an accepted question never changes",
-        since="experiment_questiontemplate",
     ),
     Trigger(
         "item_stays_accepted",
         "experiment_item",
         f"OLD.status IN {FROZEN} AND NEW.status NOT IN {FROZEN}",
         "an accepted item can only be retired",
-        since="experiment_item",
     ),
     Trigger(
         "study_version_is_frozen",
@@ -137,35 +129,30 @@ TRIGGERS = (
             "items_sha256",
         ),
         "a version of a study never changes",
-        since="experiment_studyversion",
     ),
     Trigger(
         "study_rules_have_versions",
         "experiment_study",
         f"OLD.version > 0 AND NEW.version <= OLD.version AND {changes(*_RULES)}",
         _NEW_VERSION_ONLY,
-        since="experiment_studyversion",
     ),
     Trigger(
         "study_rule_of_questions_has_versions",
         "experiment_study",
         f"OLD.version > 0 AND NEW.version <= OLD.version AND {changes(_OF_QUESTIONS)}",
         _NEW_VERSION_ONLY,
-        since=f"experiment_study.{_OF_QUESTIONS}",
     ),
     Trigger(
         "judgment_is_frozen",
         "experiment_judgment",
         f"{changes(*_ANSWER)} AND {_STANDS}",
         "an answer never changes",
-        since="experiment_recruitmentrecord",
     ),
     Trigger(
         "judgment_stays",
         "experiment_judgment",
         _STANDS,
         "an answer is deleted only when its participant withdraws",
-        since="experiment_recruitmentrecord",
         event="DELETE",
     ),
     Trigger(
@@ -173,14 +160,12 @@ TRIGGERS = (
         "experiment_writtenanswer",
         f"{changes('judgment_id', 'text', 'abstained', 'erased', 'first_ms', 'last_ms')} AND {_WRITTEN_STANDS}",
         "a written answer never changes",
-        since="experiment_writtenanswer.erased",
     ),
     Trigger(
         "written_answer_stays",
         "experiment_writtenanswer",
         _WRITTEN_STANDS,
         "a written answer is deleted only when its participant withdraws",
-        since="experiment_writtenanswer",
         event="DELETE",
     ),
     Trigger(
@@ -188,14 +173,12 @@ TRIGGERS = (
         "experiment_auditevent",
         "1 = 1",
         "the audit trail never changes",
-        since="experiment_auditevent",
     ),
     Trigger(
         "audit_event_stays",
         "experiment_auditevent",
         "1 = 1",
         "nothing leaves the audit trail",
-        since="experiment_auditevent",
         event="DELETE",
     ),
 )
@@ -207,23 +190,11 @@ def install_triggers(using: str, **_: Any) -> None:
     is_sqlite = connection.vendor == "sqlite"
     drop_triggers(using)
     with connection.cursor() as cursor:
-        there = _there(connection, cursor)
+        there = connection.introspection.table_names(cursor)
         for trigger in TRIGGERS:
-            if trigger.since in there:
+            if trigger.table in there:  # not where another app alone was migrated
                 for statement in trigger.on_sqlite() if is_sqlite else trigger.on_postgresql():
                     cursor.execute(statement)
-
-
-def _there(connection: BaseDatabaseWrapper, cursor: Any) -> set[str]:
-    """The tables, and TABLE.COLUMN of those that some `since` names."""
-    tables = set(connection.introspection.table_names(cursor))
-    wanted = {trigger.since.partition(".")[0] for trigger in TRIGGERS if "." in trigger.since}
-    columns = {
-        f"{table}.{column.name}"
-        for table in wanted & tables
-        for column in connection.introspection.get_table_description(cursor, table)
-    }
-    return tables | columns
 
 
 def drop_triggers(using: str, **_: Any) -> None:

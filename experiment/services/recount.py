@@ -4,16 +4,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
-from django.db import DEFAULT_DB_ALIAS, connections, transaction
-from django.db.migrations.loader import MigrationLoader
+from django.db import transaction
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, Value, When
-from django.utils import timezone
 
 from experiment.domain.assignment import QUESTION
 from experiment.models import (
-    DataRevision,
     Item,
     ItemCount,
     Judgment,
@@ -23,7 +19,7 @@ from experiment.models import (
     Trial,
 )
 from experiment.models.participants import ParticipantQuerySet
-from experiment.services.counting import Ending, ensure_item_counts, raise_revision, sweep
+from experiment.services.counting import Ending, ensure_item_counts, raise_revision
 from lib.snapshot import snapshot
 
 Fate, Stage = PeopleCount.Fate, Participant.Stage
@@ -71,21 +67,6 @@ def _kinds(study: Study) -> list[str]:
         .distinct()
     }
     return [kind for kind in Participant.Kind.values if kind in found]
-
-
-def count_uncounted(using: str, **_: Any) -> None:
-    """After a migration: count the studies of a release that had no counters."""
-    loader = MigrationLoader(connections[using])
-    ours = {key for key in loader.disk_migrations if key[0] == "experiment"}
-    if using != DEFAULT_DB_ALIAS or ours - loader.applied_migrations.keys():
-        return
-    counted = DataRevision.objects.filter(study=OuterRef("study"), kind=OuterRef("kind"))
-    rows = Participant.objects.filter(~Exists(counted)).order_by().values_list("study", "kind")
-    for pk, kind in rows.distinct():
-        study, now = Study.objects.get(pk=pk), timezone.now()
-        while sweep(study, kind, now):
-            pass
-        recount(study, kind)
 
 
 @transaction.atomic
