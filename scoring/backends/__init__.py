@@ -1,15 +1,19 @@
 """The ways to score texts: their kinds and arguments. Imports none of them."""
 
+import os
 from collections.abc import Mapping
 
 from scoring.domain.backend import ScoringError
+
+# transformers would fetch kernels, which are code, from a hub by itself; it reads this when it is imported
+os.environ.setdefault("USE_HUB_KERNELS", "NO")
 
 # The command's names (lm-evaluation-harness's) -> ours
 ALIASES = {"hf": "transformers"}
 KINDS = ("transformers", "completions", "vllm", "embedded")
 
 # Arguments that say which model it is; the embedded one takes none of them
-WHICH_MODEL_ARGS = ("pretrained", "revision", "peft", "tokenizer", "quantization")
+WHICH_MODEL_ARGS = ("pretrained", "revision", "peft", "adapter", "tokenizer", "quantization")
 # `rung` is the older name of `strategy`
 EMBEDDED_ARGS = ("dtype", "device", "device_map", "attn", "strategy", "rung")
 TRANSFORMERS_ARGS = (*WHICH_MODEL_ARGS, *EMBEDDED_ARGS)
@@ -21,6 +25,7 @@ PARALLELIZE = "parallelize"
 # Say the same thing, or where the model is to be: only one of them can be meant
 EXCLUDE = (
     ("strategy", "rung"),
+    ("peft", "adapter"),
     ("device", "device_map"),
     ("device", "quantization"),
     ("device", PARALLELIZE),

@@ -9,7 +9,7 @@ import torch
 from transformers import AutoModel
 
 from scoring.backends.causal_lm.loading import quiet
-from scoring.backends.causal_lm.weights import check_folder
+from scoring.backends.causal_lm.weights import check_folder, refuse_adapter
 from scoring.backends.tokenizers import load_tokenizer
 from scoring.domain.backend import ScoringError
 
@@ -29,11 +29,13 @@ class TokenVectors:
         if not folder.is_dir():
             raise ScoringError(f"{folder} is no folder: name the one that holds the model.")
         check_folder(folder)
+        refuse_adapter(folder, "move its files (adapter_*) out of the folder, or name another one")
         self._tokenizer = load_tokenizer(str(folder))
         try:
             with quiet():
                 self._model, info = AutoModel.from_pretrained(
                     folder,
+                    dtype=torch.float32,
                     use_safetensors=True,
                     trust_remote_code=False,
                     local_files_only=True,

@@ -5,6 +5,7 @@ Loads transformers only when a tokenizer is asked for. Code that comes with a to
 
 import hashlib
 import json
+import logging
 import re
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,14 @@ from typing import Any
 from scoring.backends.model_files import check_files
 from scoring.domain.backend import ScoringError
 
+logger = logging.getLogger(__name__)
+
 HUB_TIMEOUT_S = 10
+# What rules differ about: spaces, numbers, case, accents, ellipses of words, lines
+SPECIMENS = (
+    "Mice  gained 2012.5 mg; the naïve rats' weights didn't.",
+    " ß-Synuclein (WT)\n\nIN VITRO\tЖ 神经元 ﬁne—",
+)
 # "name" or "owner/name"; all else is meant as a path
 HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?", re.ASCII)
 
@@ -138,7 +146,44 @@ def _load(source: str, name: str, revision: str | None, local_files_only: bool) 
             f"{_capital(name)} is not a fast one ({type(tokenizer).__name__}): it cannot say which characters a token "
             "stands for. A tokenizer.json beside its files makes it one."
         )
+    _check_rules(tokenizer, source, name, revision)
     return tokenizer
+
+
+def _check_rules(tokenizer: Any, source: str, name: str, revision: str | None) -> None:
+    """Whether texts are cut as tokenizer.json says: the class that a configuration names may have rules of its own.
+
+    Raises:
+        ScoringError: they are cut otherwise.
+    """
+    from tokenizers import Tokenizer
+    from transformers.utils.hub import cached_file
+
+    file = cached_file(
+        source,
+        "tokenizer.json",
+        revision=revision or "main",
+        local_files_only=True,
+        _raise_exceptions_for_missing_entries=False,
+        _raise_exceptions_for_connection_errors=False,
+    )
+    if file is None:
+        logger.warning(
+            "%s has no tokenizer.json: transformers made it from files of an older form.",
+            _capital(name),
+        )
+        return
+    rules = Tokenizer.from_file(str(file))
+    rules.no_truncation()
+    rules.no_padding()
+    for text in SPECIMENS:
+        ids = tokenizer(text, add_special_tokens=False)["input_ids"]
+        if ids != rules.encode(text, add_special_tokens=False).ids:
+            raise ScoringError(
+                f"{_capital(name)} is read as a {type(tokenizer).__name__}, which cuts texts otherwise than its "
+                "tokenizer.json says. Where that file is right, set tokenizer_class to PreTrainedTokenizerFast in its "
+                "tokenizer_config.json."
+            )
 
 
 def _why_not(source: str, name: str, error: Exception, local_files_only: bool) -> str:

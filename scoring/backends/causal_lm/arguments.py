@@ -18,6 +18,7 @@ DTYPES = {
 }
 AUTO = "auto"  # what the checkpoint says
 QUANTIZATIONS = ("8bit", "4bit")
+IGNORE = "ignore"  # an adapter that lies beside full weights
 
 
 def dtype_of(args: Mapping[str, str]) -> torch.dtype | str:
@@ -38,7 +39,11 @@ def checked(args: Mapping[str, str]) -> str:
         )
     if not args.get("pretrained"):
         raise ScoringError("--model_args must name the model: pretrained=PATH.")
-    for name, choices in (("dtype", (*DTYPES, AUTO)), ("quantization", QUANTIZATIONS)):
+    for name, choices in (
+        ("dtype", (*DTYPES, AUTO)),
+        ("quantization", QUANTIZATIONS),
+        ("adapter", (IGNORE,)),
+    ):
         if name in args and args[name] not in choices:
             raise ScoringError(
                 f"--model_args: {name}={args[name]}: choose one of {', '.join(choices)}."
@@ -46,16 +51,36 @@ def checked(args: Mapping[str, str]) -> str:
     return args["pretrained"]
 
 
-def check_attention(config: PreTrainedConfig, args: Mapping[str, str]) -> None:
-    """Refuse an attention that transformers is known to compute wrong for this model.
+def set_attention(config: PreTrainedConfig, args: Mapping[str, str]) -> None:
+    """Take the attention that is asked for, or transformers' own choice; never one that a configuration names.
 
     Raises:
-        ScoringError: it is.
+        ScoringError: transformers is known to compute it wrong for this model, or it comes from a hub.
     """
+    config._attn_implementation = None
+    if "/" in args.get("attn", ""):
+        raise ScoringError(f"attn={args['attn']}: code from a hub is never run here.")
     if args.get("attn") == "eager" and config.model_type == "falcon" and config.alibi:
         raise ScoringError(
             f"attn=eager: transformers {version('transformers')} adds ALiBi twice to a Falcon's attention; leave attn out."
         )
+
+
+def quantization(config: PreTrainedConfig, args: Mapping[str, str]) -> str:
+    """How the weights are to be quantized, or are where they are stored; "" where they are not.
+
+    Raises:
+        ScoringError: both.
+    """
+    stored = getattr(config, "quantization_config", None) or {}
+    described = stored if isinstance(stored, dict) else stored.to_dict()
+    asked = args.get("quantization", "")
+    method = str(described.get("quant_method", "unnamed")) if described else ""
+    if method and asked:
+        raise ScoringError(
+            f"quantization={asked}: the weights are stored quantized already ({method}); leave it out."
+        )
+    return method or asked
 
 
 def placement(args: Mapping[str, str]) -> dict[str, Any]:

@@ -64,6 +64,7 @@ class TransformersBackend:
             "context_tokens": self.context_tokens,
             "batch_tokens_auto": BATCH_TOKENS.get(self.device.type, BATCH_TOKENS["cpu"]),
             # Absent where there are none, so that older runs without any go on
+            **({"kernels": kernels} if (kernels := _kernels()) else {}),
             **({"warnings": self.warnings} if self.warnings else {}),
             "machine": {"device": self._device_name(), "threads": torch.get_num_threads()},
         }
@@ -84,7 +85,7 @@ class TransformersBackend:
             **self._described(),
             **placed,
             "device_name": self._device_name(),
-            "kernels": {name: found for name in KERNELS if (found := _installed(name))},
+            "kernels": _kernels(),
             "code": code_version(),
         }
         return {name: value for name, value in about.items() if name not in ("model", "adapter")}
@@ -182,6 +183,10 @@ class TransformersBackend:
         self.__dict__.pop("model", None)
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
+
+
+def _kernels() -> dict[str, str]:
+    return {name: found for name in KERNELS if (found := _installed(name))}
 
 
 def _installed(package: str) -> str:

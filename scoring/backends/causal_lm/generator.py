@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from jinja2 import TemplateError
+from transformers import GenerationConfig
 
 from scoring.backends import placed
 from scoring.backends.causal_lm.backend import is_out_of_memory
@@ -41,6 +42,10 @@ class TransformersGenerator:
         loaded = load(loading)
         self.model: Any = loaded.model
         self.provenance = loaded.provenance
+        # generation_config.json says which tokens end an answer; its penalties, forced tokens and draws are not asked for
+        self.model.generation_config = GenerationConfig(  # type: ignore[no-untyped-call]
+            eos_token_id=self.model.generation_config.eos_token_id
+        )
         self.window = context_tokens(self.model)
 
     def check_template(self) -> None:
@@ -83,7 +88,11 @@ class TransformersGenerator:
             detail = f"{len(ids):,} tokens, and the model's window holds {self.window:,}"
             return Generated("", Finish.TOO_LONG, Usage(), seconds, detail=detail)
         is_over = bool(written) and written[-1] in _ends(self.model)
-        text = storable(self.tokenizer.decode(written, skip_special_tokens=True))
+        text = storable(
+            self.tokenizer.decode(
+                written, skip_special_tokens=True, clean_up_tokenization_spaces=False
+            )
+        )
         finish = Finish.STOP if is_over else Finish.LENGTH
         if finish == Finish.STOP and not text.strip():
             finish = Finish.EMPTY
@@ -137,7 +146,8 @@ class TransformersGenerator:
         drawn = bool(self.writing.temperature)
         how: dict[str, Any] = {"do_sample": drawn, "max_new_tokens": most, "num_beams": 1}
         if drawn:
-            how |= {"temperature": self.writing.temperature, "top_p": self.writing.top_p or 1.0}
+            top_p = self.writing.top_p or 1.0
+            how |= {"temperature": self.writing.temperature, "top_p": top_p, "top_k": 0}
         ends = sorted(_ends(self.model))
         pad, longest = (ends[0] if ends else 0), max(len(ids) for ids in prompts)
         before = [longest - len(ids) for ids in prompts]

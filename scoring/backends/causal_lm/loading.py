@@ -13,12 +13,15 @@ from typing import Any, cast
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
 from transformers.utils import logging as hf_logging
+from transformers.utils.peft_utils import find_adapter_config_file
 
 from scoring.backends.causal_lm import arguments, weights
 from scoring.backends.tokenizers import hub_has
 from scoring.domain.backend import ScoringError
 
 NUMBER = re.compile(r"\d+")
+# transformers looks for adapters where none is, and so applies none
+NO_ADAPTER = {"subfolder": "no-adapter"}
 
 
 @dataclass(frozen=True)
@@ -45,11 +48,12 @@ def load(args: Mapping[str, str]) -> Loaded:
     provenance: dict[str, Any] = {
         "model": name,
         "dtype": args.get("dtype", "float32"),
-        "quantization": args.get("quantization", ""),
     }
     # transformers alone would ask for most of a minute for what is not there
     stored_only = not folder.is_dir() and not hub_has(name, args.get("revision"), "model")
     with quiet(), _one_sentence(name, folder):
+        if "peft" not in args and "adapter" not in args:
+            _refuse_adapter(name, args.get("revision"), stored_only)
         config = AutoConfig.from_pretrained(
             name,
             revision=args.get("revision"),
@@ -60,7 +64,8 @@ def load(args: Mapping[str, str]) -> Loaded:
             raise ScoringError(
                 f"{name} is an encoder-decoder: only causal language models are scored."
             )
-        arguments.check_attention(config, args)
+        arguments.set_attention(config, args)
+        provenance["quantization"] = arguments.quantization(config, args)
         # With output_loading_info it is a pair, which the library's types do not say
         loaded: Any = AutoModelForCausalLM.from_pretrained(
             name,
@@ -72,6 +77,7 @@ def load(args: Mapping[str, str]) -> Loaded:
             output_loading_info=True,
             ignore_mismatched_sizes=True,  # so that they come back as a list, and are refused below
             local_files_only=stored_only,
+            adapter_kwargs=NO_ADAPTER,
             **arguments.placement(args),
         )
         model: PreTrainedModel = loaded[0]
@@ -80,6 +86,7 @@ def load(args: Mapping[str, str]) -> Loaded:
             device = args.get("device") or ("cuda" if torch.cuda.is_available() else "cpu")
             model.to(device)  # type: ignore[arg-type]
     _check_whole(name, model, info)
+    _check_tied(name, model)
     if dtype == torch.float64:
         model.to(torch.float64)  # type: ignore[arg-type]  # what an architecture keeps in float32, too
     if dtype == arguments.AUTO:
@@ -91,11 +98,42 @@ def load(args: Mapping[str, str]) -> Loaded:
     if "peft" in args:
         model = _with_adapter(model, args["peft"])
         provenance["adapter"] = args["peft"]
-        provenance["adapter_sha256"] = weights.weights_sha256(Path(args["peft"]))
-        settings = json.loads((Path(args["peft"]) / "adapter_config.json").read_text())
+        provenance["adapter_sha256"] = weights.weights_sha256(Path(args["peft"]), "adapter")
+        settings = json.loads((Path(args["peft"]) / weights.ADAPTER_CONFIG).read_text())
         provenance["adapter_config_sha256"] = weights.config_sha256(settings)
+        dtypes = {p.dtype for name, p in model.named_parameters() if "lora_" in name} - {
+            model.dtype
+        }
+        if dtypes:  # peft keeps it in float32 beside a model in half precision
+            provenance["adapter_dtype"] = str(dtypes.pop()).removeprefix("torch.")
     model.eval()  # type: ignore[no-untyped-call]
     return Loaded(model, provenance)
+
+
+def _refuse_adapter(name: str, revision: str | None, stored_only: bool) -> None:
+    """Raises ScoringError where transformers would find an adapter beside the model, here or on the hub."""
+    found = find_adapter_config_file(name, revision=revision, local_files_only=stored_only)
+    if found is not None:
+        named = f"peft={name}" if Path(name).is_dir() else "peft=FOLDER (the adapter, downloaded)"
+        raise ScoringError(
+            f"{name} holds an adapter ({weights.ADAPTER_CONFIG}) beside full weights: {named} loads both, "
+            f"adapter={arguments.IGNORE} the weights alone."
+        )
+
+
+def _check_tied(name: str, model: PreTrainedModel) -> None:
+    """An output layer that is stored beside the embeddings that it is to be: transformers would only print which it takes."""
+    output: Any = model.get_output_embeddings()  # type: ignore[no-untyped-call]
+    embeddings: Any = model.get_input_embeddings()
+    first, second = getattr(output, "weight", None), getattr(embeddings, "weight", None)
+    tied = model._tied_weights_keys and model.config.get_text_config().tie_word_embeddings
+    if not tied or first is None or second is None or first is second or first.is_meta:
+        return
+    if first.shape == second.shape and not torch.equal(first.to(second.device), second):
+        raise ScoringError(
+            f"{name}: its configuration ties its output layer to its embeddings, and its files hold two that differ. "
+            "Set tie_word_embeddings in its config.json to what the model was trained with."
+        )
 
 
 def _check_whole(name: str, model: PreTrainedModel, info: Mapping[str, Any]) -> None:
@@ -140,7 +178,7 @@ def _with_adapter(model: PreTrainedModel, path: str) -> PreTrainedModel:
             warnings.filterwarnings("error", message=".*missing adapter keys.*")
             adapted = PeftModel.from_pretrained(model, path, is_trainable=False)
             known = set(get_peft_model_state_dict(adapted, save_embedding_layers=True))
-    left_over = sorted(weights.tensor_names(folder) - known)
+    left_over = sorted(weights.adapter_tensors(folder) - known)
     if left_over:
         raise ScoringError(
             f"the adapter {path} holds {len(left_over)} weights that have no place in this model ({left_over[0]}, for one)."

@@ -11,6 +11,9 @@ from safetensors import safe_open
 from scoring.backends.model_files import check_files
 from scoring.domain.backend import ScoringError
 
+# As peft names them
+ADAPTER_CONFIG = "adapter_config.json"
+ADAPTER_WEIGHTS = "adapter_model"
 UNSAFE = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5", ".msgpack")
 CIRCUMSTANCES = frozenset(
     {"_name_or_path", "_commit_hash", "transformers_version", "dtype", "torch_dtype", "base_model_name_or_path",
@@ -21,13 +24,19 @@ CIRCUMSTANCES = frozenset(
 def check_folder(folder: Path, what: str = "model") -> None:
     """Refuse a folder without safetensors weights, or with files that were copied in part.
 
+    Args:
+        what: model or adapter.
     Raises:
         ScoringError: in words that say what to do.
     """
     files = [path for path in folder.iterdir() if path.is_file()]
     check_files(folder)
-    if any(path.suffix == ".safetensors" for path in files):
+    if weight_files(folder, what):
         return
+    if what == "model" and (folder / ADAPTER_CONFIG).is_file() and weight_files(folder, "adapter"):
+        raise ScoringError(
+            f"{folder} holds an adapter and no model: name its model as pretrained=…, and this folder as peft={folder}."
+        )
     unsafe = sorted(path.name for path in files if path.suffix in UNSAFE)
     if unsafe:
         raise ScoringError(
@@ -42,20 +51,41 @@ def check_folder(folder: Path, what: str = "model") -> None:
     raise ScoringError(f"{folder} holds no {what} weights (*.safetensors).")
 
 
-def weights_sha256(folder: Path) -> str:
-    """SHA-256 over the names and contents of a folder's safetensors files, in the order of their names."""
+def weight_files(folder: Path, what: str = "model") -> list[Path]:
+    """The safetensors files of a folder's model, of the adapter in it, or all, in the order of their names."""
+    return [
+        path
+        for path in sorted(folder.glob("*.safetensors"))
+        if what == "all" or path.name.startswith(ADAPTER_WEIGHTS) == (what == "adapter")
+    ]
+
+
+def refuse_adapter(folder: Path, how: str) -> None:
+    """Refuse an adapter beside full weights: the libraries would apply it unasked.
+
+    Raises:
+        ScoringError: there is one; `how` says how to go on.
+    """
+    if (folder / ADAPTER_CONFIG).exists():
+        raise ScoringError(
+            f"{folder} holds an adapter ({ADAPTER_CONFIG}) beside full weights: {how}."
+        )
+
+
+def weights_sha256(folder: Path, what: str = "model") -> str:
+    """SHA-256 over the names and contents of the files of a folder's model, or of its adapter, in the order of names."""
     digest = hashlib.sha256()
-    for path in sorted(folder.glob("*.safetensors")):
+    for path in weight_files(folder, what):
         digest.update(f"{path.name}\n".encode())
         with path.open("rb") as file:
             digest.update(hashlib.file_digest(file, "sha256").hexdigest().encode())
     return digest.hexdigest()
 
 
-def tensor_names(folder: Path) -> set[str]:
-    """The names of all tensors in a folder's safetensors files."""
+def adapter_tensors(folder: Path) -> set[str]:
+    """The names of all tensors of the adapter in a folder."""
     names: set[str] = set()
-    for path in sorted(folder.glob("*.safetensors")):
+    for path in weight_files(folder, "adapter"):
         with safe_open(path, framework="pt") as file:
             names.update(file.keys())
     return names

@@ -169,13 +169,17 @@ def _weights_sha256(folder: Path) -> str | None:
     """None for a name on the Hub.
 
     Raises:
-        ScoringError: the folder holds no safetensors.
+        ScoringError: the folder holds no safetensors, or an adapter beside them.
     """
-    from scoring.backends.causal_lm.weights import check_folder, weights_sha256
+    from scoring.backends.causal_lm.weights import check_folder, refuse_adapter, weights_sha256
 
     if not folder.is_dir():
         return None
     check_folder(folder)
+    refuse_adapter(
+        folder,
+        "vLLM reads all files, so move those of the adapter (adapter_*) out of the folder, or score with --model hf",
+    )
     return weights_sha256(folder)
 
 

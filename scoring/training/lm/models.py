@@ -18,6 +18,7 @@ from transformers import (
 from transformers.pytorch_utils import Conv1D
 
 from scoring.backends.causal_lm.loading import load, quiet
+from scoring.backends.causal_lm.weights import refuse_adapter
 from scoring.backends.tokenizers import load_tokenizer, set_start_token
 from scoring.domain.backend import ScoringError
 from scoring.training.settings import Lora, Shape, TrainingError, TrainingSettings
@@ -130,6 +131,10 @@ def _pretrained(settings: TrainingSettings, start: Start) -> PreTrainedModel:
     dtype = settings.dtype if settings.mode == "lora" else "float32"
     args = {"pretrained": str(start.pretrained), "dtype": dtype, "device": "cpu"}
     try:
+        refuse_adapter(
+            Path(str(start.pretrained)),
+            "trainings start from weights alone, so move the adapter's files (adapter_*) out of the folder",
+        )
         return load(args | ({"revision": start.revision} if start.revision else {})).model
     except ScoringError as error:
         raise TrainingError(str(error)) from error

@@ -105,7 +105,7 @@ def test_an_adapter_counts_when_it_is_on_and_only_then(folders, tmp_path, kind):
     merged = PeftModel.from_pretrained(base, adapter).merge_and_unload()
     assert_agree(with_it, groups, merged)
     assert perplexity_of(without[0][0]) != pytest.approx(perplexity_of(with_it[0][0]), rel=1e-3)
-    assert tuned.identity()["adapter_sha256"] == weights_sha256(adapter)
+    assert tuned.identity()["adapter_sha256"] == weights_sha256(adapter, "adapter")
     assert "adapter" not in bare.identity()
 
 
