@@ -11,7 +11,7 @@ from scoring.services.summary import RunRow, RunSummary
 
 MAX_UNSCORED = 20
 MAX_NAMES = 10
-TEXTS = frozenset({"condition", "study", "model", "prompt", "status", "corpus"})
+TEXTS = frozenset({"condition", "study", "model", "prompt", "status", "corpus", "kind", "adapter"})
 
 
 def score_lines(scored: Sequence[Scored]) -> Iterator[str]:

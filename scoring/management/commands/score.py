@@ -9,14 +9,16 @@ from django.core.management.base import CommandError, CommandParser
 
 from experiment.management.studies import find_study
 from experiment.models import Item
+from lib.commands import table_lines
 from lib.jobs import leases
 from lib.jobs.leases import renew_connection
 from scoring.domain.conditions import CONDITIONS
 from scoring.management.results import Scored, as_json, unscored_of
 from scoring.management.scoring_command import Evaluation, ScoringCommand
-from scoring.management.tables import run_lines, score_lines
+from scoring.management.tables import TEXTS, run_lines, score_lines
 from scoring.management.workers import PER_GPU, gpus
 from scoring.models import ScoringRun
+from scoring.services.adapters import runs_with_adapters
 from scoring.services.execute import execute
 from scoring.services.open_model import OneModel
 from scoring.services.summary import run_rows, summarise_run
@@ -62,11 +64,21 @@ class Command(ScoringCommand):
             metavar="N|gpus",
             help="score in N processes, or one for each GPU, a run at a time each",
         )
+        parser.add_argument(
+            "--adapters",
+            action="store_true",
+            help="with ls: past runs that read, or may have read, an adapter beside full weights unasked",
+        )
         parser.add_argument("--watch", action="store_true", help="with --queue: and wait for more")
 
     def handle(self, *args: Any, **options: Any) -> None:
         _refuse_contradictions(options)
-        if options["action"] == "ls":
+        if options["adapters"]:
+            found = [asdict(run) for run in runs_with_adapters()]
+            cells = [{name: str(value) for name, value in run.items()} for run in found]
+            lines = list(table_lines(cells, TEXTS)) or ["No past run can have read one unasked."]
+            self.report(options, {"runs": found}, lines)
+        elif options["action"] == "ls":
             self._list(options)
         elif options["action"] == "rm":
             self._remove(options)
@@ -198,6 +210,8 @@ def _refuse_contradictions(options: Mapping[str, Any]) -> None:
     elif options["watch"] or options["runs"]:
         name = "--watch" if options["watch"] else "--runs"
         raise CommandError(f"{name} goes with --queue.")
+    if options["adapters"] and options["action"] != "ls":
+        raise CommandError("--adapters goes with `score ls`.")
     if options["numbers"] and options["action"] != "rm":
         raise CommandError("Numbers of runs go with `score rm`.")
 

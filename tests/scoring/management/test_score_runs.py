@@ -1,6 +1,7 @@
 """`score ls`, `score rm` and `score --queue`: runs as a list, removed, and worked off."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from experiment.models import Study
 from lib.jobs import leases
+from scoring.backends.causal_lm.weights import weights_sha256
 from scoring.models import LanguageModel, ScoringRun
 from scoring.services.create_run import create_run
 from scoring.services.execute import execute
@@ -15,7 +17,7 @@ from scoring.services.summary import summarise_run
 from tests.factories import make_study
 from tests.scoring.commands import hf, score, score_json, sentence_of
 from tests.scoring.made_runs import scores
-from tests.scoring.tiny_models import save_gpt2
+from tests.scoring.tiny_models import save_gpt2, save_lora
 from tests.storages import records_folder
 
 pytestmark = pytest.mark.django_db
@@ -51,6 +53,28 @@ def test_runs_are_listed_with_what_became_of_them(study: Study, tiny: Path) -> N
     assert data["runs"][1]["accuracy"] == summarise_run(first).counted.accuracy.value
     make_study("other")
     assert json.loads(score("ls", "--study", "other", "--json")[0]) == {"runs": []}
+
+
+def test_past_runs_that_read_an_adapter_unasked_are_listed(
+    study: Study, tiny: Path, tmp_path: Path
+) -> None:
+    both = tmp_path / "both"
+    shutil.copytree(tiny, both)
+    clean, touched, changed, gone = (
+        queued(study, folder) for folder in (tiny, both, both, tmp_path / "gone")
+    )
+    execute(clean)
+    for path in save_lora(tiny, tmp_path / "adapter").glob("adapter_*"):
+        shutil.copy(path, both)
+    for run, weights in ((touched, weights_sha256(both, "all")), (changed, "0"), (gone, "1")):
+        run.identity = {"weights_sha256": weights}
+        run.save()
+    rows = json.loads(score("ls", "--adapters", "--json")[0])["runs"]
+    assert {row["run"]: row["adapter"].partition(":")[0] for row in rows} == {
+        touched.pk: "applied",
+        changed.pk: "unknown",
+        gone.pk: "unknown",
+    }
 
 
 def test_the_queue_is_scored_with_one_model_for_all_its_runs(study: Study, tiny: Path) -> None:

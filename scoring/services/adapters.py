@@ -1,0 +1,62 @@
+"""Which past runs may have read an adapter that lay beside full weights, when nothing said so.
+
+Their hash of weights is over all safetensors of the folder, the adapter's included; one of today is over the model's.
+Knows only folders that this machine still has: what the others held cannot be known.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from scoring.models import (
+    AnsweringRun,
+    DraftingRun,
+    GradingRun,
+    ReviewingRun,
+    ScoringRun,
+    Training,
+)
+
+APPLIED = "applied: the folder holds one beside the weights that were read"
+
+
+@dataclass(frozen=True, slots=True)
+class PastRun:
+    """A run, the folder or name of its model, and what is known of an adapter."""
+
+    kind: str
+    run: int
+    model: str
+    adapter: str
+
+
+def runs_with_adapters() -> Iterator[PastRun]:
+    """Runs of models in the process that read an adapter unasked, and those of which it cannot be known."""
+    written = (
+        kind.objects.filter(generator="hf")
+        for kind in (AnsweringRun, GradingRun, DraftingRun, ReviewingRun)
+    )
+    scored = ScoringRun.objects.filter(backend=ScoringRun.Backend.TRANSFORMERS)
+    known: dict[tuple[str, str], str] = {}
+    runs: Iterable[Any] = chain(scored, *written, Training.objects.all())
+    for run in runs:
+        name, weights = run.model_args.get("pretrained", ""), run.identity.get("weights_sha256")
+        if not name or not weights or "adapter" in run.model_args:
+            continue
+        if (name, weights) not in known:
+            known[name, weights] = _adapter(Path(name), weights)
+        if adapter := known[name, weights]:
+            yield PastRun(str(run._meta.verbose_name), run.pk, name, adapter)
+
+
+def _adapter(folder: Path, weights: str) -> str:
+    from scoring.backends.causal_lm.weights import ADAPTER_CONFIG, weights_sha256
+
+    if not folder.is_dir():
+        return "unknown: its files are not in a folder here"
+    if weights == weights_sha256(folder, "all"):
+        return APPLIED if (folder / ADAPTER_CONFIG).exists() else ""
+    is_alone = weights == weights_sha256(folder)
+    return "" if is_alone else "unknown: the folder's files have changed since"
