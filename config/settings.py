@@ -62,7 +62,7 @@ MIDDLEWARE = [
     "config.cookies.TakeEarlierCookies",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "experiment.lab.sessions.EndOldSessions",
+    "experiment.lab.access.EndOldSessions",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "config.cookies.RenewEarlierForms",

@@ -21,4 +21,4 @@ class ExperimentConfig(AppConfig):
 
 
 class AdministrationConfig(AdminConfig):
-    default_site = "experiment.lab.administration.AdministrationSite"
+    default_site = "experiment.lab.access.AdministrationSite"

@@ -5,18 +5,22 @@ from functools import wraps
 from typing import Any
 
 from django.conf import settings
+from django.contrib import admin
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 
 from experiment.domain.roles import FieldRight, Right
 from experiment.models import ResearchField, Study
 from experiment.services.people.second_step import is_verified
+from experiment.services.people.sessions import keep_or_end
 from experiment.services.rights import field_rights_of, may_create_studies, rights_of
 
 View = Callable[..., HttpResponseBase]
@@ -27,6 +31,7 @@ class LabRequest(HttpRequest):
 
     rights: frozenset[Right]
     field_rights: frozenset[FieldRight]
+    about: dict[str, Any]  # what templates are given of the address
 
 
 # What a view says in `access` that asks for no right in a study
@@ -56,6 +61,11 @@ def _in_two_steps(view: View) -> View:
     return wrapped
 
 
+def is_lead(request: HttpRequest) -> bool:
+    """Behind `for_field`."""
+    return FieldRight.LEAD_FIELD in request.field_rights  # type: ignore[attr-defined]
+
+
 def for_study(right: Right) -> Callable[[View], View]:
     """A page of one study, named by `slug`; the view is given `study`, and `request.rights` for its templates.
 
@@ -73,6 +83,7 @@ def for_study(right: Right) -> Callable[[View], View]:
             if right not in rights:
                 raise PermissionDenied
             request.rights = rights
+            request.about = {"study": study}
             return view(request, *args, study=study, **kwargs)
 
         wrapped.access = right  # type: ignore[attr-defined]
@@ -100,6 +111,7 @@ def for_field(right: FieldRight) -> Callable[[View], View]:
             if right not in rights:
                 raise PermissionDenied
             request.field_rights = rights
+            request.about = {"research_field": found, "section": "fields"}
             return view(request, *args, research_field=found, **kwargs)
 
         wrapped.access = right  # type: ignore[attr-defined]
@@ -148,3 +160,40 @@ def for_site_admins(view: View) -> View:
 
     wrapped.access = SITE_ADMIN  # type: ignore[attr-defined]
     return wrapped
+
+
+class AdministrationSite(admin.AdminSite):
+    """Django's administration as a whole: for site administrators alone, who sign in on the lab's page."""
+
+    site_header = "BrainBench Live"
+    site_title = "BrainBench Live"
+    index_title = _("Administration")
+    site_url = "/lab/"
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        return request.user.is_active and request.user.is_superuser
+
+    def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Any:
+        return for_site_admins(super().admin_view(view, cacheable))
+
+    def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        """There is one page to sign in, the lab's: whoever is not let in is led there."""
+        return for_site_admins(_to_index)(request)  # type: ignore[return-value]
+
+
+def _to_index(request: HttpRequest) -> HttpResponse:
+    return redirect("admin:index")
+
+
+class EndOldSessions:
+    """Middleware: ends sign-ins that are too old (experiment/services/people/sessions.py), before anybody asks whose."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        # Participants' pages look at no session, unless they ask whether a member looks
+        is_lab = not request.path_info.startswith("/s/")
+        if is_lab and settings.SESSION_COOKIE_NAME in request.COOKIES:
+            keep_or_end(request.session, is_asked=not request.path_info.endswith("/live/"))
+        return self.get_response(request)

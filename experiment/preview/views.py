@@ -13,8 +13,8 @@ from django.views.decorators.http import require_http_methods
 
 from experiment.domain.roles import Right
 from experiment.lab.access import View, for_study
-from experiment.lab.setup.forms import PREVIEWED, SettingsForm
-from experiment.lab.setup.wording import typed_text
+from experiment.lab.setup_forms import PREVIEWED, SettingsForm
+from experiment.lab.wording import typed_text
 from experiment.models import ConsentVersion, Study
 from experiment.participant import showing
 from experiment.participant.entry import render_consent

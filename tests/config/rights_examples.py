@@ -13,7 +13,7 @@ from django.contrib.auth.models import User
 
 from experiment.domain.roles import Role
 from experiment.domain.trial_query import TrialQuery
-from experiment.lab.setup.wording import number_of
+from experiment.lab.wording import number_of
 from experiment.models import (
     Comment,
     DryRun,

@@ -10,8 +10,8 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest
 from django.test import Client, RequestFactory
 
-from experiment.lab.members.sign_in import _next
 from experiment.lab.routes import Route, routes
+from experiment.lab.sign_in import _next
 from experiment.services.channels import host_problem
 from scoring.backends.http.address import check_allowed, parse_address
 from scoring.domain.backend import ScoringError

@@ -9,11 +9,11 @@ from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import get_resolver
 
-from experiment.lab.item_files.forms import UploadForm
-from experiment.lab.questions.imports import QuestionUploadForm
-from experiment.lab.questions.templates import TableForm
-from experiment.lab.setup.new import NewStudyForm
-from experiment.lab.setup.wording import LoadForm
+from experiment.lab.item_files import UploadForm
+from experiment.lab.new_study import NewStudyForm
+from experiment.lab.question_files import QuestionUploadForm
+from experiment.lab.question_templates import TableForm
+from experiment.lab.wording import LoadForm
 from experiment.models import ResearchField
 from scoring.lab.drafting.forms import DraftingForm, Kind
 from tests.factories import make_user

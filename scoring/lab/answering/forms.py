@@ -6,8 +6,8 @@ from django import forms
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from experiment.lab.setup.forms import UnixTextField
 from lib.name_fields import is_name
+from lib.pages import UnixTextField
 from scoring.domain.generating import Finish
 from scoring.lab.drafting.forms import ModelForm
 from scoring.models import Answer

@@ -6,9 +6,9 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from experiment.lab.setup.forms import UnixTextField
 from experiment.models import ResearchField
 from lib.name_fields import is_name
+from lib.pages import UnixTextField
 from scoring.backends import parse_model_args
 from scoring.backends.generating import OPENED_BY
 from scoring.domain.backend import ScoringError

@@ -7,8 +7,8 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from experiment.lab.setup.forms import UnixTextField
 from experiment.models import Study
+from lib.pages import UnixTextField
 from scoring.domain.backend import ScoringError
 from scoring.domain.grading.rubric import Rubric
 from scoring.lab.drafting.forms import ModelForm

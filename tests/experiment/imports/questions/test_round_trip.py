@@ -16,7 +16,7 @@ from experiment.imports.read.questions.records import read_questions
 from experiment.imports.read.questions.templates import read_template
 from experiment.imports.store.questions.apply import import_questions
 from experiment.imports.store.questions.plan import plan_questions
-from experiment.lab.questions.categories import CategoriesField, as_lines
+from experiment.lab.questions import CategoriesField, as_lines
 from experiment.models import Item, QuestionTemplate, ResearchField
 from experiment.services.questions.export import COLUMNS, FORMATS, WantedQuestions, content
 from experiment.services.questions.templates import save_template

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from experiment.imports.store.bulk import job as jobs
-from experiment.lab.item_files import forms, imports
+from experiment.lab import item_files as imports
 from experiment.models import Item, ItemImport, ResearchField
 from experiment.services import kept_uploads
 from experiment.services.chores import forget_old_uploads
@@ -140,7 +140,7 @@ def test_the_newest_files_of_a_person_and_field_are_kept_and_those_that_a_worker
 
 def test_a_file_that_is_too_large_or_missing_is_refused_in_words(cooking, monkeypatch):
     client, place = browser("curator"), reverse("lab:import_send", args=["cooking"])
-    monkeypatch.setattr(forms, "MAX_BYTES", 10)
+    monkeypatch.setattr(imports.UploadForm.base_fields["file"], "most_bytes", 10)
     answer = client.post(place, {"file": SimpleUploadedFile("a.csv", b"x" * 11)})
     assert answer.status_code == 422
     assert "larger than" in text(answer)

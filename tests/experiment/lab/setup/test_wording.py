@@ -6,7 +6,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from experiment.lab.setup.wording import number_of
+from experiment.lab.wording import number_of
 from experiment.models import Study
 from experiment.services.participant_texts import participant_texts
 from lib import po

@@ -1,1 +1,0 @@
-"""What the checks say of a test case, answered by curators."""

@@ -1,0 +1,127 @@
+"""Dry runs: asked for, watched, and what they found."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST, require_safe
+
+from experiment.domain.exclusion import PARTICIPANT_REASONS
+from experiment.domain.roles import Right
+from experiment.lab.access import for_study, user_of
+from experiment.models import DryRun, Participant, Study
+from experiment.services import counts, work
+from experiment.services import dry_runs as service
+from experiment.services.exposure import summary
+from experiment.services.study_setup import completion_problems
+from lib.pages import refused, show
+from lib.table_files import CONTENT_TYPES
+
+PEOPLE = ("finishers", "dropout_percent", "arrival", "seed")
+RECRUITING = ("target", "per_day")
+MONEY = ("pay", "pay_per", "currency", "fee_percent")
+LABELS = {reason.code: reason.label for reason in PARTICIPANT_REASONS}
+
+
+class DryRunForm(forms.ModelForm[DryRun]):
+    class Meta:
+        model = DryRun
+        fields = (*PEOPLE, *RECRUITING, *MONEY)
+
+    @property
+    def groups(self) -> dict[str, list[forms.BoundField]]:
+        parts = {"people": PEOPLE, "recruiting": RECRUITING, "money": MONEY}
+        return {part: [self[name] for name in names] for part, names in parts.items()}
+
+
+def blank(study: Study) -> DryRunForm:
+    """As the latest one was asked for; at first with the study's own target."""
+    latest = study.dry_runs.first()
+    if latest is not None:
+        return DryRunForm(instance=latest)
+    initial: dict[str, Any] = {"target": study.target_valid} if study.target_valid else {}
+    return DryRunForm(initial=initial)
+
+
+@require_safe
+@for_study(Right.SEE_DATA)
+def dry_runs(request: HttpRequest, study: Study) -> HttpResponse:
+    return _page(request, study, blank(study))
+
+
+@require_POST
+@for_study(Right.WORK)
+def ask(request: HttpRequest, study: Study) -> HttpResponse:
+    form = DryRunForm(request.POST)
+    if form.is_valid():
+        with refused(form):
+            job = service.ask(study, user_of(request), **form.cleaned_data)
+            return redirect("lab:dry_run", study.slug, job.pk)
+    return _page(request, study, form)
+
+
+@require_POST
+@for_study(Right.WORK)
+def remove(request: HttpRequest, study: Study) -> HttpResponse:
+    if service.is_under_way(study):
+        messages.error(request, _("A dry run is under way: stop it first."))
+    else:
+        n = service.remove_simulated(study)
+        text = ngettext(
+            "%(n)d simulated participant is gone.", "%(n)d simulated participants are gone.", n
+        )
+        messages.success(request, text % {"n": n})
+    return redirect("lab:dry_runs", study.slug)
+
+
+@require_safe
+@for_study(Right.SEE_DATA)
+def dry_run(
+    request: HttpRequest, study: Study, pk: int, template: str = "lab/dry_run/run.html"
+) -> HttpResponse:
+    job = get_object_or_404(study.dry_runs, pk=pk)
+    excluded, exposures = (job.found.excluded, job.found.exposures) if job.found else ({}, {})
+    return show(
+        request,
+        template,
+        run=job,
+        found=job.found,
+        recruiting=job.recruiting,
+        excluded=[(LABELS.get(code, code), n) for code, n in excluded.items()],
+        exposures=[summary(stratum, counts) for stratum, counts in exposures.items()],
+    )
+
+
+@require_POST
+@for_study(Right.WORK)
+def stop(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
+    work.stop(get_object_or_404(study.dry_runs, pk=pk), user_of(request))
+    return redirect("lab:dry_run", study.slug, pk)
+
+
+@require_safe
+@for_study(Right.EXPORT)
+def sample(request: HttpRequest, study: Study, pk: int) -> FileResponse:
+    job = get_object_or_404(study.dry_runs, pk=pk)
+    try:
+        file = service.open_sample(job)
+    except FileNotFoundError as gone:
+        raise Http404 from gone
+    name = f"{study.slug}-simulated-dry-run-{job.pk}.csv"
+    return FileResponse(file, as_attachment=True, filename=name, content_type=CONTENT_TYPES["csv"])
+
+
+def _page(request: HttpRequest, study: Study, form: DryRunForm) -> HttpResponse:
+    return show(
+        request,
+        "lab/dry_run/runs.html",
+        form=form,
+        runs=study.dry_runs.all(),
+        problems=completion_problems(study),
+        is_under_way=service.is_under_way(study),
+        n_simulated=counts.kind_counts(study).get(Participant.Kind.SIMULATED, 0),
+    )

@@ -1,0 +1,360 @@
+"""A test case is written: a new one, or a draft; shown as participants would see it, and beside what somebody else stored."""
+
+import uuid
+from copy import copy
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.forms import BoundField
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST
+
+from experiment.domain import markup
+from experiment.domain.assignment import Side
+from experiment.domain.item_checks import Finding, Place
+from experiment.domain.item_checks.characters import MAX_CHARACTERS
+from experiment.domain.presentation import ShownSegment, by_side
+from experiment.domain.roles import FieldRight
+from experiment.domain.text_diff import Piece, word_diff
+from experiment.lab.access import for_field, user_of
+from experiment.models import Item, ItemScratch, ResearchField
+from experiment.services.curation import lifecycle, writing
+from experiment.services.curation.checks import facts_of, findings_of_text
+from experiment.services.curation.drafts import EditedSinceError
+from lib.http import either
+from lib.newlines import with_unix_newlines
+from lib.pages import CONFLICT, UnixTextField, refused, show
+
+SIDES: tuple[Side, ...] = ("A", "B")
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The abstract with the original on this side."""
+
+    side: Side
+    segments: list[ShownSegment]
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """orders: empty where the text cannot be read; the first finding then says why."""
+
+    orders: list[Order] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    original: str = ""
+    altered: str = ""
+    n_words: int = 0
+    n_alternations: int = 0
+
+
+def preview_of(item: Item) -> Preview:
+    """Of a version, or of one that is not stored yet. Places count from the first character that is no space."""
+    text = item.markup.strip()
+    if not text:
+        return Preview()
+    findings = findings_of_text(text, facts_of(item))
+    try:
+        abstract = markup.parse(text)
+    except markup.MarkupError:
+        return Preview(findings=findings)
+    if len(text) > MAX_CHARACTERS:
+        return Preview(findings=findings)
+    return Preview(
+        orders=[Order(side, by_side(abstract.segments, side)) for side in SIDES],
+        findings=[_in_markup(finding, text) for finding in findings],
+        original=abstract.original,
+        altered=abstract.altered,
+        n_words=len(abstract.original.split()),
+        n_alternations=len(abstract.alternations),
+    )
+
+
+def _in_markup(finding: Finding, text: str) -> Finding:
+    """With its place in what is typed, wherever it was found."""
+    at = finding.place
+    if at is None or at.text == "markup":
+        return finding
+    start, end = markup.written_at(text, at.text, at.start, at.end)
+    return replace(finding, place=Place("markup", start, end))
+
+
+DOI_PREFIXES = ("https://doi.org/", "http://doi.org/", "https://dx.doi.org/", "doi:")
+
+
+def subfield_choice(item: Item, research_field: ResearchField, **options: Any) -> forms.ChoiceField:
+    """A field's subfields, and the one that the item has."""
+    names = list(research_field.subfields.values_list("name", flat=True))
+    if item.subfield and item.subfield not in names:
+        names.append(item.subfield)
+    choices = [("", _("none")), *((name, name) for name in names)]
+    return forms.ChoiceField(choices=choices, required=False, **options)
+
+
+class ItemForm(forms.ModelForm[Item]):
+    markup = UnixTextField(
+        max_length=MAX_CHARACTERS,
+        label=_("Abstract"),
+        widget=forms.Textarea(attrs={"rows": 16, "spellcheck": "true"}),
+    )
+
+    class Meta:
+        model = Item
+        fields = (
+            "markup",
+            "kind",
+            "source",
+            "generator",
+            "subfield",
+            "doi",
+            "publication_date",
+            "note",
+        )
+        labels = {"source": _("Altered by"), "generator": _("Who or what"), "note": _("Note")}
+        help_texts = {"generator": _("The writer, or the model and its version.")}
+        widgets = {
+            "publication_date": forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+            "note": forms.Textarea(attrs={"rows": 3}),
+        }
+
+    def __init__(self, *args: Any, research_field: ResearchField, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        label = Item._meta.get_field("subfield").verbose_name
+        kinds = [(value, label) for value, label in Item.Kind.choices if value != "question"]
+        self.fields["kind"] = forms.ChoiceField(
+            choices=kinds, label=Item._meta.get_field("kind").verbose_name
+        )
+        self.fields["subfield"] = subfield_choice(self.instance, research_field, label=label)
+        # A browser cuts pasted texts at maxlength without a word: the server says what is too long
+        self.fields["markup"].widget.attrs.pop("maxlength", None)
+
+    def clean_doi(self) -> str:
+        doi: str = self.cleaned_data["doi"]
+        for prefix in DOI_PREFIXES:
+            if doi.lower().startswith(prefix):
+                return doi[len(prefix) :].strip()
+        return doi
+
+    def clean_note(self) -> str:
+        return str(UnixTextField(required=False).to_python(self.cleaned_data["note"]))
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """Of a valid form."""
+        return {name: self.cleaned_data[name] for name in self._meta.fields or ()}
+
+    @property
+    def typed(self) -> dict[str, str]:
+        """As it came, right or wrong."""
+        return {name: str(self.data.get(name, "")) for name in self.fields}
+
+    @property
+    def why(self) -> str:
+        """What is wrong, besides the text that the preview speaks of."""
+        wrong = {name: messages for name, messages in self.errors.items() if name != "markup"}
+        return " ".join(str(message) for messages in wrong.values() for message in messages)
+
+    @property
+    def as_typed(self) -> Item:
+        """The test case with what is right of the form, and the text as it is."""
+        if self.is_bound:
+            self.is_valid()
+            self.instance.markup = with_unix_newlines(self.typed["markup"])
+        return self.instance
+
+
+def form_of(scratch: ItemScratch, *, as_stored: bool = False) -> ItemForm:
+    """What the writer finds: what was typed last and could not be saved, or what the draft holds, `as_stored`."""
+    item = copy(scratch.item) or Item(field=scratch.field.name)
+    if scratch.values and not as_stored:
+        return ItemForm(scratch.values, instance=item, research_field=scratch.field)
+    return ItemForm(instance=item, research_field=scratch.field)
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """A value that differs, in words; empty where there is none."""
+
+    label: str
+    stored: str
+    typed: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """pieces: from the text that is stored to the one that was typed."""
+
+    pieces: tuple[Piece, ...]
+    details: list[Detail]
+
+
+def comparison(stored: ItemForm, typed: ItemForm) -> Comparison:
+    pairs = [(stored[name], typed[name]) for name in typed.fields if name != "markup"]
+    details = [
+        Detail(str(mine.label), _said(theirs), _said(mine))
+        for theirs, mine in pairs
+        if _said(theirs) != _said(mine)
+    ]
+    return Comparison(word_diff(_said(stored["markup"]), _said(typed["markup"])), details)
+
+
+def _said(bound: BoundField) -> str:
+    """A value as the page shows it."""
+    value = with_unix_newlines(str(bound.field.prepare_value(bound.value()) or ""))
+    choices = dict(getattr(bound.field, "choices", ()))
+    return str(choices.get(value, value))
+
+
+@either
+@for_field(FieldRight.CURATE_FIELD)
+def new_item(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
+    """`begun` names what was typed on this page before, and is no test case yet."""
+    scratch = _begun(request, research_field)
+    if request.method != "POST":
+        return _page(request, scratch) if scratch.item is None else redirect(_url(scratch))
+    if "discard" in request.POST:
+        writing.discard(scratch)
+        return redirect("lab:new_item", research_field.slug)
+    return _save(request, scratch)
+
+
+@either
+@for_field(FieldRight.CURATE_FIELD)
+def write_item(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
+    item = get_object_or_404(Item, pk=pk, field=research_field.name)
+    if item.is_question:
+        return redirect("lab:write_question", research_field.slug, pk)
+    scratch = writing.scratch_of(item, research_field, user_of(request))
+    if request.method == "POST" and "discard" in request.POST:
+        writing.discard(scratch)
+        return redirect(_url(scratch))
+    if request.method == "POST":
+        return _save(request, scratch)
+    if item.status != Item.Status.DRAFT:
+        messages.error(
+            request,
+            gettext("An accepted text stays as it is: start a new version of it.")
+            if item.is_frozen
+            else gettext("Only a draft can be written: take it back to draft first."),
+        )
+        return redirect("lab:item", research_field.slug, pk)
+    return _page(request, scratch)
+
+
+@require_POST
+@for_field(FieldRight.CURATE_FIELD)
+def preview(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
+    """Of what is typed: of a `draft`, or of what a page has begun, which may be a draft since."""
+    named = request.POST.get("draft", "")
+    drafts = Item.objects.filter(field=research_field.name, pk=named if named.isdecimal() else 0)
+    item = drafts.first() or _begun(request, research_field).item
+    start = item or Item(field=research_field.name)
+    form = ItemForm(request.POST, instance=start, research_field=research_field)
+    return render(request, "lab/editor/_preview.html", {"preview": preview_of(form.as_typed)})
+
+
+def _begun(request: HttpRequest, research_field: ResearchField) -> ItemScratch:
+    named = (request.POST or request.GET).get("begun")
+    try:
+        uid = uuid.UUID(named) if named else uuid.uuid4()
+        return writing.scratch_named(uid, research_field, user_of(request))
+    except (ValueError, ItemScratch.DoesNotExist) as error:
+        raise Http404 from error
+
+
+def _save(request: HttpRequest, scratch: ItemScratch) -> HttpResponse:
+    """Whatever was typed is kept: as the draft, or as it is where it is none yet."""
+    item = copy(scratch.item) or Item(field=scratch.field.name)
+    form = ItemForm(request.POST, instance=item, research_field=scratch.field)
+    try:
+        scratch = _kept(request, scratch, form)
+    except EditedSinceError:
+        return _conflict(request, scratch, form)
+    if _is_autosave(request):
+        return JsonResponse(_state(scratch) | {"is_finished": not form.errors, "why": form.why})
+    if form.errors:
+        return _page(request, scratch, form)
+    if "to_review" in request.POST and scratch.item is not None:
+        return _to_review(request, scratch.item, scratch.field)
+    messages.success(request, gettext("Saved."))
+    return redirect(_url(scratch))
+
+
+def _kept(request: HttpRequest, scratch: ItemScratch, form: ItemForm) -> ItemScratch:
+    seen, window = request.POST.get("seen", ""), request.POST.get("window", "")[:36]
+    if form.is_valid():
+        try:
+            item = writing.finish(scratch, seen=seen, window=window, **form.columns)
+            return writing.scratch_of(item, scratch.field, scratch.user)
+        except ValidationError as error:
+            form.add_error(None, error.messages)
+    return writing.keep(scratch, form.typed, seen=seen, window=window)
+
+
+def _to_review(request: HttpRequest, item: Item, research_field: ResearchField) -> HttpResponse:
+    with refused(request):
+        lifecycle.submit(item, user_of(request))
+    return redirect("lab:item", research_field.slug, item.pk)
+
+
+def _conflict(request: HttpRequest, scratch: ItemScratch, form: ItemForm) -> HttpResponse:
+    """What is stored beside what was typed, of which nothing is stored."""
+    if scratch.item is None:
+        scratch = writing.scratch_named(scratch.uid, scratch.field, scratch.user)
+    else:
+        item = Item.objects.get(pk=scratch.item.pk)
+        scratch = writing.scratch_of(item, scratch.field, scratch.user)
+    theirs = comparison(form_of(scratch), form)
+    if not _is_autosave(request):
+        return _page(request, scratch, form, status=CONFLICT, theirs=theirs)
+    context = {"theirs": theirs, "url": _url(scratch)}
+    html = render_to_string("lab/editor/_conflict.html", context, request)
+    return JsonResponse(_state(scratch) | {"html": html}, status=CONFLICT)
+
+
+def _state(scratch: ItemScratch) -> dict[str, str | bool]:
+    return {"url": _url(scratch), "seen": writing.state_of(scratch)}
+
+
+def _page(
+    request: HttpRequest,
+    scratch: ItemScratch,
+    form: ItemForm | None = None,
+    status: int | None = None,
+    theirs: Comparison | None = None,
+) -> HttpResponse:
+    shown = form or form_of(scratch)
+    if form is None and writing.is_overtaken(scratch):
+        theirs = comparison(form_of(scratch, as_stored=True), shown)
+    return show(
+        request,
+        "lab/editor/page.html",
+        status,
+        scratch=scratch,
+        url=_url(scratch),
+        seen=writing.state_of(scratch),
+        form=shown,
+        theirs=theirs,
+        preview=preview_of(shown.as_typed),
+        begun=writing.begun(scratch.field, scratch.user).exclude(pk=scratch.pk),
+    )
+
+
+def _url(scratch: ItemScratch) -> str:
+    """Where the writer goes on."""
+    if scratch.item is not None:
+        return reverse("lab:write_item", args=[scratch.field.slug, scratch.item.pk])
+    address = reverse("lab:new_item", args=[scratch.field.slug])
+    return f"{address}?begun={scratch.uid}"
+
+
+def _is_autosave(request: HttpRequest) -> bool:
+    return request.headers.get("Accept", "") == "application/json"

@@ -1,0 +1,214 @@
+"""Fields of research: what each holds, who belongs to it, and what its leads decide."""
+
+from django import forms
+from django.contrib import messages
+from django.db.models import Count, IntegerField, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST, require_safe
+
+from experiment.domain.roles import FieldRight, FieldRole
+from experiment.lab.access import for_creators, for_field, for_signed_in, user_of
+from experiment.models import FieldMember, Item, ResearchField, Subfield
+from experiment.services.fields import members
+from experiment.services.fields import settings as services
+from experiment.services.fields.settings import has_items, is_used
+from experiment.services.rights import fields_of, may_create_studies
+from lib.http import UNPROCESSABLE, either
+from lib.pages import refused, show
+
+
+def _keep_name(form: forms.BaseForm, why: str) -> None:
+    form.fields["name"].disabled = True
+    form.fields["name"].help_text = why
+
+
+class FieldForm(forms.ModelForm[ResearchField]):
+    """A name that test cases have is shown and stays."""
+
+    class Meta:
+        model = ResearchField
+        fields = ("name", "reviews_needed")
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        if self.instance.pk and has_items(self.instance):
+            _keep_name(self, gettext("Test cases and exports have this name: it stays."))
+
+
+class SubfieldForm(forms.ModelForm[Subfield]):
+    class Meta:
+        model = Subfield
+        fields = ("name", "purpose")
+        widgets = {"purpose": forms.Textarea(attrs={"rows": 4})}
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        if self.instance.pk and is_used(self.instance):
+            _keep_name(self, gettext("Test cases have this name: it stays."))
+
+
+class MemberForm(forms.Form):
+    username = forms.CharField(
+        label=_("User name"), max_length=150, widget=forms.TextInput(attrs={"autocomplete": "off"})
+    )
+    role = forms.TypedChoiceField(
+        label=_("Role"),
+        choices=FieldMember.Role.choices,
+        coerce=FieldRole,
+        initial=FieldMember.Role.CURATOR,
+        widget=forms.RadioSelect,
+    )
+
+
+@require_safe
+@for_signed_in
+def fields(request: HttpRequest) -> HttpResponse:
+    """Those whose test cases one may write, and what each holds."""
+    is_question = Q(kind=Item.Kind.QUESTION)
+    rows = fields_of(user_of(request)).annotate(
+        n_accepted=_n_accepted(~is_question), n_questions=_n_accepted(is_question)
+    )
+    may_create = may_create_studies(request.user)
+    return show(
+        request, "lab/fields/fields.html", fields=rows, may_create=may_create, section="fields"
+    )
+
+
+def _n_accepted(wanted: Q) -> Coalesce:
+    items = Item.objects.filter(wanted, field=OuterRef("name"), status=Item.Status.ACCEPTED)
+    counted = items.order_by().values("field").annotate(n=Count("key", distinct=True)).values("n")
+    return Coalesce(Subquery(counted, output_field=IntegerField()), 0)
+
+
+@either
+@for_creators
+def new(request: HttpRequest) -> HttpResponse:
+    form = FieldForm(request.POST or None)
+    if form.is_valid():
+        sent = form.cleaned_data
+        with refused(form):
+            made = services.create_field(sent["name"], sent["reviews_needed"], user_of(request))
+            return redirect("lab:field_settings", made.slug)
+    status = UNPROCESSABLE if request.method == "POST" else 200
+    return show(request, "lab/fields/new.html", status, form=form, section="fields")
+
+
+@either
+@for_field(FieldRight.LEAD_FIELD)
+def settings(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
+    stored = ResearchField.objects.get(pk=research_field.pk)  # the form changes its own
+    form = FieldForm(request.POST or None, instance=stored)
+    if form.is_valid():
+        sent = form.cleaned_data
+        with refused(form):
+            accepted = services.change_field(
+                research_field, sent["name"], sent["reviews_needed"], user_of(request)
+            )
+            messages.success(request, gettext("Saved."))
+            if n := len(accepted):
+                said = ngettext(
+                    "%(n)d test case has the reviews that are needed now, and is accepted.",
+                    "%(n)d test cases have the reviews that are needed now, and are accepted.",
+                    n,
+                )
+                messages.success(request, said % {"n": n})
+            return redirect("lab:field_settings", research_field.slug)
+    return _settings(request, research_field, form, SubfieldForm(prefix="new"))
+
+
+@require_POST
+@for_field(FieldRight.LEAD_FIELD)
+def add_subfield(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
+    form = SubfieldForm(request.POST, prefix="new")
+    if form.is_valid():
+        sent = form.cleaned_data
+        with refused(form):
+            services.add_subfield(research_field, sent["name"], sent["purpose"], user_of(request))
+            return redirect("lab:field_settings", research_field.slug)
+    return _settings(request, research_field, FieldForm(instance=research_field), form)
+
+
+@either
+@for_field(FieldRight.LEAD_FIELD)
+def subfield(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
+    """Change one, or remove it."""
+    row = get_object_or_404(research_field.subfields, pk=pk)
+    form = SubfieldForm(request.POST or None, instance=Subfield.objects.get(pk=pk))
+    if form.is_valid():
+        sent = form.cleaned_data
+        with refused(form):
+            services.change_subfield(row, sent["name"], sent["purpose"], user_of(request))
+            return redirect("lab:field_settings", research_field.slug)
+    return show(request, "lab/fields/subfield.html", subfield=row, is_used=is_used(row), form=form)
+
+
+@require_POST
+@for_field(FieldRight.LEAD_FIELD)
+def remove_subfield(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
+    row = get_object_or_404(research_field.subfields, pk=pk)
+    with refused(request):
+        services.remove_subfield(row, user_of(request))
+    return redirect("lab:field_settings", research_field.slug)
+
+
+def _settings(
+    request: HttpRequest, research_field: ResearchField, form: FieldForm, new: SubfieldForm
+) -> HttpResponse:
+    subfields = research_field.subfields.all()
+    return show(
+        request, "lab/fields/settings.html", form=form, subfield_form=new, subfields=subfields
+    )
+
+
+@require_safe
+@for_field(FieldRight.CURATE_FIELD)
+def people(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
+    return _people(request, research_field, MemberForm())
+
+
+@require_POST
+@for_field(FieldRight.LEAD_FIELD)
+def add_member(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
+    form = MemberForm(request.POST)
+    if form.is_valid():
+        sent = form.cleaned_data
+        with refused(form, field="username"):
+            members.add(research_field, sent["username"], sent["role"], user_of(request))
+            return redirect("lab:field_people", research_field.slug)
+    return _people(request, research_field, form)
+
+
+@require_POST
+@for_field(FieldRight.LEAD_FIELD)
+def change_role(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
+    member, role = _member(research_field, pk), request.POST.get("role", "")
+    if role not in list(FieldRole):
+        raise Http404
+    with refused(request):
+        members.change_role(member, FieldRole(role), user_of(request))
+    return redirect("lab:field_people", research_field.slug)
+
+
+@require_POST
+@for_field(FieldRight.LEAD_FIELD)
+def remove_member(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
+    member, user = _member(research_field, pk), user_of(request)
+    with refused(request):
+        members.remove(member, user)
+        if member.user_id == user.pk and not user.is_superuser:
+            return redirect("lab:fields")  # they have left
+    return redirect("lab:field_people", research_field.slug)
+
+
+def _member(research_field: ResearchField, pk: int) -> FieldMember:
+    rows = research_field.memberships.select_related("user", "field")
+    return get_object_or_404(rows, pk=pk)
+
+
+def _people(request: HttpRequest, research_field: ResearchField, form: MemberForm) -> HttpResponse:
+    rows = research_field.memberships.select_related("user").order_by("user__username")
+    return show(request, "lab/fields/people.html", members=rows, roles=FieldMember.Role, form=form)

@@ -1,0 +1,338 @@
+"""A field's test cases from a file (sent, compared with what is there, and imported as it was shown) and to a file."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+from urllib.parse import urlencode
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.core.paginator import Page, Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST, require_safe
+
+from experiment.domain.item_checks import Level
+from experiment.domain.markup import Segment, parse
+from experiment.domain.roles import FieldRight
+from experiment.domain.text_diff import Piece, word_diff
+from experiment.imports.read.items import Defaults, RowProblem, read_items
+from experiment.imports.store.bulk.apply import PlanRefusedError, import_items
+from experiment.imports.store.bulk.difference import Action, Change, ImportPlan, Options, PlannedRow
+from experiment.imports.store.bulk.job import ask
+from experiment.imports.store.bulk.plan import plan_import
+from experiment.lab.access import for_field, is_lead, user_of
+from experiment.models import Item, ItemImport, ResearchField
+from experiment.services import kept_uploads
+from experiment.services.item_export.forms import NotInThisFormError
+from experiment.services.item_export.hugging_face import NothingToExportError
+from experiment.services.item_export.template import template as template_of
+from experiment.services.item_export.write import (
+    CSV,
+    HUGGING_FACE,
+    JSONL,
+    PUBLISHED,
+    TYPES,
+    Wanted,
+    download,
+)
+from lib.http import UNPROCESSABLE
+from lib.jobs import presence
+from lib.name_fields import is_name
+from lib.pages import CONFLICT, GONE, LimitedFileField, attached, refused, show
+from lib.table_files import CONTENT_TYPES
+
+MAX_BYTES = 30 * 1024 * 1024  # below UPLOAD_MAX_SIZE, which counts the whole request
+
+
+def accepted_elsewhere() -> forms.CharField:
+    return forms.CharField(
+        label=_("Accepted elsewhere: where, and by whom"),
+        max_length=1_000,
+        required=False,
+        help_text=_(
+            "Empty: they become drafts, for people of this field to review. Otherwise they are accepted at once, and this is "
+            "kept with each."
+        ),
+    )
+
+
+class LeadsForm(forms.Form):
+    """Some of its fields are for leads of the field of research to decide."""
+
+    for_leads: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, *args: Any, is_lead: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not is_lead:
+            for name in self.for_leads:
+                del self.fields[name]
+
+
+class OptionsForm(LeadsForm):
+    """How a file is read."""
+
+    source = forms.ChoiceField(
+        label=_("Who altered them"),
+        choices=Item.Source.choices,
+        required=False,
+        help_text=_("Where the file does not say: it has no column “source”."),
+    )
+    generator = forms.CharField(
+        label=_("By name"),
+        max_length=80,
+        required=False,
+        validators=[is_name],
+        help_text=_("A person or a model, such as GPT-4, where the file does not say."),
+    )
+    new_subfields = forms.BooleanField(
+        label=_("Make subfields that the field does not have"), required=False
+    )
+    accepted_before = accepted_elsewhere()
+    for_leads = ("new_subfields", "accepted_before")
+
+    @property
+    def options(self) -> Options:
+        """Of a valid form."""
+        sent = self.cleaned_data
+        return Options(
+            Defaults(sent["source"] or Item.Source.HUMAN.value, sent["generator"]),
+            new_subfields=sent.get("new_subfields", False),
+            accepted_before=sent.get("accepted_before", ""),
+        )
+
+
+class UploadForm(OptionsForm):
+    file = LimitedFileField(
+        MAX_BYTES,
+        _("The file is larger than 30 MB: split it, or have it imported with import_items."),
+        label=_("File"),
+        allow_empty_file=True,
+        help_text=_("CSV or JSONL in UTF-8, 30 MB at most: some 10,000 test cases."),
+    )
+    field_order = ("file",)
+
+
+PER_PAGE = 50
+PROBLEMS = "problems"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRow:
+    """A row with its text, where it is new, or with what changes."""
+
+    row: PlannedRow
+    segments: Sequence[Segment]
+    pieces: Sequence[Piece]
+    values: Sequence[Change]
+
+    @classmethod
+    def of(cls, row: PlannedRow) -> "ShownRow":
+        is_new = row.action == Action.CREATE
+        texts = [change for change in row.changes if change.column == "markup"]
+        return cls(
+            row,
+            parse(row.record.markup).segments if is_new else (),
+            [piece for change in texts for piece in word_diff(change.before, change.after)],
+            [change for change in row.changes if change.column != "markup"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Counts of all rows, and a page of those of one kind; `problems` where these are asked for."""
+
+    plan: ImportPlan
+    show: str
+    counts: Sequence[tuple[str, int]]
+    page: Page[PlannedRow] | Page[RowProblem]
+    rows: Sequence[ShownRow]
+    problems: Sequence[RowProblem]
+
+    @property
+    def n_errors(self) -> int:
+        return self.plan.count_checked(Level.ERROR)
+
+    @property
+    def n_warnings(self) -> int:
+        return self.plan.count_checked(Level.WARNING)
+
+
+def _shown(plan: ImportPlan, show: str, number: str | None) -> Difference:
+    """The page of this number. Problems come first where there are some, else what changes."""
+    counts = [(PROBLEMS, len(plan.problems)), *((str(a), plan.count(a)) for a in Action)]
+    if show not in dict(counts):
+        show = next((name for name, n in counts if n), str(Action.UNCHANGED))
+    if show == PROBLEMS:
+        problems = Paginator(plan.problems, PER_PAGE).get_page(number)
+        return Difference(plan, show, counts, problems, (), list(problems))
+    chosen = [row for row in plan.rows if row.action == show]
+    page = Paginator(chosen, PER_PAGE).get_page(number)
+    return Difference(plan, show, counts, page, [ShownRow.of(row) for row in page], ())
+
+
+LARGE = 1_000  # rows; of more, a worker makes the import, where one lives
+
+
+@require_safe
+@for_field(FieldRight.CURATE_FIELD)
+def import_page(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
+    return show(request, "lab/item_files/import.html", form=UploadForm(is_lead=is_lead(request)))
+
+
+@require_POST
+@for_field(FieldRight.CURATE_FIELD)
+def send(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
+    """Keep the file, and show what it would do."""
+    form = UploadForm(request.POST, request.FILES, is_lead=is_lead(request))
+    if not form.is_valid():
+        return show(request, "lab/item_files/import.html", form=form)
+    sent = form.cleaned_data
+    name = kept_uploads.keep(research_field, user_of(request), sent["file"].read())
+    query = urlencode({key: value for key, value in sent.items() if key != "file" and value})
+    address = reverse("lab:import_difference", args=[research_field.slug, name])
+    return redirect(f"{address}?{query}" if query else address)
+
+
+@require_safe
+@for_field(FieldRight.CURATE_FIELD)
+def template(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
+    subfield = research_field.subfields.values_list("name", flat=True).first()
+    return attached(template_of(subfield or ""), "test-cases.csv", CONTENT_TYPES["csv"])
+
+
+@require_safe
+@for_field(FieldRight.CURATE_FIELD)
+def difference(request: HttpRequest, research_field: ResearchField, upload: str) -> HttpResponse:
+    form = OptionsForm(request.GET, is_lead=is_lead(request))
+    try:
+        data = kept_uploads.read(research_field, user_of(request), upload)
+    except FileNotFoundError:
+        return show(request, "lab/item_files/gone.html", GONE)
+    if not form.is_valid():
+        return redirect("lab:import_items", research_field.slug)
+    plan = plan_import(data, research_field, form.options)
+    return _difference(request, upload, plan, form)
+
+
+@require_POST
+@for_field(FieldRight.CURATE_FIELD)
+def apply(request: HttpRequest, research_field: ResearchField, upload: str) -> HttpResponse:
+    """Do what was shown: at once, or where it is much and a worker lives, by that."""
+    user, form = user_of(request), OptionsForm(request.POST, is_lead=is_lead(request))
+    shown = request.POST.get("shown", "")
+    try:
+        data = kept_uploads.read(research_field, user, upload)
+    except FileNotFoundError:
+        return show(request, "lab/item_files/gone.html", GONE)
+    if not form.is_valid():
+        return redirect("lab:import_items", research_field.slug)
+    if _is_for_workers(data):
+        started = ask(research_field, upload, form.options, shown, user)
+        return redirect("lab:import_job", research_field.slug, started.pk)
+    try:
+        plan = import_items(data, research_field, form.options, by=user, shown=shown)
+    except PlanRefusedError as refused:
+        return _difference(request, upload, refused.plan, form, has_changed=True)
+    kept_uploads.forget(research_field, user, upload)
+    messages.success(request, _said(plan.count(Action.CREATE), plan.count(Action.UPDATE)))
+    return redirect("lab:field", research_field.slug)
+
+
+@require_safe
+@for_field(FieldRight.CURATE_FIELD)
+def job(
+    request: HttpRequest,
+    research_field: ResearchField,
+    pk: int,
+    template: str = "lab/item_files/job.html",
+) -> HttpResponse:
+    found = get_object_or_404(research_field.imports, pk=pk)
+    return show(request, template, job=found, said=_said(found.n_created, found.n_updated))
+
+
+def _is_for_workers(data: bytes) -> bool:
+    """Whether a worker imports this file: always where all work is theirs, else what is large while one lives."""
+    if settings.JOB_EXECUTOR == "celery":
+        return True
+    return presence.is_taken(ItemImport) and len(read_items(data).records) > LARGE
+
+
+def _said(created: int, updated: int) -> str:
+    new = ngettext("%(n)d test case is new", "%(n)d test cases are new", created) % {"n": created}
+    changed = ngettext("%(n)d is changed", "%(n)d are changed", updated) % {"n": updated}
+    return f"{new}, {changed}."
+
+
+def _difference(
+    request: HttpRequest,
+    upload: str,
+    plan: ImportPlan,
+    form: OptionsForm,
+    *,
+    has_changed: bool = False,
+) -> HttpResponse:
+    return show(
+        request,
+        "lab/item_files/difference.html",
+        CONFLICT if has_changed else 200,
+        difference=_shown(plan, request.GET.get("show", ""), request.GET.get("page")),
+        upload=upload,
+        sent=form.cleaned_data,
+        query=urlencode({key: value for key, value in form.cleaned_data.items() if value}),
+        has_changed=has_changed,
+    )
+
+
+class ExportForm(forms.Form):
+    form = forms.ChoiceField(
+        label=_("Form"),
+        choices=[
+            (CSV, _("CSV, which Import reads back unchanged")),
+            (JSONL, _("JSONL, which Import reads back unchanged")),
+            (PUBLISHED, _("CSV with the columns of the published BrainBench files")),
+            (HUGGING_FACE, _("a folder that datasets of Hugging Face load, as a zip")),
+        ],
+        initial=CSV,
+        widget=forms.RadioSelect,
+    )
+    status = forms.ChoiceField(
+        label=_("State"),
+        choices=[*Item.Status.choices, ("all", _("any"))],
+        initial=Item.Status.ACCEPTED,
+        help_text=_("The newest version of each test case that is in this state."),
+    )
+    source = forms.ChoiceField(
+        label=_("Source"), choices=[("", _("any")), *Item.Source.choices], required=False
+    )
+    license = forms.CharField(
+        label=_("License"),
+        max_length=60,
+        required=False,
+        help_text=_("For the data card of a folder: such as cc-by-4.0."),
+    )
+
+
+@require_safe
+@for_field(FieldRight.CURATE_FIELD)
+def export_page(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
+    return show(request, "lab/item_files/export.html", form=ExportForm())
+
+
+@require_safe
+@for_field(FieldRight.CURATE_FIELD)
+def file(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
+    sent = ExportForm(request.GET)
+    if not sent.is_valid():
+        return show(request, "lab/item_files/export.html", UNPROCESSABLE, form=sent)
+    chosen = sent.cleaned_data
+    wanted = Wanted(research_field, chosen["form"], chosen["status"], chosen["source"])
+    if chosen["license"]:
+        wanted = replace(wanted, license=chosen["license"])
+    with refused(sent, NotInThisFormError, NothingToExportError):
+        return attached(download(wanted), wanted.file_name, TYPES[wanted.form])
+    return show(request, "lab/item_files/export.html", UNPROCESSABLE, form=sent)

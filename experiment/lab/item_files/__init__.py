@@ -1,1 +1,0 @@
-"""Test cases from files and to files."""

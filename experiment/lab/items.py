@@ -1,0 +1,290 @@
+"""Test cases one by one: a version in its field, with all that may be done there, and one that a study draws from."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.db.models import Q
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST, require_safe
+
+from experiment.domain.item_life import Move
+from experiment.domain.roles import FieldRight, Right
+from experiment.lab.access import for_field, for_study, user_of
+from experiment.models import Comment, Item, ResearchField, Review, Study
+from experiment.models.items import ItemQuerySet
+from experiment.services.curation import checks, comments, lifecycle, reviews
+from experiment.services.curation.checks import standing
+from experiment.services.curation.history import history
+from experiment.services.curation.lifecycle import studies_drawing
+from experiment.services.curation.pausing import lacking_without, n_still_shown, pause, resume
+from experiment.services.curation.writers import open_moves, writers_of
+from experiment.services.rights import fields_of, studies_with
+from lib.http import either
+from lib.pages import refused, show
+
+
+class ReviewForm(forms.Form):
+    verdict = forms.ChoiceField(
+        label=_("Verdict"), choices=Review.Verdict.choices, widget=forms.RadioSelect
+    )
+    text = forms.CharField(
+        label=_("Why"),
+        required=False,
+        max_length=5_000,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text=_("Needed to ask for a revision or to refuse."),
+    )
+
+
+class ReasonForm(forms.Form):
+    reason = forms.CharField(
+        label=_("Why"), max_length=2_000, widget=forms.Textarea(attrs={"rows": 3})
+    )
+
+
+class RetireForm(ReasonForm):
+    every_version = forms.BooleanField(
+        label=_("its other versions too"), required=False, initial=True
+    )
+
+
+class CommentForm(forms.ModelForm[Comment]):
+    class Meta:
+        model = Comment
+        fields = ("quote", "text")
+        widgets = {
+            "quote": forms.Textarea(attrs={"rows": 2}),
+            "text": forms.Textarea(attrs={"rows": 4}),
+        }
+        help_texts = {
+            "quote": _("Select words of the text above, or copy them here. Empty: about the whole.")
+        }
+
+
+class AnswerForm(forms.ModelForm[Comment]):
+    class Meta:
+        model = Comment
+        fields = ("text",)
+
+
+def item_of(research_field: ResearchField, pk: int) -> Item:
+    """The version, where it is one of the field's."""
+    rows = Item.objects.select_related("created_by")
+    return get_object_or_404(rows, field=research_field.name, pk=pk)
+
+
+@require_safe
+@for_field(FieldRight.CURATE_FIELD)
+def item(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
+    return _page(request, research_field, item_of(research_field, pk))
+
+
+def _page(
+    request: HttpRequest, research_field: ResearchField, item: Item, **sent: forms.BaseForm
+) -> HttpResponse:
+    """The page of a version; `sent` are forms with errors."""
+    user = user_of(request)
+    awaited = reviews.is_awaited(item, research_field, user)
+    versions = list(Item.objects.filter(key=item.key).order_by("-version"))
+    accepted = [v.version for v in versions if v.status == Item.Status.ACCEPTED]
+    drawing, own = studies_drawing(item), studies_with(user, Right.SEE_ITEMS)
+    context: dict[str, Any] = {
+        "item": item,
+        "writers": writers_of(item),
+        "standing": standing(item),
+        "moves": open_moves(item, research_field, user),
+        "awaited": awaited,
+        "reviews": reviews.current(item),
+        "own_review": reviews.own(item, user),
+        "count": reviews.count(item, research_field),
+        "history": history(item, without_verdicts=awaited),
+        "versions": versions,
+        "newest_accepted": max(accepted, default=None),
+        "studies": drawing.filter(pk__in=own.values("pk")),
+        "n_studies": drawing.count(),
+        "unfinished": item.scratches.exclude(values={}).select_related("user"),
+        "threads": comments.threads(item),
+        "comment_form": CommentForm(),
+        "review_form": ReviewForm(prefix="review"),
+        "back_form": ReasonForm(prefix="back"),
+        "retire_form": RetireForm(prefix="retire"),
+    }
+    return show(request, "lab/items/item.html", **context | sent)
+
+
+# Those that take nothing but the decision
+PLAIN: Mapping[str, Callable[[Item, User], Item]] = {
+    Move.SUBMIT: lifecycle.submit,
+    Move.ACCEPT: reviews.accept_alone,
+    Move.REVISE: lifecycle.revise,
+    "take_back_verdict": reviews.take_back,
+}
+
+
+@require_POST
+@for_field(FieldRight.CURATE_FIELD)
+def move(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
+    """To review, accepted by its writer alone, back to draft, on to the next version; or one's verdict is taken back."""
+    item, wanted = item_of(research_field, pk), request.POST.get("move", "")
+    if wanted == Move.BACK:
+        return _back(request, research_field, item)
+    if wanted not in PLAIN:
+        raise Http404
+    with refused(request):
+        item = PLAIN[wanted](item, user_of(request))
+    page = "lab:write_item" if wanted == Move.REVISE and not item.is_frozen else "lab:item"
+    return redirect(page, research_field.slug, item.pk)
+
+
+@require_POST
+@for_field(FieldRight.LEAD_FIELD)
+def retire(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
+    item, form = item_of(research_field, pk), RetireForm(request.POST, prefix="retire")
+    if not form.is_valid():
+        return _page(request, research_field, item, retire_form=form)
+    sent = form.cleaned_data
+    with refused(request):
+        retired = lifecycle.retire(
+            item, user_of(request), sent["reason"], every_version=sent["every_version"]
+        )
+        n = len(retired)
+        said = ngettext("%(n)d version is retired.", "%(n)d versions are retired.", n)
+        messages.success(request, said % {"n": n})
+    return redirect("lab:item", research_field.slug, pk)
+
+
+@require_POST
+@for_field(FieldRight.CURATE_FIELD)
+def review(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
+    """One's verdict on the text."""
+    item, form = item_of(research_field, pk), ReviewForm(request.POST, prefix="review")
+    if form.is_valid():
+        sent = form.cleaned_data
+        with refused(form):
+            item = reviews.review(item, user_of(request), sent["verdict"], sent["text"])
+            is_accepted = item.status == Item.Status.ACCEPTED
+            kept = gettext("Your verdict is kept.")
+            said = gettext("With your verdict it is accepted.") if is_accepted else kept
+            messages.success(request, said)
+            return redirect("lab:item", research_field.slug, pk)
+    return _page(request, research_field, item, review_form=form)
+
+
+def _back(request: HttpRequest, research_field: ResearchField, item: Item) -> HttpResponse:
+    form = ReasonForm(request.POST, prefix="back")
+    if not form.is_valid():
+        return _page(request, research_field, item, back_form=form)
+    with refused(request):
+        lifecycle.back_to_draft(item, user_of(request), form.cleaned_data["reason"])
+    return redirect("lab:item", research_field.slug, item.pk)
+
+
+@require_POST
+@for_field(FieldRight.CURATE_FIELD)
+def comment(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
+    """A new thread."""
+    item, form = item_of(research_field, pk), CommentForm(request.POST)
+    if form.is_valid():
+        sent = form.cleaned_data
+        with refused(form):
+            new = comments.add(item, user_of(request), sent["text"], sent["quote"])
+            return _to(research_field, item, new)
+    return _page(request, research_field, item, comment_form=form)
+
+
+@require_POST
+@for_field(FieldRight.CURATE_FIELD)
+def answer(
+    request: HttpRequest, research_field: ResearchField, pk: int, comment: int
+) -> HttpResponse:
+    """An answer; or the thread is resolved, or opened again."""
+    item, user = item_of(research_field, pk), user_of(request)
+    thread = get_object_or_404(item.comments, pk=comment, parent=None)
+    if "resolve" in request.POST:
+        comments.resolve(thread, user)
+    elif "reopen" in request.POST:
+        comments.reopen(thread)
+    elif (form := AnswerForm(request.POST)).is_valid():
+        comments.answer(thread, user, form.cleaned_data["text"])
+    else:
+        messages.error(request, gettext("An answer says something, in 5,000 characters at most."))
+    return _to(research_field, item, thread)
+
+
+def _to(research_field: ResearchField, item: Item, thread: Comment) -> HttpResponse:
+    place = reverse("lab:item", args=[research_field.slug, item.pk])
+    return redirect(f"{place}#comment-{thread.pk}")
+
+
+@require_POST
+@for_field(FieldRight.CURATE_FIELD)
+def explain_finding(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
+    item = get_object_or_404(Item, pk=pk, field=research_field.name)
+    sent = request.POST
+    with refused(request):
+        checks.explain(item, sent.get("finding", ""), sent.get("text", ""), user_of(request))
+        messages.success(request, gettext("Explained."))
+    return redirect(f"{reverse('lab:item', args=[research_field.slug, pk])}#checks")
+
+
+class PauseForm(forms.Form):
+    reason = forms.CharField(
+        label=_("Why"),
+        max_length=2_000,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text=_("Kept in the study's trail."),
+    )
+
+
+@require_safe
+@for_study(Right.SEE_ITEMS)
+def test_case(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
+    item = get_object_or_404(_versions(study), pk=pk)
+    research_field = fields_of(user_of(request)).filter(name=item.field).first()
+    row = study.study_items.filter(item=item).first()
+    return show(
+        request,
+        "lab/curation/test_case.html",
+        item=item,
+        research_field=research_field,
+        row=row,
+    )
+
+
+@either
+@for_study(Right.CURATE)
+def pause_test_case(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
+    """Pause it, or resume one that is paused; `act` says which the sender meant."""
+    row = get_object_or_404(study.study_items.select_related("item"), item=pk)
+    form = PauseForm(request.POST or None)
+    if form.is_valid():
+        by, reason, now = user_of(request), form.cleaned_data["reason"], timezone.now()
+        if request.POST.get("act") == "resume":
+            resume(study, row.item, by=by, reason=reason)
+            messages.success(request, gettext("%(item)s is drawn again.") % {"item": row.item})
+        else:
+            pause(study, row.item, by=by, reason=reason, now=now)
+            messages.success(request, gettext("%(item)s is drawn no more.") % {"item": row.item})
+        return redirect("lab:test_cases", study.slug)
+    return show(
+        request,
+        "lab/curation/pause.html",
+        row=row,
+        form=form,
+        lacking=[] if row.paused_at else lacking_without(study, row.item),
+        n_still_shown=n_still_shown(study, row.item, timezone.now()),
+    )
+
+
+def _versions(study: Study) -> ItemQuerySet:
+    """Of the test cases that the study draws from: its versions, and those that were accepted."""
+    shown = Q(pk__in=study.items.values("pk")) | Q(status__in=Item.FROZEN_STATUSES)
+    return Item.objects.filter(shown, key__in=study.items.values("key"))

@@ -1,0 +1,232 @@
+"""Who belongs to a study or to the site, who is invited, and the trail of what they did."""
+
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import login
+from django.contrib.auth.forms import UserCreationForm
+from django.contrib.auth.models import User
+from django.core.paginator import Paginator
+from django.db import transaction
+from django.db.models import Count, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_POST, require_safe
+
+from experiment.domain.roles import Right, Role
+from experiment.lab.access import for_site_admins, for_study, user_of
+from experiment.models import AuditEvent, Invitation, Membership, Study
+from experiment.services import audit
+from experiment.services.people import invitations
+from experiment.services.people import members as people
+from experiment.services.people.invitations import AlreadyMemberError, InvitationError
+from lib.http import either
+from lib.name_fields import is_name
+from lib.pages import show
+
+NAME: dict[str, Any] = {
+    "label": gettext_lazy("For whom"),
+    "max_length": 100,
+    "validators": [is_name],
+    "help_text": gettext_lazy("Named in this list and in the audit trail."),
+    "widget": forms.TextInput(attrs={"autocomplete": "off"}),
+}
+
+
+class InviteForm(forms.Form):
+    name = forms.CharField(**NAME)
+    role = forms.ChoiceField(
+        label=gettext_lazy("Role"), choices=Membership.Role.choices, widget=forms.RadioSelect
+    )
+
+
+class SiteInviteForm(forms.Form):
+    name = forms.CharField(**NAME)
+    may_create_studies = forms.BooleanField(
+        label=gettext_lazy("may create studies"), required=False
+    )
+
+
+@require_safe
+@for_study(Right.MANAGE_PEOPLE)
+def members(request: HttpRequest, study: Study) -> HttpResponse:
+    return _members(request, study, InviteForm(initial={"role": Role.RESEARCHER.value}))
+
+
+@require_POST
+@for_study(Right.MANAGE_PEOPLE)
+def invite(request: HttpRequest, study: Study) -> HttpResponse:
+    form = InviteForm(request.POST)
+    if not form.is_valid():
+        return _members(request, study, form)
+    sent = form.cleaned_data
+    new = invitations.invite(sent["name"], study, Role(sent["role"]), user_of(request))
+    return _show_link(request, new, reverse("lab:members", args=[study.slug]))
+
+
+@require_POST
+@for_study(Right.MANAGE_PEOPLE)
+def revoke(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
+    invitations.revoke(get_object_or_404(study.invitations, pk=pk), user_of(request))
+    return redirect("lab:members", study.slug)
+
+
+@require_POST
+@for_study(Right.MANAGE_PEOPLE)
+def change_role(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
+    membership, role = _member(study, pk), request.POST.get("role", "")
+    if role not in list(Role):
+        raise Http404
+    try:
+        people.change_role(membership, Role(role), user_of(request))
+    except people.LastResearcherError:
+        messages.error(request, _("The last researcher of a study stays one."))
+    return redirect("lab:members", study.slug)
+
+
+@require_POST
+@for_study(Right.MANAGE_PEOPLE)
+def remove(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
+    membership = _member(study, pk)
+    try:
+        people.remove(membership, user_of(request))
+    except people.LastResearcherError:
+        messages.error(request, _("The last researcher of a study cannot be removed."))
+    if membership.user_id == user_of(request).pk and membership.pk is None:
+        return redirect("lab:studies")  # they have left
+    return redirect("lab:members", study.slug)
+
+
+@either
+@for_site_admins
+def site_people(request: HttpRequest) -> HttpResponse:
+    """Everybody with an account, and invitations to one."""
+    form = SiteInviteForm(request.POST or None)
+    if form.is_valid():
+        sent, by = form.cleaned_data, user_of(request)
+        new = invitations.invite_to_site(sent["name"], sent["may_create_studies"], by)
+        return _show_link(request, new, reverse("lab:people"))
+    return show(
+        request,
+        "lab/members/people.html",
+        200,
+        section="people",
+        form=form,
+        people=User.objects.annotate(n_studies=Count("memberships")).order_by("username"),
+        invitations=_open(Invitation.objects.filter(study=None)),
+    )
+
+
+@require_POST
+@for_site_admins
+def revoke_from_site(request: HttpRequest, pk: int) -> HttpResponse:
+    invitations.revoke(get_object_or_404(Invitation, pk=pk, study=None), user_of(request))
+    return redirect("lab:people")
+
+
+def _members(request: HttpRequest, study: Study, form: InviteForm) -> HttpResponse:
+    return show(
+        request,
+        "lab/members/members.html",
+        200,
+        form=form,
+        members=study.memberships.select_related("user").order_by("user__username"),
+        roles=Membership.Role,
+        invitations=_open(study.invitations.all()),
+    )
+
+
+def _member(study: Study, pk: int) -> Membership:
+    return get_object_or_404(study.memberships.select_related("user"), pk=pk)
+
+
+def _open(found: QuerySet[Invitation]) -> QuerySet[Invitation]:
+    unused = found.filter(used_at=None, revoked_at=None, expires_at__gt=timezone.now())
+    return unused.select_related("created_by")
+
+
+def _show_link(request: HttpRequest, new: invitations.NewInvitation, back: str) -> HttpResponse:
+    """Once: the secret is nowhere else."""
+    link = settings.BASE_URL + reverse("lab:invitation", args=[new.secret])
+    context = {"invitation": new.invitation, "link": link, "back": back, "days": invitations.DAYS}
+    return render(request, "lab/members/invited.html", context)
+
+
+@either
+@never_cache
+@sensitive_post_parameters()
+def invitation(request: HttpRequest, secret: str) -> HttpResponse:
+    try:
+        found = invitations.find(secret)
+        user = request.user
+        if isinstance(user, User):
+            if request.method == "POST":
+                return _join(request, secret, user)
+            return render(request, "lab/members/invitation.html", {"invitation": found})
+        form: UserCreationForm[User] = UserCreationForm(request.POST or None)
+        if form.is_valid():
+            with transaction.atomic():
+                user = form.save()
+                invitations.accept(secret, user)
+            login(request, user, settings.AUTHENTICATION_BACKENDS[0])
+            return redirect("lab:studies")
+        context = {"invitation": found, "form": form}
+        return render(request, "lab/members/invitation.html", context)
+    except InvitationError:
+        return render(request, "lab/members/invitation_over.html", status=404)
+
+
+def _join(request: HttpRequest, secret: str, user: User) -> HttpResponse:
+    try:
+        invitations.accept(secret, user)
+    except AlreadyMemberError:
+        messages.info(request, _("You are a member of this study already."))
+    return redirect("lab:studies")
+
+
+PER_PAGE = 50
+
+
+@require_safe
+@for_study(Right.SEE_TRAIL)
+def trail(request: HttpRequest, study: Study) -> HttpResponse:
+    events = AuditEvent.objects.filter(study=study.slug)
+    return show(request, "lab/members/trail.html", **_events(request, events))
+
+
+@require_safe
+@for_site_admins
+def site_trail(request: HttpRequest) -> HttpResponse:
+    context = _events(request, AuditEvent.objects.all())
+    return show(request, "lab/members/site_trail.html", section="trail", **context)
+
+
+def _events(request: HttpRequest, events: QuerySet[AuditEvent]) -> dict[str, Any]:
+    """A page of them, each with its details in words."""
+    page = Paginator(events.order_by("-pk"), PER_PAGE).get_page(request.GET.get("page"))
+    shown = [
+        (event, [(name.replace("_", " "), _text(value)) for name, value in event.details.items()])
+        for event in page
+    ]
+    context: dict[str, Any] = {"page": page, "events": shown}
+    if "verify" in request.GET:
+        context |= {"verified": True, "broken": audit.verify()}
+    return context
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_text(inner)}" for name, inner in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "-" if value in (None, "") else str(value)

@@ -1,0 +1,172 @@
+"""A new study: from a preset, of questions alone, as a copy of one that may be read, or from a file."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.text import slugify
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from experiment.domain.presets import ADDITIONS, PRESETS, comparison
+from experiment.lab.access import for_creators
+from experiment.models import ResearchField, Study
+from experiment.services.item_choice import ItemChoice, create_chosen_study
+from experiment.services.questions.choosing import fields_with_questions
+from experiment.services.questions.pinning import create_questions_study, questions_title
+from experiment.services.study_file.create import MAX_BYTES, copy_study, create_from_file
+from experiment.services.study_setup import unused_title
+from lib.http import either
+from lib.name_fields import is_name
+from lib.pages import offer, show
+
+
+class StudyField(forms.ModelChoiceField):  # type: ignore[type-arg]
+    def label_from_instance(self, obj: Study) -> str:
+        return f"{obj.title} ({obj.slug})"
+
+
+class NewStudyForm(forms.Form):
+    """What it starts from, and how it is called. Of what is left empty, the start has a title or a file a name."""
+
+    start = forms.ChoiceField(
+        label=_("Start from"),
+        choices=[
+            ("brainbench", _("BrainBench, our settings")),
+            ("brainbench-strict", _("BrainBench, exactly as in the paper")),
+            ("questions", _("Questions alone, answered in one's own words")),
+            ("copy", _("A copy of a study")),
+            ("file", _("A file of a study")),
+        ],
+        widget=forms.RadioSelect,
+        initial="brainbench",
+    )
+    questions_of = forms.ChoiceField(
+        required=False,
+        label=_("Questions of"),
+        help_text=_(
+            "All accepted ones, ten for each participant; the set-up takes others. There are no abstracts, catch trials or practice."
+        ),
+    )
+    source = StudyField(
+        Study.objects.none(),
+        required=False,
+        label=_("Study to copy"),
+        empty_label=_("Please choose"),
+        help_text=_("Its settings, texts and test cases; no participants, members or codes."),
+        to_field_name="slug",
+    )
+    file = forms.FileField(
+        required=False,
+        label=_("File"),
+        help_text=_("A JSON file that a study's “Set up” page gives, of 16 MB at most."),
+        widget=forms.FileInput(attrs={"accept": ".json,application/json"}),
+    )
+    title = forms.CharField(
+        max_length=200,
+        required=False,
+        validators=[is_name],
+        label=_("Title"),
+        help_text=_("Participants read it. Empty: the title of what it starts from."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    slug = forms.SlugField(
+        max_length=60,
+        required=False,
+        label=_("Short name"),
+        help_text=_("In addresses and exports; it stays. Empty: made from the title."),
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+
+    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        source = self.fields["source"]
+        assert isinstance(source, forms.ModelChoiceField)
+        source.queryset = Study.objects.visible_to(user).order_by("title")
+        offered = [(field.slug, f"{field.name} ({n})") for field, n in fields_with_questions()]
+        offer(self, "questions_of", [("", _("Please choose")), *offered])
+
+    def clean_slug(self) -> str:
+        slug: str = self.cleaned_data["slug"]
+        if slug and Study.objects.filter(slug=slug).exists():
+            raise ValidationError(_("Another study has this short name."))
+        return slug
+
+    def clean_title(self) -> str:
+        title: str = self.cleaned_data["title"]
+        if title and Study.objects.filter(title=title).exists():
+            raise ValidationError(_("Another study of this site has this title."))
+        return title
+
+    def clean(self) -> None:
+        super().clean()
+        values = self.cleaned_data
+        start = values.get("start")
+        if start == "copy" and not values.get("source"):
+            self.add_error("source", _("Please choose the study to copy."))
+        if start == "questions" and not values.get("questions_of"):
+            self.add_error("questions_of", _("Please choose the field whose questions are asked."))
+        if start == "file" and "file" not in self.errors:
+            if not values.get("file"):
+                self.add_error("file", _("Please choose a file."))
+            elif values["file"].size > MAX_BYTES:
+                self.add_error("file", _("The file is larger than 16 MB."))
+
+    def create(self, user: Any) -> Study:
+        values = self.cleaned_data
+        start, slug, title = values["start"], values["slug"], values["title"]
+        if start == "file":
+            return create_from_file(values["file"].read(), slug=slug, title=title, by=user)
+        if start == "questions":
+            research_field = ResearchField.objects.get(slug=values["questions_of"])
+            slug = slug or unused_slug(title or questions_title(research_field))
+            return create_questions_study(slug, research_field, title=title, by=user)
+        known = values["source"].title if start == "copy" else PRESETS[start].title
+        slug = slug or unused_slug(title or known)
+        title = title or unused_title(known, slug)
+        if start == "copy":
+            return copy_study(values["source"], slug=slug, title=title, by=user)
+        published = ItemChoice(collection=PRESETS[start].collection)
+        return create_chosen_study(slug, start, published, title=title, by=user)
+
+
+def unused_slug(title: str) -> str:
+    """A short name made from the title, with a number where it is taken."""
+    base = slugify(title)[:50].strip("-") or "study"
+    taken = set(Study.objects.filter(slug__startswith=base).values_list("slug", flat=True))
+    slug, n = base, 1
+    while slug in taken:
+        n += 1
+        slug = f"{base}-{n}"
+    return slug
+
+
+@either
+@for_creators
+def new(request: HttpRequest) -> HttpResponse:
+    sent = (request.POST, request.FILES) if request.method == "POST" else ()
+    form = NewStudyForm(*sent, user=request.user)
+    if form.is_valid():
+        try:
+            study = form.create(request.user)
+        except ValidationError as error:
+            in_file = form.cleaned_data["start"] == "file"
+            form.add_error("file" if in_file else None, ValidationError(error.messages))
+        except IntegrityError:  # somebody else was faster
+            form.add_error(None, _("Another study has this title or short name."))
+        else:
+            said = gettext("“%(title)s” is made, as a draft. What is missing is listed below.")
+            messages.success(request, said % {"title": study.title})
+            return redirect("lab:setup", slug=study.slug)
+    return show(
+        request,
+        "lab/setup/new.html",
+        form=form,
+        comparison=list(comparison()),
+        additions=ADDITIONS,
+        section="studies",
+    )

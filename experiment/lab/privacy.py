@@ -1,0 +1,133 @@
+"""What participants can ask for, and what the law does: withdrawal on request, and the end of retention."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST, require_safe
+
+from experiment.domain.roles import Right
+from experiment.lab.access import for_study, user_of
+from experiment.models import Participant, RecruitmentRecord, Study
+from experiment.services import audit
+from experiment.services.privacy.retention import NotDueError, ask, concerned, is_due
+from experiment.services.study_settings import withdrawal_problem
+from experiment.services.withdrawal import find_on_request, withdraw_on_request
+from lib.http import UNPROCESSABLE
+from lib.pages import refused, show
+
+
+class RequestForm(forms.Form):
+    """A participant asked the researchers to withdraw their data."""
+
+    name = forms.CharField(max_length=128, label=_("Pseudonym or recruitment id"))
+    reason = forms.CharField(max_length=500, label=_("Why, for the audit trail"))
+
+
+class PolicyForm(forms.ModelForm[Study]):
+    class Meta:
+        model = Study
+        fields = ("withdrawal_policy", "retain_until")
+        widgets = {"retain_until": forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")}
+
+    def clean_withdrawal_policy(self) -> str:
+        policy: str = self.cleaned_data["withdrawal_policy"]
+        if problem := withdrawal_problem(self.instance, policy):
+            raise forms.ValidationError(problem)
+        return policy
+
+
+@require_safe
+@for_study(Right.SET_UP)
+def privacy(request: HttpRequest, study: Study) -> HttpResponse:
+    return _page(request, study)
+
+
+@require_POST
+@for_study(Right.SET_UP)
+def withdraw(request: HttpRequest, study: Study) -> HttpResponse:
+    """Shows whom it could be; sent once more, with `confirm`, who is ticked is withdrawn."""
+    form = RequestForm(request.POST)
+    found: list[Participant] = []
+    if form.is_valid():
+        found = find_on_request(study, form.cleaned_data["name"].strip())
+        if not found:
+            form.add_error("name", gettext("This study knows nobody by it."))
+    is_sent, ticked = "confirm" in request.POST, request.POST.getlist("participant")
+    people = [person for person in found if is_sent and str(person.public_id) in ticked]
+    if not people:
+        status = 200 if found and not is_sent else UNPROCESSABLE
+        is_one = len({_site(person) for person in found}) == 1
+        said = {"request_form": form, "found": found, "is_one": is_one, "is_none_ticked": is_sent}
+        return _page(request, study, status, **said)
+    reason = form.cleaned_data["reason"]
+    withdraw_on_request(study, people, timezone.now(), by=user_of(request), reason=reason)
+    messages.success(request, gettext("Withdrawn, as asked: %(n)d.") % {"n": len(people)})
+    return redirect("lab:privacy", study.slug)
+
+
+@require_POST
+@for_study(Right.SET_UP)
+@transaction.atomic
+def policy(request: HttpRequest, study: Study) -> HttpResponse:
+    locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    form = PolicyForm(request.POST, instance=locked)
+    if not form.is_valid():
+        return _page(request, study, policy_form=form)
+    form.instance.save(update_fields=form.Meta.fields)
+    said = {name: str(form.cleaned_data[name] or "") for name in form.changed_data}
+    if said:
+        audit.record(audit.Action.STUDY_CHANGED, by=user_of(request), study=study, changed=said)
+    messages.success(request, gettext("Saved."))
+    return redirect("lab:privacy", study.slug)
+
+
+@require_POST
+@for_study(Right.SET_UP)
+def purge(request: HttpRequest, study: Study) -> HttpResponse:
+    if request.POST.get("confirm", "").strip() != study.slug:
+        messages.error(
+            request, gettext("Nothing was changed: the short name that you typed is another one.")
+        )
+        return redirect("lab:privacy", study.slug)
+    try:
+        with refused(request):
+            ask(study, timezone.localdate(), user_of(request))
+    except NotDueError:
+        messages.error(request, gettext("Personal data of this study are still to be kept."))
+    return redirect("lab:privacy", study.slug)
+
+
+@require_safe
+@for_study(Right.SET_UP)
+def purge_live(request: HttpRequest, study: Study) -> HttpResponse:
+    """The part of the page that changes while a worker is at it."""
+    return show(request, "lab/privacy/_purge.html", **_purge(study))
+
+
+def _site(person: Participant) -> str:
+    """Where their recruitment id is from; empty without one."""
+    record: RecruitmentRecord | None = getattr(person, "recruitment", None)
+    return record.source if record else ""
+
+
+def _purge(study: Study) -> dict[str, Any]:
+    return {
+        "job": study.purges.first(),
+        "concerned": concerned(study),
+        "is_due": is_due(study, timezone.localdate()),
+    }
+
+
+def _page(
+    request: HttpRequest, study: Study, status: int | None = None, **changes: Any
+) -> HttpResponse:
+    context = {"request_form": RequestForm(), "policy_form": PolicyForm(instance=study)}
+    context |= _purge(study) | changes
+    return show(request, "lab/privacy/privacy.html", status, part="privacy", **context)

@@ -1,0 +1,143 @@
+"""A file of questions into a field: sent, compared with what is there, and imported as it was shown."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST, require_safe
+
+from experiment.domain.roles import FieldRight
+from experiment.imports.read.questions.records import read_questions
+from experiment.imports.store.bulk.difference import Action
+from experiment.imports.store.questions.apply import QuestionsRefusedError, import_questions
+from experiment.imports.store.questions.plan import QuestionPlan, plan_questions
+from experiment.lab.access import for_field, is_lead, user_of
+from experiment.lab.item_files import MAX_BYTES, LeadsForm, accepted_elsewhere
+from experiment.models import ResearchField
+from experiment.services import kept_uploads
+from lib.http import either
+from lib.pages import CONFLICT, GONE, LimitedFileField, show
+
+PER_PAGE = 50
+MOST = 20_000  # questions that a page imports; more are for import_questions
+PROBLEMS, MISSING = "problems", "gone"
+
+
+class AcceptForm(LeadsForm):
+    accept = accepted_elsewhere()
+    for_leads = ("accept",)
+
+    @property
+    def reason(self) -> str:
+        """Of a valid form."""
+        return str(self.cleaned_data.get("accept", "")).strip()
+
+
+class QuestionUploadForm(AcceptForm):
+    file = LimitedFileField(
+        MAX_BYTES,
+        _("The file is larger than 30 MB: have it imported with import_questions."),
+        label=_("File"),
+        allow_empty_file=True,
+        help_text=_("CSV or JSONL in UTF-8, or Parquet; 30 MB at most."),
+    )
+    field_order = ("file",)
+
+
+@either
+@for_field(FieldRight.CURATE_FIELD)
+def page(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
+    """Keep a file that is sent, and show what it would do."""
+    sent = (request.POST, request.FILES) if request.method == "POST" else ()
+    form = QuestionUploadForm(*sent, is_lead=is_lead(request))
+    if form.is_valid():
+        data = form.cleaned_data["file"].read()
+        name = kept_uploads.keep(research_field, user_of(request), data)
+        address = reverse("lab:question_difference", args=[research_field.slug, name])
+        query = urlencode({"accept": form.reason} if form.reason else {})
+        return redirect(f"{address}?{query}" if query else address)
+    return show(request, "lab/questions/import.html", form=form)
+
+
+@require_safe
+@for_field(FieldRight.CURATE_FIELD)
+def difference(request: HttpRequest, research_field: ResearchField, upload: str) -> HttpResponse:
+    try:
+        file = read_questions(kept_uploads.read(research_field, user_of(request), upload))
+    except FileNotFoundError:
+        return _gone(request, research_field)
+    accept = _accept(request, request.GET)
+    return _difference(request, upload, plan_questions(file, research_field, accept))
+
+
+@require_POST
+@for_field(FieldRight.CURATE_FIELD)
+def apply(request: HttpRequest, research_field: ResearchField, upload: str) -> HttpResponse:
+    """Do what was shown."""
+    user, shown = user_of(request), request.POST.get("shown", "")
+    try:
+        file = read_questions(kept_uploads.read(research_field, user, upload))
+    except FileNotFoundError:
+        return _gone(request, research_field)
+    if len(file.records) > MOST:
+        return redirect("lab:question_difference", research_field.slug, upload)
+    accept = _accept(request, request.POST)
+    try:
+        plan = import_questions(file, research_field, accept, by=user, shown=shown)
+    except QuestionsRefusedError as refused:
+        return _difference(request, upload, refused.plan, has_changed=True)
+    kept_uploads.forget(research_field, user, upload)
+    messages.success(request, said(plan))
+    return redirect("lab:questions", research_field.slug)
+
+
+def said(plan: QuestionPlan) -> str:
+    created, updated = plan.count(Action.CREATE), plan.count(Action.UPDATE)
+    new = ngettext("%(n)d question is new", "%(n)d questions are new", created) % {"n": created}
+    changed = ngettext("%(n)d is changed", "%(n)d are changed", updated) % {"n": updated}
+    return f"{new}, {changed}."
+
+
+def _gone(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
+    again = reverse("lab:question_import", args=[research_field.slug])
+    return show(request, "lab/questions/gone.html", GONE, again=again)
+
+
+def _accept(request: HttpRequest, sent: QueryDict) -> str:
+    """Nothing of who does not lead the field."""
+    form = AcceptForm(sent, is_lead=is_lead(request))
+    return form.reason if form.is_valid() else ""
+
+
+def _difference(
+    request: HttpRequest, upload: str, plan: QuestionPlan, *, has_changed: bool = False
+) -> HttpResponse:
+    found: dict[str, Any] = {
+        PROBLEMS: plan.problems,
+        **{str(a): [row for row in plan.rows if row.action == a] for a in Action},
+        MISSING: plan.gone,
+    }
+    chosen = request.GET.get("show", "")
+    if chosen not in found:
+        chosen = next((name for name, rows in found.items() if rows), str(Action.UNCHANGED))
+    kept = {"accept": plan.accept} if plan.accept else {}
+    return show(
+        request,
+        "lab/questions/difference.html",
+        CONFLICT if has_changed else 200,
+        plan=plan,
+        show=chosen,
+        counts=[(name, len(rows)) for name, rows in found.items()],
+        page=Paginator(found[chosen], PER_PAGE).get_page(request.GET.get("page")),
+        upload=upload,
+        is_too_much=len(plan.rows) > MOST,
+        has_changed=has_changed,
+        query=urlencode(kept),
+        pages_query=urlencode(kept | {"show": chosen}),
+    )

@@ -1,0 +1,284 @@
+"""Templates of a field's questions: listed and written, filled from a table that is sent, and made questions as was shown."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_safe
+
+from experiment.domain.questions.filling import MOST_RULES, TemplateFaultsError
+from experiment.domain.questions.language import LONGEST
+from experiment.domain.roles import FieldRight
+from experiment.imports.read.items import FileRefusedError
+from experiment.imports.store.bulk.difference import Action
+from experiment.imports.store.questions.apply import QuestionsRefusedError, import_questions
+from experiment.imports.store.questions.filling import FilledTemplate, Wanted, fill_template
+from experiment.imports.store.questions.plan import QuestionPlan, plan_questions
+from experiment.imports.store.questions.report import PREVIEWED
+from experiment.lab.access import for_field, is_lead, user_of
+from experiment.lab.question_files import AcceptForm, said
+from experiment.lab.questions import CategoriesField
+from experiment.models import QuestionTemplate, ResearchField
+from experiment.services import kept_uploads
+from experiment.services.questions.templates import as_toml, is_fixed, save_template
+from lib.http import UNPROCESSABLE, either
+from lib.name_fields import is_name
+from lib.pages import CONFLICT, GONE, LimitedFileField, UnixTextField, attached, show
+
+MAX_BYTES = 10 * 1024 * 1024
+BLANK_RULES = 3
+
+
+class TemplateForm(forms.Form):
+    key = forms.CharField(
+        label=gettext_lazy("Key"),
+        max_length=80,
+        validators=[is_name],
+        help_text=gettext_lazy("Keys of its questions begin with it."),
+    )
+    question = UnixTextField(
+        label=gettext_lazy("Question"),
+        max_length=LONGEST,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text=gettext_lazy("With slots for columns of a table: Is {{ name }} a gas?"),
+    )
+    categories = CategoriesField()
+
+
+class RuleForm(forms.Form):
+    when = forms.CharField(
+        label=gettext_lazy("Where"),
+        max_length=LONGEST,
+        required=False,
+        help_text=gettext_lazy("Such as: boils < 25 and group == 18. Empty: always."),
+    )
+    answer = UnixTextField(
+        label=gettext_lazy("Answer"),
+        max_length=LONGEST,
+        widget=forms.Textarea(attrs={"rows": 2}),
+    )
+
+
+class TableForm(forms.Form):
+    file = LimitedFileField(
+        MAX_BYTES,
+        gettext_lazy("The table is larger than 10 MB: have it filled in with fill_template."),
+        label=gettext_lazy("Table"),
+        help_text=gettext_lazy("CSV or JSONL in UTF-8, or Parquet; 10 MB at most."),
+    )
+
+
+RuleForms = forms.formset_factory(
+    RuleForm, extra=BLANK_RULES, max_num=MOST_RULES, absolute_max=MOST_RULES, min_num=0
+)
+
+
+def template_of(research_field: ResearchField, pk: int) -> QuestionTemplate:
+    """Of the field, with how many questions it has made as `n`."""
+    rows = QuestionTemplate.objects.annotate(n=Count("questions"))
+    return get_object_or_404(rows, field=research_field, pk=pk)
+
+
+@require_safe
+@for_field(FieldRight.CURATE_FIELD)
+def templates(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
+    rows = QuestionTemplate.objects.filter(field=research_field).annotate(n=Count("questions"))
+    return show(request, "lab/questions/templates.html", templates=rows.order_by("key"))
+
+
+@either
+@for_field(FieldRight.CURATE_FIELD)
+def new_template(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
+    return _written(request, research_field, None)
+
+
+@either
+@for_field(FieldRight.CURATE_FIELD)
+def write_template(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
+    template = template_of(research_field, pk)
+    if is_fixed(template):
+        messages.error(request, _("It has made questions and stays as it is."))
+        return redirect("lab:question_template", research_field.slug, pk)
+    return _written(request, research_field, template)
+
+
+@either
+@for_field(FieldRight.CURATE_FIELD)
+def template(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
+    """A template, and a table that is sent to fill it."""
+    row = template_of(research_field, pk)
+    sent = (request.POST, request.FILES) if request.method == "POST" else ()
+    form = TableForm(*sent)
+    if form.is_valid():
+        data = form.cleaned_data["file"].read()
+        name = kept_uploads.keep(research_field, user_of(request), data)
+        address = reverse("lab:question_filling", args=[research_field.slug, pk, name])
+        return redirect(f"{address}?{urlencode({'n': 20})}")
+    return show(
+        request, "lab/questions/template.html", template=row, is_fixed=is_fixed(row), form=form
+    )
+
+
+@require_safe
+@for_field(FieldRight.CURATE_FIELD)
+def template_file(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
+    row = template_of(research_field, pk)
+    return attached(as_toml(row), f"{row.key}.toml", "application/toml")
+
+
+def _written(
+    request: HttpRequest, research_field: ResearchField, row: QuestionTemplate | None
+) -> HttpResponse:
+    start: dict[str, Any] = {}
+    if row is not None:
+        start = {"key": row.key, "question": row.question, "categories": row.categories}
+    data = request.POST if request.method == "POST" else None
+    form = TemplateForm(data, initial=start)
+    rules = RuleForms(data, initial=row.rules if row else [], prefix="rules")
+    if row is not None:
+        form.fields["key"].disabled = True
+    if form.is_valid() and rules.is_valid():
+        sent = form.cleaned_data
+        given = [rule for rule in rules.cleaned_data if rule]
+        named = QuestionTemplate.objects.filter(field=research_field, key=sent["key"])
+        if row is None and named.exists():
+            form.add_error("key", _("The field has a template of this key."))
+        else:
+            asked = (sent["key"], sent["question"], given, sent["categories"])
+            try:
+                saved = save_template(research_field, *asked, by=user_of(request))
+                return redirect("lab:question_template", research_field.slug, saved.pk)
+            except ValidationError as error:
+                form.add_error(None, error.messages)
+    status = UNPROCESSABLE if form.is_bound else 200
+    context: dict[str, Any] = {"template": row, "form": form, "rules": rules}
+    return show(request, "lab/questions/write_template.html", status, **context)
+
+
+SHOWN = 50  # rows without a pair
+MOST = 20_000  # questions that a page makes
+
+
+class FillingForm(AcceptForm):
+    n = forms.IntegerField(
+        label=gettext_lazy("How many"),
+        min_value=1,
+        max_value=MOST,
+        required=False,
+        help_text=gettext_lazy("Empty: all that the table gives."),
+    )
+    strata = forms.CharField(
+        label=gettext_lazy("Spread evenly over"),
+        max_length=500,
+        required=False,
+        help_text=gettext_lazy(
+            "Columns, with commas between them; “rule” is the rule that gave the answer."
+        ),
+    )
+    seed = forms.IntegerField(
+        label=gettext_lazy("Seed"),
+        min_value=0,
+        max_value=2**31 - 1,
+        initial=1,
+        required=False,
+        help_text=gettext_lazy("The same seed draws the same rows."),
+    )
+    same_answers = forms.BooleanField(
+        label=gettext_lazy("Keep questions that share an answer"), required=False
+    )
+    field_order = ("n", "strata", "seed", "same_answers", "accept")
+
+    @property
+    def wanted(self) -> Wanted:
+        """Of a valid form."""
+        sent = self.cleaned_data
+        strata = tuple(name for part in sent["strata"].split(",") if (name := part.strip()))
+        seed = 1 if sent["seed"] is None else sent["seed"]
+        return Wanted(sent["n"], strata, seed, not sent["same_answers"])
+
+    @property
+    def query(self) -> str:
+        return urlencode(
+            {name: v for name, v in self.cleaned_data.items() if v not in ("", None, False)}
+        )
+
+
+@either
+@for_field(FieldRight.CURATE_FIELD)
+def filling(
+    request: HttpRequest, research_field: ResearchField, pk: int, upload: str
+) -> HttpResponse:
+    """GET shows it; POST with the same choices makes the questions, where they are what was shown."""
+    template, user = template_of(research_field, pk), user_of(request)
+    is_asked = request.method == "POST"
+    form = FillingForm(request.POST if is_asked else request.GET, is_lead=is_lead(request))
+    again = reverse("lab:question_template", args=[research_field.slug, pk])
+    context: dict[str, Any] = {"template": template, "form": form, "again": again}
+    try:
+        data = kept_uploads.read(research_field, user, upload)
+    except FileNotFoundError:
+        return show(request, "lab/questions/gone.html", GONE, **context)
+    filled: FilledTemplate | None = None
+    if form.is_valid():
+        try:
+            filled = fill_template(template, data, form.wanted)
+        except (FileRefusedError, TemplateFaultsError) as error:
+            faults = getattr(error, "faults", (str(error),))
+            form.add_error(None, list(faults))
+    if filled is not None and len(filled.pairs) > MOST:
+        form.add_error("n", _("A page makes at most 20,000 questions: use fill_template."))
+    elif filled is not None:
+        shown = request.POST.get("shown", "") if is_asked else None
+        plan, is_done = _planned(filled, research_field, form.reason, user, shown)
+        if is_done:
+            kept_uploads.forget(research_field, user, upload)
+            messages.success(request, said(plan))
+            listed = reverse("lab:questions", args=[research_field.slug])
+            return redirect(f"{listed}?{urlencode({'template': template.key})}")
+        context |= _about(plan) | {"has_changed": is_asked}
+    if filled is not None:
+        left = filled.filling.left_out
+        context |= {
+            "filled": filled,
+            "preview": filled.pairs[:PREVIEWED],
+            "left": left[:SHOWN],
+            "n_more": max(0, len(left) - SHOWN),
+        }
+    status = UNPROCESSABLE if form.errors else CONFLICT if context.get("has_changed") else 200
+    return show(request, "lab/questions/filling.html", status, **context)
+
+
+def _planned(
+    filled: FilledTemplate,
+    research_field: ResearchField,
+    accept: str,
+    user: User,
+    shown: str | None,
+) -> tuple[QuestionPlan, bool]:
+    """What the questions would do; done where this is what was `shown`, which is None where nothing is to be done yet."""
+    if shown is None:
+        return plan_questions(filled.as_file, research_field, accept), False
+    try:
+        file = filled.as_file
+        return import_questions(file, research_field, accept, by=user, shown=shown), True
+    except QuestionsRefusedError as refused:
+        return refused.plan, False
+
+
+def _about(plan: QuestionPlan) -> dict[str, Any]:
+    updates = [row for row in plan.rows if row.action == Action.UPDATE]
+    return {
+        "plan": plan,
+        **{f"n_{action}": plan.count(action) for action in Action},
+        "updates": updates[:PREVIEWED],
+        "problems": plan.problems[:PREVIEWED],
+    }

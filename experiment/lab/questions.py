@@ -1,0 +1,281 @@
+"""A field's questions: listed and written."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.core.paginator import Paginator
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_safe
+
+from experiment.domain.item_checks.characters import MAX_CHARACTERS
+from experiment.domain.questions.columns import Categories, CategoriesError, checked, join, split
+from experiment.domain.roles import FieldRight
+from experiment.lab.access import for_field, user_of
+from experiment.lab.editor import subfield_choice
+from experiment.models import Item, QuestionTemplate, ResearchField
+from experiment.services.curation import drafts
+from experiment.services.curation.drafts import EditedSinceError
+from experiment.services.questions.export import COLUMNS, FORMATS, WantedQuestions, content
+from lib.http import UNPROCESSABLE, either
+from lib.pages import ANY, CONFLICT, UnixTextField, attached, offer, show
+from lib.table_files import CONTENT_TYPES
+
+
+def as_lines(categories: Categories) -> str:
+    """
+    >>> as_lines({"bio": ["Tissue", "Drug Meta"]})
+    'bio: Tissue; Drug Meta'
+    """
+    return "\n".join(f"{name}: {join(found)}" for name, found in categories.items() if found)
+
+
+class CategoriesField(forms.CharField):
+    """Gives {dimension: [category, ...]}."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            label=_("Categories"),
+            required=False,
+            max_length=5_000,
+            widget=forms.Textarea(attrs={"rows": 3}),
+            help_text=_("A line for each dimension, such as “topic: Metals; Acids”."),
+        )
+
+    def prepare_value(self, value: Any) -> Any:
+        return as_lines(value) if isinstance(value, dict) else value
+
+    def to_python(self, value: Any) -> Any:
+        found: dict[str, list[str]] = {}
+        for line in (super().to_python(value) or "").splitlines():
+            if not line.strip():
+                continue
+            dimension, colon, names = line.partition(":")
+            name = dimension.strip().casefold()
+            if not colon or not name or name in found:
+                raise ValidationError(
+                    _(
+                        "“%(line)s” is no line like “topic: Metals; Acids”, or its dimension is there twice."
+                    ),
+                    params={"line": line.strip()[:80]},
+                )
+            found[name] = split(names)
+        try:
+            return checked(found)
+        except CategoriesError as error:
+            raise ValidationError(str(error)) from error
+
+    def validate(self, value: Any) -> None:
+        """Nothing is needed."""
+
+    def run_validators(self, value: Any) -> None:
+        """The length is limited where the text is."""
+
+
+PER_PAGE = 50
+PLACE = "\x1f"  # between a dimension and a category, in an address
+
+
+class QuestionsForm(forms.Form):
+    text = forms.CharField(
+        label=_("Key or words"),
+        max_length=200,
+        required=False,
+        widget=forms.TextInput(attrs={"type": "search"}),
+    )
+    status = forms.ChoiceField(
+        label=_("State"), choices=[ANY, *Item.Status.choices], required=False
+    )
+    template = forms.ChoiceField(label=_("Template"), required=False)
+    category = forms.ChoiceField(label=_("Category"), required=False)
+
+    def __init__(self, *args: Any, research_field: ResearchField, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        items = Item.objects.filter(field=research_field.name, kind=Item.Kind.QUESTION)
+        self.rows = items.latest_versions().select_related("template").order_by("key")
+        used = QuestionTemplate.objects.filter(field=research_field).values_list("key", flat=True)
+        offer(self, "template", [ANY, *((key, key) for key in used)])
+        self.categories = dict(self.rows.order_by().values_list("pk", "categories"))
+        named: dict[str, set[str]] = {}
+        for found in self.categories.values():
+            for dimension, names in found.items():
+                named.setdefault(dimension, set()).update(names)
+        groups = [(d, [(f"{d}{PLACE}{n}", n) for n in sorted(named[d])]) for d in sorted(named)]
+        offer(self, "category", [ANY, *groups])
+
+    @property
+    def asked(self) -> str:
+        """What narrows the list, as in the page's address."""
+        return urlencode({name: value for name, value in self.cleaned_data.items() if value})
+
+    @property
+    def narrowed(self) -> QuerySet[Item]:
+        """Of a valid form."""
+        sent, rows = self.cleaned_data, self.rows
+        if sent["status"]:
+            rows = rows.filter(status=sent["status"])
+        if sent["template"]:
+            rows = rows.filter(template__key=sent["template"])
+        if words := sent["text"]:
+            places = Q(markup__icontains=words) | Q(expert_answer__icontains=words)
+            rows = rows.filter(places | Q(key__icontains=words))
+        if sent["category"]:
+            # Not by the database: SQLite does not look into lists
+            dimension, _mark, name = sent["category"].partition(PLACE)
+            fits = [pk for pk, c in self.categories.items() if name in c.get(dimension, ())]
+            rows = rows.filter(pk__in=fits)
+        return rows
+
+
+class FileForm(forms.Form):
+    form = forms.ChoiceField(
+        label=_("Form"), choices=[(name, name.upper()) for name in FORMATS], initial=FORMATS[0]
+    )
+    columns = forms.ChoiceField(
+        label=_("Columns"),
+        choices=list(zip(COLUMNS, (_("ours"), _("uuid, template_uuid, …")), strict=True)),
+    )
+    status = forms.ChoiceField(
+        label=_("State"),
+        choices=[*Item.Status.choices, ("all", _("any"))],
+        initial=Item.Status.ACCEPTED,
+    )
+
+
+@require_safe
+@for_field(FieldRight.CURATE_FIELD)
+def questions(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
+    form = QuestionsForm(request.GET, research_field=research_field)
+    is_valid = form.is_valid()
+    rows = form.narrowed if is_valid else form.rows.none()
+    return show(
+        request,
+        "lab/questions/questions.html",
+        200 if is_valid else UNPROCESSABLE,
+        form=form,
+        query=form.asked if is_valid else "",
+        page=Paginator(rows, PER_PAGE).get_page(request.GET.get("page")),
+        file_form=FileForm(prefix="file"),
+    )
+
+
+@require_safe
+@for_field(FieldRight.CURATE_FIELD)
+def file(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
+    form = FileForm(request.GET, prefix="file")
+    if not form.is_valid():
+        return redirect("lab:questions", research_field.slug)
+    sent = form.cleaned_data
+    wanted = WantedQuestions(research_field, sent["form"], sent["columns"], sent["status"])
+    written = content(wanted, wanted.items)
+    return attached(written, wanted.file_name, CONTENT_TYPES[wanted.form])
+
+
+WRITTEN = (
+    "markup",
+    "expert_answer",
+    "categories",
+    "source",
+    "generator",
+    "subfield",
+    "doi",
+    "note",
+)
+
+
+class QuestionForm(forms.ModelForm[Item]):
+    markup = UnixTextField(
+        max_length=MAX_CHARACTERS,
+        label=_("Question"),
+        widget=forms.Textarea(attrs={"rows": 4}),
+    )
+    expert_answer = UnixTextField(
+        max_length=MAX_CHARACTERS,
+        label=_("Expert answer"),
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text=_("What answers are graded against; whoever answers never sees it."),
+    )
+    categories = CategoriesField()
+    edits = forms.IntegerField(widget=forms.HiddenInput, initial=0)
+
+    class Meta:
+        model = Item
+        fields = WRITTEN
+        labels = {"source": _("Written by"), "generator": _("Who or what")}
+        help_texts = {"generator": _("The writer, or the model and its version.")}
+        widgets = {"note": forms.Textarea(attrs={"rows": 3})}
+
+    def __init__(self, *args: Any, research_field: ResearchField, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["subfield"] = subfield_choice(self.instance, research_field)
+        sources = [("human", _("a person")), ("machine", _("a model"))]
+        self.fields["source"] = forms.ChoiceField(choices=sources, label=_("Written by"))
+        self.initial["edits"] = self.instance.edits
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """Of a valid form."""
+        return {name: self.cleaned_data[name] for name in WRITTEN}
+
+
+@either
+@for_field(FieldRight.CURATE_FIELD)
+def new_question(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
+    start = Item(field=research_field.name, kind=Item.Kind.QUESTION)
+    form = QuestionForm(request.POST or None, instance=start, research_field=research_field)
+    if form.is_valid():
+        try:
+            item = drafts.create(
+                research_field, by=user_of(request), kind=Item.Kind.QUESTION, **form.columns
+            )
+        except ValidationError as error:
+            form.add_error(None, error.messages)
+        else:
+            messages.success(request, gettext("Saved."))
+            return redirect("lab:item", research_field.slug, item.pk)
+    return _page(request, form)
+
+
+@either
+@for_field(FieldRight.CURATE_FIELD)
+def write_question(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
+    kinds = {"field": research_field.name, "kind": Item.Kind.QUESTION}
+    item = get_object_or_404(Item, pk=pk, **kinds)
+    if item.status != Item.Status.DRAFT:
+        messages.error(
+            request, gettext("Only a draft can be written: take it back to draft first.")
+        )
+        return redirect("lab:item", research_field.slug, pk)
+    form = QuestionForm(
+        request.POST or None, instance=Item.objects.get(pk=pk), research_field=research_field
+    )
+    if form.is_valid():
+        edits = form.cleaned_data["edits"]
+        try:
+            drafts.write(item, by=user_of(request), edits=edits, **form.columns)
+        except EditedSinceError:
+            form.add_error(
+                None, gettext("Somebody has changed it since you opened it: look at it again.")
+            )
+            return _page(request, form, item, CONFLICT)
+        except ValidationError as error:
+            form.add_error(None, error.messages)
+        else:
+            messages.success(request, gettext("Saved."))
+            return redirect("lab:item", research_field.slug, pk)
+    return _page(request, form, item)
+
+
+def _page(
+    request: HttpRequest,
+    form: QuestionForm,
+    item: Item | None = None,
+    status: int | None = None,
+) -> HttpResponse:
+    return show(request, "lab/questions/write.html", status, form=form, item=item)

@@ -1,0 +1,136 @@
+"""Who may take part, by which links, and what they meet at the end."""
+
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.template.loader import render_to_string
+from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from experiment.domain.roles import Right
+from experiment.lab.access import for_study, user_of
+from experiment.models import Channel, Participant, Study
+from experiment.models.channels import PLAIN
+from experiment.services import counts, study_setup
+from experiment.services.channels import ENDS, save_channel
+from experiment.services.recruitment import SAMPLE_CODE, overdue
+from experiment.services.recruitment import links as recruitment_links
+from experiment.services.study_language import speaking
+from lib.pages import refused, show
+
+WHO = ("label", "code", "platform", "id_parameter", "study_parameter", "session_parameter")
+RULES = ("returns", "is_open")
+
+
+class ChannelForm(forms.ModelForm[Channel]):
+    class Meta:
+        model = Channel
+        fields = (*WHO, *ENDS, *RULES)
+        help_texts = {"id_parameter": _("For another panel; the platforms' own are known.")}
+
+    def __init__(self, data: object = None, *, instance: Channel) -> None:
+        super().__init__(data, instance=instance)  # type: ignore[arg-type]
+        if instance.pk is not None:
+            # It stands in the links that participants hold and in exports
+            self.fields["code"].disabled = True
+
+    @property
+    def groups(self) -> list[list[forms.BoundField]]:
+        return [[self[name] for name in names] for names in (WHO, ENDS, RULES)]
+
+
+END_PAGES = ("completion", "screen-out", "full")
+
+
+@require_safe
+@for_study(Right.SEE_DATA)
+def recruiting(request: HttpRequest, study: Study) -> HttpResponse:
+    now = timezone.now()
+    n_valid = counts.n_valid(study, Participant.Kind.REAL)
+    return show(
+        request,
+        "lab/recruitment/page.html",
+        links=recruitment_links(study, settings.BASE_URL + study.get_absolute_url()),
+        has_channel={channel.code for channel in study.channels.all()},
+        problems=study_setup.readiness_problems(study),
+        recruitment_states=Study.Recruitment,
+        n_overdue=overdue(now.date()).filter(study=study).count(),
+        n_valid=n_valid,
+        is_full=study.target_valid is not None and n_valid >= study.target_valid,
+        is_early=study.opens_at is not None and now < study.opens_at,
+        is_late=study.closes_at is not None and now >= study.closes_at,
+    )
+
+
+@require_POST
+@for_study(Right.SET_UP)
+def recruitment(request: HttpRequest, study: Study) -> HttpResponse:
+    state = request.POST.get("recruitment", "")
+    if state not in Study.Recruitment.values:
+        raise Http404
+    try:
+        study = study_setup.set_recruitment(study, state, by=user_of(request))
+    except ValidationError:
+        message = gettext(
+            "Recruitment stays %(state)s: what is missing is listed under Recruitment."
+        )
+        messages.error(request, message % {"state": study.recruitment})
+    else:
+        message = gettext("Recruitment is now %(state)s.")
+        messages.success(request, message % {"state": Study.Recruitment(state).label})
+    return redirect("lab:recruiting", study.slug)
+
+
+@require_http_methods(["GET", "POST"])
+@for_study(Right.SET_UP)
+def new_channel(request: HttpRequest, study: Study) -> HttpResponse:
+    is_plain = request.GET.get("code") == PLAIN
+    start = {"code": PLAIN, "label": gettext("Plain link")} if is_plain else {}
+    return _edit(request, Channel(study=study, **start))
+
+
+@require_http_methods(["GET", "POST"])
+@for_study(Right.SET_UP)
+def channel(request: HttpRequest, study: Study, code: str) -> HttpResponse:
+    return _edit(request, get_object_or_404(study.channels, code=code))
+
+
+@require_safe
+@for_study(Right.SET_UP)
+def link_preview(request: HttpRequest, study: Study, source: str, end: str) -> HttpResponse:
+    """A page at the end as this channel's participants see it, with ids made up."""
+    known = {link.code: link for link in recruitment_links(study, "")}
+    if source not in known or end not in END_PAGES:
+        raise Http404
+    ends = known[source].ending
+    context: dict[str, Any] = {"study": study, "is_preview": True, "ending": ends}
+    with speaking(study):
+        if end == "completion":
+            own = {"own_code": SAMPLE_CODE, "completion_url": ends.completion_url}
+            return render(request, "participant/done.html", context | own)
+        if end == "screen-out":
+            return render(request, "participant/declined.html", context)
+        words = render_to_string("participant/problem.txt", {"problem": "study_full"})
+        lines = [line for line in words.splitlines() if line.strip()]
+        context["problem"] = dict(zip(("title", "message", "action"), lines, strict=True))
+        context |= {"action_url": ends.full_url, "action_code": ends.full_code}
+        return render(request, "participant/problem.html", context)
+
+
+def _edit(request: HttpRequest, channel: Channel) -> HttpResponse:
+    study, is_new = channel.study, channel.pk is None
+    form = ChannelForm(request.POST or None, instance=channel)
+    if form.is_valid():
+        with refused(form):
+            save_channel(form.instance, by=user_of(request))
+            messages.success(request, gettext("Saved."))
+            return redirect("lab:recruiting", study.slug)
+    hosts = settings.RECRUITMENT_HOSTS
+    return show(request, "lab/recruitment/channel.html", form=form, is_new=is_new, hosts=hosts)

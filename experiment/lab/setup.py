@@ -1,0 +1,206 @@
+"""The pages of a study's set-up, one for each section; the list of sections, and what is missing where."""
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+from csp.constants import SELF
+from csp.decorators import csp_update
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_safe
+from django_stubs_ext import StrPromise
+
+from experiment.domain.roles import Right
+from experiment.lab import setup_forms as forms
+from experiment.lab.access import View, for_study, user_of
+from experiment.models import Participant, Study
+from experiment.services.participant_kinds import default_kind
+from experiment.services.preflight import Finding, preflight
+from experiment.services.study_file.write import as_bytes
+from experiment.services.study_settings import change_study
+from experiment.services.study_versions import ReasonRequiredError, Revision
+from experiment.services.version_comparison import compare_rules
+from lib.http import either
+from lib.pages import attached, refused, show
+
+LABELS: dict[str, StrPromise] = {
+    "general": _("General"),
+    "texts": _("Texts"),
+    "wording": _("Wording of the pages"),
+    "items": _("Test cases"),
+    "trials": _("Trials and ratings"),
+    "rules": _("Exclusion rules"),
+    "target": _("Dates and target"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """`state` is missing, look or done."""
+
+    name: str
+    label: StrPromise
+    url: str
+    state: str
+    is_current: bool
+
+
+def setup_context(study: Study, current: str = "") -> dict[str, Any]:
+    """What every page of the set-up shows."""
+    found = preflight(study)
+    return {
+        "current": current,
+        "findings": [
+            {
+                "problem": finding.problem,
+                "is_blocking": finding.is_blocking,
+                "url": url_of(study, finding.section),
+                "label": LABELS.get(finding.section) or _("Recruitment"),
+            }
+            for finding in found
+        ],
+        "n_blocking": sum(finding.is_blocking for finding in found),
+        "sections": [_listed(study, name, current, found) for name in LABELS],
+    }
+
+
+def _listed(study: Study, name: str, current: str, found: list[Finding]) -> Section:
+    here = [finding for finding in found if finding.section == name]
+    state = "done"
+    if here:
+        state = "missing" if any(finding.is_blocking for finding in here) else "look"
+    return Section(name, LABELS[name], url_of(study, name), state, name == current)
+
+
+def url_of(study: Study, section: str) -> str:
+    """The page on which a section's findings are mended."""
+    if section == "recruitment":
+        return reverse("lab:recruiting", args=[study.slug])
+    return reverse(f"lab:setup_{section}", args=[study.slug])
+
+
+FIRST_PREVIEW = {"general": "consent", "texts": "consent", "trials": "trial"}
+PREVIEWS = {
+    "consent": _("Consent"),
+    "demographics": _("About you"),
+    "practice": _("Practice"),
+    "trial": _("Trial"),
+    "question": _("Question"),
+    "debrief": _("Debrief"),
+    "done": _("End"),
+}
+
+
+def framing(view: View) -> View:
+    """Lets the page hold frames of this site."""
+    allowed: Any = csp_update({"frame-src": [SELF]})
+    wrapped: View = allowed(view)
+    return wrapped
+
+
+@require_safe
+@for_study(Right.SET_UP)
+def overview(request: HttpRequest, study: Study) -> HttpResponse:
+    return show(request, "lab/setup/overview.html", **setup_context(study))
+
+
+@either
+@for_study(Right.SET_UP)
+@framing
+def previewed(request: HttpRequest, study: Study, name: str) -> HttpResponse:
+    """A section whose values participants see."""
+    return _section(request, study, name, forms.PREVIEWED[name])
+
+
+@either
+@for_study(Right.SET_UP)
+def rules(request: HttpRequest, study: Study) -> HttpResponse:
+    """Saved, or only compared with those that hold."""
+    if "compare" not in request.POST:
+        return _section(request, study, "rules", forms.RulesForm)
+    form = forms.RulesForm(request.POST, instance=copy.copy(study))
+    if not form.is_valid():
+        return show_section(request, study, "rules", form)
+    kind = default_kind(study)
+    compared = compare_rules(study, kind, form.rules)
+    kind_label = Participant.Kind(kind).label
+    return show_section(request, study, "rules", form, compared=compared, kind_label=kind_label)
+
+
+@either
+@for_study(Right.SET_UP)
+def target(request: HttpRequest, study: Study) -> HttpResponse:
+    return _section(request, study, "target", forms.TargetForm)
+
+
+@require_safe
+@for_study(Right.SET_UP)
+def file(request: HttpRequest, study: Study) -> HttpResponse:
+    """The whole study, as it is set up."""
+    return attached(as_bytes(study), f"{study.slug}.study.json", "application/json")
+
+
+def _section(
+    request: HttpRequest, study: Study, name: str, form_class: type[forms.SettingsForm]
+) -> HttpResponse:
+    # A form that is refused leaves its values in the row that it was given
+    own = copy.copy(study)
+    if request.method != "POST":
+        return show_section(request, study, name, form_class(instance=own))
+    form = form_class(request.POST, instance=own)
+    if form.is_valid():
+        with refused(form), refused(form, ReasonRequiredError, field="reason"):
+            revision = change_study(
+                copy.copy(study),
+                form.columns,
+                by=user_of(request),
+                reason=form.reason,
+                **form.revised,
+            )
+            say_saved(request, revision)
+            return redirect(f"lab:setup_{name}", slug=study.slug)
+    return show_section(request, study, name, form)
+
+
+def show_section(
+    request: HttpRequest, study: Study, name: str, form: Any, **more: Any
+) -> HttpResponse:
+    context = setup_context(study, name) | {"form": form} | more
+    if name in FIRST_PREVIEW:
+        context |= preview_context(request, study, FIRST_PREVIEW[name])
+    return show(request, f"lab/setup/{name}.html", **context)
+
+
+def preview_context(request: HttpRequest, study: Study, first: str) -> dict[str, Any]:
+    """The page that the preview shows, and those that it can show: of a study that asks them, questions too."""
+    offered = dict(PREVIEWS)
+    if not study.question_items:
+        del offered["question"]
+    asked = request.GET.get("preview", "")
+    return {"previews": offered.items(), "preview": asked if asked in offered else first}
+
+
+def say_saved(request: HttpRequest, revision: Revision) -> None:
+    said = [gettext("Saved.")]
+    if revision.version is not None:
+        said.append(gettext("This is version %(n)d of the study.") % {"n": revision.version.number})
+    if revision.excluded is not None:
+        counts = {"people": revision.excluded.participants, "trials": revision.excluded.trials}
+        said.append(
+            gettext(
+                "The rules were applied again: the exclusion of %(people)d participants and of %(trials)d trials changed."
+            )
+            % counts
+        )
+    if not revision.is_applied:
+        said.append(
+            gettext(
+                "The rules are being applied to all who finished, a few at a time: the study's page shows how far that is."
+            )
+        )
+    messages.success(request, " ".join(said))

@@ -1,0 +1,317 @@
+"""The forms of a study's settings, one for each section of its set-up."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from experiment.domain.exclusion import Rules
+from experiment.models import Study
+from experiment.models.studies import DEMOGRAPHIC_FIELDS, RULE_COLUMNS
+from experiment.services.study_setup import works_by_stratum
+from lib.pages import UnixTextField
+
+DEMOGRAPHIC_LABELS = {
+    "gender": _("gender identity"),
+    "age": _("age"),
+    "country": _("country"),
+    "position": _("current position"),
+    "experience_years": _("years of experience"),
+}
+
+
+class SettingsForm(forms.ModelForm[Study]):
+    """Columns of a study; a form about what is frozen asks for a reason once the study has real participants."""
+
+    # Whether it changes what versions of the study hold
+    is_frozen_part = False
+
+    class Meta:
+        model = Study
+        fields: tuple[str, ...] = ()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.is_frozen_part and self.instance.version:
+            self.fields["reason"] = reason_field()
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The new values of columns that change freely."""
+        return {
+            name: self.cleaned_data[name] for name in self._meta.fields or () if name in self.fields
+        }
+
+    @property
+    def revised(self) -> Mapping[str, Any]:
+        """What `change_study` is given besides."""
+        return {}
+
+    @property
+    def reason(self) -> str:
+        return str(self.cleaned_data.get("reason", ""))
+
+
+def reason_field() -> forms.CharField:
+    return forms.CharField(
+        widget=forms.Textarea(attrs={"rows": 2}),
+        required=False,
+        max_length=2_000,
+        label=_("Reason"),
+        help_text=_(
+            "Real participants have entered: a change here makes a new version of the study, and needs a reason."
+        ),
+    )
+
+
+class GeneralForm(SettingsForm):
+    class Meta:
+        model = Study
+        fields = (
+            "title",
+            "field",
+            "language",
+            "abstract_language",
+            "contact",
+            "answers_read_by",
+            "ethics_number",
+            "ethics_body",
+            "ethics_contact",
+        )
+        help_texts = {"title": _("Participants read it on every page.")}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not self.instance.question_items:
+            del self.fields["answers_read_by"]
+
+
+class TextsForm(SettingsForm):
+    is_frozen_part = True
+
+    briefing = UnixTextField(
+        max_length=50_000,
+        widget=forms.Textarea(attrs={"rows": 12}),
+        label=_("About this study"),
+        help_text=_(
+            "What participants read first. The numbers of abstracts, questions and minutes follow by themselves."
+        ),
+    )
+    consent = UnixTextField(
+        max_length=50_000,
+        widget=forms.Textarea(attrs={"rows": 12}),
+        label=_("Informed consent"),
+        help_text=_(
+            "A change makes a new version for whoever enters from now on; participants keep what they agreed to."
+        ),
+    )
+    debriefing = UnixTextField(
+        required=False,
+        max_length=50_000,
+        widget=forms.Textarea(attrs={"rows": 6}),
+        label=_("Why this study exists"),
+        help_text=_("Shown with the results; empty for the built-in text."),
+    )
+    demographic_fields = forms.MultipleChoiceField(
+        choices=[(name, DEMOGRAPHIC_LABELS[name]) for name in DEMOGRAPHIC_FIELDS],
+        widget=forms.CheckboxSelectMultiple,
+        required=False,
+        label=_("Questions about the participant"),
+        help_text=_("Each can be declined; with none chosen the page is left out."),
+    )
+    field_order = ("briefing", "consent", "debriefing", "demographic_fields")
+
+    class Meta:
+        model = Study
+        fields = ("briefing", "debriefing", "demographic_fields")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        consent = self.instance.consent
+        self.initial["consent"] = "" if consent is None else consent.text
+
+    def clean_demographic_fields(self) -> list[str]:
+        chosen = self.cleaned_data["demographic_fields"]
+        return [name for name in DEMOGRAPHIC_FIELDS if name in chosen]
+
+    @property
+    def revised(self) -> Mapping[str, Any]:
+        return {"consent": self.cleaned_data["consent"]}
+
+
+class TrialsForm(SettingsForm):
+    MOST = 500
+    COUNTS = ("human_items", "machine_items", "question_items", "catch_items")
+
+    class Meta:
+        model = Study
+        fields = (
+            "human_items",
+            "machine_items",
+            "question_items",
+            "catch_items",
+            "ratings_required",
+            "reading_aid",
+            "debrief_catch_trials",
+            "policy",
+        )
+        labels = {
+            "human_items": _("Human-created test cases"),
+            "machine_items": _("Machine-created test cases"),
+            "question_items": _("Questions"),
+            "catch_items": _("Catch trials"),
+            "ratings_required": _("Both ratings must be given"),
+            "reading_aid": _("One side of the abstract can be read alone"),
+            "debrief_catch_trials": _("The debrief says which catch trials were right"),
+            "policy": _("Who gets which test case"),
+        }
+        help_texts = {
+            "ratings_required": _("Otherwise a rating may stay empty after one reminder."),
+            "reading_aid": _("By key or button; each use is counted."),
+            "debrief_catch_trials": _(
+                "A catch trial that is named no longer catches whoever hears of it."
+            ),
+        }
+        widgets = {"policy": forms.RadioSelect}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        works = works_by_stratum(self.instance)
+        for name in self.COUNTS:
+            self.fields[name] = forms.IntegerField(
+                required=name != "question_items",
+                min_value=0,
+                max_value=self.MOST,
+                label=self.fields[name].label,
+                help_text=_("%(n)d different works to draw from.")
+                % {"n": works[name.removesuffix("_items")].total()},
+            )
+
+    def clean_question_items(self) -> int:
+        return self.cleaned_data["question_items"] or 0
+
+
+def seconds(value: int) -> str:
+    """Milliseconds as seconds, exact.
+
+    >>> seconds(5_000), seconds(1_234)
+    ('5', '1.234')
+    """
+    return f"{value / 1000:.3f}".rstrip("0").rstrip(".")
+
+
+class SecondsField(forms.DecimalField):
+    """Seconds on the page, milliseconds in the study."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(min_value=0, max_value=86_400, decimal_places=3, **kwargs)
+        self.widget.attrs["step"] = "any"
+
+    def prepare_value(self, value: Any) -> Any:
+        return seconds(value) if isinstance(value, int) else value
+
+    def clean(self, value: Any) -> Any:
+        return int(super().clean(value) * 1000)
+
+
+class RulesForm(SettingsForm):
+    is_frozen_part = True
+
+    exclude_missed_catch = forms.BooleanField(
+        required=False, label=_("Leave out who missed a catch trial")
+    )
+    exclude_cheating = forms.BooleanField(
+        required=False, label=_("Leave out who admitted to having looked something up")
+    )
+    exclude_untouched = forms.ChoiceField(
+        choices=Study.Untouched.choices, widget=forms.RadioSelect, label=_("Sliders never moved")
+    )
+    exclude_recognised = forms.BooleanField(
+        required=False, label=_("Leave out trials whose article was known already")
+    )
+    min_rt_ms = SecondsField(
+        label=_("Leave out trials answered in less than so many seconds"),
+        help_text=_("0: none is too fast."),
+    )
+    min_rt_clock = forms.ChoiceField(
+        choices=Study.Clock.choices, widget=forms.RadioSelect, label=_("Measured to")
+    )
+    question_min_rt_ms = SecondsField(
+        label=_("Leave out answers to questions given in less than so many seconds"),
+        help_text=_("0: none is too fast. “I do not know” never is."),
+    )
+    fast_page_ms = SecondsField(
+        label=_("Flag trials answered in less than so many seconds"),
+        help_text=_("A flag leaves nothing out: it is for a person to look at."),
+    )
+    hidden_flag_ms = SecondsField(
+        label=_("Flag trials whose page was hidden for more than so many seconds"),
+        help_text=_("0: none is flagged."),
+    )
+
+    class Meta:
+        model = Study
+        fields = tuple(RULE_COLUMNS.values())
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not self.instance.question_items:
+            del self.fields["question_min_rt_ms"]
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        return {}
+
+    @property
+    def rules(self) -> Rules:
+        given = {rule: self.cleaned_data[c] for rule, c in RULE_COLUMNS.items() if c in self.fields}
+        return replace(self.instance.exclusion_rules, **given)
+
+    @property
+    def revised(self) -> Mapping[str, Any]:
+        return {"rules": self.rules}
+
+
+class TargetForm(SettingsForm):
+    class Meta:
+        model = Study
+        fields = (
+            "opens_at",
+            "closes_at",
+            "target_valid",
+            "resume_hours",
+            "live_minutes",
+            "external_id_days",
+        )
+        labels = {
+            "target_valid": _("Valid finishers to stop at"),
+            "resume_hours": _("Hours during which a participant may come back"),
+            "live_minutes": _("Minutes until a silent page counts as left"),
+            "external_id_days": _("Days that recruitment ids are kept"),
+        }
+        help_texts = {
+            "target_valid": _("Nobody new is let in beyond it. Empty: no limit."),
+            "live_minutes": _("Its test case is then given to others again."),
+            "external_id_days": _("From consent, which says the date."),
+        }
+        widgets = {
+            name: forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")
+            for name in ("opens_at", "closes_at")
+        }
+
+    def clean(self) -> dict[str, Any]:
+        given: dict[str, Any] = super().clean() or {}
+        for name in ("opens_at", "closes_at"):
+            if (day := given.get(name)) is not None and not 2000 <= day.year < 2100:
+                self.add_error(name, _("Give a year from 2000 to 2099."))
+        return given
+
+
+# Sections whose values participants see: what is typed is shown before it is saved
+PREVIEWED: dict[str, type[SettingsForm]] = {
+    "general": GeneralForm,
+    "texts": TextsForm,
+    "trials": TrialsForm,
+}

@@ -1,0 +1,243 @@
+"""Which test cases a study draws from: chosen by what they are, or listed; counted before they are taken."""
+
+from collections import defaultdict
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST
+
+from experiment.domain.roles import Right
+from experiment.lab.access import for_study, user_of
+from experiment.lab.questions import CategoriesField
+from experiment.lab.setup import say_saved, show_section
+from experiment.lab.setup_forms import reason_field
+from experiment.models import Item, ResearchField, Study
+from experiment.models.studies import Tasks
+from experiment.services.item_choice import Counted, ItemChoice, choose, choose_items, read_keys
+from experiment.services.questions.choosing import QuestionChoice, fields_with_questions
+from experiment.services.questions.pinning import take_questions
+from experiment.services.study_versions import ReasonRequiredError
+from lib.http import either
+from lib.pages import ANY, offer, refused, show
+
+PER_PAGE = 50
+
+
+class ItemsForm(forms.Form):
+    """What the test cases must be; all of it holds."""
+
+    collection = forms.ChoiceField(
+        choices=[ANY, *Item.Collection.choices], required=False, label=_("Published set")
+    )
+    source = forms.ChoiceField(
+        choices=[ANY, *Item.Source.choices], required=False, label=_("Source")
+    )
+    field = forms.ChoiceField(required=False, label=_("Field of research"))
+    subfields = forms.MultipleChoiceField(
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        label=_("Subfields"),
+        help_text=_("None chosen: all."),
+    )
+    keys = forms.CharField(
+        required=False,
+        max_length=200_000,
+        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
+        label=_("Exactly these"),
+        help_text=_("Keys, one a line; # begins a comment. Empty: all that fit."),
+    )
+
+    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        usable = Item.objects.accepted().filter(kind=Item.Kind.TEST).order_by()
+        used: dict[str, set[str]] = defaultdict(set)
+        for field, subfield in usable.values_list("field", "subfield").distinct():
+            used[field].add(subfield)
+        names = ResearchField.objects.filter(name__in=used).values_list("name", flat=True)
+        fields = [(name, name) for name in names]
+        subfields = [
+            (name, [(subfield, subfield) for subfield in sorted(used[name] - {""})])
+            for name in names
+        ]
+        offer(self, "field", [ANY, *fields])
+        offer(self, "subfields", [group for group in subfields if group[1]])
+        if study.version:
+            self.fields["reason"] = reason_field()
+
+    @property
+    def choice(self) -> ItemChoice:
+        values = self.cleaned_data
+        return ItemChoice(
+            collection=values["collection"],
+            source=values["source"],
+            field=values["field"],
+            subfields=tuple(values["subfields"]),
+            keys=read_keys(values["keys"].splitlines(), str(_("the list"))),
+        )
+
+
+class QuestionsForm(forms.Form):
+    """Of which field the questions are, and how many each participant gets."""
+
+    questions_of = forms.ChoiceField(
+        required=False,
+        label=_("Accepted questions of"),
+        help_text=_("In place of the questions that the study has; test cases stay."),
+    )
+    templates = forms.CharField(
+        required=False,
+        max_length=5_000,
+        label=_("Of these templates"),
+        help_text=_("Keys, with commas between them. Empty: of all, and of none."),
+    )
+    categories = CategoriesField()
+    keys = forms.CharField(
+        required=False,
+        max_length=200_000,
+        widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
+        label=_("Exactly these"),
+        help_text=_("Keys, one a line; # begins a comment. Empty: all that fit."),
+    )
+    n = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=20_000,
+        label=_("How many of them"),
+        help_text=_("Drawn evenly over templates. Empty: all."),
+    )
+    seed = forms.IntegerField(
+        required=False,
+        min_value=0,
+        max_value=2**31 - 1,
+        initial=1,
+        label=_("Seed"),
+        help_text=_("The same seed draws the same questions."),
+    )
+    question_items = forms.IntegerField(
+        label=_("Questions per participant"),
+        min_value=1,
+        max_value=500,
+        help_text=_("No more are asked than there are."),
+    )
+
+    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.auto_id = "questions_%s"  # the page has another form with a reason
+        fields = [(field, n) for field, n in fields_with_questions() if n]
+        offered = [(field.slug, f"{field.name} ({n})") for field, n in fields]
+        offer(self, "questions_of", [("", _("no field: no questions")), *offered])
+        taken = study.items.filter(kind=Item.Kind.QUESTION).values_list("field", flat=True).first()
+        self.initial["questions_of"] = next((f.slug for f, _n in fields if f.name == taken), "")
+        self.initial["question_items"] = study.question_items or 10
+        if study.version:
+            self.fields["reason"] = reason_field()
+
+    @property
+    def choice(self) -> QuestionChoice:
+        sent = self.cleaned_data
+        return QuestionChoice(
+            templates=[name for part in sent["templates"].split(",") if (name := part.strip())],
+            categories=sent["categories"],
+            keys=read_keys(sent["keys"].splitlines(), str(_("the list"))),
+            n=sent["n"],
+            seed=1 if sent["seed"] is None else sent["seed"],
+        )
+
+
+@either
+@for_study(Right.SET_UP)
+def items(request: HttpRequest, study: Study) -> HttpResponse:
+    if request.method != "POST":
+        return _page(request, study, ItemsForm(study=study))
+    form = ItemsForm(request.POST, study=study)
+    if form.is_valid():
+        reason, about = form.cleaned_data.get("reason", ""), form.cleaned_data["keys"] and "keys"
+        with (
+            refused(form, field=about or None),
+            refused(form, ReasonRequiredError, field="reason"),
+        ):
+            revision = choose_items(study, form.choice, reason, user_of(request))
+            say_saved(request, revision)
+            return redirect("lab:setup_items", slug=study.slug)
+    return _page(request, study, form)
+
+
+@require_POST
+@for_study(Right.SET_UP)
+def questions(request: HttpRequest, study: Study) -> HttpResponse:
+    """Draw accepted questions of a field, or none."""
+    form = QuestionsForm(request.POST, study=study)
+    if form.is_valid():
+        sent = form.cleaned_data
+        research_field = ResearchField.objects.filter(slug=sent["questions_of"]).first()
+        before = (study.field, study.tasks)
+        with refused(form), refused(form, ReasonRequiredError, field="reason"):
+            revision = take_questions(
+                study,
+                research_field,
+                sent["question_items"],
+                sent.get("reason", ""),
+                user_of(request),
+                choice=form.choice,
+            )
+            say_saved(request, revision)
+            _say_changed(request, study, *before)
+            return redirect("lab:setup_items", slug=study.slug)
+    return _page(request, study, ItemsForm(study=study), question_form=form)
+
+
+def _say_changed(request: HttpRequest, study: Study, field: str, tasks: Tasks) -> None:
+    """What taking questions changed beside them."""
+    if study.field != field:
+        said = gettext("The study's field is now %(field)s: participants and models are told it.")
+        messages.info(request, said % {"field": study.field})
+    if study.tasks != tasks and study.tasks == "questions":
+        messages.info(
+            request,
+            gettext(
+                "Participants answer questions alone: there are no abstracts to judge, and so no catch trials and no practice."
+            ),
+        )
+
+
+@require_POST
+@for_study(Right.SET_UP)
+def count(request: HttpRequest, study: Study) -> HttpResponse:
+    """What the choice would give; for the page's script."""
+    form = ItemsForm(request.POST, study=study)
+    context: dict[str, Any] = {"problems": []}
+    if form.is_valid():
+        try:
+            context["counted"] = Counted.of(choose(form.choice))
+        except ValidationError as error:
+            context["problems"] = error.messages
+    else:
+        context["problems"] = [text for texts in form.errors.values() for text in texts]
+    return show(request, "lab/setup/_counted.html", **context)
+
+
+def _page(
+    request: HttpRequest,
+    study: Study,
+    form: ItemsForm,
+    question_form: QuestionsForm | None = None,
+) -> HttpResponse:
+    pinned = study.items.order_by("kind", "source", "key").only(
+        "key", "version", "kind", "source", "field", "subfield", "status"
+    )
+    return show_section(
+        request,
+        study,
+        "items",
+        form,
+        page=Paginator(pinned, PER_PAGE).get_page(request.GET.get("page")),
+        counted=Counted.of(study.items.only("key", "kind", "source", "subfield")),
+        question_form=question_form or QuestionsForm(study=study),
+    )

@@ -1,0 +1,308 @@
+"""Signing in, in one step or two, and one's own account."""
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import segno
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import get_user_model, login, update_session_auth_hash
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
+from django.contrib.auth.models import User
+from django.contrib.auth.views import LoginView, PasswordResetConfirmView, redirect_to_login
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse, reverse_lazy
+from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_POST, require_safe
+from django_otp import login as mark_verified
+from django_otp.models import Device
+
+from experiment.lab.access import for_first_step, for_signed_in, user_of
+from experiment.services import audit
+from experiment.services.people import attempts, second_step, sessions
+from experiment.services.people.second_step import has_second_step, is_verified
+from lib.http import address_of, either
+
+
+@contextmanager
+def limited(request: HttpRequest | None, name: str, step: str) -> Iterator[None]:
+    """Around the comparison of a password or code, which raises where it is wrong; a form's error where it has to wait."""
+    address = address_of(request) if request else ""
+    try:
+        with attempts.attempt(step, name, address):
+            yield
+    except attempts.TooManyError:
+        raise forms.ValidationError(
+            _(
+                "Too many failed attempts for this name: wait %(minutes)d minutes, "
+                "or ask an administrator for a one-time link."
+            ),
+            code="too_many",
+            params={"minutes": attempts.WAIT.seconds // 60},
+        ) from None
+    except attempts.BusyError:
+        raise forms.ValidationError(
+            _("Others are signing in at this moment: please try again."), code="busy"
+        ) from None
+    attempts.succeeded(step, name, address)
+
+
+class SignInForm(AuthenticationForm):
+    def clean(self) -> dict[str, Any]:
+        name = str(self.cleaned_data.get("username") or "")
+        if not name or not self.cleaned_data.get("password"):
+            return self.cleaned_data  # the fields say so, and nothing is compared
+        with limited(self.request, name, "password"):
+            return super().clean()
+
+
+class PasswordForm(PasswordChangeForm):
+    """A new password. Whoever sits at somebody's browser does not try out the old one for long."""
+
+    def __init__(self, request: HttpRequest, user: User, data: Any = None) -> None:
+        super().__init__(user, data)
+        self.request = request
+        self.fields["old_password"].widget.attrs.pop("autofocus")  # it is not all of the page
+
+    def clean_old_password(self) -> str:
+        with limited(self.request, self.user.get_username(), "change"):
+            return super().clean_old_password()
+
+
+class CodeForm(forms.Form):
+    """The second step. `device` is whose code was given."""
+
+    code = forms.CharField(
+        label=gettext_lazy("Code"),
+        max_length=16,
+        help_text=gettext_lazy("The six digits that your app shows now, or a recovery code."),
+        widget=forms.TextInput(
+            attrs={"autocomplete": "one-time-code", "autocapitalize": "none", "spellcheck": "false"}
+        ),
+    )
+
+    def __init__(self, request: HttpRequest, user: User, data: Any = None) -> None:
+        super().__init__(data)
+        self.request, self.user, self.device = request, user, None
+
+    def check(self, code: str) -> Device | None:
+        return second_step.check_code(self.user, code)
+
+    def clean_code(self) -> str:
+        code = "".join(str(self.cleaned_data["code"]).split())
+        with limited(self.request, self.user.get_username(), "code"):
+            try:
+                self.device = self.check(code)
+            except second_step.TooSoonError:
+                raise forms.ValidationError(
+                    _("This came too soon after a wrong code: wait a moment and try again."),
+                    code="soon",
+                ) from None
+            if self.device is None:
+                raise forms.ValidationError(
+                    _(
+                        "This code is wrong, or was used before: wait for the next one and try again."
+                    ),
+                    code="wrong",
+                )
+        return code
+
+
+class NewAppForm(CodeForm):
+    """The first code of an app, which shows that it works."""
+
+    recovery_codes: list[str]
+
+    def __init__(self, request: HttpRequest, user: User, data: Any = None) -> None:
+        super().__init__(request, user, data)
+        self.fields["code"].help_text = _("The six digits that your app shows now.")
+
+    def check(self, code: str) -> Device | None:
+        if (confirmed := second_step.confirm_app(self.user, code)) is None:
+            return None
+        device, self.recovery_codes = confirmed
+        return device
+
+
+WAITING = "waits_for_code"  # in the session: who gave their password, and when (seconds)
+WAITS_S = 10 * 60
+
+
+class SignIn(LoginView):
+    template_name = "lab/members/sign_in.html"
+    authentication_form = SignInForm
+    redirect_authenticated_user = True
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        user = form.get_user()
+        if not has_second_step(user):
+            return super().form_valid(form)
+        self.request.session.cycle_key()
+        self.request.session[WAITING] = [user.pk, timezone.now().timestamp()]
+        return redirect_to_login(self.get_success_url(), reverse("lab:second_step"))
+
+
+class Welcome(PasswordResetConfirmView):
+    """Django's own page behind a reset link: its token dies with the first password that is set."""
+
+    template_name = "lab/members/welcome.html"
+    success_url = reverse_lazy("lab:studies")
+
+    @property
+    def post_reset_login(self) -> bool:  # type: ignore[override]
+        """A link is no second step."""
+        return self.user is None or not has_second_step(self.user)
+
+    @transaction.atomic
+    def form_valid(self, form: Any) -> HttpResponse:
+        audit.record(audit.Action.PASSWORD_CHANGED, by=form.user, by_link=True)
+        return super().form_valid(form)
+
+
+@either
+@never_cache
+def code_page(request: HttpRequest) -> HttpResponse:
+    user = _half_way(request)
+    if user is None:
+        return redirect("lab:sign_in")
+    if not has_second_step(user):
+        return redirect("lab:set_up_codes")
+    form = CodeForm(request, user, request.POST or None)
+    if form.is_valid():
+        request.session.pop(WAITING, None)
+        user.otp_device = form.device  # type: ignore[attr-defined]
+        login(request, user, settings.AUTHENTICATION_BACKENDS[0])
+        request.session.cycle_key()  # also where the password had signed in already
+        return redirect(_next(request))
+    if form.has_error("code", "wrong") or form.has_error("code", "soon"):
+        audit.record(audit.Action.SIGN_IN_FAILED, name=user.get_username(), step="code")
+    return render(request, "lab/members/second_step.html", {"form": form, "next": _next(request)})
+
+
+def _half_way(request: HttpRequest) -> User | None:
+    """Who has given a password but no code."""
+    user: Any = request.user
+    if user.is_authenticated:
+        return None if is_verified(user) else user
+    pk, since = request.session.get(WAITING, (None, 0))
+    if pk is None or timezone.now().timestamp() - since > WAITS_S:
+        return None
+    return get_user_model().objects.filter(pk=pk, is_active=True).first()
+
+
+def _next(request: HttpRequest) -> str:
+    """Where the user wanted to go, on this site."""
+    wanted = request.POST.get("next") or request.GET.get("next") or ""
+    is_here = url_has_allowed_host_and_scheme(
+        wanted, {request.get_host()}, require_https=request.is_secure()
+    )
+    return wanted if is_here else reverse("lab:studies")
+
+
+@either
+@sensitive_post_parameters()
+@for_signed_in
+def account(request: HttpRequest) -> HttpResponse:
+    """The page, and a new password from it."""
+    user = user_of(request)
+    form = _password_form(request)
+    if form.is_valid():
+        with transaction.atomic():
+            form.save()
+            audit.record(audit.Action.PASSWORD_CHANGED, by=user)
+        update_session_auth_hash(request, user)  # other browsers are signed out
+        messages.success(request, _("Your password is changed."))
+        return redirect("lab:account")
+    return _account(request, form=form)
+
+
+@either
+@for_first_step
+def set_up_codes(request: HttpRequest) -> HttpResponse:
+    user = user_of(request)
+    if has_second_step(user):
+        return redirect("lab:account")
+    form = NewAppForm(request, user, request.POST or None)
+    if form.is_valid():
+        mark_verified(request, form.device)
+        request.session.cycle_key()
+        sessions.end_elsewhere(user, request.session)
+        return _recovery_codes(request, form.recovery_codes)
+    key = second_step.spelled_key(second_step.new_app(user))
+    return render(request, "lab/members/set_up_codes.html", {"form": form, "key": key})
+
+
+@require_safe
+@for_first_step
+def picture(request: HttpRequest) -> HttpResponse:
+    """What an app reads with the camera. Once it is confirmed, the key is shown no more."""
+    user = user_of(request)
+    if has_second_step(user):
+        return HttpResponse(status=410)
+    image = io.BytesIO()
+    address = second_step.new_app(user).config_url
+    segno.make(address).save(
+        image, kind="svg", scale=5, light="#fff", svgclass=None, lineclass=None
+    )
+    return HttpResponse(image.getvalue(), content_type="image/svg+xml")
+
+
+@require_POST
+@for_signed_in
+def change_codes(request: HttpRequest) -> HttpResponse:
+    """New recovery codes, or no second step any more: only with a code."""
+    user = user_of(request)
+    form = CodeForm(request, user, request.POST)
+    if not form.is_valid():
+        return _account(request, code_form=form)
+    if "off" in request.POST:
+        second_step.switch_off(user)
+        request.session.cycle_key()
+        sessions.end_elsewhere(user, request.session)
+        messages.success(request, _("You sign in with your password alone now."))
+        return redirect("lab:account")
+    return _recovery_codes(request, second_step.new_recovery_codes(user))
+
+
+@require_POST
+@for_signed_in
+def sign_out_elsewhere(request: HttpRequest) -> HttpResponse:
+    n = sessions.end_elsewhere(user_of(request), request.session)
+    audit.record(audit.Action.SIGNED_OUT_ELSEWHERE, by=user_of(request), sign_ins=n)
+    messages.success(request, _("You are signed in here alone now."))
+    return redirect("lab:account")
+
+
+def _password_form(request: HttpRequest) -> PasswordForm:
+    sent = request.POST if "old_password" in request.POST else None
+    return PasswordForm(request, user_of(request), sent)
+
+
+def _recovery_codes(request: HttpRequest, codes: list[str]) -> HttpResponse:
+    return render(
+        request, "lab/members/recovery_codes.html", {"codes": codes, "section": "account"}
+    )
+
+
+def _account(request: HttpRequest, **forms: Any) -> HttpResponse:
+    user = user_of(request)
+    context = {
+        "section": "account",
+        "form": _password_form(request),
+        "code_form": CodeForm(request, user),
+        "has_second_step": has_second_step(user),
+        "n_recovery_codes": second_step.n_recovery_codes(user),
+        "n_elsewhere": len(sessions.elsewhere(user, request.session)),
+        "studies": user.memberships.select_related("study"),
+    }
+    return render(request, "lab/members/account.html", context | forms)

@@ -1,0 +1,102 @@
+"""A researcher's own access tokens, for one study or for all of theirs. A new one is shown once, in the answer itself."""
+
+from collections.abc import Collection
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from experiment.domain import trial_query
+from experiment.domain.roles import Right
+from experiment.domain.scopes import Scope
+from experiment.domain.trial_query import QueryError, TrialQuery
+from experiment.lab.access import LabRequest, for_signed_in, for_study, user_of
+from experiment.models import AccessToken, Study
+from experiment.services.access_tokens import DEFAULT_DAYS, create_token, grantable_scopes, revoke
+from lib.http import either
+from lib.name_fields import is_name
+from lib.pages import offer, show
+
+LABELS = {
+    Scope.READ: _("read: test cases, trials by pseudonym, models, results"),
+    Scope.WRITE: _("write: start and stop work, switch recruitment"),
+}
+DAYS = (
+    (7, _("7 days")),
+    (30, _("30 days")),
+    (90, _("90 days")),
+    (366, _("a year")),
+)
+
+
+class TokenForm(forms.Form):
+    name = forms.CharField(
+        label=_("name"),
+        max_length=80,
+        validators=[is_name],
+        help_text=_("What it is for, such as the machine it is on."),
+    )
+    scopes = forms.MultipleChoiceField(
+        label=_("what it may do"), widget=forms.CheckboxSelectMultiple
+    )
+    days = forms.TypedChoiceField(
+        label=_("works for"), choices=DAYS, coerce=int, initial=DEFAULT_DAYS
+    )
+
+    def __init__(self, *args: Any, rights: Collection[Right], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        scopes = grantable_scopes(rights)
+        offer(self, "scopes", [(s.value, LABELS[s]) for s in scopes])
+        self.fields["scopes"].initial = [Scope.READ.value]
+
+
+@either
+@for_study(Right.SEE_ITEMS)
+def tokens(request: LabRequest, study: Study) -> HttpResponse:
+    """With lines to copy for a program, which download the trials that the address asks for."""
+    context: dict[str, Any] = {"part": "export"}
+    try:
+        asked = (
+            trial_query.parse(dict(request.GET.lists())) if request.GET else TrialQuery("analysis")
+        )
+    except QueryError as error:
+        context["problem"], asked = error, TrialQuery("analysis")
+    path = reverse("api:trials", args=[study.slug])
+    context["url"] = f"{settings.BASE_URL}{path}?{asked.encode()}&format=csv"
+    context["asked"] = asked.pairs
+    return _answer(request, request.rights, context, study)
+
+
+@either
+@for_signed_in
+def account_tokens(request: HttpRequest) -> HttpResponse:
+    return _answer(request, list(Right), {"section": "account"})
+
+
+def _answer(
+    request: HttpRequest,
+    rights: Collection[Right],
+    context: dict[str, Any],
+    study: Study | None = None,
+) -> HttpResponse:
+    user = user_of(request)
+    own = AccessToken.objects.filter(user=user)
+    own = own.select_related("study") if study is None else own.filter(study=study)
+    if "revoke" in request.POST:
+        pk = request.POST["revoke"]
+        revoke(get_object_or_404(own, pk=pk if pk.isdecimal() else None), by=user)
+        messages.success(request, gettext("The token was revoked. It opens nothing any more."))
+        return redirect(request.get_full_path())
+    form = TokenForm(request.POST or None, rights=rights)
+    if form.is_valid():
+        asked = form.cleaned_data
+        scopes = [Scope(scope) for scope in asked["scopes"]]
+        context["new"] = create_token(user, asked["name"], scopes, asked["days"], study, by=user)
+        form = TokenForm(rights=rights)
+    return show(request, "lab/tokens/tokens.html", form=form, tokens=own, **context)

@@ -1,0 +1,184 @@
+"""A study's first page, which counts along, and its participants one by one."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django import forms
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_safe
+from django_stubs_ext import StrOrPromise
+
+from experiment.domain.exclusion import PARTICIPANT_REASONS, WITHDRAWN
+from experiment.domain.roles import Right
+from experiment.lab.access import LabRequest, for_study
+from experiment.models import Participant, Study
+from experiment.services import counts, exposure, overview
+from experiment.services.participant_kinds import kind_note, watched_kind
+from experiment.services.recruitment import links
+from experiment.services.rules_under_way import rules_under_way, sentence
+from experiment.services.study_versions import version_shown
+from experiment.services.watching.page_by_page import page_by_page
+from experiment.services.watching.people import People, Status, Wanted, people
+from experiment.services.watching.target import forecast
+from experiment.services.watching.timeline import timeline
+from lib.pages import show
+
+STATUSES = (
+    ("", _("all")),
+    (Status.UNDER_WAY.value, _("under way")),
+    (Status.LEFT.value, _("left")),
+    (Status.FINISHED.value, _("finished")),
+    (Status.VALID.value, _("finished and valid")),
+    (Status.EXCLUDED.value, _("finished and excluded")),
+    (Status.WITHDRAWN.value, _("withdrawn")),
+)
+REASONS = (
+    ("", _("any")),
+    *((reason.code, reason.label) for reason in PARTICIPANT_REASONS if reason != WITHDRAWN),
+)
+
+
+class PeopleForm(forms.Form):
+    status = forms.ChoiceField(label=_("Who"), choices=STATUSES, required=False)
+    reason = forms.ChoiceField(label=_("Excluded because"), choices=REASONS, required=False)
+    pseudonym = forms.RegexField(
+        label=_("Pseudonym begins with"),
+        regex=r"^[0-9A-Fa-f-]{1,36}$",
+        required=False,
+        error_messages={"invalid": _("A pseudonym has the digits 0 to 9, a to f and hyphens.")},
+    )
+    after = forms.UUIDField(required=False, widget=forms.HiddenInput)
+
+    def clean_pseudonym(self) -> str:
+        begin: str = self.cleaned_data["pseudonym"]
+        if len(begin.replace("-", "")) > 32 or (begin and not begin.strip("-")):
+            raise forms.ValidationError(self.fields["pseudonym"].error_messages["invalid"])
+        return begin
+
+    def wanted(self, kind: str) -> Wanted:
+        values: dict[str, Any] = self.cleaned_data
+        return Wanted(
+            kind,
+            Status(values["status"]) if values["status"] else None,
+            values["reason"],
+            values["pseudonym"],
+            values["after"],
+        )
+
+
+Kind = Participant.Kind
+
+
+@dataclass(frozen=True, slots=True)
+class KindTab:
+    kind: str
+    label: StrOrPromise
+    n: int
+    is_current: bool
+
+
+def chosen_kind(request: HttpRequest, study: Study) -> str:
+    """The kind of participants that the address names, else the one that there is something to see of."""
+    kind = request.GET.get("kind") or watched_kind(study)
+    if kind not in Kind.values:
+        raise Http404
+    return kind
+
+
+def tabs(study: Study, current: str) -> list[KindTab]:
+    people = counts.kind_counts(study)
+    shown = [kind for kind in Kind if kind in people or kind in (Kind.REAL, current)]
+    return [KindTab(kind.value, kind.label, people.get(kind, 0), kind == current) for kind in shown]
+
+
+def live_context(
+    study: Study, kind: str, rights: Collection[Right], now: datetime
+) -> dict[str, Any]:
+    """The parts of the page that change while people take part."""
+    items = exposure.item_exposures(study, kind, now)
+    flow = overview.flow(study, kind, now)
+    target = study.target_valid if kind == Kind.REAL else None
+    comments = overview.recent_comments(study, kind) if Right.IDENTIFY in rights else ()
+    return {
+        "kind": kind,
+        "kind_label": Kind(kind).label,
+        "kind_note": kind_note(study, kind),
+        "rules_job": rules_under_way(study),
+        "rules_note": sentence(study),
+        "tabs": tabs(study, kind),
+        "flow": flow,
+        "readings": overview.readings(study, kind),
+        "rules_version": version_shown(study, kind),
+        "target": target,
+        "target_percent": min(100.0, 100 * flow.valid / target) if target else 0.0,
+        "forecast": forecast(study, kind, flow.valid, now),
+        "pages": page_by_page(study, kind, now),
+        "exposures": exposure.exposures(items),
+        "items": items,
+        "comments": comments,
+        "updated_at": now,
+    }
+
+
+@require_safe
+@for_study(Right.SEE_DATA)
+def study_page(request: LabRequest, study: Study) -> HttpResponse:
+    context = live_context(study, chosen_kind(request, study), request.rights, timezone.now())
+    study_links = links(study, settings.BASE_URL + study.get_absolute_url())
+    return show(request, "lab/watch/study.html", links=study_links, **context)
+
+
+@require_safe
+@for_study(Right.SEE_DATA)
+def study_live(request: LabRequest, study: Study) -> HttpResponse:
+    """The parts of the study's page that change by themselves."""
+    context = live_context(study, chosen_kind(request, study), request.rights, timezone.now())
+    # The long table is sent only to those who have it open.
+    return show(request, "lab/watch/_live.html", with_items="items" in request.GET, **context)
+
+
+@require_safe
+@for_study(Right.SEE_DATA)
+def participants(request: HttpRequest, study: Study) -> HttpResponse:
+    kind = chosen_kind(request, study)
+    form = PeopleForm(request.GET)
+    is_valid = form.is_valid()
+    found = people(study, form.wanted(kind)) if is_valid else People((), None)
+    asked = {name: value for name, value in form.cleaned_data.items() if value and name != "after"}
+    return show(
+        request,
+        "lab/watch/participants.html",
+        200 if is_valid else 400,
+        kind=kind,
+        tabs=tabs(study, kind),
+        form=form,
+        found=found,
+        is_narrowed=bool(asked),
+        is_first=not form.cleaned_data.get("after"),
+        newest=urlencode({"kind": kind} | asked),
+        older=urlencode({"kind": kind, **asked, "after": found.next_after}),
+    )
+
+
+@require_safe
+@for_study(Right.SEE_DATA)
+def participant(request: HttpRequest, study: Study, public_id: UUID) -> HttpResponse:
+    found = timeline(study, public_id)
+    if found is None:
+        raise Http404
+    kind_label = Participant.Kind(found.kind).label
+    has_draws = any(trial.drawn for trial in found.trials)
+    return show(
+        request,
+        "lab/watch/participant.html",
+        person=found,
+        kind_label=kind_label,
+        has_draws=has_draws,
+    )

@@ -1,0 +1,94 @@
+"""What the lab's pages share: how one is shown, says what was refused, and sends a file; fields of their forms."""
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.http import content_disposition_header
+from django.utils.translation import gettext_lazy as _
+from django_stubs_ext import StrOrPromise
+
+from lib.http import UNPROCESSABLE
+from lib.newlines import with_unix_newlines
+
+ANY = ("", _("any"))  # of what a list can be narrowed by
+# What an answer says besides: somebody else was quicker, or what was sent is kept no longer
+CONFLICT, GONE = 409, 410
+
+
+def show(
+    request: HttpRequest, template: str, /, status: int | None = None, **context: Any
+) -> HttpResponse:
+    """A page about what its address names (`request.about`); with 422 where a form that was sent is refused."""
+    is_refused = request.method == "POST" and any(
+        isinstance(part, forms.BaseForm) and part.errors for part in context.values()
+    )
+    if status is None and is_refused:
+        status = UNPROCESSABLE
+    return render(request, template, getattr(request, "about", {}) | context, status=status)
+
+
+class refused(AbstractContextManager[None]):
+    """Lets a form say what a service refuses, beside `field` or on top; of a request the next page says it."""
+
+    def __init__(
+        self,
+        place: forms.BaseForm | HttpRequest,
+        *kinds: type[Exception],
+        field: str | None = None,
+    ) -> None:
+        self.place, self.kinds, self.field = place, kinds or (ValidationError,), field
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        if not isinstance(error, self.kinds):
+            return False
+        why = error if isinstance(error, ValidationError) else ValidationError(str(error))
+        if isinstance(self.place, HttpRequest):
+            messages.error(self.place, " ".join(why.messages))
+        else:
+            self.place.add_error(self.field, why)
+        return True
+
+
+def attached(content: Any, name: str, content_type: str) -> HttpResponse:
+    """A file to download."""
+    headers = {"Content-Disposition": content_disposition_header(True, name)}
+    return HttpResponse(content, content_type=content_type, headers=headers)
+
+
+def offer(form: forms.BaseForm, name: str, choices: Iterable[Any]) -> None:
+    """What can be chosen is known when the page is shown."""
+    form.fields[name].choices = choices  # type: ignore[attr-defined]
+
+
+class UnixTextField(forms.CharField):
+    """A text of several lines."""
+
+    def to_python(self, value: Any) -> str:
+        return with_unix_newlines(super().to_python(value) or "")
+
+
+class LimitedFileField(forms.FileField):
+    """A file of so many bytes at most; `too_large` says what else can be done."""
+
+    def __init__(self, most_bytes: int, too_large: StrOrPromise, **options: Any) -> None:
+        super().__init__(**options)
+        self.most_bytes, self.too_large = most_bytes, too_large
+
+    def clean(self, data: Any, initial: Any = None) -> Any:
+        file: UploadedFile[bytes] | None = super().clean(data, initial)
+        if file and (file.size or 0) > self.most_bytes:
+            raise ValidationError(self.too_large)
+        return file
