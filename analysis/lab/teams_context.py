@@ -41,8 +41,7 @@ def teams_context(study: Study, chosen: TeamChosen, state: State) -> dict[str, A
 def _computed(study: Study, chosen: TeamChosen, result: StoredResult) -> dict[str, Any]:
     # Here, since a page without a result does without them
     from analysis.codec import from_json
-    from analysis.teams.page.answer import Answer
-    from analysis.teams.page.sections import sections
+    from analysis.teams.page import Answer, sections
     from analysis.teams.results import TeamsDocument
 
     query = f"{chosen.query}&v={result.key}"

@@ -6,8 +6,7 @@ from pathlib import Path
 from analysis.services import compute
 from analysis.store import DEFAULT_FORMATS, table_text
 from analysis.teams.options import TeamOptions
-from analysis.teams.services.save import save_teams
-from analysis.teams.services.try_teams import TeamReport
+from analysis.teams.services import TeamReport, save_teams
 from experiment.models import Study
 from lib.files import write_file
 

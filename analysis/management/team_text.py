@@ -7,9 +7,7 @@ from django.utils.translation import gettext as _
 
 from analysis.stats.arrays import Interval
 from analysis.teams.names import method_name, short
-from analysis.teams.page.answer import Answer
-from analysis.teams.page.posterior import posterior_rows
-from analysis.teams.page.sections import text_line
+from analysis.teams.page import Answer, posterior_rows, text_line
 from analysis.teams.results import Method, TeamResult, TeamsDocument
 from lib.commands import table_lines
 from lib.formatting import DASH, is_known, listing

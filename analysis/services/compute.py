@@ -185,8 +185,7 @@ def _work(computation: Computation, lease: Lease) -> None:
         steps = _Steps(lease, len(CHAPTERS) * len(options.sources))
         save_report(computation, make_report(computation.study, options, steps.advance))
     else:
-        from analysis.teams.services.save import save_teams
-        from analysis.teams.services.try_teams import make_teams
+        from analysis.teams.services import make_teams, save_teams
 
         asked = from_json(TeamOptions, computation.options)
         save_teams(computation, make_teams(computation.study, asked, _Steps(lease).advance))

@@ -32,7 +32,7 @@ def results_dir(settings: Any, tmp_path: Any) -> None:
 @pytest.fixture
 def stubbed(monkeypatch: Any) -> None:
     """Figures that are never drawn."""
-    monkeypatch.setattr("analysis.teams.services.save.draw_teams", made_teams.figures)
+    monkeypatch.setattr("analysis.teams.services.draw_teams", made_teams.figures)
 
 
 @pytest.fixture

@@ -76,7 +76,7 @@ class Command(ReportingCommand):
         # Here: what computes takes longer to load than everything else, and --help and refusals do without
         from analysis.management.team_files import write
         from analysis.management.team_text import lines
-        from analysis.teams.services.try_teams import make_teams
+        from analysis.teams.services import make_teams
 
         try:
             wanted = _team_options(options)

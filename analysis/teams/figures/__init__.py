@@ -4,11 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 
 from analysis.charts.figure import Figure
 from analysis.stats import NotEnough
-from analysis.teams.figures.accuracy import accuracy
+from analysis.teams.figures.accuracy import accuracy, gain
 from analysis.teams.figures.adding import adding
-from analysis.teams.figures.complementarity import complementarity
-from analysis.teams.figures.deferral import deferral
-from analysis.teams.figures.gain import gain
+from analysis.teams.figures.deciding import complementarity, deferral
 from analysis.teams.results import TeamResults, TeamsDocument
 
 # Results, whether participants are simulated -> figure; raises NotEnough

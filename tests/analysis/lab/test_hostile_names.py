@@ -15,8 +15,8 @@ from analysis.report.contents import CHAPTERS
 from analysis.report.replication.build import markdown, replicate
 from analysis.report.report import Report
 from analysis.report.services import make
+from analysis.teams import services
 from analysis.teams.options import TeamOptions
-from analysis.teams.services import try_teams
 from experiment.models import Item, Study
 from experiment.simulation.run import Plan, ServiceDriver, simulate
 from scoring.models import LanguageModel
@@ -68,7 +68,7 @@ def study() -> Study:
 @pytest.fixture
 def reports(monkeypatch: pytest.MonkeyPatch) -> list[Report]:
     """Those that are made; their intervals of few resamples, as what is drawn and written is the same."""
-    make_report, make_teams, made = make.make_report, try_teams.make_teams, list[Report]()
+    make_report, make_teams, made = make.make_report, services.make_teams, list[Report]()
 
     def report(study: Study, options: ReportOptions, *more: Any) -> Any:
         made.append(make_report(study, replace(options, resamples=20), *more))
@@ -78,7 +78,7 @@ def reports(monkeypatch: pytest.MonkeyPatch) -> list[Report]:
         return make_teams(study, replace(options, resamples=20), *more)
 
     monkeypatch.setattr(make, "make_report", report)
-    monkeypatch.setattr(try_teams, "make_teams", teams)
+    monkeypatch.setattr(services, "make_teams", teams)
     return made
 
 

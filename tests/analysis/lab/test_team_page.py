@@ -12,8 +12,8 @@ from django.urls import reverse
 
 from analysis.services import compute
 from analysis.stats import NotEnough
+from analysis.teams import services
 from analysis.teams.options import METHODS, PUBLISHED, TeamOptions
-from analysis.teams.services import try_teams
 from experiment.models import Study
 from scoring.models import LanguageModel
 from tests.analysis.teams import made_teams
@@ -38,14 +38,14 @@ def members(study: Study) -> None:
 def tried(members: None, monkeypatch: Any) -> list[TeamOptions]:
     """Figures that are never drawn; the options that teams were asked for with."""
     asked: list[TeamOptions] = []
-    make = try_teams.make_teams
+    make = services.make_teams
 
     def make_teams(study: Study, options: TeamOptions, progress: Any = None) -> Any:
         asked.append(options)
         return make(study, replace(options, resamples=50), progress)
 
-    monkeypatch.setattr("analysis.teams.services.try_teams.make_teams", make_teams)
-    monkeypatch.setattr("analysis.teams.services.save.draw_teams", made_teams.figures)
+    monkeypatch.setattr("analysis.teams.services.make_teams", make_teams)
+    monkeypatch.setattr("analysis.teams.services.draw_teams", made_teams.figures)
     return asked
 
 
@@ -257,7 +257,7 @@ def test_a_reason_stands_in_the_place_of_numbers(
     def make_teams(*_: Any) -> None:
         raise NotEnough("Nobody judged it.", "Score it: manage.py score --study memory.")
 
-    monkeypatch.setattr("analysis.teams.services.try_teams.make_teams", make_teams)
+    monkeypatch.setattr("analysis.teams.services.make_teams", make_teams)
     page = shown(ruth, ASKED)
     assert "Nobody judged it. Score it: manage.py score --study memory." in page
     answer = ruth.get(url("results_teams_json", query=ASKED))
@@ -267,7 +267,7 @@ def test_a_reason_stands_in_the_place_of_numbers(
 def test_a_failure_is_shown_and_can_be_tried_again(
     ruth: Client, members: None, monkeypatch: Any, caplog: Any
 ) -> None:
-    monkeypatch.setattr("analysis.teams.services.try_teams.make_teams", lambda *_: {}[HOSTILE])
+    monkeypatch.setattr("analysis.teams.services.make_teams", lambda *_: {}[HOSTILE])
     page = shown(ruth, ASKED)
     assert "The results could not be computed" in page
     assert "KeyError" in page

@@ -187,7 +187,7 @@ def test_stopped_by_hand_it_says_so(crowd: Study, monkeypatch: Any) -> None:
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("analysis.teams.services.try_teams.make_teams", stop)
+    monkeypatch.setattr("analysis.teams.services.make_teams", stop)
     with pytest.raises(CommandError, match=r"Stopped; nothing was written\.") as stopped:
         call_command("team", crowd.slug)
     assert stopped.value.returncode == 130

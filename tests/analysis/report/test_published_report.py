@@ -23,7 +23,7 @@ from analysis.report.services.make import make_report
 from analysis.services.export import is_replicable
 from analysis.stats import NotEnough
 from analysis.teams.options import TeamOptions
-from analysis.teams.services.try_teams import make_teams
+from analysis.teams.services import make_teams
 from experiment.models import Study
 from tests.analysis import published_files
 

@@ -21,7 +21,7 @@ from analysis.teams.results import (
     TeamsDocument,
     TriedTeams,
 )
-from analysis.teams.services.try_teams import try_teams
+from analysis.teams.services import try_teams
 from tests.analysis.made import make_data
 
 ADAPTER = "org/base + org/adapter"  # the name of the last model

@@ -12,9 +12,10 @@ from analysis.charts.figure import Figure
 from analysis.charts.rows import short
 from analysis.stats import NotEnough
 from analysis.teams.figures import FIGURES, draw_teams
-from analysis.teams.figures.rows import LONGEST
-from analysis.teams.figures.selection import (  # fmt: skip
+from analysis.teams.figures.adding import sizes as draw_sizes
+from analysis.teams.figures.rows import (  # fmt: skip
     BOTH,
+    LONGEST,
     MACHINES,
     MOST,
     PEOPLE,
@@ -22,7 +23,6 @@ from analysis.teams.figures.selection import (  # fmt: skip
     left_out,
     shown_teams,
 )
-from analysis.teams.figures.sizes import sizes as draw_sizes
 from analysis.teams.results import Method, OnlyOne, SomeRight, TeamResult, TeamResults, Tried
 from tests.analysis.teams.made_teams import (
     ADAPTER,

@@ -5,7 +5,7 @@ from analysis.codec import need
 from analysis.report.chapter import FigureBuilder, SourceResults, Tables
 from analysis.report.chapters.teams.results import Teams
 from analysis.teams.figures import FIGURES
-from analysis.teams.figures.sizes import sizes
+from analysis.teams.figures.adding import sizes
 
 
 def _of_report(name: str) -> FigureBuilder:

@@ -10,8 +10,15 @@ from analysis.codec import need, present
 from analysis.presentation import Table, number_column, table, text_column
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.teams.results import Teams
-from analysis.teams.columns import team_columns, team_row
-from analysis.teams.names import METHOD_NAMES, capitalised, inserted, method_name, the_member
+from analysis.teams.names import (
+    METHOD_NAMES,
+    capitalised,
+    inserted,
+    method_name,
+    team_columns,
+    team_row,
+    the_member,
+)
 from analysis.teams.results import (
     AddingHuman,
     BayesianAbout,

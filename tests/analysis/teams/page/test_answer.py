@@ -8,8 +8,7 @@ import pytest
 from analysis.presentation import render_meaning
 from analysis.stats import MissingResult
 from analysis.teams.names import equally
-from analysis.teams.page.answer import Answer
-from analysis.teams.page.sections import sections, text_line
+from analysis.teams.page import Answer, sections, text_line
 from analysis.teams.results import (
     Member,
     MemberKind,

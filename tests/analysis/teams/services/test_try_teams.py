@@ -13,7 +13,7 @@ from analysis.teams.domain.runs import METHODS
 from analysis.teams.options import METHODS as OFFERED
 from analysis.teams.options import TeamOptions
 from analysis.teams.results import Method, TriedTeams
-from analysis.teams.services.try_teams import try_teams
+from analysis.teams.services import try_teams
 from tests.analysis.made import make_data
 
 

@@ -1,4 +1,4 @@
-"""Use case: try chosen teams of people and models on a study's trials. The command and the page show what it gives."""
+"""Tries chosen teams of people and models on a study's trials, for the command and the page, and stores what that gives."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,11 +9,15 @@ import pandas as pd
 from django.utils import timezone
 from threadpoolctl import threadpool_limits
 
+from analysis import store
 from analysis.codec import to_json
 from analysis.data import read
 from analysis.data.dataset import Participants, SourceData, StudyName
 from analysis.data.version import data_version, participants_kind
+from analysis.models import Computation
+from analysis.presentation import provenance
 from analysis.stats import NotEnough
+from analysis.store import Drawing
 from analysis.teams.domain.deferral import policies
 from analysis.teams.domain.evaluation import MEASURES, MULTIPLICITY, resampling_words
 from analysis.teams.domain.evidence import Names, gather
@@ -30,12 +34,9 @@ from analysis.teams.domain.runs import (
     prediction_table,
     team_table,
 )
+from analysis.teams.figures import draw_teams
 from analysis.teams.options import TeamOptions
-from analysis.teams.results import (
-    Method,
-    TeamsDocument,
-    TriedTeams,
-)
+from analysis.teams.results import Method, TeamsDocument, TriedTeams
 from experiment.models import Participant, Study
 from experiment.services.rules_under_way import note_beside_numbers
 from experiment.services.study_versions import version_shown
@@ -153,3 +154,12 @@ def _predictions(runs: Runs, folds: Folds, data: SourceData) -> pd.DataFrame:
         longest = max((names for names, _ in runs.held), key=len)
         only = [longest, *[names for names, _ in runs.held if len(names) == 1]]
     return prediction_table(runs, folds, data.items, only)
+
+
+def save_teams(computation: Computation, report: TeamReport) -> None:
+    document = report.document
+    drawings = [Drawing(figure) for figure in draw_teams(document)]
+    about = provenance(
+        document.study, document.participants, document.made_at, document.data_version
+    )
+    store.save(computation, report.values, drawings, report.tables, about)

@@ -1,9 +1,10 @@
-"""What trying a team came to, as sections of a page: sentences, tables, figures and how they were computed."""
+"""What trying a team came to: the team that a page is about, what is remarkable about it, and sections of sentences, tables and figures."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from analysis.presentation import (
@@ -17,13 +18,153 @@ from analysis.presentation import (
     table,
     text_column,
 )
+from analysis.stats import MissingResult
 from analysis.stats.arrays import Interval
-from analysis.teams.columns import team_columns, team_row
-from analysis.teams.names import short
-from analysis.teams.page.answer import Answer
-from analysis.teams.page.posterior import explained, posterior_rows
-from analysis.teams.results import MemberResult, Method, Pattern, Policy, Team
+from analysis.teams.names import short, team_columns, team_row, the_member
+from analysis.teams.results import (
+    AddingHuman,
+    BayesianAbout,
+    Member,
+    MemberKind,
+    MemberResult,
+    Method,
+    Pattern,
+    Policy,
+    Posterior,
+    Quantity,
+    Team,
+    TeamResult,
+    TeamsDocument,
+    TriedTeams,
+)
 from lib import formatting as f
+
+
+@dataclass(frozen=True)
+class Answer:
+    tried: TriedTeams
+    is_simulated: bool
+
+    @classmethod
+    def of(cls, document: TeamsDocument) -> "Answer":
+        return cls(document.tried, document.participants.is_simulated)
+
+    @property
+    def members(self) -> list[Member]:
+        return [m.member for m in self.tried.members]
+
+    @property
+    def n_people(self) -> int:
+        return sum(m.is_human for m in self.members)
+
+    @property
+    def missing(self) -> list[MemberResult]:
+        """Models without a score of some test cases."""
+        return [m for m in self.tried.members if m.n_missing]
+
+    @property
+    def method(self) -> Method:
+        """The way of combining; ALONE where there are no teams."""
+        return next((r.method for r in self.tried.teams if r.method != Method.ALONE), Method.ALONE)
+
+    @property
+    def result(self) -> TeamResult:
+        """The team of all chosen members; where it was not tried, the most accurate one with people."""
+        teams = self.tried.teams
+        every = [r for r in teams if len(r.team) == len(self.members)]
+        several = [r for r in teams if len(r.team) > 1] or teams
+        mixed = [r for r in several if r.n_humans and r.n_models]
+        people = [r for r in several if r.n_humans]
+        return max(every or mixed or people or several, key=lambda r: r.accuracy)
+
+    @property
+    def is_whole(self) -> bool:
+        return len(self.result.team) >= len(self.members)
+
+    @property
+    def is_alone(self) -> bool:
+        return len(self.result.team) == 1
+
+    @property
+    def adding(self) -> AddingHuman | None:
+        """What the last human adds to the team."""
+        label = self.result.team.label
+        return next((row for row in self.tried.adding_human if row.with_human == label), None)
+
+    @property
+    def best_members(self) -> list[str]:
+        """The best member first, then those with as many trials right; all people are one here."""
+        best = self.result.best
+        if best is None:
+            return []
+        right = {m.name: m.n_correct for m in self.tried.members}
+        others = [m for m in self.result.team.members if m != best and right[m.name] == right[best.name]]  # fmt: skip
+        people = [m for m in (best, *others) if m.is_human]
+        return [the_member(m) for m in (best, *others) if m not in people[1:]]
+
+    @property
+    def n_teams(self) -> int:
+        return sum(len(r.team) > 1 for r in self.tried.teams)
+
+    @property
+    def picked(self) -> TeamResult | None:
+        """The most accurate of several teams."""
+        teams = [r for r in self.tried.teams if len(r.team) > 1]
+        return max(teams, key=lambda r: r.accuracy) if len(teams) > 1 else None
+
+    @property
+    def has_two_way(self) -> bool:
+        adding = self.adding.gain.two_way_ci95 if self.adding else None
+        return bool(self.result.gain_two_way_ci95 or adding)
+
+    @property
+    def fit(self) -> BayesianAbout | None:
+        about = self.result.about
+        return about if isinstance(about, BayesianAbout) else None
+
+    def not_possible(self) -> list[tuple[Sequence[str], MissingResult]]:
+        """Which teams could not be fitted, by reason."""
+        found: dict[MissingResult, list[str]] = {}
+        for row in self.tried.not_possible:
+            why = MissingResult(row.reason, row.needed)
+            found.setdefault(why, []).append(short(row.team, self.members))
+        return [(names, why) for why, names in found.items()]
+
+
+MAIN = (Quantity.SENSITIVITY, Quantity.CORRELATION)
+
+
+def posterior_rows(fit: BayesianAbout, *, is_main: bool = False) -> list[tuple[str, str, str]]:
+    """Quantity, mean and 95% interval; `is_main`: sensitivities and correlations alone."""
+    return [
+        (capfirst(fit.parameters[name]), _number(one, one.mean), _interval(one))
+        for name, one in fit.posterior.items()
+        if not is_main or one.quantity in MAIN
+    ]
+
+
+def _number(one: Posterior, value: float) -> str:
+    if one.quantity == Quantity.ACCURACY:
+        return f.percent(value)
+    return f.compact(value) if one.quantity == Quantity.SCALE else f.number(value)
+
+
+def _interval(one: Posterior) -> str:
+    low, high = one.ci95
+    return f"{_number(one, low)} to {_number(one, high)}"
+
+
+def explained(fit: BayesianAbout) -> dict[str, bool]:
+    """Which of the table's words need an explanation."""
+    found = {(one.quantity, MemberKind.MODEL in one.member_kinds) for one in fit.posterior.values()}
+    quantities = {quantity for quantity, _ in found}
+    return {
+        "has_sensitivity": Quantity.SENSITIVITY in quantities,
+        "has_correlation": Quantity.CORRELATION in quantities,
+        "has_model_accuracy": (Quantity.ACCURACY, True) in found,
+        "has_power": Quantity.POWER in quantities,
+    }
+
 
 MOST_OPEN = 40  # rows of a table that is not folded
 MOST_FOLLOWED = 3  # members of a team whose patterns are not folded

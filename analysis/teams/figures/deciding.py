@@ -1,0 +1,369 @@
+"""Who is right together and whom a team follows; and accuracy where a human is asked, by how often one is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import pandas as pd
+from django.utils.translation import gettext as _
+
+from analysis.charts.figure import GAP, Figure, Place, columns_for, grid
+from analysis.charts.marks import Drawn, chart, finish, share_domain, text_width, wrapped
+from analysis.charts.rows import Rows, labels, short
+from analysis.charts.style import FULL, HUMANS, INK, MODELS, SOFT
+from analysis.charts.texts import quoted
+from analysis.presentation import figure_text
+from analysis.stats import NotEnough
+from analysis.teams.figures.rows import (
+    BOTH_COLOUR,
+    KINDS,
+    NO_TEAM,
+    TriedOn,
+    ends,
+    kind_of,
+    left_out,
+    main_method,
+    of_panel,
+    shown_teams,
+    teams_by_method,
+)
+from analysis.teams.names import MOST_NAMED, called
+from analysis.teams.results import (
+    ChosenPolicy,
+    Complementarity,
+    Method,
+    Policy,
+    PolicyPoint,
+    Team,
+    TeamResult,
+    TeamResults,
+)
+from lib.formatting import percent
+
+Parts = dict[str, tuple[str, str]]  # field of Complementarity -> its words and colour
+PAIRS: Parts = {
+    "all_right": ("both right", HUMANS),
+    "only_first": ("only the first right", "#0072b2"),
+    "only_second": ("only the second right", "#c44f00"),
+    "none_right": ("neither right", MODELS),
+}
+TEAMS: Parts = {
+    "all_right": ("all right", HUMANS),
+    "some_right": ("some right", "#0072b2"),
+    "none_right": ("none right", MODELS),
+}
+DISAGREE = ("only_first", "only_second", "some_right")
+MOST_BARS = 30
+LONGEST_NAME = 22  # letters of a member's name
+SHADES = {"dark: the team is right": 1.0, "pale: the team is wrong": 0.28}  # -> opacity
+
+
+def complementarity(results: TeamResults, is_simulated: bool) -> Figure:
+    """A bar per pair: shares of trials by who is right, the darker part of each where the team is right too."""
+    by_method = teams_by_method(results)
+    method = main_method(by_method)
+    several = [r for r in of_panel(results, by_method[method]) if r.complementarity]
+    pairs = [r for r in several if len(r.team) == 2]
+    every, parts = (pairs, PAIRS) if pairs else (several, TEAMS)
+    if not every:
+        raise NotEnough(*NO_TEAM)
+    teams = shown_teams(every, MOST_BARS)
+    labels = _labels(teams)
+    led = [r for r in teams if r.leader]
+    frame = pd.concat([_parts_frame(r, parts) for r in every], ignore_index=True)
+    of_last = frame[frame["team"] == teams[-1].team.label]
+    context = {
+        "on": TriedOn.of(every),
+        "is_simulated": is_simulated,
+        "method": method,
+        "is_intercept": method == Method.LOGISTIC,
+        "are_pairs": bool(pairs),
+        "every": every,
+        "shown": teams,
+        "left_out": left_out(teams, every, pairs=bool(pairs)),
+        "n_right": sum(c.none_right.n_team_right for c in _all(teams)),
+        "n_wrong": sum(c.all_right.n - c.all_right.n_team_right for c in _all(teams)),
+        "led": led,
+        "most_named": MOST_NAMED,
+        "n_more_led": len(led) - MOST_NAMED,
+        "last": teams[-1],
+        "parts": of_last.to_dict("records"),
+    }
+    text = figure_text("teams_complementarity", context)
+    drawn = _parts_chart(frame[frame["team"].isin(labels)], teams, labels, parts)
+    drawn = finish(drawn, text.alt)
+    return Figure("teams_complementarity", text.title, text.caption, text.alt, frame, drawn)
+
+
+def _all(teams: Sequence[TeamResult]) -> list[Complementarity]:
+    return [r.complementarity for r in teams if r.complementarity]
+
+
+def _labels(teams: Sequence[TeamResult]) -> dict[str, str]:
+    """A label for each team, no two alike."""
+    found: dict[str, str] = {}
+    for result in teams:
+        names = [short(m.display_name, LONGEST_NAME) for m in result.team.members]
+        is_named = len(names) <= MOST_NAMED
+        label = short(" + ".join(names), 2 * LONGEST_NAME + 6) if is_named else called(result.team)
+        while label in found.values():
+            label += "\N{NO-BREAK SPACE}"
+        found[result.team.label] = label
+    return found
+
+
+def _parts_frame(result: TeamResult, parts: Parts) -> pd.DataFrame:
+    """A row per kind of trial, with the bar's ends: `start`, `until` of the team's being right, `end`."""
+    tried = [getattr(result.complementarity, name) for name in parts]
+    frame = pd.DataFrame(
+        {
+            "team": result.team.label,
+            "display_name": result.team.display_name,
+            "trials": [text for text, _ in parts.values()],
+            "n": [t.n for t in tried],
+            "n_team_right": [t.n_team_right for t in tried],
+            "n_all": result.n_trials,
+        }
+    )
+    end = frame["n"].cumsum() / frame["n_all"]
+    start = end - frame["n"] / frame["n_all"]
+    return frame.assign(start=start, until=start + frame["n_team_right"] / frame["n_all"], end=end)
+
+
+def _parts_chart(
+    frame: pd.DataFrame,
+    teams: Sequence[TeamResult],
+    labels: dict[str, str],
+    parts: Parts,
+) -> Drawn:
+    kinds = list(dict.fromkeys(kind_of(r) for r in teams))
+    domain = [row for kind in kinds for row in [kind, *[labels[r.team.label] for r in teams if kind_of(r) == kind]]]  # fmt: skip
+    rows = Rows(labels, domain, {kind: KINDS[kind] for kind in kinds})
+    data = frame.assign(row=frame["team"].map(labels))
+    axis = alt.Axis(
+        title="Trials" if teams[0].is_judged else "Test cases", format=".0%", tickCount=5
+    )
+    scale = alt.Scale(domain=[0, 1])
+    texts, colours = zip(*parts.values(), strict=True)
+    legend = alt.Legend(title=None, symbolType="square")
+    colour = alt.Color("trials:N", scale=alt.Scale(domain=texts, range=colours), legend=legend)
+    shade = alt.Opacity(
+        "team_is:N",
+        scale=alt.Scale(domain=list(SHADES), range=list(SHADES.values())),
+        legend=alt.Legend(
+            title=None,
+            symbolType="square",
+            symbolFillColor=INK,
+            symbolStrokeWidth=0,
+            orient="bottom",
+            offset=4,
+        ),
+    )
+    bars = [
+        chart(data[data[first] < data[last]])
+        .mark_bar(height={"band": 0.74})
+        .encode(
+            x=alt.X(f"{first}:Q", scale=scale, axis=axis), x2=f"{last}:Q", y=rows.y(), color=colour, opacity=shade
+        )
+        .transform_calculate(team_is=quoted(words))
+        for (first, last), words in zip((("start", "until"), ("until", "end")), SHADES, strict=True)
+    ]  # fmt: skip
+    followed = chart(_followed(frame, labels, parts)).mark_text(align="left", dx=8)
+    followed = followed.encode(x=alt.value("width"), y=rows.y(), text="text:N")
+    head = alt.Chart(alt.InlineData(values=[{"text": "followed the right one"}]))
+    head = head.mark_text(align="left", baseline="bottom", dx=8, color=SOFT)
+    head = head.encode(x=alt.value("width"), y=alt.value(10), text="text:N")
+    width = FULL - rows.width - 150
+    return alt.layer(*bars, followed, head).properties(width=width, height=rows.height)
+
+
+def _followed(frame: pd.DataFrame, labels: dict[str, str], parts: Parts) -> pd.DataFrame:
+    """Of the trials where members disagree, on how many the team is right."""
+    wanted = [text for name, (text, _) in parts.items() if name in DISAGREE]
+    disagree = frame[frame["trials"].isin(wanted)]
+    sums = disagree.groupby("team", sort=False)[["n", "n_team_right"]].sum()
+    sums = sums[sums["n"] > 0]
+    return pd.DataFrame(
+        {
+            "row": [labels[team] for team in sums.index],
+            "text": [
+                f"{percent(k / n, 0)} of {n:,}"
+                for n, k in zip(sums["n"], sums["n_team_right"], strict=True)
+            ],
+        }
+    )
+
+
+POLICIES = {Policy.HUMAN: "that choice counts", Policy.TEAM: "the team decides"}
+COLOURS = alt.Scale(domain=list(POLICIES.values()), range=[HUMANS, BOTH_COLOUR])
+LINES = {"least certain trials asked": [1, 0], "as many at random": [4, 3]}
+THRESHOLD = "threshold chosen on other test cases"
+HEIGHT, WIDE = 190, 320
+MOST_PANELS = 12  # panels
+MOST_IN_ALT = 2
+LONGEST_TITLE = 36  # letters over a panel
+ROOM = 10  # px between the title of an axis and the next panel
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """What stands over the curves of a team."""
+
+    name: str
+    display_name: str
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A policy's ends and highest point, for the alternative text."""
+
+    policy: Policy
+    first: PolicyPoint
+    last: PolicyPoint
+    best: PolicyPoint
+
+
+def deferral(results: TeamResults, is_simulated: bool) -> Figure:
+    """A panel per model: both policies with 95% bands, asking at random as broken lines, the chosen thresholds as diamonds."""
+    if not results.policies:
+        raise NotEnough("Nobody could be asked.", "Choose a human and a language model as members.")
+    deciders = list({p.team.label: p.team for p in results.policies}.values())
+    shown = _shown(results.policies, deciders)
+    frame, chosen = _policy_frame(results.policies), _policy_frame(results.policies_chosen)
+    n_single = sum(len(team) == 1 for team in shown)
+    context = {
+        "is_simulated": is_simulated,
+        "n_trials": frame["n_trials"].max(),
+        "n_deciders": len(deciders),
+        "has_chosen": len(chosen) > 0,
+        "is_short": len(shown) < len(deciders),
+        "n_single": n_single,
+        "n_several": len(shown) - n_single,
+        "deciders": [(_title(team), _curves(results.policies, team)) for team in deciders[:MOST_IN_ALT]],
+    }  # fmt: skip
+    text = figure_text("teams_policy", context)
+    drawn = finish(_policy_chart(frame, chosen, shown, is_simulated), text.alt)
+    table = pd.concat([frame.assign(kind="curve"), chosen.assign(kind=THRESHOLD)])
+    table = table.drop(columns="policy_words").rename(columns={"low": "ci_low", "high": "ci_high"})
+    return Figure("teams_policy", text.title, text.caption, text.alt, table, drawn)
+
+
+def _curves(points: Sequence[PolicyPoint], team: Team) -> list[Curve]:
+    found = []
+    for policy in POLICIES:
+        own = [p for p in points if p.team == team and p.policy == policy]
+        own.sort(key=lambda p: p.share_asked)
+        if own:
+            found.append(Curve(policy, own[0], own[-1], max(own, key=lambda p: p.accuracy)))
+    return found
+
+
+def _shown(points: Sequence[PolicyPoint], deciders: list[Team]) -> list[Team]:
+    """Where they are too many, teams of models and then the models that are most accurate alone, in their order."""
+    if len(deciders) <= MOST_PANELS:
+        return deciders
+    alone: dict[str, float] = {}
+    for point in sorted(points, key=lambda p: p.share_asked):
+        alone.setdefault(point.team.label, point.accuracy)
+    best = sorted(deciders, key=lambda team: (len(team) == 1, -alone[team.label]))[:MOST_PANELS]
+    return [team for team in deciders if team in best]
+
+
+def _policy_frame(rows: Sequence[PolicyPoint] | Sequence[ChosenPolicy]) -> pd.DataFrame:
+    columns = ["model", "display_name", "policy", "share_asked", "threshold", "n_asked", "n_trials", "n_correct", "accuracy", "random_accuracy"]  # fmt: skip
+    frame = pd.DataFrame(
+        [
+            {"model": r.team.label, "display_name": r.team.display_name, "policy": str(r.policy)}
+            | {name: getattr(r, name) for name in columns[3:-1]}
+            | {"random_accuracy": r.random_accuracy if isinstance(r, PolicyPoint) else None}
+            for r in rows
+        ],
+        columns=columns,
+    )
+    return frame.astype({"random_accuracy": float, "threshold": float}).assign(
+        **ends([r.accuracy_ci95 for r in rows]),
+        policy_words=[POLICIES[r.policy] for r in rows],
+    )
+
+
+def _policy_chart(
+    frame: pd.DataFrame, chosen: pd.DataFrame, deciders: list[Team], is_simulated: bool
+) -> Drawn:
+    names = labels([_Panel(team.label, _title(team)) for team in deciders])
+    shown = frame[frame["model"].isin(names)]
+    domain = share_domain([*shown["low"], *shown["high"], *shown["accuracy"], *shown["random_accuracy"]], ())  # fmt: skip
+    person = _("simulated participant") if is_simulated else _("human")
+
+    def draw(place: Place) -> Drawn:
+        name = deciders[place.number].label
+        x = alt.X(
+            "share_asked:Q",
+            scale=alt.Scale(domain=[0, 1], nice=False),
+            axis=_x_axis(place, _("Trials on which a %(person)s is asked") % {"person": person}),
+        )
+        axis = place.y_axis(_("Correct answers"), 40, format=".0%", tickCount=5)
+        y = alt.Y("accuracy:Q", scale=alt.Scale(domain=domain, nice=False, zero=False), axis=axis)
+        own = chosen[chosen["model"] == name]
+        return _panel(shown[shown["model"] == name], own, x, y, person)
+
+    columns = columns_for(len(deciders), 3)
+    if len(deciders) == 1:
+        one = draw(Place(first=True, bottom=True, number=0, width=WIDE))
+        return one.properties(width=WIDE, height=HEIGHT)
+    titles = [(names[team.label], "") for team in deciders]
+    drawn = grid(titles, draw, columns=columns, left=44 + GAP, height=HEIGHT)
+    return drawn.resolve_scale(color="shared", strokeDash="shared", shape="shared")
+
+
+def _x_axis(place: Place, title: str) -> alt.Axis:
+    """Its title in lines where one would push the panels apart."""
+    axis = place.x_axis(title, format=".0%", values=[0, 0.5, 1])
+    if place.bottom and place.first and text_width([title]) > place.width - ROOM:
+        axis.title = wrapped(title, int(place.width / 6.4)).split("\n")
+    return axis
+
+
+def _title(team: Team) -> str:
+    """Several models together by their number, where their names are too long for a panel."""
+    is_long = len(team) > 1 and len(team.display_name) > LONGEST_TITLE
+    return _("%(n)s models together") % {"n": len(team)} if is_long else team.display_name
+
+
+def _panel(frame: pd.DataFrame, chosen: pd.DataFrame, x: alt.X, y: alt.Y, person: str) -> Drawn:
+    data = chart(frame)
+    colour = alt.Color(
+        "policy_words:N",
+        scale=COLOURS,
+        legend=alt.Legend(
+            title=_("Where a %(person)s is asked,") % {"person": person}, titleLimit=400, symbolType="stroke", symbolStrokeWidth=2, symbolOpacity=1
+        ),
+    )  # fmt: skip
+    layers: list[Any] = []
+    if frame["low"].notna().any():
+        band = data.mark_area(opacity=0.12)
+        layers.append(band.encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour))
+    grey: dict[str, Any] = {
+        "symbolStrokeColor": INK,
+        "symbolFillColor": "white",
+        "title": None,
+        "orient": "bottom",
+    }
+    dash = alt.StrokeDash(
+        "line:N",
+        scale=alt.Scale(domain=list(LINES), range=list(LINES.values())),
+        legend=alt.Legend(symbolType="stroke", symbolSize=300, symbolStrokeWidth=1.6, **grey),
+    )
+    columns = {"accuracy": 1.8, "random_accuracy": 1.1}
+    for text, (column, width) in zip(LINES, columns.items(), strict=True):
+        line = chart(frame.assign(line=text)).mark_line(strokeWidth=width)
+        height = y if column == "accuracy" else alt.Y(f"{column}:Q")
+        layers.append(line.encode(x=x, y=height, color=colour, strokeDash=dash))
+    if len(chosen):
+        marks = chart(chosen.assign(mark=THRESHOLD)).mark_point(size=80, stroke=INK, strokeWidth=1)
+        fill = alt.Fill("policy_words:N", scale=COLOURS, legend=None)
+        shape = alt.Shape(
+            "mark:N", scale=alt.Scale(range=["diamond"]), legend=alt.Legend(padding=4, **grey)
+        )
+        layers.append(marks.encode(x=x, y=y, fill=fill, shape=shape))
+    return alt.layer(*layers)
