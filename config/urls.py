@@ -24,7 +24,7 @@ API = [
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="lab:studies")),
-    path("", include("lib.monitoring.urls")),
+    path("", include("lib.monitoring.views")),
     path("csp-reports", take_report),
     path("s/", include("experiment.participant.urls")),
     path("lab/", include((LAB, "lab"))),

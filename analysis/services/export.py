@@ -16,7 +16,7 @@ from analysis.services import compute
 from analysis.store import DEFAULT_FORMATS, FORMATS, StoredFigure
 from experiment.models import Study
 from lib.files import write_file
-from lib.markdown import escaped
+from lib.names import escaped
 
 # Documents below the folder; what is about simulated participants has a word before its name
 CAPTIONS, PAGE = Path("figures/captions.md"), Path("report.html")

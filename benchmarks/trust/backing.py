@@ -23,7 +23,7 @@ from benchmarks.web.database import using
 from benchmarks.web.site import SLUG
 from config.env import parse_database_url
 from experiment.models import Study, Trial
-from lib.backup.opened import opened
+from lib.backup.making import opened
 from scripts.with_postgres import with_programs
 
 BASE = 100  # participants made row by row, and then copied

@@ -16,7 +16,7 @@ from benchmarks.trust.site import LOG, Site
 from benchmarks.web.database import using
 from benchmarks.web.site import ENTRY
 from config.env import parse_database_url
-from lib.backup.opened import opened
+from lib.backup.making import opened
 from scripts.with_postgres import PrivateServer
 
 

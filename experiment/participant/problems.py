@@ -21,7 +21,7 @@ from experiment.services.study_language import find_study, speaking
 from lib.api.problems import is_of_api
 from lib.api.problems import problem as api_problem
 from lib.http import UNPROCESSABLE
-from lib.monitoring.request_id import KEY as REQUEST_ID
+from lib.monitoring.lines import KEY as REQUEST_ID
 from lib.passing import is_passing
 
 logger = logging.getLogger(__name__)

@@ -8,11 +8,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+from django.contrib.contenttypes.models import ContentType
 from django.core.files.storage import storages
-from django.db import connection
+from django.db import connection, connections
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+from django.db.utils import load_backend
 
-from lib.backup import counting, files, postgres, sqlite
+from lib.backup import files, postgres, sqlite
 from lib.backup.manifest import (
     PARTIAL,
     BackupError,
@@ -22,7 +27,6 @@ from lib.backup.manifest import (
     StoredFile,
     read,
 )
-from lib.backup.opened import opened, sqlite_file
 from lib.code import code_version
 from lib.migrated import is_migrated
 from lib.snapshot import snapshot
@@ -132,8 +136,8 @@ def _counted(file: str, wanted: Wanted) -> DatabaseCopy:
         file=file,
         engine=connection.vendor,
         server=".".join(map(str, connection.get_database_version())),
-        migrations=counting.applied_migrations(),
-        rows=counting.table_rows(),
+        migrations=applied_migrations(),
+        rows=table_rows(),
         facts=dict(facts),
     )
 
@@ -202,3 +206,56 @@ def _sync(folder: Path) -> None:
 
 def _major(database: DatabaseCopy) -> int:
     return int(database.server.partition(".")[0])
+
+
+ALIAS = "default"
+
+
+@contextmanager
+def opened(values: Mapping[str, Any]) -> Iterator[None]:
+    """Within it every query of this thread goes to the database that these settings name."""
+    site = connections[ALIAS]
+    merged = {**site.settings_dict, "OPTIONS": {}, **values}
+    merged |= {"CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": False}
+    wrapper = load_backend(merged["ENGINE"]).DatabaseWrapper(merged, alias=ALIAS)
+    connections[ALIAS] = wrapper
+    ContentType.objects.clear_cache()
+    try:
+        yield
+    finally:
+        wrapper.close()
+        connections[ALIAS] = site
+        ContentType.objects.clear_cache()
+
+
+def sqlite_file(path: Path) -> dict[str, Any]:
+    """Settings of a database in a file of our own."""
+    return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(path), "OPTIONS": {}}
+
+
+def table_rows() -> dict[str, int]:
+    """Rows of each table."""
+    found: dict[str, int] = {}
+    with connection.cursor() as cursor:
+        for table in sorted(connection.introspection.table_names(cursor)):
+            cursor.execute(f"SELECT count(*) FROM {connection.ops.quote_name(table)}")  # noqa: S608
+            found[table] = cursor.fetchone()[0]
+    return found
+
+
+def applied_migrations() -> list[str]:
+    applied = MigrationRecorder(connection).applied_migrations()
+    return sorted(f"{app}.{name}" for app, name in applied)
+
+
+def refuse_newer(migrations: list[str]) -> list[str]:
+    """The migrations that a database of these still needs; BackupError where this release does not know one of them."""
+    disk = MigrationLoader(None).disk_migrations
+    ours = {f"{app}.{name}" for app, name in disk}
+    replaced = {f"{app}.{name}" for each in disk.values() for app, name in each.replaces}
+    if unknown := sorted(set(migrations) - ours - replaced):
+        raise BackupError(
+            f"The backup is of a newer release than this one, which does not know {unknown[0]}: "
+            "restore it with the release that made it."
+        )
+    return sorted(ours - set(migrations))

@@ -1,19 +1,32 @@
 """Brings a backup back: into a scratch database to see that it holds, or in the place of a site's."""
 
+import fcntl
+import os
+import re
+import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any, Generic, TypeVar
 
+import psycopg
 from django.core.files.storage import storages
 from django.core.management import call_command
+from psycopg import sql
 
-from lib.backup import beside, counting, files, postgres, sqlite
-from lib.backup.making import FILES
+from lib.backup import files, postgres, sqlite
+from lib.backup.making import (
+    FILES,
+    applied_migrations,
+    opened,
+    refuse_newer,
+    sqlite_file,
+    table_rows,
+)
 from lib.backup.manifest import BackupError, Facts, Manifest
-from lib.backup.opened import opened, sqlite_file
-from lib.backup.temporary import temporary_folder
+from lib.backup.postgres import connected, refuse_used
 
 T = TypeVar("T")
 Announce = Callable[[str], object]
@@ -56,7 +69,7 @@ def verify(
 ) -> list[Finding]:
     """Compare a copy that is restored beside the site with what was counted when the backup was made."""
     _refuse_other_engine(manifest, values)
-    needed = counting.refuse_newer(manifest.database.migrations)
+    needed = refuse_newer(manifest.database.migrations)
     with _scratch(folder, manifest, values) as scratch, opened(scratch):
         found = compare_rows(manifest)
         if all(each.holds for each in found):
@@ -76,21 +89,21 @@ def _scratch(folder: Path, manifest: Manifest, values: Values) -> Iterator[Value
             sqlite.check(copy)
             yield sqlite_file(copy)
     else:
-        with beside.beside(values, beside.VERIFY) as scratch:
+        with beside(values, VERIFY) as scratch:
             postgres.restore(source, scratch, postgres.server_version(), {})
             yield scratch
 
 
 def compare_rows(manifest: Manifest) -> list[Finding]:
     """Tables by name; most sites' are few enough to name each."""
-    rows, said = counting.table_rows(), manifest.database.rows
+    rows, said = table_rows(), manifest.database.rows
     found = [
         Finding(f"rows of {table}", str(said.get(table, "none")), str(rows.get(table, "none")))
         for table in sorted(said.keys() | rows.keys())
     ]
     wrong = [each for each in found if not each.holds]
     total = Finding("rows of all tables", str(sum(said.values())), str(sum(rows.values())))
-    migrations = counting.applied_migrations()
+    migrations = applied_migrations()
     before = manifest.database.migrations
     lists = Finding("migrations", str(len(before)), str(len(migrations)))
     return [*(wrong or [total]), lists]
@@ -113,7 +126,7 @@ def restore(
 ) -> Restored[T]:
     """Have the site as it was, with what `again` does to it; refused where anything is there and may not be replaced."""
     _refuse_other_engine(manifest, values)
-    needed = counting.refuse_newer(manifest.database.migrations)
+    needed = refuse_newer(manifest.database.migrations)
     is_sqlite = vendor(values) == "sqlite"
     path = Path(values["NAME"])
     if tables := sqlite.tables(path) if is_sqlite else postgres.table_count(values):
@@ -155,7 +168,7 @@ def _into_sqlite(folder: Path, manifest: Manifest, values: Values) -> Iterator[V
 
 
 def _into_postgres(values: Values, announce: Announce) -> Target:
-    if not (why := beside.why_not_beside(values)):
+    if not (why := why_not_beside(values)):
         return _beside_postgres
     announce(
         f"The database {values['NAME']} is restored in its place, since {why}. "
@@ -167,10 +180,10 @@ def _into_postgres(values: Values, announce: Announce) -> Target:
 @contextmanager
 def _beside_postgres(folder: Path, manifest: Manifest, values: Values) -> Iterator[Values]:
     """Made ready beside its place, which it takes at the end of the block."""
-    with beside.beside(values, beside.RESTORING) as made:
+    with beside(values, RESTORING) as made:
         with _within_postgres(folder, manifest, made):
             yield made
-        beside.take_place(values, made)
+        take_place(values, made)
 
 
 @contextmanager
@@ -210,3 +223,162 @@ def _refuse_other_engine(manifest: Manifest, values: Values) -> None:
             f"The backup is of {manifest.database.engine}, and the database is {vendor(values)}: "
             "a backup is restored by the same kind of database."
         )
+
+
+@contextmanager
+def temporary_folder(parent: Path, prefix: str) -> Iterator[Path]:
+    """Locked as long as this process lives: of another's, the lock tells whether anybody uses it."""
+    with _locked(parent, fcntl.LOCK_EX):  # nobody takes a new one for a left one
+        for left in parent.glob(f"{prefix}*"):
+            _remove_left(left)
+        place = Path(mkdtemp(prefix=prefix, dir=parent))
+        held = os.open(place, os.O_RDONLY)
+        fcntl.flock(held, fcntl.LOCK_EX)
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place)
+        os.close(held)
+
+
+def _remove_left(folder: Path) -> None:
+    try:
+        with _locked(folder, fcntl.LOCK_EX | fcntl.LOCK_NB):
+            shutil.rmtree(folder)
+    except BlockingIOError:
+        return
+
+
+@contextmanager
+def _locked(folder: Path, how: int) -> Iterator[None]:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(handle, how)
+        yield
+    finally:
+        os.close(handle)
+
+
+VERIFY, RESTORING, REPLACED = "verify", "restoring", "replaced"
+OURS = re.compile(f"_({VERIFY}|{RESTORING}|{REPLACED})_[0-9]+")
+LOCK = 0x42_61_63_6B  # of this module alone; whoever makes one waits for whoever clears
+THIRD = ("postgres", "template1")  # a database cannot be renamed from within
+
+_ROW = """
+    SELECT to_jsonb(d) || jsonb_build_object(
+        'owner', pg_get_userbyid(datdba), 'may_own', pg_has_role(datdba, 'MEMBER'),
+        'may_create', (SELECT rolcreatedb OR rolsuper FROM pg_roles WHERE rolname = current_user),
+        'is_set', EXISTS (SELECT 1 FROM pg_db_role_setting WHERE setdatabase = d.oid))
+    FROM pg_database d WHERE datname = current_database()
+"""
+# DROP DATABASE by itself would wait for those who are connected
+_UNUSED = """
+    SELECT datname FROM pg_database d WHERE starts_with(datname, %s)
+    AND NOT EXISTS (SELECT 1 FROM pg_stat_activity a WHERE a.datname = d.datname)
+"""
+
+
+def why_not_beside(values: Values) -> str:
+    """Why a backup cannot be made ready beside the database and then take its place; empty where it can."""
+    with connected(values) as admin:
+        row = _row(admin)
+    if not (row["may_create"] and row["may_own"]):
+        return "its user does not own it, or lacks CREATEDB"
+    # What a new database would not have
+    if row["datacl"] or row["is_set"] or row.get("datlocprovider", "c") != "c":
+        return "it has rights, settings or a kind of locale of its own"
+    try:
+        _third(values).close()
+    except BackupError as error:
+        return str(error)
+    return ""
+
+
+@contextmanager
+def beside(values: Values, purpose: str) -> Iterator[dict[str, Any]]:
+    """Settings of an empty database on the same server; it is dropped at the end, unless it was put in another's place.
+
+    A connection holds it, which tells it from those of processes that were killed.
+    """
+    with connected(values) as admin:
+        admin.execute("SELECT pg_advisory_lock(%s)", [LOCK])
+        clear(admin, values["NAME"])
+        made = {**values, "NAME": _name(values, purpose)}
+        _create(admin, made["NAME"])
+        holder = connected(made)
+    try:
+        yield made
+    finally:
+        holder.close()
+        with suppress(psycopg.errors.InvalidCatalogName), connected(values) as admin:
+            admin.execute(_drop(made["NAME"], force=True))
+
+
+def clear(admin: "psycopg.Connection[Any]", name: str) -> None:
+    """Drop what processes that were killed have left; what somebody is connected to stays."""
+    asked = admin.execute(_UNUSED, [name[:40]])
+    for (found,) in asked.fetchall():
+        if OURS.fullmatch(found.removeprefix(name[:40])):
+            with suppress(psycopg.errors.ObjectInUse, psycopg.errors.InsufficientPrivilege):
+                admin.execute(_drop(found, force=False))
+
+
+def take_place(values: Values, made: Values) -> None:
+    """The database that was made ready is the one that `values` name; the earlier one goes after that."""
+    refuse_used(values)
+    old = _name(values, REPLACED)
+    rename = "ALTER DATABASE {} RENAME TO {}"
+    with _third(values) as third:
+        third.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [made["NAME"]])  # fmt: skip
+        try:
+            with third.transaction():
+                for one, other in ((values["NAME"], old), (made["NAME"], values["NAME"])):
+                    third.execute(sql.SQL(rename).format(*map(sql.Identifier, (one, other))))
+        except psycopg.errors.ObjectInUse as error:
+            raise BackupError(
+                f"Somebody is connected to the database {values['NAME']}: stop the site and its workers first."
+            ) from error
+        with suppress(psycopg.Error):  # the next start clears it
+            third.execute(_drop(old, force=True))
+
+
+def _create(admin: "psycopg.Connection[Any]", name: str) -> None:
+    row = _row(admin)
+    create = "CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8'"
+    parts = [sql.SQL(create).format(sql.Identifier(name))]
+    if row.get("datlocprovider", "c") == "c":
+        of_locale = " LC_COLLATE {} LC_CTYPE {}"
+        parts.append(sql.SQL(of_locale).format(row["datcollate"], row["datctype"]))
+    if row["may_own"]:
+        parts.append(sql.SQL(" OWNER {}").format(sql.Identifier(row["owner"])))
+    try:
+        admin.execute(sql.Composed(parts))
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise BackupError(
+            "The database's user may not create the database that --verify restores to: "
+            "grant it CREATEDB, or restore into an empty database with --into."
+        ) from error
+
+
+def _row(admin: "psycopg.Connection[Any]") -> dict[str, Any]:
+    found = admin.execute(_ROW).fetchone()
+    assert found is not None
+    return dict(found[0])
+
+
+def _third(values: Values) -> "psycopg.Connection[Any]":
+    for name in THIRD:
+        if name != values["NAME"]:
+            with suppress(psycopg.OperationalError):
+                return connected({**values, "NAME": name})
+    raise BackupError(f"its user may connect to neither {THIRD[0]} nor {THIRD[1]}")
+
+
+def _name(values: Values, purpose: str) -> str:
+    """At most as long as PostgreSQL's names can be."""
+    return f"{values['NAME'][:40]}_{purpose}_{os.getpid()}"
+
+
+def _drop(name: str, *, force: bool) -> sql.Composed:
+    drop = "DROP DATABASE {} WITH (FORCE)" if force else "DROP DATABASE {}"
+    return sql.SQL(drop).format(sql.Identifier(name))

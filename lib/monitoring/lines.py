@@ -2,12 +2,13 @@
 
 import json
 import logging
+import re
+import secrets
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from time import perf_counter
 from typing import Any
 
-from lib.monitoring.request_id import KEY, current
-from lib.monitoring.scrub import route_of, scrub, shown_path
 from lib.names import printed
 
 STARTED = "REQUEST_STARTED"  # in request.META: when it came, of `perf_counter`
@@ -81,3 +82,59 @@ def _traceback(record: logging.LogRecord) -> dict[str, str]:
     if not record.exc_info or record.exc_info[0] is None:
         return {}
     return {"exception": scrub(logging.Formatter().formatException(record.exc_info))}
+
+
+HEADER = "X-Request-ID"
+KEY = "REQUEST_ID"  # in request.META
+# As proxies make them, 32 hexadecimal digits or a UUID; recruitment sites' ids are shorter and never taken for one
+_MADE = re.compile(r"[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+current: ContextVar[str] = ContextVar("request_id", default="")
+
+
+def take_or_make(sent: str) -> str:
+    """What the proxy sent, if it can be nothing else than such a name, else a new one.
+
+    >>> take_or_make("0123456789abcdef0123456789abcdef")
+    '0123456789abcdef0123456789abcdef'
+    >>> len(take_or_make("5f1d3a9b8c7e6d5a4b3c2d1e"))
+    32
+    """
+    return sent if _MADE.fullmatch(sent) else secrets.token_hex(16)
+
+
+_QUERY = re.compile(r"\?[^\s\"']+")
+# PostgreSQL shows the rows that it refuses
+_ROW = re.compile(r"(DETAIL|CONTEXT):[^\n]*")
+_ADDRESS = re.compile(r"\bip=\S+")
+LONGEST = 8_000  # characters of a message or a traceback
+
+
+def scrub(text: str) -> str:
+    """Return `text` without query strings, rows of the database and network addresses.
+
+    >>> scrub("GET /s/x/?PROLIFIC_PID=5a from ip=10.0.0.7")
+    'GET /s/x/?... from ip=...'
+    """
+    text = _QUERY.sub("?...", text)
+    text = _ROW.sub(r"\1: ...", text)
+    text = _ADDRESS.sub("ip=...", text)
+    if len(text) <= LONGEST:
+        return text
+    # The end of a traceback says what it was
+    return f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
+
+
+def route_of(request: Any) -> str:
+    """The name of the view; never the path, which holds links that are secret."""
+    match = request.resolver_match
+    return match.view_name if match else "unresolved"
+
+
+def shown_path(request: Any) -> str:
+    """The path, with names where it has values; of one that leads nowhere, the beginning."""
+    match = request.resolver_match
+    if match:
+        return f"/{match.route}"
+    parts = request.path.split("/")
+    return "/".join(parts[:2]) + ("/..." if len(parts) > 2 else "")

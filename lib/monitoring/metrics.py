@@ -20,7 +20,7 @@ from lib.jobs import presence
 from lib.jobs.models import Job
 from lib.jobs.queue import kinds
 from lib.monitoring.checks import database
-from lib.monitoring.scrub import route_of
+from lib.monitoring.lines import route_of
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)

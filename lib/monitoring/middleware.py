@@ -8,7 +8,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils.module_loading import import_string
 
-from lib.monitoring import request_id
+from lib.monitoring import lines
 from lib.monitoring.lines import STARTED
 
 COUNT = "lib.monitoring.metrics.count"  # loaded where it is wanted
@@ -25,14 +25,14 @@ class Observe:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         meta, started = request.META, perf_counter()
-        name = request_id.take_or_make(meta.get("HTTP_X_REQUEST_ID", ""))
-        meta[request_id.KEY], meta[STARTED] = name, started
-        before = request_id.current.set(name)
+        name = lines.take_or_make(meta.get("HTTP_X_REQUEST_ID", ""))
+        meta[lines.KEY], meta[STARTED] = name, started
+        before = lines.current.set(name)
         try:
             response = self.get_response(request)
         finally:
-            request_id.current.reset(before)
-        response[request_id.HEADER] = name
+            lines.current.reset(before)
+        response[lines.HEADER] = name
         duration_s = perf_counter() - started
         if self.count is not None:
             self.count(request, response.status_code, duration_s)

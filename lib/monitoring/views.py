@@ -7,6 +7,7 @@ from secrets import compare_digest
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import path
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
@@ -79,3 +80,12 @@ def _report(parts: list[checks.Part]) -> HttpResponse:
     is_well = not any(part.problem for part in parts)
     status = HTTPStatus.OK if is_well else HTTPStatus.SERVICE_UNAVAILABLE
     return HttpResponse(lines, TEXT, status)
+
+
+urlpatterns = [
+    path("healthz", healthz),
+    path("healthz/live", live),
+    path("healthz/ready", ready),
+    path("healthz/deep", deep),
+    path("metrics", metrics),
+]

@@ -3,7 +3,7 @@
 from django import template
 from django.utils.safestring import SafeString
 
-from lib.markdown import escaped
+from lib.names import escaped
 
 register = template.Library()
 

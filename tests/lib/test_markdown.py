@@ -3,7 +3,7 @@
 import pytest
 from lxml import html
 
-from lib.markdown import escaped
+from lib.names import escaped
 from tests.hostile import faults, payloads
 from tests.hostile_names import EVERY
 from tests.markdown_pages import page as rendered

@@ -19,7 +19,7 @@ from django.core.management import CommandError, call_command
 from experiment.models import Participant, Study
 from lib.backup import manifest as manifests
 from lib.backup.manifest import BackupError
-from lib.backup.programs import environment, program
+from lib.backup.postgres import environment, program
 from tests.experiment.copies.conftest import Backup
 from tests.experiment.http_client import ROOT, database_url
 from tests.experiment.people import finish

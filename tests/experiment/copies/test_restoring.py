@@ -20,11 +20,10 @@ from experiment.services.recount import check
 from experiment.services.withdrawal import withdraw
 from lib.backup import files as backup_files
 from lib.backup import manifest as manifests
-from lib.backup.beside import clear
+from lib.backup.making import opened
 from lib.backup.manifest import BackupError
-from lib.backup.opened import opened
 from lib.backup.postgres import connected, refuse_used
-from lib.backup.temporary import temporary_folder
+from lib.backup.restoring import clear, temporary_folder
 from lib.jobs.presence import Presence
 from tests.experiment.copies.conftest import Backup
 from tests.experiment.people import finish

@@ -9,7 +9,7 @@ from django.db.models import Count, Max
 from config.env import parse_database_url
 from experiment.models import Judgment, Participant, Study
 from lib.backup import manifest as manifests
-from lib.backup.opened import opened
+from lib.backup.making import opened
 from tests.experiment.copies.conftest import Backup
 from tests.experiment.http_client import Server, Visitor, at_once, hidden_fields
 from tests.experiment.people import RATED

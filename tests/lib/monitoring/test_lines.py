@@ -11,8 +11,7 @@ import pytest
 from django.db import IntegrityError
 from django.test import Client
 
-from lib.monitoring.lines import JsonLine, TextLine
-from lib.monitoring.scrub import LONGEST
+from lib.monitoring.lines import LONGEST, JsonLine, TextLine
 
 FORGED = "\n2026-01-01T00:00:00.000+00:00 ERROR root: forged"
 CONTROLS = "\r\x00\x1b[2J\x7f\x85\u2028\u2029\u202e\ud800"
