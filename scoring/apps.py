@@ -9,8 +9,8 @@ class ScoringConfig(AppConfig):
         from experiment.models import Study
         from experiment.services.export import added
         from experiment.services.privacy.erasure import people_erased
-        from scoring.services.grading.erasure import forget_words
+        from scoring.services.grading.targets import forget_words
 
-        added.TABLES.append("scoring.services.data_set.tables.more_tables")
-        added.STATES.append("scoring.services.data_set.tables.state")
+        added.TABLES.append("scoring.services.data_set.more_tables")
+        added.STATES.append("scoring.services.data_set.state")
         people_erased.connect(forget_words, sender=Study)

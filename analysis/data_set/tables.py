@@ -25,7 +25,7 @@ from experiment.services.export.tables import Held, Table
 from experiment.services.export.trials import trials
 from experiment.services.participant_kinds import is_joined
 from lib.table_files import Block, in_blocks
-from scoring.services.data_set.columns import ITEM, MODEL
+from scoring.services.data_set import ITEM, MODEL
 
 OF_TRIALS = {column.name: column for column in TRIAL_COLUMNS}
 SCORES = (

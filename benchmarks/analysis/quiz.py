@@ -19,7 +19,7 @@ from scoring.models import (
     LanguageModel,
     PersonGrade,
 )
-from scoring.services.made_up.draw import MODELS, MadeUp, draw_points, draw_text, regraded
+from scoring.services.made_up import MODELS, MadeUp, draw_points, draw_text, regraded
 
 PER_TEMPLATE = 250
 CATEGORIES = {"Topic": 10, "Reasoning": 7}

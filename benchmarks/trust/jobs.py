@@ -13,8 +13,8 @@ from experiment.models import Study, TrialExport
 from experiment.services.export.jobs import ensure_exported
 from lib.jobs.models import Job
 from scoring.models import ItemScore, ScoringRun
-from scoring.services.create_run import create_run
 from scoring.services.open_model import language_model
+from scoring.services.runs import create_run
 
 SHORT_BATCHES = 300  # tokens: a pair of texts each, so that there is much to be struck in
 FINISHED_WITHIN_S = 300.0  # on a busy machine: workers are nice

@@ -20,7 +20,7 @@ from scoring.backends import ALIASES
 from scoring.domain.backend import ScoringError
 from scoring.lab.forms import BACKENDS, checked_model_args
 from scoring.models import ScoringRun
-from scoring.services import queue
+from scoring.services import runs as scoring_runs
 
 
 class RunRequest(Strict):
@@ -78,7 +78,7 @@ class StartRuns(StudyView):
     def post(self, request: Request, slug: str) -> Response:
         fields = self.body()
         try:
-            queued = queue.queue_runs(self.study, user=self.token.user, **fields)
+            queued = scoring_runs.queue_runs(self.study, user=self.token.user, **fields)
         except ScoringError as error:
             raise serializers.ValidationError({"": str(error)}) from error
         answer = {"started": _again(queued.waiting), "known": _again(queued.known)}
@@ -95,7 +95,7 @@ class StopRun(StudyView):
         run = get_object_or_404(self.study.scoring_runs.defer("plan"), pk=pk)
         if run.backend == ScoringRun.Backend.IMPORTED:
             raise Http404
-        queue.stop(run, self.token.user)
+        scoring_runs.stop(run, self.token.user)
         return Response(RunSerializer(_again([run])[0], context={"view": self}).data)
 
 

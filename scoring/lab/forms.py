@@ -16,7 +16,7 @@ from scoring.domain.backend import ScoringError
 from scoring.domain.prompts import PLACEHOLDER, Prompt, PromptError
 from scoring.lab.folders import with_folders
 from scoring.models import ScoringRun
-from scoring.services.create_run import DEFAULT_SEED
+from scoring.services.runs import DEFAULT_SEED
 
 BACKENDS = (
     ("hf", "folder or Hub name (hf)"),

@@ -19,7 +19,7 @@ from scoring.lab.forms import QueueForm
 from scoring.lab.models_page import models_context
 from scoring.lab.run_page import WHICH, run_context, scores_csv
 from scoring.models import ScoringRun
-from scoring.services import queue as run_queue
+from scoring.services import runs
 
 
 def _say(request: HttpRequest, level: int, event: str, **about: Any) -> None:
@@ -76,7 +76,7 @@ def queue(request: HttpRequest, study: Study) -> HttpResponse:
     form = QueueForm(request.POST)
     if form.is_valid():
         try:
-            queued = run_queue.queue_runs(study, user=request.user, **form.settings())
+            queued = runs.queue_runs(study, user=request.user, **form.settings())
         except ScoringError as error:
             form.add_error(None, str(error))
         else:
@@ -85,7 +85,7 @@ def queue(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, "scoring/models.html", context | {"form": form}, status=422)
 
 
-def _after_queueing(request: HttpRequest, study: Study, queued: run_queue.Queued) -> HttpResponse:
+def _after_queueing(request: HttpRequest, study: Study, queued: runs.Queued) -> HttpResponse:
     for run in queued.known:
         _say(request, messages.INFO, "known", run=run)
     if queued.waiting:
@@ -130,7 +130,7 @@ def scores(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
 @for_study(Right.WORK)
 def cancel(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     run = _own_run_of(study, pk)
-    run = run_queue.stop(run, request.user)
+    run = runs.stop(run, request.user)
     if run.status == ScoringRun.Status.CANCELLED:
         _say(request, messages.SUCCESS, "stopped", run=run)
     elif run.is_open:
@@ -143,7 +143,7 @@ def cancel(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
 @require_POST
 @for_study(Right.WORK)
 def resume(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
-    run = run_queue.resume(_own_run_of(study, pk), request.user)
+    run = runs.resume(_own_run_of(study, pk), request.user)
     if run.status == ScoringRun.Status.WAITING:
         _say(request, messages.SUCCESS, "queued", runs=[run.pk])
     return redirect(run)

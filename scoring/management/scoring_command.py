@@ -20,9 +20,9 @@ from scoring.management.asked import (
     asked_prompts,
 )
 from scoring.models import LanguageModel, ScoringRun, UnscoredText
-from scoring.services.create_run import draft_run, newest_same, reopen
 from scoring.services.execute import check_same_model, execute
 from scoring.services.open_model import OneModel, language_model
+from scoring.services.runs import draft_run, newest_same, reopen
 
 Status = ScoringRun.Status
 EXACT = ("float32", "float64")

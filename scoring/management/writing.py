@@ -18,8 +18,7 @@ from scoring.backends import parse_model_args
 from scoring.backends.generating import OPENED_BY
 from scoring.domain.backend import ScoringError
 from scoring.models.generating import GeneratingJob
-from scoring.services.generating.settings import Asked
-from scoring.services.generating.spending import Spending
+from scoring.services.asking.settings import Asked, Spending
 
 COSTS = ("prompt_price", "completion_price", "budget_tokens", "budget_money")
 J = TypeVar("J", bound=GeneratingJob)

@@ -17,7 +17,7 @@ class AnsweringRun(GeneratingJob):
     Its answers belong to the questions, as scores do to test cases.
     """
 
-    runner = "scoring.services.answering.work.run"
+    runner = "scoring.services.answering.run"
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="answering_runs")
     language_model = models.ForeignKey(LanguageModel, models.PROTECT, related_name="answering_runs")

@@ -14,7 +14,7 @@ from scoring.models.generating import ModelAnswer, WritingJob
 class DraftingRun(WritingJob):
     """A model alters abstracts of one field; what it makes of them are drafts, which people decide on."""
 
-    runner = "scoring.services.drafting.work.run"
+    runner = "scoring.services.drafting.runs.run"
 
     repairs = models.PositiveSmallIntegerField(
         default=3, help_text=_("How often the model is told what is wrong with its text.")

@@ -44,7 +44,7 @@ class GradingPlan(models.Model):
 class GradingRun(GeneratingJob):
     """A judge grades answers; `instructions` is its prompt. `identity` holds the hashes of judge, prompt and rubric."""
 
-    runner = "scoring.services.grading.work.run"
+    runner = "scoring.services.grading.runs.run"
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="grading_runs")
     language_model = models.ForeignKey(

@@ -11,7 +11,7 @@ from scoring.models.generating import ModelAnswer, WritingJob
 class ReviewingRun(WritingJob):
     """A model reviews test cases of one field that are in review; `items` are their rows, in order."""
 
-    runner = "scoring.services.model_reviews.work.run"
+    runner = "scoring.services.model_reviews.run"
 
     items = models.JSONField(default=list)
 

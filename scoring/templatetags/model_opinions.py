@@ -4,7 +4,7 @@ from django import template
 from django.contrib.auth.models import User
 
 from experiment.models import Item
-from scoring.services.model_reviews.shown import Opinions, opinions
+from scoring.services.model_reviews import Opinions, opinions
 
 register = template.Library()
 

@@ -10,8 +10,8 @@ from playwright.sync_api import BrowserContext, Page, expect
 from experiment.domain.roles import Role
 from scoring.domain.grading.rubric import BIOSCORE
 from scoring.models import PersonGrade
-from scoring.services.generating.settings import Asked
-from scoring.services.grading import plans, work
+from scoring.services.asking.settings import Asked
+from scoring.services.grading import plans, runs
 from tests.browser.accessibility import faults
 from tests.factories import make_user
 from tests.scoring.services.grading.rows import grading, make_answers, make_empty_study
@@ -78,7 +78,7 @@ def test_two_people_grade_by_keys_and_a_third_settles_what_differs(
     cleo.keyboard.press("Enter")
     expect(cleo.get_by_text("Nothing is left for you to settle.")).to_be_visible()
 
-    run = work.run(grading(study, Asked("exact", {})))
+    run = runs.run(grading(study, Asked("exact", {})))
     for address in ("/lab/studies/genes/grading/", run.get_absolute_url()):
         cleo.goto(address)
         found += faults(cleo)

@@ -36,7 +36,7 @@ from scoring.models import (
     ReviewingRun,
     Training,
 )
-from scoring.services.training.register import ModelManifest
+from scoring.services.training.models import ModelManifest
 from scoring.training.corpus.manifest import Manifest, PartFacts
 from scoring.training.settings import of_preset
 from tests.factories import make_channel, make_item, make_participant, make_question

@@ -7,7 +7,7 @@ from experiment.models import Study
 from scoring.domain.backend import Group, GroupResult
 from scoring.models import LanguageModel, ScoringRun
 from scoring.services import token_store
-from scoring.services.create_run import create_run
+from scoring.services.runs import create_run
 from tests.scoring.ngram_backend import NgramBackend
 
 VALUES = (

@@ -7,9 +7,8 @@ from typing import Any
 from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.demo_lm.corpus import read_corpus, split
 from scoring.models import Corpus, Training
-from scoring.services.training.corpora import build_corpus
+from scoring.services.training.corpora import add_source, build_corpus
 from scoring.services.training.create import create_training
-from scoring.services.training.sources import add_source
 from scoring.training.corpus.document import Document, write_documents
 from scoring.training.corpus.read.local import Reading
 from tests.scoring.training.lm.made import small

@@ -16,7 +16,7 @@ from experiment.services.exclusions import Verdicts
 from experiment.services.participant_kinds import judgments_of
 from scoring.domain.generating import MILLION, Finish
 from scoring.models import Answer, AnsweringRun, GradingRun
-from scoring.services.answering.counted import counted
+from scoring.services.answering import counted
 
 ABSTAINED = "abstained"  # the state of a person's answer: “I do not know” was chosen
 COLUMNS = {

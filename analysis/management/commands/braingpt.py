@@ -17,8 +17,8 @@ from lib.commands import GOES_ON, ReportingCommand, StoppedError, add_json_argum
 from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.demo_lm.corpus import LITERATURE_DIR, Paragraph, read_corpus, split
 from scoring.models import Corpus, LanguageModel, Training, TrainingCorpus
-from scoring.services.training.register import model_args
-from scoring.services.training.sources import add_source
+from scoring.services.training.corpora import add_source
+from scoring.services.training.models import model_args
 from scoring.training.corpus.document import CorpusError, Document, write_documents
 from scoring.training.corpus.read.local import Reading
 

@@ -27,8 +27,8 @@ from experiment.models import Study
 from experiment.services.access_tokens import create_token
 from lib.api.described import description
 from scoring.models import ItemScore, ScoringRun
-from scoring.services.create_run import create_run
 from scoring.services.open_model import ensure_language_model
+from scoring.services.runs import create_run
 
 OF = "api"
 OPEN = "/api/v1/schema/"  # to everybody

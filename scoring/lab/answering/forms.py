@@ -11,7 +11,7 @@ from lib.pages import UnixTextField
 from scoring.domain.generating import Finish
 from scoring.lab.drafting.forms import ModelForm
 from scoring.models import Answer
-from scoring.services.answering.ask import default_instructions
+from scoring.services.answering import default_instructions
 
 # As readers are told how an answer ended
 ENDS = {

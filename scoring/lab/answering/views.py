@@ -20,10 +20,10 @@ from scoring.lab.answering.forms import ENDS, AnsweringForm, ShownForm
 from scoring.lab.files import sent_as_csv
 from scoring.lab.folders import model_folders
 from scoring.models import Answer, AnsweringRun
-from scoring.services.answering import ask, work
-from scoring.services.answering.cost import costs, states
-from scoring.services.data_set import rows
-from scoring.services.data_set.columns import ANSWERS
+from scoring.services import answering as asked_answers
+from scoring.services import data_set
+from scoring.services.answering_cost import costs, states
+from scoring.services.data_set import ANSWERS
 
 SHOWN = 50  # runs
 PER_PAGE = 25  # answers
@@ -50,10 +50,10 @@ def start(request: HttpRequest, study: Study) -> HttpResponse:
         user, told = user_of(request), form.cleaned_data["instructions"]
         name, limit = form.cleaned_data["name"], form.cleaned_data["limit"]
         try:
-            draft = ask.answering_run(
+            draft = asked_answers.answering_run(
                 study, form.asked, name=name, instructions=told, limit=limit, by=user
             )
-            return redirect(ask.start(draft, user))
+            return redirect(asked_answers.start(draft, user))
         except ScoringError as error:
             form.add_error(None, str(error))
     return _page(request, study, form, status=UNPROCESSABLE)
@@ -80,7 +80,7 @@ def run_live(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
 def run_csv(request: HttpRequest, study: Study, pk: int) -> StreamingHttpResponse:
     found = _run_of(study, pk)
     name = f"{study.slug}-answers-{found.pk}"
-    return sent_as_csv(name, ANSWERS, rows.of_answers(found.answers.all()))
+    return sent_as_csv(name, ANSWERS, data_set.of_answers(found.answers.all()))
 
 
 @require_POST
@@ -92,7 +92,7 @@ def stop(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
 @require_POST
 @for_study(Right.WORK)
 def resume(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
-    return redirect(ask.resume(_run_of(study, pk), user_of(request)))
+    return redirect(asked_answers.resume(_run_of(study, pk), user_of(request)))
 
 
 def _runs(study: Study) -> QuerySet[AnsweringRun]:
@@ -131,10 +131,10 @@ def _run_context(study: Study, found: AnsweringRun) -> dict[str, Any]:
         "study": study,
         "part": "answering",
         "run": found,
-        "spending": work.spent(found),
+        "spending": asked_answers.spent(found),
         "states": states(found.answers.all()),
         "ends": ENDS.values(),
-        "can_resume": ask.can_resume(found),
+        "can_resume": asked_answers.can_resume(found),
     }
 
 

@@ -14,11 +14,11 @@ from scoring.backends.generating import OPENED_BY
 from scoring.domain.backend import ScoringError
 from scoring.lab.folders import with_folders
 from scoring.models.generating import Kind
-from scoring.services.drafting import prompts
-from scoring.services.drafting.ask import MOST_REPAIRS
+from scoring.services.asking.settings import Asked
+from scoring.services.drafting import texts
+from scoring.services.drafting.runs import MOST_REPAIRS
 from scoring.services.drafting.sources import SourceAbstract, of_csv, of_pasted
-from scoring.services.generating.settings import Asked
-from scoring.services.model_reviews.ask import default_instructions as review_instructions
+from scoring.services.model_reviews import default_instructions as review_instructions
 
 MOST_BYTES = 5_000_000
 MOST_MONEY = 1_000_000
@@ -153,7 +153,7 @@ class DraftingForm(ModelForm):
         label=_("Instructions"),
         required=False,
         max_length=50_000,
-        initial=prompts.default_instructions,
+        initial=texts.default_instructions,
         widget=forms.Textarea(attrs={"rows": 16}),
         help_text=_(
             "Filled in: {field}, {subfield}, {purpose}, {examples} and {abstract}. Empty: as shipped."

@@ -18,9 +18,8 @@ from lib.http import UNPROCESSABLE
 from scoring.domain.backend import ScoringError
 from scoring.lab.drafting.forms import DraftingForm, ReviewingForm
 from scoring.models import DraftingRun, GeneratedDraft, ReviewingRun
-from scoring.services.drafting import ask, decide, work
-from scoring.services.model_reviews import ask as reviewing
-from scoring.services.model_reviews import work as reviewing_work
+from scoring.services import model_reviews
+from scoring.services.drafting import runs as drafting_runs
 
 SHOWN = 20
 
@@ -38,10 +37,10 @@ def start(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
     if form.is_valid():
         told, repairs = form.cleaned_data["instructions"], form.cleaned_data["repairs"]
         user = user_of(request)
-        run = ask.draft_run(
+        run = drafting_runs.draft_run(
             research_field, form.abstracts, form.asked, instructions=told, repairs=repairs, by=user
         )
-        return redirect(ask.start(run, form.abstracts, user))
+        return redirect(drafting_runs.start(run, form.abstracts, user))
     return _page(request, research_field, form=form, status=UNPROCESSABLE)
 
 
@@ -52,8 +51,8 @@ def review(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
     if form.is_valid():
         user, told = user_of(request), form.cleaned_data["instructions"]
         try:
-            run = reviewing.review_run(research_field, form.asked, instructions=told, by=user)
-            reviewing.start(run, user)
+            run = model_reviews.review_run(research_field, form.asked, instructions=told, by=user)
+            model_reviews.start(run, user)
             return redirect("lab:drafting", research_field.slug)
         except ScoringError as error:
             form.add_error(None, str(error))
@@ -103,7 +102,7 @@ def draft(request: HttpRequest, research_field: ResearchField, pk: int, row: int
         "run": found.run,
         "draft": found,
         "attempts": found.attempts.all(),
-        "is_undecided": found.state in decide.UNDECIDED,
+        "is_undecided": found.state in drafting_runs.UNDECIDED,
         "section": "fields",
     }
     return render(request, "scoring/drafting/draft.html", context)
@@ -115,7 +114,7 @@ def take(request: HttpRequest, research_field: ResearchField, pk: int, row: int)
     """Open in the editor what the model could not bring right."""
     found = _draft_of(research_field, pk, row)
     try:
-        scratch = decide.take(found, user_of(request))
+        scratch = drafting_runs.take(found, user_of(request))
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
         return redirect("lab:generated_draft", research_field.slug, pk, row)
@@ -127,7 +126,7 @@ def take(request: HttpRequest, research_field: ResearchField, pk: int, row: int)
 def dismiss(request: HttpRequest, research_field: ResearchField, pk: int, row: int) -> HttpResponse:
     found = _draft_of(research_field, pk, row)
     try:
-        decide.dismiss(found, user_of(request))
+        drafting_runs.dismiss(found, user_of(request))
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     return redirect(found.run)
@@ -149,7 +148,7 @@ def _run_context(research_field: ResearchField, pk: int) -> dict[str, Any]:
     return {
         "research_field": research_field,
         "run": found,
-        "spending": work.spent(found),
+        "spending": drafting_runs.spent(found),
         "drafts": found.drafts.select_related("item").annotate(n_answers=Count("attempts")),
         "can_resume": found.status in (found.Status.FAILED, found.Status.CANCELLED),
         "section": "fields",
@@ -167,7 +166,7 @@ def _page(
     context = {
         "research_field": research_field,
         "runs": runs.select_related("field", "created_by")[:SHOWN],
-        "reviews": [(found, reviewing_work.spent(found)) for found in reviews],
+        "reviews": [(found, model_reviews.spent(found)) for found in reviews],
         "n_in_review": in_review.count(),
         "form": DraftingForm(research_field),
         "review_form": ReviewingForm(),

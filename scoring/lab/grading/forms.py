@@ -13,9 +13,9 @@ from scoring.domain.backend import ScoringError
 from scoring.domain.grading.rubric import Rubric
 from scoring.lab.drafting.forms import ModelForm
 from scoring.models import AnsweringRun, GradingPlan, GradingRun
-from scoring.services.grading import ask
-from scoring.services.grading.people.grading import Given
-from scoring.services.grading.prompts import default_prompt
+from scoring.services.grading import runs as grading
+from scoring.services.grading.people import Given
+from scoring.services.grading.runs import default_prompt
 
 ABSTAINED = "abstained"
 
@@ -92,12 +92,12 @@ class JudgeForm(ModelForm):
         ]
         self.fields["runs"].choices = [*named, (self.PEOPLE, _("participants"))]  # type: ignore[attr-defined]
         self.fields["runs"].initial = [number for number, _name in named]
-        kinds = [(kind.value, kind.label) for kind in ask.JUDGES]
+        kinds = [(kind.value, kind.label) for kind in grading.JUDGES]
         self.fields["generator"].choices = kinds  # type: ignore[attr-defined]
 
     def check_asked(self) -> None:
         runs = self.cleaned_data["runs"]
-        self.draft = ask.grading_run(
+        self.draft = grading.grading_run(
             self.study,
             self.asked,
             runs=[int(number) for number in runs if number != self.PEOPLE],

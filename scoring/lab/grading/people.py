@@ -18,10 +18,10 @@ from scoring.lab.grading import shown
 from scoring.lab.grading.forms import ABSTAINED, GradeForm
 from scoring.lab.grading.shown import Shown, Task
 from scoring.models import PersonGrade
-from scoring.services.data_set import rows
-from scoring.services.data_set.columns import PEOPLE
-from scoring.services.grading.people import adjudication, grading
-from scoring.services.grading.people.grading import GradeRefusedError
+from scoring.services import data_set
+from scoring.services.data_set import PEOPLE
+from scoring.services.grading import people
+from scoring.services.grading.people import GradeRefusedError
 from scoring.services.grading.plans import plan_of, rubric_of
 from scoring.services.grading.targets import Target, row_of
 
@@ -35,18 +35,18 @@ def grade(request: HttpRequest, study: Study) -> HttpResponse:
     """The next answer; nothing on the page says whose it is."""
     if request.method == "POST":
         return _keep(request, study, ("new", "last"))
-    return _page(request, study, "new", grading.next_for(user_of(request), study))
+    return _page(request, study, "new", people.next_for(user_of(request), study))
 
 
 @require_safe
 @for_study(Right.CURATE)
 def last(request: HttpRequest, study: Study) -> HttpResponse:
     """One's own last grade, to be changed."""
-    found = grading.last_of(user_of(request), study)
+    found = people.last_of(user_of(request), study)
     if found is None:
         messages.info(request, _("There is no grade of yours that can be changed."))
         return redirect("lab:grade", study.slug)
-    target = grading.target_of(plan_of(study), row_of(found))
+    target = people.target_of(plan_of(study), row_of(found))
     return _page(request, study, "last", target, own=found)
 
 
@@ -59,7 +59,7 @@ def undo(request: HttpRequest, study: Study) -> HttpResponse:
         messages.error(request, _("That page was too old: nothing was taken back."))
         return redirect("lab:grade", study.slug)
     try:
-        grading.take_back(user_of(request), study, int(number))
+        people.take_back(user_of(request), study, int(number))
         messages.success(request, _("Your last grade is taken back."))
     except GradeRefusedError as error:
         messages.error(request, str(error))
@@ -71,7 +71,7 @@ def undo(request: HttpRequest, study: Study) -> HttpResponse:
 def adjudicate(request: HttpRequest, study: Study) -> HttpResponse:
     if request.method == "POST":
         return _keep(request, study, ("settle",))
-    found = adjudication.next_for(user_of(request), study)
+    found = people.next_dispute(user_of(request), study)
     if found is None:
         return _page(request, study, "settle", None)
     return _page(request, study, "settle", found.target, grades=found.grades)
@@ -80,7 +80,7 @@ def adjudicate(request: HttpRequest, study: Study) -> HttpResponse:
 @require_safe
 @for_study(Right.EXPORT)
 def grades_csv(request: HttpRequest, study: Study) -> StreamingHttpResponse:
-    return sent_as_csv(f"{study.slug}-grades", PEOPLE, rows.of_people(study))
+    return sent_as_csv(f"{study.slug}-grades", PEOPLE, data_set.of_people(study))
 
 
 def _keep(request: HttpRequest, study: Study, tasks: tuple[Task, ...]) -> HttpResponse:
@@ -93,7 +93,7 @@ def _keep(request: HttpRequest, study: Study, tasks: tuple[Task, ...]) -> HttpRe
     if not form.is_valid():
         return _again(request, study, page, form)
     given = form.given(page.seconds)
-    act = {"new": grading.give, "last": grading.change_last, "settle": adjudication.settle}
+    act = {"new": people.give, "last": people.change_last, "settle": people.settle}
     try:
         act[page.task](user_of(request), study, page.row, given)
     except GradeRefusedError as error:
@@ -103,8 +103,8 @@ def _keep(request: HttpRequest, study: Study, tasks: tuple[Task, ...]) -> HttpRe
 
 def _again(request: HttpRequest, study: Study, page: Shown, form: GradeForm) -> HttpResponse:
     """The page with what is missing."""
-    target = grading.target_of(plan_of(study), page.row)
-    grades = adjudication.grades_of(page.row) if page.task == "settle" else ()
+    target = people.target_of(plan_of(study), page.row)
+    grades = people.differing_grades(page.row) if page.task == "settle" else ()
     return _page(request, study, page.task, target, form=form, grades=grades, status=UNPROCESSABLE)
 
 
@@ -139,11 +139,11 @@ def _page(
         "deductions": shown.deductions(rubric, form_shown["deductions"].value() or []),
         "grades": grades,
         "rubric": rubric,
-        "progress": grading.progress(study, user),
-        "n_disputes": adjudication.n_open(study),
-        "n_mine": adjudication.n_open(study, user),
-        "has_next": task != "new" and grading.next_for(user, study) is not None,
-        "last": grading.last_of(user, study),
+        "progress": people.progress(study, user),
+        "n_disputes": people.n_open(study),
+        "n_mine": people.n_open(study, user),
+        "has_next": task != "new" and people.next_for(user, study) is not None,
+        "last": people.last_of(user, study),
         "action": reverse(ADDRESSES[task], args=[study.slug]),
     }
     return render(request, "scoring/grading/grade.html", context, status=status)

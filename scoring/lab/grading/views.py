@@ -19,13 +19,11 @@ from scoring.domain.grading.rubric import Fate, Rubric
 from scoring.lab.files import sent_as_csv
 from scoring.lab.grading.forms import JudgeForm, PlanForm
 from scoring.models import GradingRun
-from scoring.services.data_set import rows
-from scoring.services.data_set.columns import JUDGES
-from scoring.services.grading import ask, plans, work
-from scoring.services.grading.people import adjudication
-from scoring.services.grading.people import grading as people
-from scoring.services.grading.plans import plan_of, rubric_of
-from scoring.services.grading.summary import summary, with_fate
+from scoring.services import data_set
+from scoring.services.data_set import JUDGES
+from scoring.services.grading import people, plans
+from scoring.services.grading import runs as grading_runs
+from scoring.services.grading.plans import plan_of, rubric_of, summary, with_fate
 
 SHOWN = 10
 PER_PAGE = 40
@@ -65,7 +63,7 @@ def start(request: HttpRequest, study: Study) -> HttpResponse:
     form = JudgeForm(study, request.POST)
     if form.is_valid():
         form.draft.created_by = user_of(request)
-        return redirect(ask.start(form.draft, user_of(request)))
+        return redirect(grading_runs.start(form.draft, user_of(request)))
     return _page(request, study, judge_form=form, status=UNPROCESSABLE)
 
 
@@ -87,7 +85,7 @@ def run_live(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
 def run_csv(request: HttpRequest, study: Study, pk: int) -> StreamingHttpResponse:
     found = _run_of(study, pk)
     return sent_as_csv(
-        f"{study.slug}-grading-{found.pk}", JUDGES, rows.of_judges(found.grades.all())
+        f"{study.slug}-grading-{found.pk}", JUDGES, data_set.of_judges(found.grades.all())
     )
 
 
@@ -100,7 +98,7 @@ def stop(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
 @require_POST
 @for_study(Right.WORK)
 def resume(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
-    return redirect(ask.resume(_run_of(study, pk), user_of(request)))
+    return redirect(grading_runs.resume(_run_of(study, pk), user_of(request)))
 
 
 def _run_of(study: Study, pk: int) -> GradingRun:
@@ -115,8 +113,8 @@ def _state_context(study: Study, pk: int) -> dict[str, Any]:
         "part": "grading",
         "run": found,
         "counts": summary(found),
-        "spending": work.spent(found),
-        "can_resume": ask.can_resume(found),
+        "spending": grading_runs.spent(found),
+        "can_resume": grading_runs.can_resume(found),
     }
 
 
@@ -157,8 +155,8 @@ def _page(request: HttpRequest, study: Study, *, status: int = 200, **forms: Any
         "rubric": rubric_of(own),
         "runs": [(found, summary(found)) for found in runs[:SHOWN]],
         "progress": people.progress(study, user),
-        "n_disputes": adjudication.n_open(study),
-        "n_mine": adjudication.n_open(study, user),
+        "n_disputes": people.n_open(study),
+        "n_mine": people.n_open(study, user),
         "has_next": people.next_for(user, study) is not None,
         "plan_form": PlanForm(initial=PlanForm.values_of(own)),
         "judge_form": JudgeForm(study),

@@ -22,9 +22,9 @@ from scoring.lab.training.excluded import as_read_by, lines_of
 from scoring.lab.training.forms import StudyForm, TrainingForm
 from scoring.models import Corpus, LanguageModel, ScoringRun, Training
 from scoring.services.summary import count, scores_in
-from scoring.services.training import checkpoints
-from scoring.services.training.checkpoints import CheckpointResult
-from scoring.services.training.estimate import Estimate, estimate
+from scoring.services.training import models
+from scoring.services.training.create import Estimate, estimate
+from scoring.services.training.models import CheckpointResult
 
 Status = Training.Status
 PER_PAGE = 50
@@ -107,7 +107,7 @@ def training(row: Training, user: User) -> dict[str, Any]:
         "can_resume": row.status in (Status.FAILED, Status.CANCELLED),
         "recipe": list(lines(row.recipe)),
         "study_form": StudyForm(studies_with(user, Right.WORK)),
-        "has_checkpoints": not row.is_open and len(checkpoints.kept_steps(row)) > 1,
+        "has_checkpoints": not row.is_open and len(models.kept_steps(row)) > 1,
         "updated_at": now,
         **curves_of(row),
         **_results(row, user),
@@ -172,7 +172,7 @@ def _results(row: Training, user: User) -> dict[str, Any]:
 
 
 def _study_curve(row: Training, study: Study) -> StudyCurve | None:
-    found = checkpoints.results(row, study)
+    found = models.results(row, study)
     if not found:
         return None
     accuracy = [(float(one.tokens), 100 * one.accuracy.value) for one in found]

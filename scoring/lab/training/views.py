@@ -20,9 +20,8 @@ from scoring.domain.backend import ScoringError
 from scoring.lab.training import pages
 from scoring.lab.training.forms import StudyForm, TrainingForm
 from scoring.models import Corpus, LanguageModel, Training
-from scoring.services.queue import Queued
-from scoring.services.training import create
-from scoring.services.training import score as scoring
+from scoring.services.runs import Queued
+from scoring.services.training import create, models
 from scoring.training.settings import TrainingError
 
 Scored = Callable[[Training, Study, Any], list[Queued]]
@@ -104,13 +103,13 @@ def resume(request: HttpRequest, pk: int) -> HttpResponse:
 @for_creators
 def score(request: HttpRequest, pk: int) -> HttpResponse:
     """Have the model scored, and its base where that was not."""
-    return _score(request, pk, scoring.score_result)
+    return _score(request, pk, models.score_result)
 
 
 @require_POST
 @for_creators
 def score_checkpoints(request: HttpRequest, pk: int) -> HttpResponse:
-    return _score(request, pk, scoring.score_checkpoints)
+    return _score(request, pk, models.score_checkpoints)
 
 
 @require_safe

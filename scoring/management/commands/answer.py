@@ -21,8 +21,8 @@ from scoring.management.writing import (
     spending_lines,
 )
 from scoring.models import AnsweringRun
-from scoring.services.answering import ask, imported, work
-from scoring.services.answering.cost import Cost, States, costs, finishes, states
+from scoring.services import answering, imported_answers
+from scoring.services.answering_cost import Cost, States, costs, finishes, states
 
 # Each in the words of the other commands that have a model write, and in those of a run's columns
 COSTS: Sequence[tuple[tuple[str, str], Callable[[str], Any], str]] = (
@@ -84,7 +84,7 @@ class Command(WritingCommand):
         if options["file"]:
             if not options["name"]:
                 raise CommandError("--file needs --name, the model that gave the answers.")
-            run = imported.import_answers(
+            run = imported_answers.import_answers(
                 study, options["file"], options["name"], instructions=told
             )
         else:
@@ -95,17 +95,17 @@ class Command(WritingCommand):
     def _answered(self, study: Study, told: str, options: Mapping[str, Any]) -> AnsweringRun:
         named = {name: options[name] for name in ("max_tokens", "temperature")}
         asked = read_asked(options, named)
-        draft = ask.answering_run(
+        draft = answering.answering_run(
             study, asked, name=options["name"] or "", instructions=told, limit=options["limit"]
         )
         run = self._run_for(draft, options)
-        return self.work_off(run, work.run, ("answers", "questions"), options)
+        return self.work_off(run, answering.run, ("answers", "questions"), options)
 
     def _run_for(self, draft: AnsweringRun, options: Mapping[str, Any]) -> AnsweringRun:
         """The run to go on with, or a new one; this command's own for a moment."""
-        same = ask.newest_same(draft)
-        has_left = same is not None and (same.is_open or ask.can_resume(same))
-        kept = partial(ask.reopen, same) if same is not None and options["resume"] else None
+        same = answering.newest_same(draft)
+        has_left = same is not None and (same.is_open or answering.can_resume(same))
+        kept = partial(answering.reopen, same) if same is not None and options["resume"] else None
         return self.go_on_or_begin(draft, kept, same if has_left else None, options)
 
 
@@ -118,7 +118,7 @@ def _data(run: AnsweringRun) -> dict[str, Any]:
         "questions": run.total,
         "states": finishes(run.answers.all()),
         "states_by_category": [_states_data(row) for row in states(run.answers.all())],
-        **spending_data(work.spent(run)),
+        **spending_data(answering.spent(run)),
         "costs": [_cost_data(cost) for cost in costs(run.study)],
     }
 
@@ -145,7 +145,7 @@ def _lines(run: AnsweringRun) -> Iterator[Any]:
     counted = finishes(run.answers.all())
     told = [f"{counted[f]} {f.value}" for f in Finish if counted[f]]
     yield f"Run {run.pk}, {run.language_model.name}: {', '.join(told) or 'nothing answered'}."
-    yield from spending_lines(work.spent(run))
+    yield from spending_lines(answering.spent(run))
     yield ""
     yield from table_lines((_cost_cells(cost) for cost in costs(run.study)), left=("model",))
 

@@ -20,7 +20,7 @@ from scoring.management.writing import (
     spending_lines,
 )
 from scoring.models import DraftingRun, GeneratedDraft
-from scoring.services.drafting import ask, work
+from scoring.services.drafting import runs
 from scoring.services.drafting.sources import SourceAbstract, of_csv, of_fetched
 
 
@@ -45,7 +45,7 @@ class Command(WritingCommand):
             help="what the model is told instead of ours",
         )
         parser.add_argument(
-            "--repairs", type=int, default=3, choices=range(ask.MOST_REPAIRS + 1), metavar="K",
+            "--repairs", type=int, default=3, choices=range(runs.MOST_REPAIRS + 1), metavar="K",
             help="how often it is told what is wrong (default: 3)",
         )  # fmt: skip
 
@@ -57,11 +57,11 @@ class Command(WritingCommand):
             raise CommandError("\n".join(error.messages)) from error
         told = content_of(options["instructions"]) if options["instructions"] else ""
         asked = asked_of(options)
-        draft = ask.draft_run(
+        draft = runs.draft_run(
             research_field, abstracts, asked, instructions=told, repairs=options["repairs"]
         )
         run = self._run_for(draft, abstracts, options)
-        run = self.work_off(run, work.run, ("drafts", "abstracts"), options)
+        run = self.work_off(run, runs.run, ("drafts", "abstracts"), options)
         self.report(options, _data(run), _lines(run))
         check_over(run)
 
@@ -69,12 +69,12 @@ class Command(WritingCommand):
         self, draft: DraftingRun, abstracts: list[SourceAbstract], options: Mapping[str, Any]
     ) -> DraftingRun:
         """The run to go on with, or a new one; this command's own for a moment."""
-        same = ask.newest_same(draft)
+        same = runs.newest_same(draft)
         with transaction.atomic():
             if same is not None and options["resume"]:
                 run = renew(leases.reopen(same), draft)
             else:
-                run = ask.store(draft, abstracts)
+                run = runs.store(draft, abstracts)
             leases.reserve(run)
         if same is not None and run != same and same.status != DraftingRun.Status.FINISHED:
             self.stderr.write(
@@ -99,7 +99,7 @@ def _data(run: DraftingRun) -> dict[str, Any]:
         "error": run.error,
         "states": Counter(draft.state for draft in drafts),
         "drafts": [_draft_data(draft) for draft in drafts],
-        **spending_data(work.spent(run)),
+        **spending_data(runs.spent(run)),
     }
 
 
@@ -121,4 +121,4 @@ def _lines(run: DraftingRun) -> Iterator[str]:
     states = Counter(run.drafts.values_list("state", flat=True))
     told = [f"{n} {GeneratedDraft.State(s).label}" for s, n in sorted(states.items())]
     yield f"Run {run.pk}, {run.model_name}: {', '.join(told)}."
-    yield from spending_lines(work.spent(run))
+    yield from spending_lines(runs.spent(run))

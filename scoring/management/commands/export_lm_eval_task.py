@@ -10,7 +10,7 @@ from experiment.models import Item, Study
 from lib.commands import ReportingCommand, add_json_argument
 from scoring.domain.conditions import CONDITIONS
 from scoring.lm_eval import task
-from scoring.services.create_run import DEFAULT_SEED
+from scoring.services.runs import DEFAULT_SEED
 from scoring.services.texts import item_texts
 
 

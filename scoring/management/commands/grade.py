@@ -17,8 +17,8 @@ from scoring.management.writing import (
     spending_lines,
 )
 from scoring.models import GradingRun
-from scoring.services.grading import ask, work
-from scoring.services.grading.summary import summary
+from scoring.services.grading import runs
+from scoring.services.grading.plans import summary
 
 ALL = "all"
 
@@ -31,7 +31,7 @@ class Command(WritingCommand):
         parser.add_argument(
             "--judge",
             dest="generator",
-            choices=[str(kind) for kind in ask.JUDGES],
+            choices=[str(kind) for kind in runs.JUDGES],
             required=True,
             help="exact: word for word the expert's answer; needs no model, and only shows that all is in place",
         )
@@ -63,7 +63,7 @@ class Command(WritingCommand):
         self.add_model_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        draft = ask.grading_run(
+        draft = runs.grading_run(
             find_study(options["study"]),
             read_asked(options),
             runs=_numbers(options["runs"]),
@@ -73,25 +73,25 @@ class Command(WritingCommand):
             prompt=content_of(options["prompt"]) if options["prompt"] else "",
         )
         run = self._run_for(draft, options)
-        run = self.work_off(run, work.run, ("grades", "answers"), options)
+        run = self.work_off(run, runs.run, ("grades", "answers"), options)
         self.report(options, _data(run), _lines(run))
         check_over(run)
 
     def _run_for(self, draft: GradingRun, options: Mapping[str, Any]) -> GradingRun:
         """The run to go on with, or a new one; this command's own for a moment."""
-        same, more = ask.newest_same(draft), list[Any]()
+        same, more = runs.newest_same(draft), list[Any]()
         if options["runs"] == ALL:
-            same, more = ask.newest_like(draft, options["of"])
-        is_said = not more and ask.has_said_all(draft.generator, same)
+            same, more = runs.newest_like(draft, options["of"])
+        is_said = not more and runs.has_said_all(draft.generator, same)
         if same is not None and is_said and not options["resume"]:
             raise ScoringError(
                 f"These answers were graded by exact match before, as run {same.pk}."
             )
-        has_left = same is not None and (same.is_open or ask.can_resume(same))
+        has_left = same is not None and (same.is_open or runs.can_resume(same))
 
         def reopened() -> GradingRun:
             assert same is not None
-            return ask.reopen(ask.take_in(same, more))
+            return runs.reopen(runs.take_in(same, more))
 
         kept = reopened if same is not None and options["resume"] else None
         return self.go_on_or_begin(draft, kept, same if has_left else None, options)
@@ -122,7 +122,7 @@ def _data(run: GradingRun) -> dict[str, Any]:
         "judge": run.judge_name,
         "identity": run.identity,
         "models": {name: {"n": counts.n, **asdict(counts)} for name, counts in found.items()},
-        **spending_data(work.spent(run)),
+        **spending_data(runs.spent(run)),
     }
 
 
@@ -131,4 +131,4 @@ def _lines(run: GradingRun) -> Iterator[str]:
     for name, counts in summary(run).items():
         said = ", ".join(f"{n} {fate}" for fate, n in asdict(counts).items())
         yield f"{name}: {counts.n} answers, {said}."
-    yield from spending_lines(work.spent(run))
+    yield from spending_lines(runs.spent(run))

@@ -18,11 +18,11 @@ from lib.jobs import leases
 from scoring.domain.backend import ScoringError
 from scoring.management.trainings import steps_of
 from scoring.models import ScoringRun, Training
-from scoring.services.create_run import draft_run, newest_same
 from scoring.services.execute import execute
 from scoring.services.open_model import OneModel
-from scoring.services.training import checkpoints
-from scoring.services.training.checkpoints import CheckpointResult
+from scoring.services.runs import draft_run, newest_same
+from scoring.services.training import models as models_service
+from scoring.services.training.models import CheckpointResult
 from scoring.training.settings import TrainingError
 
 Status = ScoringRun.Status
@@ -45,7 +45,7 @@ class Command(ReportingCommand):
         training, study = find_training(options["training"]), find_study(options["study"])
         models = OneModel()
         try:
-            steps = checkpoints.chosen(training, options["steps"], options["every"])
+            steps = models_service.chosen(training, options["steps"], options["every"])
             for step in steps:
                 self._score(models, training, step, study, options)
         except KeyboardInterrupt as interrupt:
@@ -54,7 +54,7 @@ class Command(ReportingCommand):
             raise CommandError(str(error)) from error
         finally:
             models.close()
-        found = checkpoints.results(training, study)
+        found = models_service.results(training, study)
         self.report(options, _data(training, study, found), _lines(found))
 
     def _score(
@@ -65,8 +65,8 @@ class Command(ReportingCommand):
         study: Study,
         options: Mapping[str, Any],
     ) -> None:
-        model = checkpoints.model_of(training, step)
-        args = checkpoints.args_at(training, step)
+        model = models_service.model_of(training, step)
+        args = models_service.args_at(training, step)
         draft = draft_run(
             study=study, language_model=model, backend="transformers", model_args=args
         )

@@ -20,7 +20,7 @@ from scoring.management.trainings import (
     training_lines,
 )
 from scoring.models import Corpus, Training
-from scoring.services.training import create, launched, run
+from scoring.services.training import create, run
 from scoring.training.corpus.document import CorpusError
 from scoring.training.corpus.manifest import open_corpus
 from scoring.training.progress import Point
@@ -100,11 +100,11 @@ class Command(ReportingCommand):
         self.report(options, estimate_data(settings, told), estimate_lines(settings, told))
 
     def _train(self, settings: TrainingSettings, options: Mapping[str, Any]) -> None:
-        pk = launched.agreed(lambda: self._ask(settings, options).pk)
+        pk = run.agreed(lambda: self._ask(settings, options).pk)
         if pk is None:
             return  # the first process says why
         training = Training.objects.select_related("corpus", "base").get(pk=pk)
-        if not launched.is_first():
+        if not run.is_first():
             run.take_part(training)
             return
         if options["queue"]:

@@ -6,7 +6,7 @@ from django.core.management.base import CommandError, CommandParser
 from experiment.management.studies import find_study
 from lib.commands import ReportingCommand, add_json_argument
 from scoring.domain.backend import ScoringError
-from scoring.services.made_up.store import make_up
+from scoring.services.made_up import make_up
 
 
 class Command(ReportingCommand):

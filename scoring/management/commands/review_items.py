@@ -19,7 +19,7 @@ from scoring.management.writing import (
     spending_lines,
 )
 from scoring.models import ReviewingRun
-from scoring.services.model_reviews import ask, work
+from scoring.services import model_reviews
 
 
 class Command(WritingCommand):
@@ -38,15 +38,17 @@ class Command(WritingCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         research_field, asked = find_field(options), asked_of(options)
         told = content_of(options["instructions"]) if options["instructions"] else ""
-        draft = ask.review_run(research_field, asked, instructions=told, limit=options["limit"])
+        draft = model_reviews.review_run(
+            research_field, asked, instructions=told, limit=options["limit"]
+        )
         run = self._run_for(draft, options)
-        run = self.work_off(run, work.run, ("reviews", "test cases"), options)
+        run = self.work_off(run, model_reviews.run, ("reviews", "test cases"), options)
         self.report(options, _data(run), _lines(run))
         check_over(run)
 
     def _run_for(self, draft: ReviewingRun, options: Mapping[str, Any]) -> ReviewingRun:
         with transaction.atomic():
-            same = ask.newest_open(draft) if options["resume"] else None
+            same = model_reviews.newest_open(draft) if options["resume"] else None
             if same is None:
                 draft.save()
             else:
@@ -65,7 +67,7 @@ def _data(run: ReviewingRun) -> dict[str, Any]:
             {"item": review.item.key, "verdict": review.verdict, "finish": review.finish}
             for review in found
         ],
-        **spending_data(work.spent(run)),
+        **spending_data(model_reviews.spent(run)),
     }
 
 
@@ -74,4 +76,4 @@ def _lines(run: ReviewingRun) -> Iterator[str]:
     told = [f"{counted[v]} {Review.Verdict(v).label}" for v in Review.Verdict if counted[v]]
     told += [f"{counted['']} without a verdict"] if counted[""] else []
     yield f"Run {run.pk}, {run.model_name}: {', '.join(told) or 'nothing reviewed'}."
-    yield from spending_lines(work.spent(run))
+    yield from spending_lines(model_reviews.spent(run))

@@ -11,7 +11,7 @@ from scoring.management.asked import asked_models, asked_prompts
 from scoring.management.scoring_command import ScoringCommand, unscored_rows
 from scoring.management.tables import rate, unscored_lines
 from scoring.services.corpora import describe_corpus
-from scoring.services.corpus_summary import CorpusSummary, KnownTexts, summarise_corpus
+from scoring.services.summary import CorpusSummary, KnownTexts, summarise_corpus
 
 
 class Command(ScoringCommand):

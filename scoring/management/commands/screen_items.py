@@ -11,8 +11,8 @@ from scoring.domain.prompts import KINDS
 from scoring.management.asked import WORDS
 from scoring.management.writing import find_field
 from scoring.models import ItemScreening
+from scoring.services.model_reviews import screen, unscreened
 from scoring.services.open_model import default_name
-from scoring.services.screening import screen, unscreened
 
 PROMPTS = tuple(kind for kind in KINDS if kind != "custom")
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from lib.commands import ReportingCommand, progress
-from scoring.services.training.sources import Added, add_source
+from scoring.services.training.corpora import Added, add_source
 from scoring.training.corpus.read.local import Reading
 
 SHOWN = 3

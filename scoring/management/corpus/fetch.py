@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from lib.commands import ReportingCommand, StoppedError, progress, table_lines
-from scoring.services.training.literature import open_client
+from scoring.services.training.corpora import open_client
 from scoring.training.corpus.document import CorpusError
 from scoring.training.corpus.entrez import sources
 from scoring.training.corpus.entrez.fetch import Fetched, Order, opened

@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 
 from lib.commands import ReportingCommand, table_lines
 from scoring.models import Corpus
-from scoring.services.training.sources import collected
+from scoring.services.training.corpora import collected
 
 
 def add_arguments(parser: CommandParser) -> None:

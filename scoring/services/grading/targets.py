@@ -1,7 +1,8 @@
-"""What is graded: models' answers and what participants wrote. Read in pieces: a study may have tens of thousands."""
+"""What is graded, in pieces, for a study may have tens of thousands: models' answers and what participants wrote."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
@@ -151,3 +152,16 @@ def unsettled(run: GradingRun) -> Iterator[list[Target]]:
     while found := list(texts.filter(pk__gt=last)[:CHUNK]):
         last = found[-1][0]
         yield [Target(-pk, q, e, t, Finish.STOP.value, a) for pk, q, e, t, a in found]
+
+
+def forget_words(study: Study, **_: Any) -> None:
+    """Empty what was written beside the grades of a study's anonymous participants, in the transaction that made them so."""
+    of_anonymous = {
+        "judgment__trial__participant__study": study,
+        "judgment__trial__participant__is_anonymous": True,
+    }
+    judged = JudgeGrade.objects.filter(**of_anonymous)
+    # What would be asked for once more: there is nothing left to ask about
+    judged.exclude(is_settled()).delete()
+    judged.update(text="", first_text="", messages=[], detail="")
+    PersonGrade.objects.filter(**of_anonymous).exclude(note="").update(note="")

@@ -2,8 +2,9 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Collection, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
@@ -19,7 +20,7 @@ from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.domain.backend import ScoringError
 from scoring.models import Corpus, LanguageModel, Training
 from scoring.services.open_model import default_name, language_model
-from scoring.training.settings import TrainingError, TrainingSettings
+from scoring.training.settings import TrainingError, TrainingSettings, of_recipe
 
 By = User | AnonymousUser | None
 Status = Training.Status
@@ -166,3 +167,23 @@ def _base_row(base: str) -> LanguageModel:
         return language_model(kind, default_name(kind, {"pretrained": base}))
     except ScoringError as error:
         raise TrainingError(str(error)) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """By the corpus's own count of tokens, which is another tokenizer's."""
+
+    tokens_per_step: int
+    steps: int
+    tokens: int
+    warmup_steps: int
+
+
+def estimate(training: Training) -> Estimate:
+    settings, part = of_recipe(training.recipe), training.corpus.manifest.get("train", {})
+    tokens = part.get("tokens", 0)
+    if settings.limit and part.get("documents"):
+        tokens = tokens * min(settings.limit, part["documents"]) // part["documents"]
+    steps = math.ceil(settings.epochs * math.ceil(tokens / settings.tokens_per_step))
+    warmup = math.ceil(settings.warmup_share * steps)
+    return Estimate(settings.tokens_per_step, steps, round(settings.epochs * tokens), warmup)

@@ -1,6 +1,7 @@
 """The work of a training: hand it to the trainer, keep its curves, register what it makes. Taken up again, it goes on by itself."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,11 +14,42 @@ from scoring.domain.backend import ScoringError
 from scoring.models import Training, TrainingPoint
 from scoring.services.training.corpora import open_to_train
 from scoring.services.training.create import base_args, fingerprint
-from scoring.services.training.register import register
+from scoring.services.training.models import register
 from scoring.training.corpus.document import CorpusError
 from scoring.training.corpus.manifest import BuiltCorpus, sha256
 from scoring.training.progress import Point, Trained
 from scoring.training.settings import TrainingError, of_recipe
+
+
+def is_first() -> bool:
+    return os.environ.get("RANK", "0") == "0"
+
+
+def is_one_of_several() -> bool:
+    return os.environ.get("WORLD_SIZE", "1") != "1"
+
+
+def agreed(decide: Callable[[], int]) -> int | None:
+    """A number that the first process decides on; None in the others where it could not.
+
+    Raises:
+        Exception: in the first process, what `decide` raises.
+    """
+    if not is_one_of_several():
+        return decide()
+    import torch
+    from accelerate import PartialState
+    from accelerate.utils import broadcast_object_list
+
+    PartialState(cpu=not torch.accelerator.is_available())  # lets the processes talk to each other
+    number: list[int | None] = [None]
+    try:
+        if is_first():
+            number = [decide()]
+    finally:  # the others wait for it
+        broadcast_object_list(number)
+    return number[0]
+
 
 OnProgress = Callable[[Training, Point], None]
 

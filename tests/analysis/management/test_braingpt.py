@@ -17,8 +17,8 @@ from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.management.commands import lm_train
 from scoring.models import Corpus, ItemScore, LanguageModel, ScoringRun, Training
 from scoring.services.execute import execute
-from scoring.services.queue import queue_runs
-from scoring.services.training.score import score_result
+from scoring.services.runs import queue_runs
+from scoring.services.training.models import score_result
 from scoring.training.corpus.manifest import open_corpus
 from tests.scoring.trainings import folders_in
 from tests.storages import store_files_in

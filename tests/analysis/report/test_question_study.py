@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from analysis.report.contents import CHAPTERS
 from experiment.models import Study
-from scoring.services.made_up.store import make_up
+from scoring.services.made_up import make_up
 from tests.analysis.data.graded_rows import make_questions
 from tests.factories import make_user
 

@@ -6,7 +6,7 @@ import pytest
 
 from experiment.models import Study
 from scoring.models import AnsweringRun
-from scoring.services.answering import work
+from scoring.services import answering
 from tests.api_client import Program
 from tests.factories import make_user
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
@@ -25,7 +25,7 @@ def study() -> Study:
 def run(study: Study) -> Iterator[AnsweringRun]:
     with ChatStub() as stub:
         stub.script = ["", "refuses", ""]
-        yield work.run(stored_run(stub, study))
+        yield answering.run(stored_run(stub, study))
 
 
 @pytest.fixture

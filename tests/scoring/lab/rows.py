@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from experiment.models import Study
 from scoring.models import ItemScore, ScoringRun
-from scoring.services.create_run import create_run
 from scoring.services.open_model import ensure_language_model
+from scoring.services.runs import create_run
 
 
 def ask(study: Study, name: str = "lab/tiny", **fields: Any) -> ScoringRun:

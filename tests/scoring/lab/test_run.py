@@ -15,8 +15,8 @@ from django.utils import timezone
 from experiment.models import Study
 from scoring.lab.command_lines import resume_command
 from scoring.models import ItemScore, LanguageModel, ScoringRun, UnscoredText
-from scoring.services.create_run import draft_run, newest_same
 from scoring.services.execute import execute
+from scoring.services.runs import draft_run, newest_same
 from tests.factories import make_study
 from tests.scoring.lab.rows import ask, finish, published, shown, store, url
 from tests.scoring.ngram_backend import NgramBackend

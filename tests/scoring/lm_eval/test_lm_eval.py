@@ -19,9 +19,9 @@ from scoring.lm_eval.results import write_results
 from scoring.lm_eval.samples import HIGHER_IS_BETTER
 from scoring.lm_eval.task import write_task
 from scoring.models import ItemScore, LanguageModel
-from scoring.services.create_run import create_run
 from scoring.services.execute import execute
 from scoring.services.open_model import ensure_language_model
+from scoring.services.runs import create_run
 from scoring.services.texts import item_texts
 from tests.scoring import tokenizers_made
 from tests.scoring.lm_eval import run_lm_eval

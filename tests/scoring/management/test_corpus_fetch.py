@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from scoring.services.training import literature
+from scoring.services.training import corpora
 from scoring.training.corpus.entrez.client import Client
 from tests.scoring.training.stub_entrez import EntrezStub, Paper
 
@@ -24,7 +24,7 @@ PAPERS = (
 
 @pytest.fixture(autouse=True)
 def stub(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[EntrezStub]:
-    monkeypatch.setattr(literature, "Client", partial(Client, sleep=lambda s: None))
+    monkeypatch.setattr(corpora, "Client", partial(Client, sleep=lambda s: None))
     with EntrezStub(PAPERS) as server:
         settings.ENTREZ_URL = server.url
         settings.ENTREZ_API_KEY, settings.ENTREZ_EMAIL = "lab-key", "lab@example.org"

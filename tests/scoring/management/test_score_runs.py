@@ -11,8 +11,8 @@ from experiment.models import Study
 from lib.jobs import leases
 from scoring.backends.causal_lm.weights import weights_sha256
 from scoring.models import LanguageModel, ScoringRun
-from scoring.services.create_run import create_run
 from scoring.services.execute import execute
+from scoring.services.runs import create_run
 from scoring.services.summary import summarise_run
 from tests.factories import make_study
 from tests.scoring.commands import hf, score, score_json, sentence_of

@@ -12,7 +12,7 @@ from experiment.models import Study
 from lib.jobs import leases
 from scoring.models import LanguageModel, ScoringRun
 from scoring.services import token_store
-from scoring.services.create_run import create_run
+from scoring.services.runs import create_run
 from tests.factories import make_study
 from tests.scoring.processes.celery_worker import FILES, REDIS, TIMEOUT_S, Worker, has_redis
 from tests.scoring.processes.test_crash import assert_rows_and_records_agree, results

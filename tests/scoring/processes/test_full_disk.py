@@ -14,8 +14,8 @@ from django.conf import settings
 
 from scoring.models import ScoringRun
 from scoring.services import token_store
-from scoring.services.create_run import reopen
 from scoring.services.execute import execute
+from scoring.services.runs import reopen
 from tests.experiment.http_client import ROOT, database_url
 from tests.factories import make_study
 from tests.scoring.commands import hf, score, score_json

@@ -10,8 +10,8 @@ from experiment.models import Item, Study
 from scoring.domain.backend import ScoringError
 from scoring.models import LanguageModel, ScoringRun
 from scoring.services import token_store
-from scoring.services.create_run import draft_run, newest_same, reopen
 from scoring.services.execute import execute
+from scoring.services.runs import draft_run, newest_same, reopen
 from scoring.services.summary import summarise_run
 from tests.factories import make_item, make_study
 from tests.scoring.made_runs import Disturbed, ask, fail, scores, tokens

@@ -17,8 +17,8 @@ from lib.jobs import leases
 from lib.jobs.workers import Worker
 from scoring.domain.backend import Group, GroupResult
 from scoring.models import ScoringRun
-from scoring.services.create_run import reopen
 from scoring.services.execute import execute
+from scoring.services.runs import reopen
 from tests.experiment.http_client import at_once
 from tests.factories import make_study
 from tests.scoring.made_runs import Disturbed, ask, scores

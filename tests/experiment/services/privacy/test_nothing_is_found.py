@@ -21,9 +21,8 @@ from experiment.services import enrollment
 from experiment.services.export import jobs
 from scoring.domain.grading.rubric import BIOSCORE
 from scoring.models import JudgeGrade, PersonGrade
-from scoring.services.grading import plans, work
-from scoring.services.grading.people import grading as by_people
-from scoring.services.grading.people.grading import Given
+from scoring.services.grading import people, plans, runs
+from scoring.services.grading.people import Given
 from tests.experiment.asked import make_asking_study, open_question
 from tests.experiment.people import ABOUT_ME, finish, open_trial
 from tests.factories import make_user
@@ -94,13 +93,13 @@ def grade_all(study: Study) -> None:
         return f"It says {WORDS[1]}." if WORDS[1] in str(request) else "It rises, it says."
 
     with ChatStub(quote) as stub:
-        run = work.run(grading(study, judged_by(stub), people=True))
+        run = runs.run(grading(study, judged_by(stub), people=True))
     assert (run.status, run.done) == ("finished", 4)
     assert any(WORDS[1] in str(grade.messages[:1]) for grade in run.grades.all())
     plans.change(study, rubric=BIOSCORE, people_share=1, double_share=0, tolerance=0.5, seed=1)
     grader = make_user("grader")
-    while (target := by_people.next_for(grader, study)) is not None:
-        by_people.give(grader, study, target.row, Given(3.0, note=f"“{target.text}” is whole."))
+    while (target := people.next_for(grader, study)) is not None:
+        people.give(grader, study, target.row, Given(3.0, note=f"“{target.text}” is whole."))
 
 
 def finish_as(person: Participant, client: Client) -> Participant:

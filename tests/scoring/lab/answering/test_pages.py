@@ -12,7 +12,7 @@ from django.test import Client
 
 from experiment.models import AuditEvent, Study
 from scoring.models import AnsweringRun
-from scoring.services.answering import work
+from scoring.services import answering
 from tests.factories import make_user
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
 from tests.scoring.services.answering.made import stored_run, study_with_questions
@@ -64,7 +64,7 @@ class TestARun:
         page = ruth.get(run.get_absolute_url()).text
         assert "Waiting for the worker" in page
         assert AuditEvent.objects.filter(action="work_started").exists()
-        assert work.run(run).status == "finished"
+        assert answering.run(run).status == "finished"
         page = ruth.get(run.get_absolute_url()).text
         assert "finished: 4 of 4 questions" in page
         assert "I cannot help with that." in page
@@ -76,7 +76,7 @@ class TestARun:
 
     def test_s_answers_are_a_file(self, stub: ChatStub, ruth: Client) -> None:
         stub.script = ["", "refuses", "", ""]
-        run = work.run(started(ruth, stub, name="lab/writer"))
+        run = answering.run(started(ruth, stub, name="lab/writer"))
         [address] = re.findall(r'href="([^"]+answers.csv)"', ruth.get(run.get_absolute_url()).text)
         answer = ruth.get(address)
         assert "memory-answers-" in answer["Content-Disposition"]
@@ -100,11 +100,11 @@ class TestARun:
 
     def test_that_is_over_asks_again_what_failed(self, stub: ChatStub, ruth: Client) -> None:
         stub.script = ["500"]
-        run = work.run(started(ruth, stub))
+        run = answering.run(started(ruth, stub))
         ruth.post(f"{run.get_absolute_url()}resume/")
         run.refresh_from_db()
         assert run.status == "waiting"
-        run = work.run(run)
+        run = answering.run(run)
         ruth.post(f"{run.get_absolute_url()}resume/")
         run.refresh_from_db()
         assert (run.status, len(stub.requests)) == ("finished", 5), "nothing is left"
@@ -134,7 +134,7 @@ class TestTheAnswers:
     def run(self, stub: ChatStub, study: Study) -> AnsweringRun:
         stub.script = ["", "filtered", "", ""]
         prices: dict[str, Any] = {"prompt_price": Decimal(2), "completion_price": Decimal(10)}
-        return work.run(stored_run(stub, study, **prices))
+        return answering.run(stored_run(stub, study, **prices))
 
     @pytest.mark.parametrize(
         ("query", "keys"),
@@ -188,7 +188,7 @@ class TestTheAnswers:
         self, run: AnsweringRun, ruth: Client, stub: ChatStub, study: Study
     ) -> None:
         stub.text_of = lambda request: "<script>alert(1)</script>\u202e<img src=x>"
-        run = work.run(stored_run(stub, study, instructions="<script>alert(2)</script>"))
+        run = answering.run(stored_run(stub, study, instructions="<script>alert(2)</script>"))
         page = ruth.get(run.get_absolute_url()).text
         assert "<script>alert" not in page
         assert "<img src=x" not in page

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from experiment.models import AuditEvent, Item, ItemScratch, ResearchField
 from scoring.models import DraftingRun, GeneratedDraft
-from scoring.services.drafting import work
+from scoring.services.drafting import runs
 from tests.factories import make_research_field, make_user
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
 from tests.scoring.services.drafting.abstracts import Lessons, abstract, csv_of
@@ -81,7 +81,7 @@ class TestARun:
         assert "Waiting for the worker" in page
         assert "No worker is running" in page
         assert AuditEvent.objects.filter(action="work_started").exists()
-        assert work.run(run).status == "finished"
+        assert runs.run(run).status == "finished"
         page = lena.get(run.get_absolute_url()).text
         assert "finished: 2 of 2 abstracts" in page
         assert "cost 0.0" in page
@@ -95,7 +95,7 @@ class TestARun:
     ) -> None:
         first = started(lena, stub)
         assert started(lena, stub) == first
-        work.run(first)
+        runs.run(first)
         lena.post("/lab/fields/cooking/drafting/start/", asked(stub))
         assert DraftingRun.objects.count() == 2, "an ended run may be asked for again"
 
@@ -151,7 +151,7 @@ class TestARun:
 class TestWhatWasNotRepaired:
     @pytest.fixture
     def draft(self, stub: ChatStub, lena: Client) -> GeneratedDraft:
-        run = work.run(started(lena, stub))
+        run = runs.run(started(lena, stub))
         return run.drafts.get(row=2)
 
     def test_shows_every_answer_with_what_is_wrong(
@@ -197,7 +197,7 @@ def test_hostile_answers_are_shown_as_text(
 ) -> None:
     evil = "<script>alert(1)</script>\u202e\u200b [[a<img src=x onerror=alert(1)>, b]]"
     stub.text_of = lambda request: evil
-    run = work.run(started(lena, stub))
+    run = runs.run(started(lena, stub))
     for draft in run.drafts.all():
         page = lena.get(address(draft)).text
         assert "<script>alert" not in page

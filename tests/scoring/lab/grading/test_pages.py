@@ -14,10 +14,9 @@ from experiment.domain.roles import Role
 from experiment.models import Participant, Study
 from scoring.domain.grading.rubric import BIOSCORE
 from scoring.models import Answer, GradingRun, PersonGrade
-from scoring.services.generating.settings import Asked
-from scoring.services.grading import plans, work
-from scoring.services.grading.people import adjudication, grading
-from scoring.services.grading.people.grading import Given
+from scoring.services.asking.settings import Asked
+from scoring.services.grading import people, plans, runs
+from scoring.services.grading.people import Given
 from tests.factories import make_user
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
 from tests.scoring.services.grading.rows import (
@@ -249,12 +248,12 @@ class TestPeople:
         make_written(study, "mine", number=2)
         ada, ben, cleo = (study.members.get(username=n) for n in ("ada", "ben", "cleo"))
         row = Answer.objects.get().pk
-        grading.give(ada, study, row, Given(3.0, ["harmless additions"]))
-        grading.give(ben, study, row, Given(None, note="=1+1"))
-        adjudication.settle(cleo, study, row, Given(2.0))
-        target = grading.next_for(ada, study)
+        people.give(ada, study, row, Given(3.0, ["harmless additions"]))
+        people.give(ben, study, row, Given(None, note="=1+1"))
+        people.settle(cleo, study, row, Given(2.0))
+        target = people.next_for(ada, study)
         assert target is not None
-        grading.give(ada, study, target.row, Given(0.0))
+        people.give(ada, study, target.row, Given(0.0))
 
         answer = client_of(study, "otto").get(reverse("lab:grades_csv", args=["genes"]))
         rows = list(csv.DictReader(answer.getvalue().decode().splitlines()))
@@ -297,7 +296,7 @@ class TestJudges:
         assert found.status == "cancelled"
         ruth.post(reverse("lab:grading_resume", args=["genes", found.pk]))
         found.refresh_from_db()
-        assert work.run(found).status == "finished"
+        assert runs.run(found).status == "finished"
         page = ruth.get(found.get_absolute_url()).text
         assert "secret-model-9" in page
 
@@ -316,7 +315,7 @@ class TestJudges:
         stub.text_of = lambda request: next(said)
         make_answers(study, ["one", "two", "three", "four", ("", "filtered")])
         asked = judged_by(stub)
-        run = work.run(
+        run = runs.run(
             stored_run(study, Asked("chat", dict(asked.model_args) | {"concurrency": "1"}))
         )
         ruth, address = client_of(study, "ruth"), run.get_absolute_url()
@@ -339,7 +338,7 @@ class TestJudges:
     def test_a_run_s_grades_are_a_file_for_who_may_export(self, study: Study) -> None:
         make_answers(study, ["Gene 1.", ("", "failed")])
         written = make_written(study, "=SUM(1)", number=2)
-        run = work.run(stored_run(study, Asked("exact", {}), people=True))
+        run = runs.run(stored_run(study, Asked("exact", {}), people=True))
         address = reverse("lab:grading_csv", args=["genes", run.pk])
 
         assert address in client_of(study, "otto").get(run.get_absolute_url()).text

@@ -5,8 +5,8 @@ from typing import Any
 from experiment.models import Item, Study
 from experiment.services.study_setup import pin_items
 from scoring.models import AnsweringRun
-from scoring.services.answering import ask
-from scoring.services.generating.settings import Asked
+from scoring.services import answering
+from scoring.services.asking.settings import Asked
 from tests.factories import make_item, make_study
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
 
@@ -47,6 +47,6 @@ def stored_run(
     names = ("limit", "instructions", "name")
     how = {name: settings.pop(name) for name in names if name in settings}
     asked = Asked("chat", chat_args(stub, **(args or {})), **settings)
-    run = ask.answering_run(study, asked, **how)
+    run = answering.answering_run(study, asked, **how)
     run.save()
     return run

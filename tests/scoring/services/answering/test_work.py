@@ -10,8 +10,8 @@ from experiment.models import Item, StudyItem
 from lib.jobs import leases
 from scoring.domain.backend import ScoringError
 from scoring.models import Answer, AnsweringRun, LanguageModel
-from scoring.services.answering import ask, work
-from scoring.services.generating.settings import Asked
+from scoring.services import answering
+from scoring.services.asking.settings import Asked
 from tests.factories import make_study
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
 from tests.scoring.services.answering.made import make_question, stored_run, study_with_questions
@@ -35,7 +35,7 @@ class TestARun:
         self, stub: ChatStub
     ) -> None:
         study = study_with_questions(3, field="genetics")
-        run = work.run(stored_run(stub, study))
+        run = answering.run(stored_run(stub, study))
         assert (run.status, run.done, run.total, run.error) == ("finished", 3, 3, "")
         asked = [request["messages"] for request in stub.requests]
         assert [turns[-1]["content"] for turns in asked] == [
@@ -93,29 +93,29 @@ class TestARun:
         self, stub: ChatStub, fault: str, finish: str
     ) -> None:
         stub.script = ["", fault, ""]
-        run = work.run(stored_run(stub, study_with_questions(3), args={"timeout": "0.3"}))
+        run = answering.run(stored_run(stub, study_with_questions(3), args={"timeout": "0.3"}))
         assert finishes(run) == ["stop", finish, "stop"]
         assert (run.status, run.done) == ("finished", 3)
 
     def test_ends_where_the_server_answers_none(self, stub: ChatStub) -> None:
         stub.fault = "500"
-        run = work.run(stored_run(stub, study_with_questions(14)))
+        run = answering.run(stored_run(stub, study_with_questions(14)))
         assert run.status == "failed"
         assert "answered 500" in run.error
         assert "10 questions in a row" in run.error
         assert len(stub.requests) == 10
         stub.fault = ""
-        run = work.run(ask_again(run))
+        run = answering.run(ask_again(run))
         assert (run.status, finishes(run)) == ("finished", ["stop"] * 14)
 
     def test_ends_at_once_where_no_question_can_be_answered(self, stub: ChatStub) -> None:
         stub.fault = "401"
-        run = work.run(stored_run(stub, study_with_questions(3)))
+        run = answering.run(stored_run(stub, study_with_questions(3)))
         assert (run.status, run.done, len(stub.requests)) == ("failed", 0, 1)
 
     def test_ends_where_the_server_forbids_every_question(self, stub: ChatStub) -> None:
         stub.fault = "forbidden"
-        run = work.run(stored_run(stub, study_with_questions(14)))
+        run = answering.run(stored_run(stub, study_with_questions(14)))
         assert (run.status, len(stub.requests)) == ("failed", 10)
         assert "asks for a key, and SCORING_API_KEY is not set (403: Forbidden)" in run.error
 
@@ -123,10 +123,10 @@ class TestARun:
         self, stub: ChatStub
     ) -> None:
         stub.script = ["flagged", "forbidden", "", "401"]
-        run = work.run(stored_run(stub, study_with_questions(4)))
+        run = answering.run(stored_run(stub, study_with_questions(4)))
         assert (run.status, finishes(run)) == ("failed", ["filtered", "failed", "stop"])
         stub.script = ["forbidden"]
-        run = work.run(ask_again(run))
+        run = answering.run(ask_again(run))
         assert (run.status, finishes(run)) == ("finished", ["filtered", "failed", "stop", "stop"])
         assert len(stub.requests) == 4 + 2
 
@@ -158,54 +158,54 @@ def ask_again(run: AnsweringRun) -> AnsweringRun:
 class TestResumed:
     def test_asks_what_failed_again_and_nothing_that_was_answered(self, stub: ChatStub) -> None:
         stub.script = ["", "500", "refuses"]
-        run = work.run(stored_run(stub, study_with_questions(3)))
+        run = answering.run(stored_run(stub, study_with_questions(3)))
         rows = set(run.answers.values_list("pk", flat=True))
-        assert ask.can_resume(run)
-        assert ask.newest_open(run) == run
-        run = work.run(ask_again(run))
+        assert answering.can_resume(run)
+        assert answering.newest_open(run) == run
+        run = answering.run(ask_again(run))
         assert set(run.answers.values_list("pk", flat=True)) == rows, "grades are of these"
         assert len(stub.requests) == 4
         assert finishes(run) == ["stop", "stop", "refused"]
         assert (run.done, run.answers.count()) == (3, 3)
-        assert not ask.can_resume(run)
+        assert not answering.can_resume(run)
 
     def test_keeps_a_failed_answer_until_there_is_another(self, stub: ChatStub) -> None:
         stub.script = ["500", ""]
-        run = work.run(stored_run(stub, study_with_questions(2)))
+        run = answering.run(stored_run(stub, study_with_questions(2)))
         stub.fault = "401"
-        run = work.run(ask_again(run))
+        run = answering.run(ask_again(run))
         assert finishes(run) == ["failed", "stop"]
         assert (run.status, run.done) == ("failed", 1)
 
     def test_does_not_go_on_as_another_model(self, stub: ChatStub) -> None:
         stub.script = ["", "401"]
-        run = work.run(stored_run(stub, study_with_questions(3)))
+        run = answering.run(stored_run(stub, study_with_questions(3)))
         AnsweringRun.objects.update(identity=run.identity | {"revision": "0" * 40, "model": "m"})
-        run = work.run(ask_again(run))
+        run = answering.run(ask_again(run))
         assert (run.status, run.done, len(stub.requests)) == ("failed", 1, 2)
         assert run.error == (
             "The model is not what this run began with (model, revision): begin another run."
         )
         run.answers.all().delete()
-        assert work.run(ask_again(run)).status == "finished", "nothing is mixed"
+        assert answering.run(ask_again(run)).status == "finished", "nothing is mixed"
 
     def test_goes_on_after_a_budget_with_more(self, stub: ChatStub) -> None:
         stub.text_of = lambda request: "word " * 200
         run = stored_run(stub, study_with_questions(4), budget_tokens=1800)
-        run = work.run(run)
+        run = answering.run(run)
         assert run.status == "cancelled"
         assert 0 < run.done < 4
         assert f"Questions left: {4 - run.done}." in run.error
-        assert work.spent(run).usage.total <= 1800
+        assert answering.spent(run).usage.total <= 1800
         AnsweringRun.objects.filter(pk=run.pk).update(budget_tokens=100_000)
-        run = work.run(leases.reopen(run))
+        run = answering.run(leases.reopen(run))
         assert (run.status, run.done, len(stub.requests)) == ("finished", 4, 4)
 
     def test_is_the_newest_of_the_same_settings_whatever_it_may_cost(self, stub: ChatStub) -> None:
         study = study_with_questions(2)
         run = stored_run(stub, study)
         same = stored_run(stub, study, budget_tokens=10**6)
-        assert ask.newest_same(run) == same
+        assert answering.newest_same(run) == same
         other = stored_run(stub, study, instructions="Be brief.")
         assert other.fingerprint != run.fingerprint
         assert stored_run(stub, study, limit=1).fingerprint != run.fingerprint
@@ -213,24 +213,24 @@ class TestResumed:
 
 def test_a_budget_is_kept_where_a_question_failed_and_said_no_usage(stub: ChatStub) -> None:
     stub.script = ["500"]
-    run = work.run(stored_run(stub, study_with_questions(3), budget_tokens=100_000))
+    run = answering.run(stored_run(stub, study_with_questions(3), budget_tokens=100_000))
     assert (run.status, finishes(run)) == ("finished", ["failed", "stop", "stop"])
 
 
 def test_questions_are_read_in_chunks_and_answers_in_none(
     stub: ChatStub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(work, "CHUNK", 2)
-    run = work.run(stored_run(stub, study_with_questions(5)))
+    monkeypatch.setattr(answering, "CHUNK", 2)
+    run = answering.run(stored_run(stub, study_with_questions(5)))
     assert finishes(run) == ["stop"] * 5
     assert len(stub.requests) == 5
 
 
 def test_the_embedded_model_answers_in_batches() -> None:
     study = study_with_questions(3)
-    run = ask.answering_run(study, Asked("embedded", {"max_tokens": "4"}))
+    run = answering.answering_run(study, Asked("embedded", {"max_tokens": "4"}))
     run.save()
-    run = work.run(run)
+    run = answering.run(run)
     assert (run.status, Answer.objects.count()) == ("finished", 3)
     assert run.language_model.is_demo
     assert run.model_name == "embedded"

@@ -14,8 +14,8 @@ from experiment.models import Judgment, Study
 from experiment.services.export import added
 from experiment.services.export.files import export_trials
 from scoring.models import Answer, PersonGrade
-from scoring.services.generating.settings import Asked
-from scoring.services.grading import work
+from scoring.services.asking.settings import Asked
+from scoring.services.grading import runs
 from tests.experiment.services.export.test_psych_ds import problems
 from tests.factories import make_user
 from tests.scoring.services.grading.rows import (  # fmt: skip
@@ -38,7 +38,7 @@ def study() -> Study:
     make_answers(study, ["Gene 1.", "No idea, they said."])
     make_answers(study, ["Gene 1.", ("", "filtered")], "lab/other", is_simulated=True)
     written = [make_written(study, "Mine is xanthan.", 2), make_written(study, "Gene 1.", 1)]
-    work.run(grading(study, Asked("exact", {}), people=True))
+    runs.run(grading(study, Asked("exact", {}), people=True))
     ada = make_user("ada", study)
     for row in (Answer.objects.earliest("pk").pk, -written[0].pk):
         PersonGrade.objects.create(
@@ -126,5 +126,5 @@ def test_a_grade_makes_it_another_data_set(study: Study) -> None:
     assert added.state(study) == before
     PersonGrade.objects.filter(answer__isnull=False).update(note="Another.")
     noted = added.state(study)
-    work.run(grading(study, Asked("exact", {})))
+    runs.run(grading(study, Asked("exact", {})))
     assert len({str(before), str(noted), str(added.state(study))}) == 3

@@ -10,9 +10,9 @@ from experiment.models import Item, ResearchField
 from lib.jobs import leases
 from scoring.domain.backend import ScoringError
 from scoring.models import DraftingRun, GeneratedDraft
-from scoring.services.drafting import ask, work
+from scoring.services.asking.settings import Asked
+from scoring.services.drafting import runs
 from scoring.services.drafting.sources import SourceAbstract
-from scoring.services.generating.settings import Asked
 from tests.factories import make_item, make_research_field
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
 from tests.scoring.services.drafting.abstracts import Lessons, abstract, right
@@ -47,8 +47,8 @@ def run_of(
         for row in range(1, n + 1)
     ]
     asked = Asked("chat", args, **costs)
-    draft = ask.draft_run(cooking, abstracts, asked, instructions=told, repairs=repairs)
-    return ask.store(draft, abstracts)
+    draft = runs.draft_run(cooking, abstracts, asked, instructions=told, repairs=repairs)
+    return runs.store(draft, abstracts)
 
 
 def only(run: DraftingRun) -> GeneratedDraft:
@@ -63,7 +63,7 @@ class TestAGoodAnswer:
     def test_becomes_a_draft_with_all_that_made_it(
         self, stub: ChatStub, cooking: ResearchField
     ) -> None:
-        run = work.run(run_of(stub, cooking, **PRICES))
+        run = runs.run(run_of(stub, cooking, **PRICES))
         draft = only(run)
         item = draft.item
         assert (run.status, run.done, run.error) == ("finished", 1, "")
@@ -78,7 +78,7 @@ class TestAGoodAnswer:
         assert attempt.text == Lessons()(stub.requests[0])
         assert attempt.request["model"] == MODEL
         assert attempt.messages == stub.requests[0]["messages"]
-        spending = work.spent(run)
+        spending = runs.spent(run)
         assert spending.usage.prompt_tokens == attempt.prompt_tokens
         assert spending.cost == cost_of(attempt.prompt_tokens, attempt.completion_tokens)
 
@@ -86,7 +86,7 @@ class TestAGoodAnswer:
         self, stub: ChatStub, cooking: ResearchField
     ) -> None:
         cooking.subfields.update(purpose="Which steps change the taste.")
-        work.run(run_of(stub, cooking))
+        runs.run(run_of(stub, cooking))
         system, user = stub.requests[0]["messages"]
         assert "Which steps change the taste." in system["content"]
         assert system["content"].count("[[") >= 4  # of two examples, and of the rules
@@ -100,7 +100,7 @@ class TestAGoodAnswer:
         self, stub: ChatStub, cooking: ResearchField, form: str
     ) -> None:
         stub.text_of = Lessons(a1=[form])
-        assert only(work.run(run_of(stub, cooking))).state == "drafted"
+        assert only(runs.run(run_of(stub, cooking))).state == "drafted"
         assert len(stub.requests) == 1
 
 
@@ -113,7 +113,7 @@ class TestRepairs:
         self, stub: ChatStub, cooking: ResearchField
     ) -> None:
         stub.text_of = Lessons(a1=["wrong json", "changed", "unbalanced"])
-        draft = only(work.run(run_of(stub, cooking)))
+        draft = only(runs.run(run_of(stub, cooking)))
         assert draft.state == "drafted"
         found = codes(draft)
         assert found[0] == ["no_text"]
@@ -131,7 +131,7 @@ class TestRepairs:
         self, stub: ChatStub, cooking: ResearchField
     ) -> None:
         stub.text_of = Lessons(a1=["changed"] * 9)
-        draft = only(work.run(run_of(stub, cooking, repairs=2)))
+        draft = only(runs.run(run_of(stub, cooking, repairs=2)))
         assert draft.state == "unrepaired"
         assert draft.item is None
         assert "[[fell, rose]]" in draft.markup
@@ -145,8 +145,8 @@ class TestRepairs:
         source = [SourceAbstract(1, short)]
         asked = Asked("chat", {"base_url": stub.url, "model": MODEL})
         stub.text_of = lambda request: short.replace("sweetness", "[[sweetness, pungency]]")
-        run = ask.store(ask.draft_run(cooking, source, asked), source)
-        assert only(work.run(run)).state == "drafted"
+        run = runs.store(runs.draft_run(cooking, source, asked), source)
+        assert only(runs.run(run)).state == "drafted"
         assert "length" in codes(only(run))[0]
         assert len(stub.requests) == 1
 
@@ -154,7 +154,7 @@ class TestRepairs:
         self, stub: ChatStub, cooking: ResearchField
     ) -> None:
         make_item("onion", markup=right(1), field="cooking", subfield="Vegetables")
-        run = work.run(run_of(stub, cooking))
+        run = runs.run(run_of(stub, cooking))
         assert "equal_original" in codes(only(run))[0]
         assert only(run).state == "drafted"
         assert len(stub.requests) == 1
@@ -164,7 +164,7 @@ class TestRepairs:
         self, stub: ChatStub, cooking: ResearchField, fault: str
     ) -> None:
         stub.script = [fault]
-        draft = only(work.run(run_of(stub, cooking)))
+        draft = only(runs.run(run_of(stub, cooking)))
         assert draft.state == "drafted"
         assert len(stub.requests) == 2
 
@@ -182,7 +182,7 @@ def test_a_model_that_declines_is_not_argued_with(
     stub: ChatStub, cooking: ResearchField, fault: str, finish: str, detail: str
 ) -> None:
     stub.script = [fault]
-    run = work.run(run_of(stub, cooking, 2))
+    run = runs.run(run_of(stub, cooking, 2))
     first, second = run.drafts.all()
     assert (run.status, first.state, second.state) == ("finished", "declined", "drafted")
     attempt = first.attempts.get()
@@ -199,11 +199,11 @@ def test_a_server_that_fails_ends_the_run_and_it_goes_on_where_it_was(
     stub.script = ["", *[fault] * 20]
     run.model_args |= {"timeout": "1.5", "retry_seconds": "1.5"}
     run.save()
-    run = work.run(run)
+    run = runs.run(run)
     assert (run.status, run.done) == ("failed", 1)
     assert run.error.endswith(".")
     stub.script, before = [], len(stub.requests)
-    run = work.run(leases.reopen(run))
+    run = runs.run(leases.reopen(run))
     assert (run.status, run.done) == ("finished", 3)
     assert len(stub.requests) - before == 2
 
@@ -212,7 +212,7 @@ def test_a_pause_that_the_server_asks_for_does_not_end_the_run(
     stub: ChatStub, cooking: ResearchField
 ) -> None:
     stub.script = ["429", "500"]
-    assert work.run(run_of(stub, cooking)).status == "finished"
+    assert runs.run(run_of(stub, cooking)).status == "finished"
     assert len(stub.requests) == 3
 
 
@@ -222,7 +222,7 @@ def test_several_abstracts_are_under_way_at_a_time(stub: ChatStub, cooking: Rese
     run.save()
     stub.delay_s = 0.2
     stub.text_of = Lessons(a3=["changed"], a5=["wrong json", "changed"])
-    run = work.run(run)
+    run = runs.run(run)
     assert (run.status, run.done) == ("finished", 8)
     assert stub.most_at_once == 4
     assert sorted(run.drafts.values_list("item__markup", flat=True)) == sorted(
@@ -235,33 +235,33 @@ class TestABudget:
     def test_in_tokens_is_never_exceeded_and_stops_with_a_sentence(
         self, stub: ChatStub, cooking: ResearchField
     ) -> None:
-        run = work.run(run_of(stub, cooking, 5, budget_tokens=5_000))
+        run = runs.run(run_of(stub, cooking, 5, budget_tokens=5_000))
         assert run.status == "cancelled"
         assert 0 < run.done < 5
         assert f"Abstracts left: {5 - run.done}." in run.error
-        assert work.spent(run).usage.total <= 5_000
+        assert runs.spent(run).usage.total <= 5_000
 
     def test_in_money_goes_on_once_it_is_raised(
         self, stub: ChatStub, cooking: ResearchField
     ) -> None:
-        run = work.run(run_of(stub, cooking, 4, budget_money=Decimal("0.012"), **PRICES))
+        run = runs.run(run_of(stub, cooking, 4, budget_money=Decimal("0.012"), **PRICES))
         assert run.status == "cancelled"
-        spent = work.spent(run).cost
+        spent = runs.spent(run).cost
         assert spent is not None
         assert spent <= Decimal("0.012")
         run.budget_money = Decimal(5)
         run.save()
-        assert work.run(leases.reopen(run)).done == 4
+        assert runs.run(leases.reopen(run)).done == 4
         assert len(stub.requests) == 4
 
     def test_cannot_be_kept_where_the_server_says_no_usage(
         self, stub: ChatStub, cooking: ResearchField
     ) -> None:
         stub.says_usage = False
-        run = work.run(run_of(stub, cooking, 3, budget_tokens=100_000))
+        run = runs.run(run_of(stub, cooking, 3, budget_tokens=100_000))
         assert (run.status, len(stub.requests)) == ("failed", 1)
         assert "no budget can be kept" in run.error
-        assert work.spent(run_of(stub, cooking)).unknown == 0
+        assert runs.spent(run_of(stub, cooking)).unknown == 0
 
 
 def test_a_run_stopped_in_between_leaves_what_is_stored(
@@ -273,10 +273,10 @@ def test_a_run_stopped_in_between_leaves_what_is_stored(
         if job.done == 1:
             leases.request_cancel(DraftingRun.objects.get(pk=job.pk))
 
-    run = work.run(run, stop)
+    run = runs.run(run, stop)
     assert run.status == "cancelled"
     assert Item.objects.filter(status="draft").count() == run.done >= 1
-    work.run(leases.reopen(run))
+    runs.run(leases.reopen(run))
     assert Item.objects.count() == 3
 
 
@@ -285,7 +285,7 @@ def test_what_no_database_stores_is_left_out_of_an_answer(
 ) -> None:
     # The form in which JSON spells NUL and half a surrogate pair, inside JSON of the model's own
     stub.text_of = lambda request: Lessons()(request).replace("Slow", "Slow\\u0000\\ud800")
-    draft = only(work.run(run_of(stub, cooking, repairs=0)))
+    draft = only(runs.run(run_of(stub, cooking, repairs=0)))
     assert draft.state == "unrepaired"
     assert "Slow? cooking" in draft.markup
 
@@ -296,7 +296,7 @@ class TestInstructionsOfALab:
     ) -> None:
         told = "Alter this {subfield} abstract, keep {this}:\n{abstract}"
         stub.text_of = Lessons(a1=["prose"])
-        run = work.run(run_of(stub, cooking, told=told))
+        run = runs.run(run_of(stub, cooking, told=told))
         assert only(run).state == "drafted"
         (turn,) = stub.requests[0]["messages"]
         assert turn["content"] == f"Alter this Vegetables abstract, keep {{this}}:\n{abstract(1)}"
@@ -306,8 +306,8 @@ class TestInstructionsOfALab:
 
 def test_the_embedded_model_goes_through_the_whole_way(cooking: ResearchField) -> None:
     source = [SourceAbstract(1, abstract(1))]
-    draft = ask.draft_run(cooking, source, Asked("embedded", {"max_tokens": "8"}), repairs=1)
-    run = work.run(ask.store(draft, source))
+    draft = runs.draft_run(cooking, source, Asked("embedded", {"max_tokens": "8"}), repairs=1)
+    run = runs.run(runs.store(draft, source))
     assert run.status == "finished"
     assert only(run).state == "unrepaired"
     assert only(run).attempts.count() == 2
@@ -326,4 +326,4 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_stored(
 ) -> None:
     source: Sequence[SourceAbstract] = [SourceAbstract(1, abstract(1))]
     with pytest.raises(ScoringError, match=words):
-        ask.draft_run(cooking, source, asked)
+        runs.draft_run(cooking, source, asked)

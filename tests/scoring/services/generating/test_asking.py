@@ -9,8 +9,8 @@ from lib.jobs.leases import CancelledError
 from scoring.backends.chat.generator import ChatGenerator
 from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Finish, Generated, Message, Usage
-from scoring.services.generating.asking import Question, ask_all
-from scoring.services.generating.spending import Spending
+from scoring.services.asking.engine import Question, ask_all
+from scoring.services.asking.settings import Spending
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
 
 

@@ -7,8 +7,8 @@ from typing import Any
 from experiment.models import Item, Judgment, Study, StudyItem, Trial, WrittenAnswer
 from experiment.services.study_setup import create_study
 from scoring.models import Answer, AnsweringRun, GradingRun, LanguageModel
-from scoring.services.generating.settings import Asked
-from scoring.services.grading import ask
+from scoring.services.asking.settings import Asked
+from scoring.services.grading import runs
 from tests.factories import make_item, make_participant
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
 
@@ -74,6 +74,6 @@ def judged_by(stub: ChatStub, **changed: Any) -> Asked:
 
 def grading(study: Study, asked: Asked, **settings: Any) -> GradingRun:
     """A stored run that nobody has begun."""
-    run = ask.grading_run(study, asked, **settings)
+    run = runs.grading_run(study, asked, **settings)
     run.save()
     return run

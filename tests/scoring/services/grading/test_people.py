@@ -14,9 +14,9 @@ from experiment.services.study_setup import pin_items
 from scoring.domain.backend import ScoringError
 from scoring.domain.grading.rubric import BIOSCORE, Rubric
 from scoring.models import Answer, AnsweringRun, PersonGrade
+from scoring.services.grading import people as grading
 from scoring.services.grading import plans
-from scoring.services.grading.people import adjudication, grading, sample
-from scoring.services.grading.people.grading import Given, GradeRefusedError
+from scoring.services.grading.people import Given, GradeRefusedError
 from tests.factories import make_user
 from tests.scoring.services.grading.rows import make_answers, make_empty_study, make_written
 
@@ -71,7 +71,7 @@ class TestSample:
         return run
 
     def drawn(self, study: Study) -> dict[int, int]:
-        return dict(sample.answers(plans.plan_of(study)).values_list("pk", "needed"))
+        return dict(grading.sampled_answers(plans.plan_of(study)).values_list("pk", "needed"))
 
     def test_share_and_double_share_are_met_and_independent(
         self, study: Study, many: AnsweringRun
@@ -125,7 +125,9 @@ class TestGrading:
     ) -> None:
         make_answers(study, [f"answer {n}" for n in range(12)])
         plan(study, double_share=0.5)
-        twice = sum(sample.answers(plans.plan_of(study)).values_list("needed", flat=True)) - 12
+        twice = (
+            sum(grading.sampled_answers(plans.plan_of(study)).values_list("needed", flat=True)) - 12
+        )
 
         rows = {user: grade_all(user, study) for user in people}
 
@@ -271,15 +273,15 @@ class TestAdjudication:
     ) -> None:
         self.differ(study, people, one, two)
 
-        assert adjudication.n_open(study) == is_open
-        assert (adjudication.next_for(people[2], study) is not None) == is_open
+        assert grading.n_open(study) == is_open
+        assert (grading.next_dispute(people[2], study) is not None) == is_open
 
     def test_whether_one_abstains_is_settled_however_many_points_may_differ(
         self, study: Study, people: list[Any]
     ) -> None:
         self.differ(study, people, WRONG, Given(None))
         plan(study, double_share=1.0, tolerance=3.0)
-        assert adjudication.n_open(study) == 1
+        assert grading.n_open(study) == 1
 
     def test_an_excluded_participant_s_answer_stands_in_nobody_s_way(
         self, study: Study, people: list[Any], ruth: Any
@@ -289,40 +291,40 @@ class TestAdjudication:
         for user, given in zip(people[:2], (EXACT, WRONG), strict=True):
             for judgment in (first, second):
                 grading.give(user, study, -judgment.pk, given)
-        assert adjudication.n_open(study) == 2
+        assert grading.n_open(study) == 2
         person = first.trial.participant
         person.excluded_by = "fast"
         person.save()
 
-        assert adjudication.n_open(study) == 1
-        dispute = adjudication.next_for(people[2], study)
+        assert grading.n_open(study) == 1
+        dispute = grading.next_dispute(people[2], study)
         assert dispute is not None
         assert dispute.target.text == "yours"
         with pytest.raises(GradeRefusedError):
-            adjudication.settle(people[2], study, -first.pk, EXACT)
-        assert adjudication.settle(people[2], study, -second.pk, EXACT).points == 3
-        assert adjudication.next_for(ruth, study) is None
+            grading.settle(people[2], study, -first.pk, EXACT)
+        assert grading.settle(people[2], study, -second.pk, EXACT).points == 3
+        assert grading.next_dispute(ruth, study) is None
 
     def test_those_who_gave_the_grades_do_not_settle_them_unless_they_lead(
         self, study: Study, people: list[Any], ruth: Any
     ) -> None:
         row = self.differ(study, [people[0], ruth], EXACT, WRONG)
 
-        assert adjudication.next_for(people[0], study) is None
+        assert grading.next_dispute(people[0], study) is None
         with pytest.raises(GradeRefusedError):
-            adjudication.settle(people[0], study, row, EXACT)
-        assert adjudication.next_for(ruth, study) is not None
-        assert adjudication.settle(ruth, study, row, EXACT).is_adjudication
+            grading.settle(people[0], study, row, EXACT)
+        assert grading.next_dispute(ruth, study) is not None
+        assert grading.settle(ruth, study, row, EXACT).is_adjudication
 
     def test_it_is_settled_once_and_then_neither_changed_nor_taken_back(
         self, study: Study, people: list[Any]
     ) -> None:
         row = self.differ(study, people, EXACT, WRONG)
-        adjudication.settle(people[2], study, row, Given(2.0))
+        grading.settle(people[2], study, row, Given(2.0))
 
-        assert adjudication.n_open(study) == 0
+        assert grading.n_open(study) == 0
         with pytest.raises(GradeRefusedError):
-            adjudication.settle(people[3], study, row, EXACT)
+            grading.settle(people[3], study, row, EXACT)
         with pytest.raises(GradeRefusedError):
             grading.change_last(people[0], study, row, EXACT)
         with pytest.raises(GradeRefusedError):

@@ -9,8 +9,7 @@ from experiment.models import Study
 from scoring.domain.backend import ScoringError
 from scoring.domain.grading.rubric import BIOSCORE
 from scoring.models import Answer, GradingRun, JudgeGrade, LanguageModel, PersonGrade
-from scoring.services.made_up.draw import MODELS, MadeUp, draw_points, regraded
-from scoring.services.made_up.store import make_up
+from scoring.services.made_up import MODELS, MadeUp, draw_points, make_up, regraded
 from tests.analysis.data.graded_rows import make_questions, write
 from tests.factories import make_study
 

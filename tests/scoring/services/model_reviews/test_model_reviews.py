@@ -13,9 +13,9 @@ from experiment.models import Item, ResearchField
 from experiment.services.curation import reviews
 from lib.jobs import leases
 from scoring.models import ItemScreening, ModelReview, ReviewingRun
-from scoring.services.generating.settings import Asked
-from scoring.services.model_reviews import ask, work
-from scoring.services.model_reviews.shown import opinions
+from scoring.services import model_reviews
+from scoring.services.asking.settings import Asked
+from scoring.services.model_reviews import opinions
 from tests.factories import make_item, make_research_field, make_user
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
 
@@ -45,7 +45,7 @@ def in_review(cooking: ResearchField, key: str = "onion", **fields: Any) -> Item
 
 def run_of(stub: ChatStub, cooking: ResearchField) -> ReviewingRun:
     args = {"base_url": stub.url, "model": MODEL, "timeout": "2", "retry_seconds": "1"}
-    run = ask.review_run(cooking, Asked("chat", args | {"concurrency": "1"}))
+    run = model_reviews.review_run(cooking, Asked("chat", args | {"concurrency": "1"}))
     run.save()
     return run
 
@@ -54,7 +54,7 @@ def test_a_verdict_is_stored_for_the_text_as_it_stands_with_the_answer(
     stub: ChatStub, cooking: ResearchField
 ) -> None:
     item = in_review(cooking)
-    run = work.run(run_of(stub, cooking))
+    run = model_reviews.run(run_of(stub, cooking))
     found = ModelReview.objects.get()
     assert (run.status, run.done) == ("finished", 1)
     assert (found.verdict, found.reasons) == ("revise", "The last sentence gives it away.")
@@ -72,7 +72,7 @@ def test_an_answer_without_a_verdict_is_kept_and_shown_to_nobody(
 ) -> None:
     item = in_review(cooking, created_by=person(cooking, "carl"))
     stub.fault = fault
-    assert work.run(run_of(stub, cooking)).status == "finished"
+    assert model_reviews.run(run_of(stub, cooking)).status == "finished"
     assert ModelReview.objects.get().verdict == ""
     assert opinions(item, person(cooking, "carl")).reviews == ()
     run_of(stub, cooking)  # it may be asked again
@@ -82,7 +82,7 @@ class TestWhoSeesIt:
     @pytest.fixture
     def item(self, stub: ChatStub, cooking: ResearchField) -> Item:
         item = in_review(cooking, created_by=person(cooking, "carl"))
-        work.run(run_of(stub, cooking))
+        model_reviews.run(run_of(stub, cooking))
         ItemScreening.objects.create(
             item=item,
             sha256=item.sha256,
@@ -116,7 +116,7 @@ class TestWhoSeesIt:
         self, stub: ChatStub, cooking: ResearchField
     ) -> None:
         item = in_review(cooking, "machine")
-        work.run(run_of(stub, cooking))
+        model_reviews.run(run_of(stub, cooking))
         Item.objects.filter(pk=item.pk).update(status="draft")
         item.refresh_from_db()
         assert opinions(item, person(cooking, "cleo")).reviews == ()
@@ -137,7 +137,7 @@ def test_what_a_model_has_reviewed_it_is_not_asked_about_again(
     stub: ChatStub, cooking: ResearchField
 ) -> None:
     in_review(cooking)
-    work.run(run_of(stub, cooking))
+    model_reviews.run(run_of(stub, cooking))
     in_review(cooking, "garlic")
     assert run_of(stub, cooking).total == 1
 
@@ -149,10 +149,10 @@ def test_a_run_that_fails_goes_on_without_asking_twice(
         in_review(cooking, key)
     run = run_of(stub, cooking)
     stub.script = ["", *["500"] * 20]
-    run = work.run(run)
+    run = model_reviews.run(run)
     assert (run.status, run.done) == ("failed", 1)
     stub.script, before = [], len(stub.requests)
-    assert work.run(leases.reopen(run)).status == "finished"
+    assert model_reviews.run(leases.reopen(run)).status == "finished"
     assert len(stub.requests) - before == 2
     assert ModelReview.objects.count() == 3
 
@@ -194,11 +194,11 @@ def test_a_lead_asks_for_it_on_the_page_of_the_field(
         "review-generator": "chat",
         "review-model": MODEL,
         "review-base_url": stub.url,
-        "review-instructions": ask.default_instructions(),
+        "review-instructions": model_reviews.default_instructions(),
     }
     assert client.post("/lab/fields/cooking/drafting/review/", form).status_code == 302
     run = ReviewingRun.objects.get()
-    assert work.run(run).status == "finished"
+    assert model_reviews.run(run).status == "finished"
     assert "response_format" in stub.requests[0]
     page = client.get("/lab/fields/cooking/drafting/").text
     assert f"{MODEL}, " in page

@@ -12,8 +12,7 @@ from experiment.models import Item, ItemScratch
 from lib import disk
 from scoring.models import Corpus, DraftingRun, Training
 from scoring.services.training import corpora
-from scoring.services.training.corpora import before_of, build_corpus, open_to_train
-from scoring.services.training.sources import add_source
+from scoring.services.training.corpora import add_source, before_of, build_corpus, open_to_train
 from scoring.training.corpus.document import CorpusError, write_documents
 from scoring.training.corpus.read.local import Reading
 from tests.factories import make_item, make_research_field, make_study

@@ -21,7 +21,7 @@ from scoring.demo_lm import MODEL_FOLDER
 from scoring.models import Corpus, LanguageModel, ScoringRun, Training
 from scoring.services.execute import execute
 from scoring.services.summary import count_by_run
-from scoring.services.training import checkpoints, register, run, score
+from scoring.services.training import models, run
 from scoring.training.corpus.manifest import open_corpus
 from scoring.training.progress import Point
 from scoring.training.settings import TrainingError
@@ -68,28 +68,28 @@ class TestAFinishedTraining:
     def test_is_scored_with_its_base_by_the_same_queue(
         self, training: Training, study: Study
     ) -> None:
-        queued = score.score_result(training, study, None)
+        queued = models.score_result(training, study, None)
         base, tuned = (execute(one.waiting[0]) for one in queued)
         assert (base.status, tuned.status) == ("finished", "finished"), (base.error, tuned.error)
         assert (base.backend, tuned.language_model) == ("embedded", training.language_model)
         assert tuned.identity["adapter_sha256"]
-        again = score.score_result(training, study, None)
+        again = models.score_result(training, study, None)
         assert len(again) == 1, "the base was scored"
 
     def test_has_steps_that_are_scored_and_stay_out_of_the_results(
         self, training: Training, study: Study
     ) -> None:
-        assert checkpoints.kept_steps(training) == [0, 1, 2]
-        for queued in score.score_checkpoints(training, study, None):
+        assert models.kept_steps(training) == [0, 1, 2]
+        for queued in models.score_checkpoints(training, study, None):
             assert execute(queued.waiting[0]).status == "finished"
-        found = checkpoints.results(training, study)
+        found = models.results(training, study)
         assert [one.step for one in found] == [0, 1, 2]
         assert found[0].tokens == 0 < found[1].tokens < found[2].tokens
         assert found[0].ppl_original != found[2].ppl_original
         assert not ScoringRun.objects.seen_in([study]).exists()
         assert count_by_run(study, "full") == {}
         assert ScoringRun.objects.seen_in([study], checkpoints=True).count() == 3
-        assert score.score_checkpoints(training, study, None) == []
+        assert models.score_checkpoints(training, study, None) == []
 
     def test_of_a_name_that_was_taken_meanwhile_says_so_and_can_go_on(self, corpus: Corpus) -> None:
         training = asked(corpus)
@@ -107,7 +107,7 @@ def test_a_model_from_scratch_knows_nothing_after_its_last_text(corpus: Corpus) 
     assert training.language_model is not None
     assert training.language_model.training_cutoff == date(2019, 8, 31)
     assert not training.language_model.is_demo
-    assert register.model_args(training) == {"pretrained": str(training.output)}
+    assert models.model_args(training) == {"pretrained": str(training.output)}
 
 
 def test_a_model_that_read_a_text_without_a_date_has_no_cutoff(

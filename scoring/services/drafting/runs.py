@@ -1,16 +1,23 @@
-"""The work of a drafting run: ask, check, have it mended, store. Every answer is stored as it comes.
+"""Use case: a drafting run is asked for; abstracts become drafts of test cases by way of a model; people decide on them.
 
-A run that is taken up again reads its answers from the database: no question is asked twice whose answer is stored.
+Ask, check, have it mended, store: every answer is stored as it comes. A run that is taken up again reads its answers from the
+database: no question is asked twice whose answer is stored.
 """
 
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from experiment.domain.item_checks import Finding, Level
+from experiment.models import ItemScratch, ResearchField
+from experiment.services import work
 from experiment.services.curation import drafts as drafts_service
+from experiment.services.curation import writing
 from lib.jobs.leases import Lease
 from lib.jobs.running import run_job
 from scoring.backends.generating import open_generator
@@ -18,9 +25,64 @@ from scoring.domain.backend import ScoringError
 from scoring.domain.drafting import SCHEMA, marked_text
 from scoring.domain.generating import Finish, Generated, Message
 from scoring.models import DraftAttempt, DraftingRun, GeneratedDraft
-from scoring.services.drafting import judging, prompts
-from scoring.services.generating.asking import Question, ask_all, stored
-from scoring.services.generating.spending import BudgetSpentError, Spending, spending_of
+from scoring.services.asking.engine import Question, ask_all, stored
+from scoring.services.asking.settings import Asked, BudgetSpentError, Spending, spending_of
+from scoring.services.drafting import texts
+from scoring.services.drafting.sources import SourceAbstract
+from scoring.services.drafting.texts import default_instructions
+
+MOST_REPAIRS = 10
+
+
+def draft_run(
+    research_field: ResearchField,
+    abstracts: Sequence[SourceAbstract],
+    asked: Asked,
+    *,
+    instructions: str = "",
+    repairs: int = 3,
+    by: User | None = None,
+) -> DraftingRun:
+    """A run that is not stored yet.
+
+    Raises:
+        ScoringError: the model or its costs cannot be meant like this.
+    """
+    asked.check()
+    told = instructions.strip() or default_instructions()
+    columns = asked.columns(told, by)
+    rows = [asdict(abstract) for abstract in abstracts]
+    print_ = asked.fingerprint(research_field.pk, told, repairs, rows)
+    return DraftingRun(
+        field=research_field, repairs=repairs, total=len(abstracts), fingerprint=print_, **columns
+    )
+
+
+def newest_same(draft: DraftingRun) -> DraftingRun | None:
+    """The newest run of the same model, instructions and abstracts."""
+    return DraftingRun.objects.filter(fingerprint=draft.fingerprint).order_by("-pk").first()
+
+
+@transaction.atomic
+def store(draft: DraftingRun, abstracts: Sequence[SourceAbstract]) -> DraftingRun:
+    """The run with a row for each abstract."""
+    draft.save()
+    GeneratedDraft.objects.bulk_create(
+        GeneratedDraft(run=draft, **asdict(abstract)) for abstract in abstracts
+    )
+    return draft
+
+
+@transaction.atomic
+def start(draft: DraftingRun, abstracts: Sequence[SourceAbstract], by: User) -> DraftingRun:
+    """Store it, and have a worker do it; a form that was sent twice is one run."""
+    ResearchField.objects.select_for_update().get(pk=draft.field_id)
+    if (same := newest_same(draft)) is not None and same.is_open:
+        return same
+    store(draft, abstracts)
+    work.start(draft, by)
+    return draft
+
 
 State = GeneratedDraft.State
 NO_ANSWER = "(no answer)"
@@ -49,7 +111,7 @@ class _Drafting:
             draft.run = job
         self.spending = spent(job)
         # A lab's own instructions say themselves what an answer looks like
-        is_default = job.instructions == prompts.default_instructions()
+        is_default = job.instructions == texts.default_instructions()
         self.schema = SCHEMA if is_default else None
 
     def go_on(self) -> None:
@@ -79,7 +141,7 @@ class _Drafting:
         return following
 
     def _attempt(self, draft: GeneratedDraft, question: Question, answer: Generated) -> None:
-        findings = judging.judge(draft, answer.text, answer.finish)
+        findings = texts.judge(draft, answer.text, answer.finish)
         DraftAttempt.objects.create(
             draft=draft,
             number=draft.attempts.count() + 1,
@@ -92,27 +154,27 @@ class _Drafting:
         """What is to be asked now; None once the draft is settled."""
         attempts = list(draft.attempts.all())
         if not attempts:
-            turns = prompts.opening(
+            turns = texts.opening(
                 self.job.instructions, self.job.field, draft.subfield, draft.abstract
             )
             return Question(draft.row, turns, len(turns), self.schema)
         last = attempts[-1]
-        wrong = judging.to_mend(last.findings)
-        if last.finish not in judging.FINAL and wrong and len(attempts) <= self.job.repairs:
+        wrong = texts.to_mend(last.findings)
+        if last.finish not in texts.FINAL and wrong and len(attempts) <= self.job.repairs:
             turns = [turn for attempt in attempts for turn in _turns(attempt)]
-            return Question(draft.row, [*turns, prompts.repair(wrong)], 1, self.schema)
+            return Question(draft.row, [*turns, texts.repair(wrong)], 1, self.schema)
         self._settle(draft, attempts)
         return None
 
     def _settle(self, draft: GeneratedDraft, attempts: list[DraftAttempt]) -> None:
         """Make a draft of the best answer; what has errors left is kept for a person to decide on."""
-        if attempts[-1].finish in judging.FINAL and len(attempts) == 1:
+        if attempts[-1].finish in texts.FINAL and len(attempts) == 1:
             draft.state = State.DECLINED
         else:
-            chosen = judging.best([a for a in attempts if a.finish not in judging.FINAL])
+            chosen = texts.best([a for a in attempts if a.finish not in texts.FINAL])
             draft.markup = marked_text(chosen.text) if chosen.finish == Finish.STOP else ""
             draft.state = State.UNREPAIRED
-            if not judging.has_errors(chosen.findings):
+            if not texts.has_errors(chosen.findings):
                 self._create_item(draft, chosen)
         draft.save(update_fields=["state", "markup", "item"])
 
@@ -147,3 +209,45 @@ class _Drafting:
 def _turns(attempt: DraftAttempt) -> list[Message]:
     asked = [Message(turn["role"], turn["content"]) for turn in attempt.messages]
     return [*asked, Message("assistant", attempt.text.strip() or NO_ANSWER)]
+
+
+UNDECIDED = (State.UNREPAIRED, State.DECLINED)
+
+
+@transaction.atomic
+def take(draft: GeneratedDraft, by: User) -> ItemScratch:
+    """Put the best text, or the abstract, on the person's desk, where the editor finds it."""
+    draft = _undecided(draft)
+    scratch = writing.scratch_named(uuid.uuid4(), draft.run.field, by)
+    on = draft.publication_date
+    typed = {
+        "markup": draft.markup or draft.abstract,
+        "kind": "test",
+        "source": "machine" if draft.markup else "human",
+        "generator": draft.run.model_name[:80] if draft.markup else "",
+        "subfield": draft.subfield,
+        "doi": draft.doi,
+        "publication_date": on.isoformat() if on else "",
+        "note": "",
+    }
+    scratch = writing.keep(scratch, typed, seen=writing.state_of(scratch))
+    _decide(draft, State.TAKEN, by)
+    return scratch
+
+
+@transaction.atomic
+def dismiss(draft: GeneratedDraft, by: User) -> None:
+    """Refuse it; what the model answered stays."""
+    _decide(_undecided(draft), State.DISMISSED, by)
+
+
+def _undecided(draft: GeneratedDraft) -> GeneratedDraft:
+    draft = GeneratedDraft.objects.select_for_update().select_related("run").get(pk=draft.pk)
+    if draft.state not in UNDECIDED:
+        raise ValidationError(_("There is nothing to decide on any more."))
+    return draft
+
+
+def _decide(draft: GeneratedDraft, state: State, by: User) -> None:
+    draft.state, draft.decided_by = state, by
+    draft.save(update_fields=["state", "decided_by"])

@@ -1,4 +1,4 @@
-"""Asks a generator several questions at a time. Only the caller's thread touches the database."""
+"""Asks a generator several questions at a time, within a budget. Only the caller's thread touches the database."""
 
 import time
 from collections import deque
@@ -17,7 +17,7 @@ from scoring.domain.generating import (
     Message,
     Usage,
 )
-from scoring.services.generating.spending import BudgetSpentError, Spending, most
+from scoring.services.asking.settings import BudgetSpentError, Spending, most
 
 LOOK_S = 1.0
 

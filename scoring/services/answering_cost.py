@@ -11,7 +11,7 @@ from django.db.models import Count, Q, QuerySet, Sum
 from experiment.models import Study
 from scoring.domain.generating import Finish, Usage
 from scoring.models import Answer, AnsweringRun
-from scoring.services.generating.spending import IS_KNOWN
+from scoring.services.asking.settings import IS_KNOWN
 
 PER = 1000  # questions
 IS_TIMED = Q(seconds__gt=0)  # a line of an import may say no time

@@ -1,0 +1,271 @@
+"""What a study's whole data set has of questions: these, what models answered, and what judges and people gave.
+
+A name of a column means the same in every table of a data set. Rows are read in pieces, in the order in which they came:
+there may be tens of thousands.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Coalesce
+from django.utils.translation import gettext
+
+from experiment.domain.codebook import TRIAL_COLUMNS, Column
+from experiment.domain.export_form import Form
+from experiment.domain.trial_query import TrialQuery
+from experiment.models import Item, Study
+from experiment.services.export.added import MoreTables
+from experiment.services.export.tables import Held, Table
+from lib.table_files import in_blocks
+from scoring.domain.generating import Finish
+from scoring.domain.grading.rubric import Fate, Rubric
+from scoring.models import Answer, GradingRun, JudgeGrade
+from scoring.services.grading.plans import grades_of, plan_of, rubric_of
+
+_OF_TRIALS = {column.name: column for column in TRIAL_COLUMNS}
+_PERSONS = "a participant's answer"
+_NOT_SAID = "the model or its server did not say"
+ITEM = (_OF_TRIALS["item_key"], _OF_TRIALS["item_version"])
+MODEL = Column("model", "The language model, by its name on this site.")
+RUN = Column("answering_run", "The run in which the model answered, on this site.", "integer")
+WHOSE = (
+    replace(MODEL, null=_PERSONS),
+    replace(RUN, null=_PERSONS),
+    replace(_OF_TRIALS["participant"], null="a model's answer"),
+)
+SIMULATED = Column("is_simulated", "Whether it was made up by a simulation.", "boolean")
+FINISH = Column(
+    "finish",
+    "How the model's text ended: stop is a whole one.",
+    levels=tuple(finish.value for finish in Finish),
+)
+SERVER_MODEL = Column("server_model", "The model, as the server calls it.", null=_NOT_SAID)
+TOKENS = (
+    Column("prompt_tokens", "Tokens that the model read.", "integer", null=_NOT_SAID),
+    Column("completion_tokens", "Tokens that the model wrote.", "integer", null=_NOT_SAID),
+)
+SECONDS = Column(
+    "seconds",
+    "How long a model took to write, or a person had the page open.",
+    "number",
+    "s",
+    null="it was not measured",
+)
+AT = Column("at", "When it was stored.", "time")
+POINTS = Column("points", "Points of the rubric; -1 abstains.", "number", null="no grade could be read")  # fmt: skip
+FATE = Column("fate", "What the answer counts as by these points.", levels=tuple(Fate))
+
+QUESTIONS = (
+    *ITEM,
+    Column("question", "The question, as it was asked."),
+    Column("expert_answer", "What an expert answers."),
+    Column("template", "The template that made the question, by its key.", null="it has none"),
+    Column("categories", "Categories by dimension, as a JSON object.", null="it has none"),
+)
+ANSWERS = (
+    MODEL,
+    RUN,
+    *ITEM,
+    SIMULATED,
+    Column("model_answer", "What the model answered.", null="it wrote nothing"),
+    FINISH,
+    Column("detail", "Why there is no whole answer.", null="there is one"),
+    SERVER_MODEL,
+    *TOKENS,
+    SECONDS,
+    Column("model_confidence", "That the answer is right, 0 to 100, as the model's file says.", "number", null="it is not known"),
+    AT,
+)  # fmt: skip
+JUDGES = (
+    *WHOSE,
+    *ITEM,
+    Column("judge", "The language model that graded; exact: the expert's answer word for word."),
+    Column("grading_run", "The run in which it graded, on this site.", "integer"),
+    Column("rubric", "The rubric's name."),
+    SIMULATED,
+    POINTS,
+    FATE,
+    Column("tries", "How often the judge was asked; 0: of an answer without a text.", "integer"),
+    FINISH,
+    Column("judge_text", "What the judge said last.", null="it said nothing, or was not asked"),
+    Column("judge_first_text", "What it said first, where that was no grade.", null="that was one"),
+    Column("judge_detail", "Why there is no whole text.", null="there is one"),
+    SERVER_MODEL,
+    *TOKENS,
+    SECONDS,
+    AT,
+)
+PEOPLE = (
+    *WHOSE,
+    *ITEM,
+    Column("grader", "Who graded: g1, g2, … in the order of their first grade in the study."),
+    Column("is_adjudication", "Whether it settles two others.", "boolean"),
+    Column("grade_abstains", "Whether the grade says that the answer abstains.", "boolean"),
+    Column("level", "Points before deductions.", "number", null="the answer abstains"),
+    Column("deductions", "Names of deductions in the rubric.", null="there are none"),
+    POINTS,
+    FATE,
+    Column("note", "What the grader wrote.", null="nothing"),
+    SECONDS,
+    AT,
+    SIMULATED,
+)
+# What judges and graders write may quote a participant: as participants' own words, for who has read them
+QUOTING = ("judge_text", "judge_first_text", "judge_detail", "note")
+# When and how long a person graded is nobody else's matter
+OF_GRADERS = ("seconds", "at")
+
+
+Row = tuple[Any, ...]
+CHUNK = 1_000
+_WHOSE = ("answer__run__language_model__name", "answer__run", "judgment__trial__participant__public_id")  # fmt: skip
+_ITEM = {
+    "key": Coalesce("answer__item__key", "judgment__trial__item__key"),
+    "number": Coalesce("answer__item__version", "judgment__trial__item__version"),
+}
+
+
+def of_questions(questions: QuerySet[Item]) -> Iterator[Row]:
+    read = questions.order_by("key", "version").values_list(
+        "key", "version", "markup", "expert_answer", "template__key", "categories"
+    )
+    for *row, categories in read.iterator(chunk_size=CHUNK):
+        yield (*row, json.dumps(categories, ensure_ascii=False) if categories else None)
+
+
+def of_answers(answers: QuerySet[Answer]) -> Iterator[Row]:
+    read = answers.order_by("run", "pk").values_list(
+        "run__language_model__name", "run", "item__key", "item__version", "run__is_simulated", "text", "finish", "detail", "model",
+        "prompt_tokens", "completion_tokens", "seconds", "confidence", "at",
+    )  # fmt: skip
+    yield from map(_without_empty, read.iterator(chunk_size=CHUNK))
+
+
+def of_judges(grades: QuerySet[JudgeGrade]) -> Iterator[Row]:
+    """Each run's points count by its own rubric."""
+    runs: dict[int, tuple[GradingRun, Rubric]] = {}
+    read = grades.order_by("run", "pk").annotate(**_ITEM).values_list(
+        *_WHOSE, "key", "number", "run", "points", "tries", "finish", "text", "first_text", "detail", "model",
+        "prompt_tokens", "completion_tokens", "seconds", "at",
+    )  # fmt: skip
+    for model, answering, person, key, version, number, points, *said in read.iterator(
+        chunk_size=CHUNK
+    ):
+        if number not in runs:
+            run = GradingRun.objects.select_related("language_model").get(pk=number)
+            runs[number] = run, Rubric.from_json(run.rubric)
+        run, rubric = runs[number]
+        judge = run.language_model.name if run.language_model is not None else run.generator
+        by = (judge, number, rubric.name, run.is_simulated)
+        graded = (points, str(rubric.fate(points)))
+        whose = (model, answering, _name(person), key, version)
+        yield _without_empty((*whose, *by, *graded, *said))
+
+
+def of_people(study: Study) -> Iterator[Row]:
+    """All of the study's, by its plan's rubric: who gave them has a number, whichever of them are then left out."""
+    rubric = rubric_of(plan_of(study))
+    graders: dict[int | None, str] = {}
+    read = grades_of(study).order_by("pk").annotate(**_ITEM).values_list(
+        *_WHOSE, "key", "number", "grader", "is_adjudication", "abstained", "level", "deductions", "points", "note", "seconds", "at",
+        "is_simulated",
+    )  # fmt: skip
+    for model, run, person, key, version, grader, *given in read.iterator(chunk_size=CHUNK):
+        *chosen, deductions, points, note, seconds, at, is_simulated = given
+        by = graders.setdefault(grader, f"g{len(graders) + 1}")
+        counts = ("; ".join(deductions), points, str(rubric.fate(points)))
+        said = (note, seconds, at, is_simulated)
+        yield _without_empty((model, run, _name(person), key, version, by, *chosen, *counts, *said))
+
+
+def _name(public_id: object) -> str | None:
+    return None if public_id is None else str(public_id)
+
+
+def _without_empty(row: Row) -> Row:
+    """Nothing in the place of empty texts, as every missing value."""
+    return tuple(None if value == "" else value for value in row)
+
+
+def more_tables(study: Study, query: TrialQuery, form: Form) -> MoreTables:
+    """Of the questions that the query's test cases may be; of participants' answers, those that are among the trials.
+
+    For the public they have nothing that may quote a participant, unless `form` asks for words, and nothing of when people graded.
+    """
+    return lambda held: _tables(study, query, held, form)
+
+
+def state(study: Study) -> str:
+    """Equal names, equal tables."""
+    of_run = ("pk", "status", "done", "finished_at", "is_simulated", "language_model__name")
+    questions = Item.objects.filter(_asked_in(study))
+    parts = [
+        *(list(runs.order_by("pk").values_list(*of_run)) for runs in (study.answering_runs, study.grading_runs)),
+        list(grades_of(study).order_by("pk").values_list("pk", "points", "level", "deductions", "note")),
+        plan_of(study).rubric,
+        list(questions.order_by("pk").values_list("pk", "edits", "template__key")),
+    ]  # fmt: skip
+    return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()
+
+
+def _tables(study: Study, query: TrialQuery, held: Held, form: Form) -> Iterator[Table]:
+    wanted = {"source": query.source, "subfield": query.subfields, "key": query.items}
+    asked = {f"{name}__in": values for name, values in wanted.items() if values}
+    questions = Item.objects.filter(_asked_in(study), **asked)
+    keys = set(questions.values_list("key", "version"))
+    if keys:
+        about = gettext("the questions, with what an expert answers")
+        yield Table("questions", about, QUESTIONS, in_blocks(of_questions(questions)))
+    answers = Answer.objects.filter(item__in=questions.values("pk"), run__study=study)
+    if answers.exists():
+        about = gettext("what language models answered to questions")
+        yield Table("modelanswers", about, ANSWERS, in_blocks(of_answers(answers)))
+    without = () if not form.k or form.words else QUOTING
+    grades = JudgeGrade.objects.filter(run__study=study)
+    if grades.exists():
+        about = gettext("what judges gave these answers, and what participants wrote")
+        found = _of(of_judges(grades), JUDGES, keys, held)
+        yield _table("judgegrades", about, JUDGES, found, without)
+    if grades_of(study).exists():
+        about = gettext("what people gave of these, not knowing whose they were")
+        found = _of(of_people(study), PEOPLE, keys, held)
+        dropped = (*without, *OF_GRADERS) if form.k else ()
+        yield _table("persongrades", about, PEOPLE, found, dropped)
+
+
+def _of(
+    read: Iterator[Row], columns: Sequence[Column], keys: set[tuple[str, int]], held: Held
+) -> Iterator[Row]:
+    """Grades of models' answers to these questions, and of what participants wrote in these trials."""
+    names = [column.name for column in columns]
+    person, key, version = map(names.index, ("participant", "item_key", "item_version"))
+    for row in read:
+        if row[person] is None:
+            is_held = (row[key], row[version]) in keys
+        else:
+            is_held = held.has([row[person]], row[key])
+        if is_held:
+            yield row
+
+
+def _table(
+    name: str,
+    about: str,
+    columns: Sequence[Column],
+    read: Iterator[Row],
+    dropped: Sequence[str],
+) -> Table:
+    kept = [place for place, column in enumerate(columns) if column.name not in dropped]
+    blocks = ([block[place] for place in kept] for block in in_blocks(read))
+    return Table(name, about, [columns[place] for place in kept], blocks, dropped)
+
+
+def _asked_in(study: Study) -> Q:
+    """Questions that the study draws from or gave, and those that a model answered in it."""
+    shown = Item.objects.shown_by([study]).filter(kind=Item.Kind.QUESTION)
+    answered = Answer.objects.filter(run__study=study)
+    return Q(pk__in=shown.values("pk")) | Q(pk__in=answered.values("item"))

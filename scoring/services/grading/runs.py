@@ -1,0 +1,476 @@
+"""Use case: a judge is asked to grade answers of a study, or goes on with them.
+
+Each answer is judged once, or twice where the first text is no grade; grades are stored as they come. A run that is taken up
+again asks only about what has no grade that stands.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.template.loader import render_to_string
+
+from experiment.models import Study
+from experiment.services import work
+from lib.jobs import leases
+from lib.jobs.leases import Lease
+from lib.jobs.running import run_job
+from scoring.backends.generating import open_generator
+from scoring.backends.http.address import parse_address
+from scoring.domain.backend import ScoringError
+from scoring.domain.generating import Finish, Generated, Message, Usage
+from scoring.domain.grading.matching import exact_points
+from scoring.domain.grading.reading import read_points, schema
+from scoring.domain.grading.rubric import Rubric
+from scoring.models import AnsweringRun, GradingRun, JudgeGrade, LanguageModel
+from scoring.models.generating import Kind
+from scoring.services.asking.engine import Question, ask_all, stored
+from scoring.services.asking.settings import Asked, BudgetSpentError, Spending, spending_of
+from scoring.services.grading import targets
+from scoring.services.grading.plans import plan_of, rubric_of
+from scoring.services.grading.targets import Target
+from scoring.services.open_model import default_name, language_model
+
+PLACE = "{rubric}"
+NO_ANSWER = "(no answer)"
+MOST_REPEATED = 2000  # characters of an answer that is no grade
+
+
+def default_prompt() -> str:
+    return render_to_string("scoring/grading/judge_prompt.txt").strip()
+
+
+def instructions(prompt: str, rubric: Rubric) -> str:
+    """The prompt with the rubric in its place; all other braces are text."""
+    told = render_to_string("scoring/grading/rubric.txt", {"rubric": rubric}).strip()
+    return prompt.replace(PLACE, told)
+
+
+def opening(told: str, target: Target) -> list[Message]:
+    texts = (target.question, target.expert_answer, target.text)
+    # Of the texts themselves: the same each time, and none can hold it
+    mark = hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
+    values = {
+        "mark": mark,
+        "question": target.question,
+        "expert_answer": target.expert_answer,
+        "text": target.text,
+    }
+    asked = render_to_string("scoring/grading/answer.txt", values).strip()
+    return [Message("system", told), Message("user", asked)]
+
+
+def again(said: str, rubric: Rubric) -> list[Message]:
+    """The turns that ask once more, after what was no grade."""
+    asked = render_to_string("scoring/grading/again.txt", {"rubric": rubric}).strip()
+    return [
+        Message("assistant", said.strip()[:MOST_REPEATED] or NO_ANSWER),
+        Message("user", asked),
+    ]
+
+
+def prompt_sha256(told: str) -> str:
+    """Of all that a judge is told beside the texts that it grades."""
+    empty = Target(0, "", "", "", "stop", False)
+    asked = opening(told, empty)[1].content
+    return hashlib.sha256(f"{told}\0{asked}".encode()).hexdigest()
+
+
+# A grade is short; a model that reasons before it needs more, and says so in its arguments
+DEFAULTS = {
+    Kind.CHAT: {"temperature": "0", "max_tokens": "1024", "tries": "3"},
+    Kind.HF: {"max_tokens": "32"},
+    Kind.EMBEDDED: {"max_tokens": "8"},
+}
+LEFT_OUT = "none"  # left to the server
+JUDGES = (Kind.CHAT, Kind.HF, Kind.EMBEDDED, Kind.EXACT)
+
+
+def grading_run(
+    study: Study,
+    asked: Asked,
+    *,
+    runs: Sequence[int] | None = None,
+    models: Sequence[str] = (),
+    people: bool = False,
+    rubric: Rubric | None = None,
+    prompt: str = "",
+    by: User | None = None,
+) -> GradingRun:
+    """A run, not stored yet.
+
+    Args:
+        runs: answering runs by number; None for all that have answers and are not under way.
+        models: of these runs only those of models that have one of these names, where there is one.
+        people: also what valid participants wrote.
+        rubric: else that of the study's plan.
+        prompt: what the judge is told, with {rubric} where the rubric is to stand; else ours.
+    Raises:
+        ScoringError: the judge cannot be meant like this, participants were not told of it, or there is nothing to grade.
+    """
+    asked = replace(asked, model_args=with_defaults(asked.generator, asked.model_args))
+    _check_judge(asked)
+    if people:
+        _check_told(study, asked)
+    rubric = rubric or rubric_of(plan_of(study))
+    told = instructions(prompt.strip() or default_prompt(), rubric)
+    chosen: list[int | str] = [
+        *_numbers(study, runs, models),
+        *([targets.PEOPLE] if people else []),
+    ]
+    run = GradingRun(
+        study=study,
+        language_model=_judge(asked),
+        rubric=rubric.to_json(),
+        runs=chosen,
+        fingerprint=asked.fingerprint(study.pk, told, rubric.sha256),
+        **asked.columns(told, by),
+    )
+    run.total = targets.count(run)
+    if not run.total:
+        raise ScoringError("Nothing is to be graded: there is no answer yet.")
+    return run
+
+
+def with_defaults(judge: str, args: Mapping[str, str]) -> dict[str, str]:
+    """The arguments with what holds where nothing is said; "none" leaves a number to the server.
+
+    >>> with_defaults("chat", {"model": "m", "temperature": "none", "max_tokens": "64"})
+    {'max_tokens': '64', 'tries': '3', 'model': 'm'}
+    """
+    known = {str(k): v for k, v in DEFAULTS.get(Kind(judge), {}).items()} | dict(args)
+    return {name: value for name, value in known.items() if value != LEFT_OUT}
+
+
+def newest_same(draft: GradingRun) -> GradingRun | None:
+    """The newest run of the same judge, prompt, rubric and answers."""
+    return next((run for run in _of_same_judge(draft) if run.runs == draft.runs), None)
+
+
+def newest_like(draft: GradingRun, models: Sequence[str]) -> tuple[GradingRun | None, list[Any]]:
+    """A run to go on with in place of a draft about all runs: the newest with something left, else the newest.
+
+    With it, of the draft's runs those that no such run has: they came since, and it can take them in.
+
+    Args:
+        models: as in `grading_run`.
+    """
+    own = AnsweringRun.objects.filter(study=draft.study)
+    asked = own.filter(language_model__name__in=models) if models else own
+    elsewhere: set[Any] = {targets.PEOPLE, *own.values_list("pk", flat=True)}
+    elsewhere -= {*asked.values_list("pk", flat=True), *draft.runs}
+    # One that is deleted is nobody's
+    like = [run for run in _of_same_judge(draft) if elsewhere.isdisjoint(run.runs)]
+    left = (run for run in like if run.is_open or can_resume(run))
+    known = {number for run in like for number in run.runs}
+    return next(left, next(iter(like), None)), [n for n in draft.runs if n not in known]
+
+
+def has_said_all(judge: str, same: GradingRun | None) -> bool:
+    """Whether another run would store the same grades again: the exact-match judge says of an answer what it said before."""
+    return judge == Kind.EXACT and same is not None and not (same.is_open or can_resume(same))
+
+
+def take_in(run: GradingRun, more: Sequence[int | str]) -> GradingRun:
+    """Have a run that nobody works on grade these answering runs too."""
+    if more and not leases.is_held(run):
+        numbers = sorted({n for n in (*run.runs, *more) if n != targets.PEOPLE})
+        has_people = targets.PEOPLE in (*run.runs, *more)
+        run.runs = [*numbers, *([targets.PEOPLE] if has_people else [])]
+        run.save(update_fields=["runs"])
+    return run
+
+
+def _of_same_judge(draft: GradingRun) -> QuerySet[GradingRun]:
+    """Runs of the same judge, prompt and rubric, the newest first."""
+    return GradingRun.objects.filter(fingerprint=draft.fingerprint).order_by("-pk")
+
+
+def can_resume(run: GradingRun) -> bool:
+    """Whether it is over with answers left: new ones, or some at which the judge failed."""
+    if run.is_open or run.generator not in JUDGES:
+        return False
+    return run.status != GradingRun.Status.FINISHED or targets.has_open(run)
+
+
+def reopen(run: GradingRun) -> GradingRun:
+    """Let it wait again, where something is left to be graded."""
+    return leases.reopen(run, also_finished=True) if can_resume(run) else run
+
+
+@transaction.atomic
+def start(draft: GradingRun, by: User) -> GradingRun:
+    """Store it, and have a worker do it; a form that was sent twice is one run, and so is what a run has said already."""
+    Study.objects.select_for_update().get(pk=draft.study_id)
+    same = newest_same(draft)
+    if same is not None and (same.is_open or has_said_all(draft.generator, same)):
+        return same
+    draft.save()
+    work.start(draft, by)
+    return draft
+
+
+@transaction.atomic
+def resume(run: GradingRun, by: User) -> GradingRun:
+    """Have a worker go on with it."""
+    if can_resume(run):
+        run = reopen(run)
+        work.start(run, by)
+    return run
+
+
+def _check_judge(asked: Asked) -> None:
+    if asked.generator not in JUDGES:
+        raise ScoringError(f"“{asked.generator}” is no judge: choose one of {', '.join(JUDGES)}.")
+    if asked.generator != Kind.EXACT:
+        asked.check()
+    elif asked.model_args:
+        raise ScoringError("The exact-match judge takes no arguments.")
+
+
+def _check_told(study: Study, asked: Asked) -> None:
+    """What participants write goes to no other machine, unless the consent page says so."""
+    if asked.generator != Kind.CHAT or study.answers_read_by:
+        return
+    if not parse_address(asked.model_args["base_url"]).is_here:
+        raise ScoringError(
+            "Participants were not told that a model on another server reads what they write: name it in the study's set-up "
+            "(General) before they take part, or use a judge on this machine.",
+            option="--people",
+        )
+
+
+def _judge(asked: Asked) -> LanguageModel | None:
+    if asked.generator == Kind.EXACT:
+        return None
+    name = (
+        asked.model_args["model"]
+        if asked.generator == Kind.CHAT
+        else default_name(asked.generator, asked.model_args)
+    )
+    return language_model(asked.generator, name)
+
+
+def _numbers(study: Study, runs: Sequence[int] | None, models: Sequence[str]) -> list[int]:
+    """Raises ScoringError where one is not the study's, or is under way: what it has yet to answer would be left out."""
+    own = AnsweringRun.objects.filter(study=study)
+    for name in models:
+        if not own.filter(language_model__name=name).exists():
+            raise ScoringError(f"“{name}” has answered nothing of this study.")
+    if models:
+        own = own.filter(language_model__name__in=models)
+    if runs is None:
+        over = own.exclude(status__in=AnsweringRun.OPEN_STATUSES).filter(answers__isnull=False)
+        return sorted(set(over.values_list("pk", flat=True)))
+    found = {run.pk: run for run in own.filter(pk__in=runs)}
+    if missing := [number for number in runs if number not in found]:
+        raise ScoringError(f"The study has no answering run {missing[0]}.")
+    if still := [number for number in found if found[number].is_open]:
+        raise ScoringError(f"Answering run {still[0]} is under way: grade it when it is over.")
+    return sorted(found)
+
+
+OnProgress = Callable[[GradingRun], None]
+MOST_FAILURES = 10  # one after the other
+EXACT = {"generator": "exact", "version": 1}
+OF_UNASKED = ("points", "tries", "text", "finish", "detail", "messages", "prompt_tokens", "completion_tokens", "seconds")  # fmt: skip
+
+
+def run(job: GradingRun, on_progress: OnProgress = lambda job: None) -> GradingRun:
+    """Have the answers graded, as a worker does; the row says how it went."""
+
+    def work(job: GradingRun, lease: Lease) -> None:
+        _Grading(job, lease, on_progress).go_on()
+
+    return run_job(job, work, expected=(ScoringError,))
+
+
+def spent(job: GradingRun) -> Spending:
+    return spending_of(job, job.grades.filter(tries__gt=0))
+
+
+class _Grading:
+    def __init__(self, job: GradingRun, lease: Lease, on_progress: OnProgress) -> None:
+        self.job, self.lease, self.on_progress = job, lease, on_progress
+        self.rubric = Rubric.from_json(job.rubric)
+        self.schema = schema(self.rubric)
+        self.second = set[int]()  # rows that are asked about again, of those under way
+        self.spending = spent(job)
+        self.failures = 0  # since the last answer
+
+    def go_on(self) -> None:
+        self.job.total = targets.count(self.job)
+        self.job.done = self.job.total - targets.n_open(self.job)
+        self.lease.write(total=self.job.total, done=self.job.done)
+        if self.job.generator == Kind.EXACT:
+            self._begin(EXACT)
+            list(self._questions())  # none: all is known
+            return
+        generator = open_generator(self.job.generator, self.job.model_args)
+        try:
+            self._begin(generator.identity())
+            check = self.lease.check
+            ask_all(generator, self._questions(), self._store, self.spending, check, keep_failures=True)  # fmt: skip
+        except BudgetSpentError as error:
+            sentence = f"{error} Answers left: {self.job.total - self.job.done}."
+            self.lease.end(GradingRun.Status.CANCELLED, sentence)
+        finally:
+            generator.close()
+
+    def _begin(self, judge: Mapping[str, Any]) -> None:
+        """Say by whom and by what is graded; who goes on must be who began."""
+        text = json.dumps(judge, sort_keys=True, default=str)
+        identity = {
+            "judge": hashlib.sha256(text.encode()).hexdigest(),
+            "prompt": prompt_sha256(self.job.instructions),
+            "rubric": self.rubric.sha256,
+            "of_judge": json.loads(text),
+        }
+        begun = self.job.identity
+        is_other = any(begun.get(k) != identity[k] for k in ("judge", "prompt"))
+        if is_other and self.job.grades.filter(tries__gt=0).exists():
+            raise ScoringError(
+                "The judge, or what it is told, is not what this run began with: begin another run."
+            )
+        self.lease.write(identity=identity)
+        self.job.identity = identity
+
+    def _questions(self) -> Iterator[Question]:
+        """What the judge is to be asked; what needs no judge is graded on the way."""
+        for chunk in targets.unsettled(self.job):
+            self.lease.check()
+            known = {t.row: points for t in chunk if (points := self._known(t)) is not None}
+            without = [t for t in chunk if t.row in known or not t.has_text]
+            self._store_unasked(without, known)
+            asked = [t for t in chunk if t.has_text and t.row not in known]
+            said = self._said_first([t.row for t in asked])
+            for target in asked:
+                turns = opening(self.job.instructions, target)
+                if (first := said.get(target.row)) is None:
+                    yield Question(target.row, turns, 0, self.schema)
+                else:
+                    yield self._again(target.row, turns, first)
+
+    def _known(self, target: Target) -> float | None:
+        """Points that need no model: a participant's "I do not know", and all of the exact-match judge's."""
+        if target.abstained:
+            return 0.0 if self.rubric.abstention is None else self.rubric.abstention
+        if self.job.generator == Kind.EXACT and target.has_text:
+            return exact_points(target.text, target.expert_answer, self.rubric)
+        return None
+
+    def _store_unasked(self, rows: Sequence[Target], known: Mapping[int, float]) -> None:
+        """Of what no model was asked: tries is 0; without points where there is no text, with how the answer ended."""
+        if not rows:
+            return
+        is_exact = self.job.generator == Kind.EXACT
+        grades = [
+            JudgeGrade(
+                run=self.job,
+                points=known.get(target.row),
+                tries=int(is_exact and target.has_text),
+                text=str(known.get(target.row, "")),
+                finish=Finish.STOP if target.row in known else _without_text(target),
+                prompt_tokens=0,
+                completion_tokens=0,
+                seconds=0.0,
+                **targets.column(target.row),
+            )
+            for target in rows
+        ]
+        about = "answer" if rows[0].row > 0 else "judgment"  # a chunk is of one kind
+        with transaction.atomic():
+            self.lease.advance(done=self.job.done + len(grades))
+            JudgeGrade.objects.bulk_create(
+                grades,
+                update_conflicts=True,  # its row says how the answer ended before
+                unique_fields=["run", about],
+                update_fields=OF_UNASKED,
+            )
+        self.job.done += len(grades)
+        self.on_progress(self.job)
+
+    def _said_first(self, rows: Sequence[int]) -> dict[int, str]:
+        """What was stored before the run was stopped, and was no grade."""
+        answers = [row for row in rows if row > 0]
+        judgments = [-row for row in rows if row < 0]
+        was_first = Q(tries=1) & ~Q(finish=Finish.FAILED)
+        second_failed = Q(tries__gt=1, finish=Finish.FAILED)
+        about = Q(answer__in=answers) | Q(judgment__in=judgments)
+        known = self.job.grades.filter(about, was_first | second_failed)
+        return {
+            targets.row_of(grade): grade.first_text or grade.text
+            for grade in known.only("answer_id", "judgment_id", "first_text", "text")
+        }
+
+    def _again(self, row: int, turns: Sequence[Message], said: str) -> Question:
+        self.second.add(row)
+        return Question(row, [*turns, *again(said, self.rubric)], 2, self.schema)
+
+    def _store(self, question: Question, answer: Generated) -> Question | None:
+        """Keep what the judge said, and the progress, in one transaction."""
+        is_second, has_failed = question.row in self.second, answer.finish == Finish.FAILED
+        points = read_points(answer.text, self.rubric) if answer.finish == Finish.STOP else None
+        is_final = points is not None or is_second or answer.finish in targets.NOT_RETRIED
+        is_over = is_final and not has_failed
+        with transaction.atomic():
+            # Who withdrew meanwhile leaves no words, in a judge's either
+            is_there = targets.hold(question.row)
+            self.lease.advance(done=self.job.done + (is_over and is_there))
+            if is_there:
+                self._keep(question, answer, points, 2 if is_second else 1, is_final=is_final)
+        self.job.done += is_over and is_there
+        self.second.discard(question.row)
+        self.on_progress(self.job)
+        # What a failed one took is not known, and asks for no end where a budget is kept
+        self.spending.add(Usage() if has_failed else answer.usage, answer.seconds)
+        self._count_failures(has_failed, answer.detail)
+        if is_over or has_failed or not is_there:
+            return None
+        return self._again(question.row, question.messages, answer.text)
+
+    def _keep(
+        self,
+        question: Question,
+        answer: Generated,
+        points: float | None,
+        tries: int,
+        *,
+        is_final: bool,
+    ) -> None:
+        """A second answer takes the place of the first, whose text stays beside it; both are paid for."""
+        key = targets.column(question.row)
+        turns = question.messages[len(question.messages) - question.new :]
+        values: dict[str, Any] = {
+            "points": points,
+            "tries": tries,
+            "messages": [asdict(message) for message in turns],
+            **stored(answer),
+        }
+        if not is_final and answer.finish != Finish.FAILED:
+            values["first_text"] = answer.text
+        earlier = self.job.grades.filter(**key).first()
+        if earlier is not None:
+            values["seconds"] += earlier.seconds
+            for name in ("prompt_tokens", "completion_tokens"):
+                taken = (getattr(earlier, name), values[name])
+                values[name] = None if taken == (None, None) else sum(n or 0 for n in taken)
+        grade = earlier or JudgeGrade(run=self.job, **key)
+        for name, value in values.items():
+            setattr(grade, name, value)
+        grade.save()
+
+    def _count_failures(self, has_failed: bool, detail: str) -> None:
+        self.failures = self.failures + 1 if has_failed else 0
+        if self.failures >= min(MOST_FAILURES, self.job.total):
+            so_far = f" So it was with {self.failures} answers in a row."
+            raise ScoringError(detail + (so_far if self.failures > 1 else ""))
+
+
+def _without_text(target: Target) -> str:
+    return Finish.EMPTY.value if target.finish in targets.GRADED else target.finish

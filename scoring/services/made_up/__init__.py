@@ -1,1 +1,0 @@
-"""Answers and grades that are made up, and labelled so, to show what results look like."""

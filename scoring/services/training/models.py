@@ -1,0 +1,287 @@
+"""Use cases: what a training made becomes a language model like any other; it, its base and its checkpoints are scored.
+
+Weights kept along the way are models of their own, which stay out of a study's results.
+"""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from django.contrib.auth.models import AnonymousUser, User
+from django.db import transaction
+from django.db.models import Avg
+
+from experiment.models import Study
+from scoring.demo_lm import NAME as DEMO_NAME
+from scoring.domain.perplexity import Accuracy
+from scoring.models import Checkpoint, LanguageModel, ScoringRun, Training, TrainingCorpus
+from scoring.services.open_model import MAX_DISPLAY_NAME, short_name
+from scoring.services.runs import Queued, queue_runs
+from scoring.services.summary import count, scores_in
+from scoring.services.training.create import base_args
+from scoring.training.corpus.document import last_day
+from scoring.training.progress import Trained, kept_folder
+from scoring.training.settings import TrainingError, of_recipe
+
+if TYPE_CHECKING:  # it loads pyarrow, and pages load this
+    from scoring.training.corpus.manifest import BuiltCorpus, Manifest
+
+
+@dataclass(frozen=True)
+class ModelManifest:
+    """How a model was made; losses are nats per token."""
+
+    name: str
+    corpus: str
+    corpus_sha256: str
+    corpus_documents: int  # that were to be learned, and their tokens
+    corpus_tokens: int
+    last_published: str  # as far as it is known
+    undated: int  # documents of both parts without a date
+    base: str
+    identity: dict[str, Any]  # of the files that it started from
+    preset: str
+    recipe: dict[str, Any]  # a TrainingSettings, with its seed
+    steps: int
+    tokens: int
+    best_step: int
+    held_out_loss: float
+    untrained_held_out_loss: float
+    parameters: int
+    trainable_parameters: int
+    versions: dict[str, str]
+    files: dict[str, str]  # SHA-256
+
+
+def register(training: Training, trained: Trained, corpus: "BuiltCorpus") -> LanguageModel:
+    """Store the model's row and its manifest; call it in the transaction that ends the training.
+
+    Raises:
+        TrainingError: a model has taken the name meanwhile.
+    """
+    if LanguageModel.objects.filter(name=training.name).exists():
+        raise TrainingError(f"There is a model “{training.name}” by now: rename it, and go on.")
+    manifest = asdict(_manifest(training, trained, corpus.manifest))
+    base = training.base
+    with transaction.atomic():
+        model = LanguageModel.objects.create(
+            name=training.name,
+            display_name=short_name(training.name),
+            family=base.family if base else "",
+            n_parameters=trained.parameters,
+            is_chat=base.is_chat if base else False,
+            tuned_from=base,
+            training_cutoff=_cutoff(base, corpus.manifest),
+            is_demo=base.is_demo if base else False,
+            note=f"Training {training.pk}, {training.mode}, on the corpus {training.corpus}.",
+        )
+        _add_corpora(model, training)
+        Training.objects.filter(pk=training.pk).update(language_model=model, manifest=manifest)
+    training.refresh_from_db()
+    return model
+
+
+def model_args(training: Training) -> dict[str, str]:
+    """By which the finished model is scored."""
+    return args_of(training, training.output)
+
+
+def args_of(training: Training, folder: Path) -> dict[str, str]:
+    """By which weights of a training are scored: an adapter beside its base, or a model."""
+    if training.mode == Training.Mode.LORA:
+        return base_args(training) | {"peft": str(folder)}
+    return {"pretrained": str(folder)}
+
+
+def _manifest(training: Training, trained: Trained, corpus: "Manifest") -> ModelManifest:
+    return ModelManifest(
+        name=training.name,
+        corpus=training.corpus.slug,
+        corpus_sha256=training.corpus.sha256,
+        corpus_documents=corpus.train.documents,
+        corpus_tokens=corpus.train.tokens,
+        last_published=corpus.last_published,
+        undated=corpus.undated,
+        base=training.base.name if training.base else "",
+        identity=training.identity,
+        preset=training.preset,
+        recipe=training.recipe,
+        steps=trained.steps,
+        tokens=trained.tokens,
+        best_step=trained.best_step,
+        held_out_loss=trained.held_out_loss,
+        untrained_held_out_loss=trained.untrained_held_out_loss,
+        parameters=trained.parameters,
+        trainable_parameters=trained.trainable_parameters,
+        versions=dict(trained.versions),
+        files=dict(trained.files),
+    )
+
+
+def _add_corpora(model: LanguageModel, training: Training) -> None:
+    """What it has read: the corpus, and what its base had."""
+    known = {training.corpus.slug: TrainingCorpus.Status.KNOWN.value}
+    if training.base:
+        known = dict(training.base.training_corpora.values_list("corpus", "status")) | known
+    TrainingCorpus.objects.bulk_create(
+        TrainingCorpus(language_model=model, corpus=corpus, status=status)
+        for corpus, status in known.items()
+    )
+
+
+def _cutoff(base: LanguageModel | None, corpus: "Manifest") -> date | None:
+    """The later of the base's and the corpus's; None where either is not known."""
+    last = None if corpus.undated else last_day(corpus.last_published)
+    if base is None or last is None:
+        return last
+    return None if base.training_cutoff is None else max(base.training_cutoff, last)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointResult:
+    """A checkpoint on the whole texts of a study; perplexities are means over test cases."""
+
+    step: int
+    tokens: int  # seen until then
+    held_out_loss: float | None  # nats per token
+    run: int
+    accuracy: Accuracy
+    ppl_original: float
+    ppl_altered: float
+
+
+def kept_steps(training: Training) -> list[int]:
+    """The steps whose weights are at hand, from the start on; a base needs no copy."""
+    starts = training.mode != Training.Mode.SCRATCH
+    kept = {step for step in training.keep if kept_folder(training.folder, step).is_dir()}
+    return sorted(kept | ({0} if starts else set()))
+
+
+def chosen(training: Training, steps: Iterable[int] = (), every: int | None = None) -> list[int]:
+    """The steps to score: those named, or each that is a multiple of `every`, or all.
+
+    Raises:
+        TrainingError: one was not kept, or none is left.
+    """
+    kept = kept_steps(training)
+    if missing := sorted(set(steps) - set(kept)):
+        known = ", ".join(map(str, kept)) or "none"
+        raise TrainingError(f"Training {training.pk} kept no step {missing[0]}: it has {known}.")
+    named = sorted(set(steps)) or [step for step in kept if not every or step % every == 0]
+    if not named:
+        raise TrainingError(f"Training {training.pk} kept no such step.")
+    return named
+
+
+def model_of(training: Training, step: int) -> LanguageModel:
+    """The language model that a checkpoint is scored as, made if there is none."""
+    point = training.points.filter(step=step).first()
+    row, _ = Checkpoint.objects.get_or_create(
+        training=training,
+        step=step,
+        defaults={
+            "tokens": point.tokens if point else step * of_recipe(training.recipe).tokens_per_step,
+            "held_out_loss": point.held_out_loss if point else None,
+        },
+    )
+    if row.language_model is None:
+        suffix = f" @ step {step}"
+        name = short_name(training.name)[: MAX_DISPLAY_NAME - len(suffix)]
+        row.language_model = LanguageModel.objects.create(
+            name=f"{training.name}{suffix}",
+            display_name=f"{name}{suffix}",
+            tuned_from=training.base,
+            is_demo=training.base.is_demo if training.base else False,
+        )
+        row.save(update_fields=["language_model"])
+    return row.language_model
+
+
+def args_at(training: Training, step: int) -> dict[str, str]:
+    """The arguments by which its weights are opened."""
+    if step == 0 and training.mode != Training.Mode.SCRATCH:
+        return base_args(training)
+    return args_of(training, kept_folder(training.folder, step))
+
+
+def results(training: Training, study: Study) -> list[CheckpointResult]:
+    """The checkpoints that were scored on all whole texts of the study, in the order of their steps; of each the newest run."""
+    rows = training.checkpoints.exclude(language_model=None).order_by("step")
+    return [found for row in rows if (found := _result(row, study)) is not None]
+
+
+def _result(checkpoint: Checkpoint, study: Study) -> CheckpointResult | None:
+    runs = ScoringRun.objects.seen_in([study], checkpoints=True).filter(
+        language_model=checkpoint.language_model,
+        status=ScoringRun.Status.FINISHED,
+        condition=ScoringRun.Condition.FULL,
+    )
+    run = runs.first()  # the newest
+    if run is None or not (counted := count(scores_in(run, study)).accuracy).n:
+        return None
+    means = scores_in(run, study).aggregate(
+        original=Avg("ppl_original"), altered=Avg("ppl_altered")
+    )
+    return CheckpointResult(
+        checkpoint.step,
+        checkpoint.tokens,
+        checkpoint.held_out_loss,
+        run.pk,
+        counted,
+        means["original"],
+        means["altered"],
+    )
+
+
+By = User | AnonymousUser | None
+
+
+def score_result(training: Training, study: Study, by: By) -> list[Queued]:
+    """Queue the model, and its base where it was not scored on the study: before and after.
+
+    Raises:
+        TrainingError: it has made none yet.
+        ScoringError: there is nothing to score.
+    """
+    if training.language_model is None:
+        raise TrainingError("There is no model yet: the training is not finished.")
+    queued = [_queue(study, model_args(training), training.language_model, by)]
+    base = training.base
+    if base is not None and not _is_scored(base, study):
+        queued.insert(0, _queue(study, base_args(training), base, by))
+    return queued
+
+
+def score_checkpoints(training: Training, study: Study, by: By) -> list[Queued]:
+    """Queue all that were kept and not scored on the study yet.
+
+    Raises:
+        TrainingError: none was kept.
+        ScoringError: there is nothing to score.
+    """
+    models = {step: model_of(training, step) for step in chosen(training)}
+    return [
+        _queue(study, args_at(training, step), model, by)
+        for step, model in models.items()
+        if not _is_scored(model, study)
+    ]
+
+
+def _queue(study: Study, args: dict[str, str], model: LanguageModel, by: By) -> Queued:
+    is_embedded = model.name == DEMO_NAME
+    return queue_runs(
+        study,
+        backend="embedded" if is_embedded else "transformers",
+        model_args={} if is_embedded else args,
+        conditions=[ScoringRun.Condition.FULL.value],
+        name=model.name,
+        user=by,
+    )
+
+
+def _is_scored(model: LanguageModel, study: Study) -> bool:
+    runs = ScoringRun.objects.seen_in([study], checkpoints=True).filter(language_model=model)
+    full = runs.filter(condition=ScoringRun.Condition.FULL)
+    return full.filter(status=ScoringRun.Status.FINISHED).exists()
