@@ -21,14 +21,20 @@ from scoring.domain.conditions import (
     ConditionError,
     ConditionItem,
     TextPair,
+    parsed,
     text_pairs,
 )
 from scoring.domain.encoding import Encoded
-from scoring.domain.marked_texts import parsed
-from scoring.domain.perplexity import Decision, decide
+from scoring.domain.perplexity import (
+    VERSIONS,
+    Decision,
+    TextScore,
+    decide,
+    encode_versions,
+    score_versions,
+)
 from scoring.domain.prompts import KINDS as PROMPTS
 from scoring.domain.prompts import Prompt, PromptError
-from scoring.domain.versions import VERSIONS, TextScore, encode_versions, score_versions
 
 DEFAULT_SEED = 42  # of swaps, as the command has it
 # A text with [[original, altered]], or both versions of it

@@ -9,7 +9,7 @@ import pandas as pd
 from analysis.data.dataset import Tokens
 from experiment.domain import markup
 from experiment.models import Item
-from scoring.domain.marked_texts import sentences
+from scoring.domain.conditions import sentences
 from scoring.models import ScoringRun
 from scoring.services import token_store
 

@@ -23,7 +23,7 @@ from scoring.domain.backend import (
     TextError,
     TokenText,
 )
-from scoring.domain.windows import Window, rolling_windows
+from scoring.domain.encoding import Window, rolling_windows
 
 LEAST = 2  # tokens: the second is the first that has a probability
 

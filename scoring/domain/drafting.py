@@ -1,8 +1,9 @@
-"""Reads a draft that a language model wrote: finds the marked text in an answer and compares it with the abstract. Pure."""
+"""Reads what a language model wrote: the marked text of a draft, compared with the abstract; the verdict on a test case. Pure."""
 
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from experiment.domain.item_checks import Finding, Level
@@ -95,3 +96,39 @@ def no_text(message: str) -> Finding:
         message,
         "The answer must hold the abstract with [[original, altered]].",
     )
+
+
+VERDICTS = ("accept", "revise", "refuse")
+REVIEW_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "reasons": {"type": "string"},
+        "verdict": {"type": "string", "enum": list(VERDICTS)},
+    },
+    "required": ["reasons", "verdict"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelVerdict:
+    """verdict: one of VERDICTS."""
+
+    verdict: str
+    reasons: str
+
+
+def read_verdict(answer: str) -> ModelVerdict | None:
+    """The verdict in an answer; None where it holds none.
+
+    >>> read_verdict('{"reasons": "Sound.", "verdict": "Accept"}')
+    ModelVerdict(verdict='accept', reasons='Sound.')
+    """
+    for value in json_values(answer):
+        if not isinstance(value, dict):
+            continue
+        verdict, reasons = value.get("verdict"), value.get("reasons", "")
+        if isinstance(verdict, str) and verdict.strip().lower() in VERDICTS:
+            said = reasons if isinstance(reasons, str) else "\n".join(map(str, reasons))
+            return ModelVerdict(verdict.strip().lower(), storable(said).strip())
+    return None

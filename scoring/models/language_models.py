@@ -2,7 +2,7 @@ from django.db import models
 
 from experiment.models import Study
 from lib.name_fields import NameField
-from scoring.domain.training_facts import Membership
+from scoring.domain.known_models import Membership
 
 
 class LanguageModel(models.Model):

@@ -17,9 +17,8 @@ from scoring.backends.opening import open_backend
 from scoring.backends.reading import Reading
 from scoring.domain.backend import Backend, Group, GroupResult, ScoringError, TextError
 from scoring.domain.encoding import Encoded
-from scoring.domain.memorisation import zlib_bytes
+from scoring.domain.perplexity import TextScore, score_versions, zlib_bytes
 from scoring.domain.prompts import Prompt
-from scoring.domain.versions import TextScore, score_versions
 from scoring.models import CorpusScore, ItemScore, LanguageModel, ScoringRun, UnscoredText
 from scoring.services import token_store
 from scoring.services.open_model import OneModel

@@ -14,7 +14,7 @@ from django.utils import timezone
 from experiment.models import Item, Study
 from lib.files import not_utf8
 from scoring.domain.backend import ScoringError
-from scoring.domain.imported_answers import MOST_CHARACTERS, ReadAnswer, read_answer
+from scoring.domain.generating import MOST_CHARACTERS, ReadAnswer, read_answer
 from scoring.models import Answer, AnsweringRun
 from scoring.models.generating import Kind
 from scoring.services.open_model import ensure_language_model

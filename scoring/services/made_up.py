@@ -11,7 +11,7 @@ from django.utils import timezone
 from experiment.models import Item, Participant, Study
 from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Finish
-from scoring.domain.grading.matching import exact_points
+from scoring.domain.grading.reading import exact_points
 from scoring.domain.grading.rubric import BIOSCORE, Rubric
 from scoring.models import (
     Answer,

@@ -19,8 +19,8 @@ from lib.jobs.running import run_job
 from scoring.backends.generating import open_generator
 from scoring.backends.opening import open_backend
 from scoring.domain.backend import ScoringError
+from scoring.domain.drafting import REVIEW_SCHEMA, read_verdict
 from scoring.domain.generating import Generated
-from scoring.domain.reviewing import SCHEMA, read_verdict
 from scoring.models import ItemScreening, ModelReview, ReviewingRun
 from scoring.pairs import score_pairs
 from scoring.services.asking.engine import Question, ask_all, stored
@@ -103,7 +103,7 @@ class _Reviewing:
         done = set(job.reviews.values_list("item", flat=True))
         self.items = Item.objects.in_bulk([pk for pk in job.items if pk not in done])
         self.spending = spent(job)
-        self.schema = SCHEMA if job.instructions == default_instructions() else None
+        self.schema = REVIEW_SCHEMA if job.instructions == default_instructions() else None
 
     def go_on(self) -> None:
         self.job.total = self.job.reviews.count() + len(self.items)

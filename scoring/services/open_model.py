@@ -15,8 +15,7 @@ from scoring.backends import ALIASES
 from scoring.backends.opening import open_backend
 from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.domain.backend import Backend, ScoringError
-from scoring.domain.known_models import MODELS
-from scoring.domain.training_facts import training_facts
+from scoring.domain.known_models import MODELS, training_facts
 from scoring.models import LanguageModel, TrainingCorpus
 
 # The argument that says which model is meant

@@ -12,8 +12,7 @@ from django.db.models import Count, F, Q, QuerySet
 
 from experiment.models import Item, Study
 from scoring.backends import settings_of
-from scoring.domain.memorisation import ratio
-from scoring.domain.perplexity import NEAR_TIE_NATS, Accuracy
+from scoring.domain.perplexity import NEAR_TIE_NATS, Accuracy, ratio
 from scoring.models import ItemScore, ScoringRun, UnscoredText
 
 # |ln a - ln b| < x without logarithms: each is less than e^x times the other

@@ -9,11 +9,10 @@ from typing import Any
 
 from experiment.models import Item, Study
 from scoring.domain.backend import ScoringError, TextError, TokenText
-from scoring.domain.conditions import ConditionItem, MarkedText, text_pairs
+from scoring.domain.conditions import ConditionItem, MarkedText, parsed, text_pairs
 from scoring.domain.encoding import Encoded
-from scoring.domain.marked_texts import parsed
+from scoring.domain.perplexity import VERSIONS, encode_versions
 from scoring.domain.prompts import Prompt
-from scoring.domain.versions import VERSIONS, encode_versions
 from scoring.models import ScoringRun
 from scoring.services.corpora import read_corpus
 

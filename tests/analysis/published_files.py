@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.dataset import SourceData
-from scoring.domain.known_models import MODELS, name_of
-from scoring.domain.training_facts import Membership, training_facts
+from scoring.domain.known_models import MODELS, Membership, name_of, training_facts
 
 POSITIONS = (
     "Predoctoral student",

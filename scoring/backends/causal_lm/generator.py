@@ -16,8 +16,8 @@ from scoring.backends.chat.options import WRITING, read_writing
 from scoring.backends.reading import Reading
 from scoring.backends.tokenizers import load_tokenizer
 from scoring.domain.backend import ScoringError
-from scoring.domain.chat_templates import applied
 from scoring.domain.generating import Finish, Generated, Message, Usage, storable
+from scoring.domain.prompts import applied
 
 BATCH = 8  # conversations
 NOT_LOADING = (*WRITING, "batch_size")

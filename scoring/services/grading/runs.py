@@ -24,8 +24,7 @@ from scoring.backends.generating import open_generator
 from scoring.backends.http.address import parse_address
 from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Finish, Generated, Message, Usage
-from scoring.domain.grading.matching import exact_points
-from scoring.domain.grading.reading import read_points, schema
+from scoring.domain.grading.reading import exact_points, read_points, schema
 from scoring.domain.grading.rubric import Rubric
 from scoring.models import AnsweringRun, GradingRun, JudgeGrade, LanguageModel
 from scoring.models.generating import Kind

@@ -10,9 +10,9 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from transformers import PreTrainedTokenizerFast
 
-from scoring.domain import chat_templates
+from scoring.domain import prompts
 from scoring.domain.backend import ScoringError
-from scoring.domain.chat_templates import applied
+from scoring.domain.prompts import applied
 
 TURNS = [{"role": "user", "content": "Rats slept."}]
 ENDLESS = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
@@ -44,8 +44,8 @@ def tokenizer_with(template: str) -> Any:
 
 @pytest.fixture
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat_templates, "SECONDS", 0.5)
-    monkeypatch.setattr(chat_templates, "MEMORY", 300_000_000)
+    monkeypatch.setattr(prompts, "SECONDS", 0.5)
+    monkeypatch.setattr(prompts, "MEMORY", 300_000_000)
 
 
 @pytest.mark.usefixtures("_short")
@@ -60,7 +60,7 @@ def test_a_template_without_end_is_stopped_and_the_folder_named(template: str) -
 def test_one_is_written_as_the_library_writes_it_after_another_was_stopped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(chat_templates, "SECONDS", 0.1)
+    monkeypatch.setattr(prompts, "SECONDS", 0.1)
     with pytest.raises(ScoringError):
         applied(tokenizer_with("{{ 9 ** (9 ** 9) }}"), TURNS)
     monkeypatch.undo()

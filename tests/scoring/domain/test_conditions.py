@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from experiment.domain.markup import Abstract, Alternation, Plain, parse
 from experiment.imports.read.repair import as_published
 from lib.sentences import sentence_spans
-from scoring.domain.conditions import ConditionError, ConditionItem, text_pairs
-from scoring.domain.marked_texts import sentences
+from scoring.domain.conditions import ConditionError, ConditionItem, sentences, text_pairs
 
 PUBLISHED_ITEMS = "brainbench_results/testcases/BrainBench_Human_v0.1.csv"
 PUBLISHED_SENTENCES = "brainbench_results/data/swap_human_abstracts.json"

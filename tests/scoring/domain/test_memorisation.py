@@ -4,7 +4,7 @@ import json
 import numpy as np
 import pytest
 
-from scoring.domain.memorisation import ratio, zlib_bytes
+from scoring.domain.perplexity import ratio, zlib_bytes
 from scoring.domain.prompts import Prompt
 
 # These families were given the paper's sentence as it is; Llama-2 and Falcon longer prompts of their own

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.domain.windows import rolling_windows
+from scoring.domain.encoding import rolling_windows
 
 LENGTHS, SIZES = st.integers(2, 200), st.integers(2, 40)
 

@@ -10,7 +10,7 @@ import torch
 from transformers import AutoTokenizer, GPT2LMHeadModel
 
 from experiment.models import Item, Study
-from scoring.domain.memorisation import zlib_bytes
+from scoring.domain.perplexity import zlib_bytes
 from scoring.domain.prompts import Prompt
 from scoring.models import ItemScore, ScoringRun
 from scoring.services import token_store

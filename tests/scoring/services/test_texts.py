@@ -4,7 +4,7 @@ import pytest
 
 from experiment.models import Study
 from lib.sentences import sentence_spans
-from scoring.domain import marked_texts
+from scoring.domain import conditions
 from scoring.services.texts import texts_of
 from tests.factories import make_item, make_study
 from tests.scoring.made_runs import ask
@@ -26,9 +26,9 @@ def cut(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         found.append(text)
         return sentence_spans(text)
 
-    marked_texts.sentences.cache_clear()
-    marked_texts.parsed.cache_clear()
-    monkeypatch.setattr(marked_texts, "sentence_spans", counted)
+    conditions.sentences.cache_clear()
+    conditions.parsed.cache_clear()
+    monkeypatch.setattr(conditions, "sentence_spans", counted)
     return found
 
 
@@ -45,13 +45,13 @@ def test_runs_of_the_same_texts_cut_each_of_them_once(study: Study, cut: list[st
         for prompt in ("paper", "clean"):
             texts_of(ask(study, condition=condition, prompt=prompt))
     assert len(cut) == 2 * 12  # both versions of each item
-    assert marked_texts.parsed.cache_info().misses == 12
+    assert conditions.parsed.cache_info().misses == 12
 
 
 def test_a_limit_cuts_no_more_than_it_needs(study: Study, cut: list[str]) -> None:
     texts_of(ask(study, limit=2))
     assert cut == []
-    assert marked_texts.parsed.cache_info().misses == 2
+    assert conditions.parsed.cache_info().misses == 2
     texts_of(ask(study, condition="isolated", limit=2))
     assert len(cut) == 2 * 2
     texts_of(ask(study, condition="swapped", limit=2))
