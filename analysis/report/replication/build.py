@@ -169,7 +169,7 @@ def _cells(results: SourceResults | None) -> Cells | None:
 def _cell(subfield: SubfieldAccuracy, name: str) -> float | None:
     for model in subfield.models:
         if model.name == name and subfield.humans:
-            return 100 * (model.share.accuracy - subfield.humans.share.accuracy)
+            return 100 * (model.share.accuracy - subfield.humans.accuracy)
     return None
 
 

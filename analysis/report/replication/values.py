@@ -127,7 +127,7 @@ def _with_scores(r: Recomputed, models: Sequence[Any]) -> Sequence[Any]:
 def _models_above(r: Recomputed, subfield: str) -> float:
     """Models that are right more often than people in a subfield."""
     own = at(r.results, f"subfields[subfield={subfield}]")
-    people = float(at(r.results, f"subfields[subfield={subfield}].humans.share.accuracy"))
+    people = float(at(r.results, f"subfields[subfield={subfield}].humans.accuracy"))
     return sum(float(m.share.accuracy) > people for m in _with_scores(r, own.models))
 
 

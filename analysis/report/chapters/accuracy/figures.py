@@ -7,6 +7,7 @@ import altair as alt
 import pandas as pd
 from django.utils.translation import gettext as _
 
+from analysis import columns as c
 from analysis.charts.figure import Figure, Place, grid
 from analysis.charts.marks import (
     CHANCE,
@@ -21,11 +22,11 @@ from analysis.charts.marks import (
 )
 from analysis.charts.rows import Rows, dots_with_intervals, model_frame, people_row, rows_of, short
 from analysis.charts.style import FULL, HUMANS, SOFT
-from analysis.codec import present, tidy_table
+from analysis.codec import present
 from analysis.presentation import make_figure, plain
 from analysis.report.chapter import SourceResults, Tables
 from analysis.report.chapters.accuracy.results import (
-    POSITIONS_COLUMNS,
+    POSITIONS,
     Accuracy,
     HumanAccuracy,
     ModelAccuracy,
@@ -151,18 +152,7 @@ def _table(shown: pd.DataFrame) -> pd.DataFrame:
 # --- Accuracy by subfield (the paper's figure 3b, as dots with intervals instead of a radar).
 
 MOST_COLUMNS = 5
-SUBFIELDS_COLUMNS = [
-    "subfield",
-    "row",
-    "name",
-    "family",
-    "n",
-    "accuracy",
-    "low",
-    "high",
-    "colour",
-    "is_chat",
-]
+SHOWN = ["subfield", "row", "name", "family", "n", "accuracy", "low", "high", "colour", "is_chat"]
 
 
 def subfields(source: SourceResults, tables: Tables) -> Figure:
@@ -182,27 +172,23 @@ def subfields(source: SourceResults, tables: Tables) -> Figure:
         left=rows.width,
         height=rows.height,
     )
-    table = plain(frame, row="who")
     return make_figure(
         "subfields",
         drawn,
-        _subfields_context(found) | {"has_chat": frame["is_chat"].eq(True).any()},
-        table,
+        {
+            "subfields": found,
+            "n_trials": sum(s.humans.n for s in found if s.humans),
+            "n_items": sum(s.n_items for s in found),
+            "experts": EXPERTS,
+            "has_chat": frame["is_chat"].eq(True).any(),
+        },
+        plain(frame, row="who"),
     )
-
-
-def _subfields_context(found: Sequence[SubfieldAccuracy]) -> dict[str, Any]:
-    return {
-        "subfields": found,
-        "n_trials": sum(s.humans.share.n for s in found if s.humans),
-        "n_items": sum(s.n_items for s in found),
-        "experts": EXPERTS,
-    }
 
 
 def _frame(found: SubfieldAccuracy, rows: Rows, chat: Collection[str]) -> pd.DataFrame:
     shares = [
-        (EVERYONE, found.humans and found.humans.share),
+        (EVERYONE, found.humans),
         (EXPERTS, found.top_expertise and found.top_expertise.trials),
     ]
     people = [{**people_row(row, share), "n": share.n} for row, share in shares if share]
@@ -214,7 +200,7 @@ def _frame(found: SubfieldAccuracy, rows: Rows, chat: Collection[str]) -> pd.Dat
         chat,
     )
     both = pd.concat([pd.DataFrame(people), models], ignore_index=True)
-    return both.assign(subfield=found.subfield).reindex(columns=SUBFIELDS_COLUMNS)
+    return both.assign(subfield=found.subfield).reindex(columns=SHOWN)
 
 
 def _panel(
@@ -229,7 +215,7 @@ def _panel(
     y = rows.y() if place.first else rows.y(labels=False, minExtent=0, maxExtent=0)
     layers: list[Any] = [upright(CHANCE)]
     if found.humans:
-        layers.append(upright(found.humans.share.accuracy, colour=HUMANS, width=0.8, dash=False))
+        layers.append(upright(found.humans.accuracy, colour=HUMANS, width=0.8, dash=False))
     points = dots_with_intervals(data, x, y, thickness=1.1, size=30)
     return alt.layer(*layers, points)
 
@@ -254,7 +240,7 @@ def positions(source: SourceResults, tables: Tables) -> Figure:
         "n_trials": sum(p.trials.n for p in found),
         "n_participants": sum(p.n_participants for p in found),
     }
-    return make_figure("positions", drawn, context, tidy_table(found, POSITIONS_COLUMNS))
+    return make_figure("positions", drawn, context, c.tidy(POSITIONS, found))
 
 
 def _label(position: str) -> str:

@@ -1,26 +1,50 @@
 """What the chapter on accuracy shows."""
 
-from collections.abc import Sequence
-
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as lazy
 
+from analysis import columns as c
 from analysis.codec import present
-from analysis.presentation import Table, number_column, table, text_column
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.accuracy.results import (
+    MODELS,
+    POSITIONS,
     Accuracy,
     HumanAccuracy,
-    ModelAccuracy,
-    ModelsMean,
     Positions,
-    SubfieldAccuracy,
     Subfields,
-    Trials,
 )
 from analysis.stats.estimates import PairedTest, Proportion
-from lib import formatting as f
 
 SAME_POINTS = 0.05  # differences below are shown as no difference
+
+
+HUMANS = (
+    c.text(lazy("Trials"), "0"),
+    c.count(lazy("n"), "1.n"),
+    c.percent(lazy("Accuracy"), "1.accuracy"),
+    c.share_ci(lazy("95% CI"), "1.ci95"),
+)
+TESTS = (
+    c.text(lazy("Comparison"), "0"),
+    c.count(lazy("Pairs"), "1.n"),
+    c.points(lazy("Difference, points"), "1.mean_difference"),
+    c.points_ci(lazy("95% CI"), "1.ci95"),
+    c.number("t", "1.t"),
+    c.count("df", "1.df"),
+    c.p_value("p", "1.p"),
+    c.number("d (av)", "1.d_av"),
+)
+SUBFIELDS = (
+    c.text(lazy("Subfield"), lambda row: row.subfield or lazy("not stated")),
+    c.count(lazy("Test cases"), "n_items"),
+    c.count(lazy("Human trials"), "humans.n"),
+    c.percent(lazy("Humans"), "humans.accuracy"),
+    c.share_ci(lazy("95% CI"), "humans.ci95"),
+    c.percent(lazy("Models, mean"), "models_mean.over_models.mean"),
+    c.percent(lazy("SD"), "models_mean.over_models.sd"),
+    c.count(lazy("Models below humans"), "n_models_below_humans"),
+)
 
 
 def accuracy_page(source: SourceResults, about: About) -> Page:
@@ -55,89 +79,26 @@ def accuracy_page(source: SourceResults, about: About) -> Page:
         (_("Base against chat models"), chat_test),
     ]
     tables = [
-        *_humans_table(humans),
-        *_models_table(_("Language models"), models, "models"),
-        *_models_table(_("Other models"), present(own.extra_models) or ()),
-        *_tests_table([(name, test) for name, test in tests if test]),
+        *c.page_table(_("Human accuracy"), HUMANS, _human_shares(humans), "humans_items"),
+        *c.page_table(_("Language models"), MODELS, models, "models"),
+        *c.page_table(_("Other models"), MODELS, present(own.extra_models) or ()),
+        *c.page_table(_("Tests on accuracies"), TESTS, [row for row in tests if row[1]]),
     ]
     methods = [m for m in (humans and humans.trials.method, versus and versus.test.method) if m]
     return Page(context, tables, methods)
 
 
-def _humans_table(humans: HumanAccuracy | None) -> list[Table]:
+def _human_shares(humans: HumanAccuracy | None) -> list[tuple[str, Proportion]]:
     if humans is None:
         return []
     top = present(humans.top_expertise)
     above = present(top.above_p80) if top else None
-    rows: list[tuple[str, Proportion | None]] = [
+    rows = (
         (_("All trials"), humans.trials),
         (_("Top expertise per test case"), top.trials if top else None),
         (_("Expertise at or above its 80th percentile"), above.trials if above else None),
-    ]
-    columns = [
-        text_column(_("Trials")),
-        number_column(_("n")),
-        number_column(_("Accuracy")),
-        number_column(_("95% CI")),
-    ]
-    cells = [
-        (name, f.number(share.n, 0), f.percent(share.accuracy), f.share_interval(share.ci95))
-        for name, share in rows
-        if share
-    ]
-    return table(_("Human accuracy"), columns, cells, "humans_items")
-
-
-def _models_table(caption: str, models: Sequence[ModelAccuracy], csv: str = "") -> list[Table]:
-    columns = [
-        text_column(_("Model")),
-        text_column(_("Family")),
-        text_column(_("Kind")),
-        number_column(_("Test cases")),
-        number_column(_("Accuracy")),
-        number_column(_("95% CI")),
-        number_column(_("Near-ties")),
-    ]
-    rows = [
-        (
-            m.label,
-            m.family or f.DASH,
-            _("chat") if m.is_chat else _("base"),
-            f.number(m.items.n, 0),
-            f.percent(m.items.accuracy),
-            f.share_interval(m.items.ci95),
-            f.number(m.n_near_ties, 0),
-        )
-        for m in models
-    ]
-    return table(caption, columns, rows, csv)
-
-
-def _tests_table(tests: Sequence[tuple[str, PairedTest]]) -> list[Table]:
-    columns = [
-        text_column(_("Comparison")),
-        number_column(_("Pairs")),
-        number_column(_("Difference, points")),
-        number_column(_("95% CI")),
-        number_column("t"),
-        number_column("df"),
-        number_column("p"),
-        number_column("d (av)"),
-    ]
-    rows = [
-        (
-            name,
-            f.number(test.n, 0),
-            f.points(test.mean_difference),
-            f.points_interval(test.ci95),
-            f.number(test.t),
-            f.number(test.df, 0),
-            f.p_cell(test.p),
-            f.number(test.d_av),
-        )
-        for name, test in tests
-    ]
-    return table(_("Tests on accuracies"), columns, rows)
+    )
+    return [(name, share) for name, share in rows if share]
 
 
 # --- What the chapter on subfields shows.
@@ -145,9 +106,7 @@ def _tests_table(tests: Sequence[tuple[str, PairedTest]]) -> list[Table]:
 
 def subfields_page(source: SourceResults, about: About) -> Page:
     found = present(source.of(Subfields).subfields) or ()
-    judged = sorted(
-        ((s.humans.share.accuracy, s) for s in found if s.humans), key=lambda pair: pair[0]
-    )
+    judged = sorted(((s.humans.accuracy, s) for s in found if s.humans), key=lambda pair: pair[0])
     compared = [
         s.models_mean.over_models.mean > right for right, s in judged if s.models_mean is not None
     ]
@@ -158,41 +117,8 @@ def subfields_page(source: SourceResults, about: About) -> Page:
         "n_above": sum(compared),
         "has_one_model": len(present(source.of(Accuracy).models) or ()) == 1,
     }
-    columns = [
-        text_column(_("Subfield")),
-        number_column(_("Test cases")),
-        number_column(_("Human trials")),
-        number_column(_("Humans")),
-        number_column(_("95% CI")),
-        number_column(_("Models, mean")),
-        number_column(_("SD")),
-        number_column(_("Models below humans")),
-    ]
-    rows = [_row(s) for s in found]
-    return Page(context, table(_("Accuracy by subfield"), columns, rows, "subfields"))
-
-
-def _row(found: SubfieldAccuracy) -> tuple[str, ...]:
-    return (
-        found.subfield or _("not stated"),
-        f.number(found.n_items, 0),
-        *_humans(found.humans),
-        *_models(found.models_mean),
-        f.number(found.n_models_below_humans, 0),
-    )
-
-
-def _humans(found: Trials | None) -> tuple[str, str, str]:
-    if found is None:
-        return f.DASH, f.DASH, f.DASH
-    share = found.share
-    return f.number(share.n, 0), f.percent(share.accuracy), f.share_interval(share.ci95)
-
-
-def _models(found: ModelsMean | None) -> tuple[str, str]:
-    if found is None:
-        return f.DASH, f.DASH
-    return f.percent(found.over_models.mean), f.percent(found.over_models.sd)
+    tables = c.page_table(_("Accuracy by subfield"), SUBFIELDS, found, "subfields")
+    return Page(context, tables)
 
 
 # --- What the chapter on positions shows.
@@ -205,21 +131,4 @@ def positions_page(source: SourceResults, about: About) -> Page:
         "lowest": min((p.trials.accuracy for p in found), default=None),
         "highest": max((p.trials.accuracy for p in found), default=None),
     }
-    columns = [
-        text_column(_("Position")),
-        number_column(_("Participants")),
-        number_column(_("Trials")),
-        number_column(_("Accuracy")),
-        number_column(_("95% CI")),
-    ]
-    rows = [
-        (
-            p.position,
-            f.number(p.n_participants, 0),
-            f.number(p.trials.n, 0),
-            f.percent(p.trials.accuracy),
-            f.share_interval(p.trials.ci95),
-        )
-        for p in found
-    ]
-    return Page(context, table(_("Accuracy by position"), columns, rows, "positions"))
+    return Page(context, c.page_table(_("Accuracy by position"), POSITIONS, found, "positions"))

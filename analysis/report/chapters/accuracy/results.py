@@ -6,8 +6,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from django.utils.translation import gettext_lazy as _
 
-from analysis.codec import MissingResult, flattened, present, tidy_table, try_estimate
+from analysis import columns as c
+from analysis.codec import MissingResult, flattened, present, try_estimate
 from analysis.data.dataset import NO_TRIALS, Bools, Floats, ModelName, SourceData
 from analysis.report.chapter import Built
 from analysis.stats import NotEnough
@@ -25,7 +27,21 @@ from analysis.stats.estimates import (
 )
 
 TOP_SHARE = 0.2
-ACCURACY_COLUMNS = ("name", "display_name", "family", "is_chat", "n_parameters", "in_set", "n_items", "n_correct", "accuracy", "sem", "ci_low", "ci_high", "n_ties", "n_near_ties", "run", "prompt")  # fmt: skip
+MODELS = (
+    *c.data("name", "display_name"),
+    c.text(_("Model"), "label"),
+    c.text(_("Family"), "family", "family"),
+    c.text(_("Kind"), lambda model: _("chat") if model.is_chat else _("base")),
+    *c.data("is_chat", "n_parameters", "in_set=is_chat"),
+    c.count(_("Test cases"), "items.n", "n_items"),
+    *c.data("n_correct=items.n_correct"),
+    c.percent(_("Accuracy"), "items.accuracy", "accuracy"),
+    *c.data("sem=items.sem"),
+    c.share_ci(_("95% CI"), "items.ci95", "ci_low ci_high"),
+    *c.data("n_ties"),
+    c.count(_("Near-ties"), "n_near_ties", "n_near_ties"),
+    *c.data("run", "prompt"),
+)
 
 
 @dataclass(frozen=True)
@@ -245,7 +261,7 @@ def _base_vs_chat(data: SourceData) -> BaseVsChat:
 
 
 def _models_table(members: Iterable[ModelAccuracy], extra: Iterable[ModelAccuracy]) -> pd.DataFrame:
-    table = tidy_table((*members, *extra), ACCURACY_COLUMNS)
+    table = c.tidy(MODELS, (*members, *extra))
     in_set = {model.name for model in members}
     return table.assign(in_set=[name in in_set for name in table["name"]])
 
@@ -270,12 +286,19 @@ def _items_table(data: SourceData) -> pd.DataFrame:
 
 # --- How often people and language models are right on the items of each subfield.
 
-SUBFIELDS_COLUMNS = ("subfield", "who", "name", "display_name", "family", "n", "n_correct", "accuracy", "sem", "ci_low", "ci_high")  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Trials:
-    share: Proportion = flattened(n="n_trials")
+# Of rows: subfield, who, what carries the name, share
+SUBFIELDS = c.data(
+    "subfield=0",
+    "who=1",
+    "name=2.name",
+    "display_name=2.display_name",
+    "family=2.family",
+    "n=3.n",
+    "n_correct=3.n_correct",
+    "accuracy=3.accuracy",
+    "sem=3.sem",
+    "ci=3.ci95",
+)
 
 
 @dataclass(frozen=True)
@@ -298,7 +321,7 @@ class SubfieldAccuracy:
     subfield: str
     n_items: int
     share_items: float
-    humans: Trials | None
+    humans: Proportion | None
     top_expertise: ExpertTrials | None
     models_mean: ModelsMean | None
     models: tuple[ModelItems, ...]
@@ -310,15 +333,6 @@ class Subfields:
     subfields: tuple[SubfieldAccuracy, ...] | MissingResult
 
 
-@dataclass(frozen=True)
-class _SubfieldLine(ModelName):
-    """A row of the tidy table."""
-
-    subfield: str
-    who: str
-    share: Proportion = flattened()
-
-
 def build_subfields(data: SourceData) -> Built:
     """Raises NotEnough with neither trials nor scores."""
     if data.trials.empty and not len(data.set_models):
@@ -328,7 +342,7 @@ def build_subfields(data: SourceData) -> Built:
     names = pd.unique(data.items["subfield"])
     found = tuple(_subfield(data, trials, str(name), item_subfield == name) for name in names)
     lines = [line for one in found for line in _lines(one)]
-    return Built(Subfields(found), {"subfields": tidy_table(lines, SUBFIELDS_COLUMNS)})
+    return Built(Subfields(found), {"subfields": c.tidy(SUBFIELDS, lines)})
 
 
 def _subfield(data: SourceData, trials: pd.DataFrame, name: str, items: Bools) -> SubfieldAccuracy:
@@ -340,7 +354,7 @@ def _subfield(data: SourceData, trials: pd.DataFrame, name: str, items: Bools) -
         subfield=name,
         n_items=int(items.sum()),
         share_items=float(items.mean()),
-        humans=Trials(humans) if humans else None,
+        humans=humans,
         top_expertise=_subfields_top_expertise(trials),
         models_mean=ModelsMean(float(shares.std()), mean_of(shares, SHARES)) if models else None,
         models=models,
@@ -363,21 +377,29 @@ def _models(data: SourceData, items: Bools) -> tuple[ModelItems, ...]:
     )
 
 
-def _lines(found: SubfieldAccuracy) -> Iterator[_SubfieldLine]:
+def _lines(found: SubfieldAccuracy) -> Iterator[tuple[str, str, ModelName, Proportion]]:
     """People, the people who know it best, every model."""
     if found.humans:
-        yield _SubfieldLine("humans", "humans", "", found.subfield, "humans", found.humans.share)
+        yield found.subfield, "humans", ModelName("humans", "humans", ""), found.humans
     if top := found.top_expertise:
         name = "top expertise"
-        yield _SubfieldLine(name, name, "", found.subfield, name, top.trials)
-    for m in found.models:
-        yield _SubfieldLine(m.name, m.display_name, m.family, found.subfield, "model", m.share)
+        yield found.subfield, name, ModelName(name, name, ""), top.trials
+    for model in found.models:
+        yield found.subfield, "model", model, model.share
 
 
 # --- People's accuracy by the position they hold.
 
 NOT_STATED = "not stated"
-POSITIONS_COLUMNS = ("position", "n_participants", "n_trials", "n_correct", "accuracy", "sem", "ci_low", "ci_high")  # fmt: skip
+POSITIONS = (
+    c.text(_("Position"), "position", "position"),
+    c.count(_("Participants"), "n_participants", "n_participants"),
+    c.count(_("Trials"), "trials.n", "n_trials"),
+    *c.data("n_correct=trials.n_correct"),
+    c.percent(_("Accuracy"), "trials.accuracy", "accuracy"),
+    *c.data("sem=trials.sem"),
+    c.share_ci(_("95% CI"), "trials.ci95", "ci_low ci_high"),
+)
 
 
 @dataclass(frozen=True)
@@ -411,4 +433,4 @@ def build_positions(data: SourceData) -> Built:
         for k, position in enumerate(order)
         if n[k]
     )
-    return Built(Positions(found), {"positions": tidy_table(found, POSITIONS_COLUMNS)})
+    return Built(Positions(found), {"positions": c.tidy(POSITIONS, found)})

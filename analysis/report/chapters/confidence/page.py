@@ -1,24 +1,23 @@
 """What the chapter on calibration shows."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from django.utils.translation import gettext as _
 
+from analysis import columns as c
 from analysis.codec import present
-from analysis.presentation import Table, number_column, table, text_column
+from analysis.presentation import Table
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.confidence.results import (
     HUMAN_ROW,
-    BinnedAccuracy,
     Calibration,
     CalibrationResults,
     ConfidenceFits,
     Expertise,
     HumanCalibration,
     ModelCalibration,
-    Ratings,
     SubfieldSlopes,
-    WithoutUntouched,
 )
 from analysis.stats.arrays import Interval
 from analysis.stats.calibration import CalibrationError
@@ -84,22 +83,23 @@ def _methods(
 def _regressions(
     humans: HumanCalibration | None, models: Sequence[ModelCalibration]
 ) -> list[Table]:
-    rows = [_regression(_people(humans), humans)] if humans else []
-    if humans and (untouched := present(humans.without_untouched)):
-        who = _("Humans, without untouched sliders")
-        rows.append((who, *_line_cells(untouched), f.DASH, f.DASH, f.DASH))
-    rows += [_regression(m.label, m, m.holm_p) for m in models]
-    columns = [
-        text_column(_("Who")),
-        number_column(_("n")),
-        number_column(_("r of the bins")),
-        number_column("p"),
-        number_column(_("Logistic slope")),
-        number_column(_("95% CI")),
-        number_column(_("p of the slope after Holm")),
-    ]
+    rows: list[tuple[str, Any, Any]] = []  # who, fits, what the line over bins is of
+    if humans:
+        rows.append((_people(humans), humans, humans.binned))
+        if untouched := present(humans.without_untouched):
+            rows.append((_("Humans, without untouched sliders"), None, untouched))
+    rows += [(m.label, m, m.binned) for m in models]
+    columns = (
+        c.text(_("Who"), "0"),
+        c.count(_("n"), "2.n"),
+        c.coefficient(_("r of the bins"), "2.line.r"),
+        c.p_value("p", "2.line.p"),
+        c.compact(_("Logistic slope"), "1.logistic.slope"),
+        c.compact_ci(_("95% CI"), lambda row: _slope_of(row[1])),
+        c.p_value(_("p of the slope after Holm"), lambda row: getattr(row[1], "holm_p", None)),
+    )
     caption = _("Confidence and accuracy: regression over bins, and the full-sample logistic fit")
-    return table(caption, columns, rows, "calibration_bins")
+    return c.page_table(caption, columns, rows, "calibration_bins")
 
 
 def _people(humans: HumanCalibration) -> str:
@@ -108,68 +108,37 @@ def _people(humans: HumanCalibration) -> str:
     return _("Humans (CI clustered by participant)") if is_clustered else _("Humans")
 
 
-def _regression(who: str, fits: ConfidenceFits, holm_p: float | None = None) -> tuple[str, ...]:
-    fit = present(fits.logistic)
-    slope = (
-        (f.compact(fit.slope), f.compact_interval(slope_interval(fit))) if fit else (f.DASH, f.DASH)
-    )
-    return (who, *_line_cells(present(fits.binned)), *slope, f.p_cell(holm_p))
-
-
-def _line_cells(found: BinnedAccuracy | WithoutUntouched | None) -> tuple[str, str, str]:
-    if found is None:
-        return f.DASH, f.DASH, f.DASH
-    return f.number(found.n, 0), f.coefficient(found.line.r), f.p_cell(found.line.p)
+def _slope_of(fits: ConfidenceFits | None) -> Interval | None:
+    fit = present(fits.logistic) if fits else None
+    return slope_interval(fit) if fit else None
 
 
 def _errors(groups: Groups) -> list[Table]:
-    columns = [
-        text_column(_("Who")),
-        number_column(_("n")),
-        number_column(_("Error")),
-        number_column(_("95% CI")),
-        number_column(_("If calibrated, mean")),
-        number_column(_("If calibrated, 95th percentile")),
-        number_column(_("Bins")),
-    ]
-    rows = [
-        (
-            who,
-            f.number(ece.n, 0),
-            f.number(ece.value, 3),
-            f.interval(ece.ci95, 3),
-            f.number(ece.when_calibrated, 3),
-            f.number(ece.when_calibrated_q95, 3),
-            f.number(ece.n_bins, 0),
-        )
-        for who, fits in groups
-        if (ece := present(fits.ece))
-    ]
+    columns = (
+        c.text(_("Who"), "0"),
+        c.count(_("n"), "1.n"),
+        c.number(_("Error"), "1.value", digits=3),
+        c.ci(_("95% CI"), "1.ci95", digits=3),
+        c.number(_("If calibrated, mean"), "1.when_calibrated", digits=3),
+        c.number(_("If calibrated, 95th percentile"), "1.when_calibrated_q95", digits=3),
+        c.count(_("Bins"), "1.n_bins"),
+    )
+    rows = [(who, ece) for who, fits in groups if (ece := present(fits.ece))]
     caption = _("Expected calibration error, and what perfect calibration would show by chance")
-    return table(caption, columns, rows)
+    return c.page_table(caption, columns, rows)
 
 
 def _table_s3(found: CalibrationResults) -> list[Table]:
-    columns = [
-        text_column(_("Who")),
-        number_column(_("Coefficient")),
-        number_column(_("SEM")),
-        number_column(_("Intercept")),
-        number_column("t"),
-    ]
-    rows = [
-        (
-            _("Humans") if row.name == HUMAN_ROW.name else row.label,
-            f.number(fit.coef_mean, 3),
-            f.number(fit.coef_sem, 3),
-            f.number(fit.intercept_mean, 3),
-            f.number(fit.t, 1),
-        )
-        for row in found.table_s3
-        if (fit := present(row.fit))
-    ]
+    columns = (
+        c.text(_("Who"), lambda row: _("Humans") if row.name == HUMAN_ROW.name else row.label),
+        c.number(_("Coefficient"), "fit.coef_mean", digits=3),
+        c.number(_("SEM"), "fit.coef_sem", digits=3),
+        c.number(_("Intercept"), "fit.intercept_mean", digits=3),
+        c.number("t", "fit.t", digits=1),
+    )
+    rows = [row for row in found.table_s3 if present(row.fit)]
     caption = _("The paper's Table S3 procedure; its t is no valid test, since the samples overlap")
-    return table(caption, columns, rows, "table_s3")
+    return c.page_table(caption, columns, rows, "table_s3")
 
 
 # --- What the chapter on expertise shows.
@@ -187,18 +156,19 @@ def expertise_page(source: SourceResults, about: About) -> Page:
         "slope": (slope := present(found.slope)),
         "family": subfields.tests if (subfields := present(found.slopes_by_subfield)) else None,
     }
-    columns = [
-        text_column(_("Subfield")),
-        number_column(_("Trials")),
-        number_column(_("Mean")),
-        number_column(_("SD")),
-        number_column(_("Median")),
-        number_column(_("Quartiles")),
-        number_column(_("80th percentile")),
-        number_column(_("95% CI")),
-    ]
-    rows = [_row(own) for own in found.distributions]
-    tables = table(_("Self-rated expertise, 1 to 100"), columns, rows, "expertise_histogram")
+    columns = (
+        c.text(_("Subfield"), lambda row: row.subfield or _("not stated")),
+        c.count(_("Trials"), "ratings.n"),
+        c.number(_("Mean"), "ratings.mean", digits=1),
+        c.number(_("SD"), "ratings.sd", digits=1),
+        c.count(_("Median"), "ratings.median"),
+        c.ci(_("Quartiles"), lambda row: (row.ratings.q1, row.ratings.q3), digits=0),
+        c.number(_("80th percentile"), "ratings.p80", digits=1),
+        c.ci(_("95% CI"), "ratings.p80_ci95", digits=0),
+    )
+    tables = c.page_table(
+        _("Self-rated expertise, 1 to 100"), columns, found.distributions, "expertise_histogram"
+    )
     if subfields:
         tables += _slopes(subfields)
     methods = [own.method for own in found.p80_by_subfield[:1]]
@@ -208,37 +178,12 @@ def expertise_page(source: SourceResults, about: About) -> Page:
 
 
 def _slopes(found: SubfieldSlopes) -> list[Table]:
-    columns = [
-        text_column(_("Subfield")),
-        number_column(_("Trials")),
-        number_column(_("Slope, log-odds per point")),
-        number_column(_("95% CI, two-way")),
-        number_column("p"),
-        number_column(_("p after Holm")),
-    ]
-    rows = [
-        (
-            own.subfield or _("not stated"),
-            f.number(own.slope.n, 0),
-            f.number(own.slope.slope, 4),
-            f.interval(own.slope.ci95, 4),
-            f.p_cell(own.slope.p),
-            f.p_cell(own.holm_p),
-        )
-        for own in found.subfields
-    ]
-    return table(_("Accuracy over expertise within subfields"), columns, rows)
-
-
-def _row(own: Ratings) -> tuple[str, ...]:
-    found = own.ratings
-    return (
-        own.subfield or _("not stated"),
-        f.number(found.n, 0),
-        f.number(found.mean, 1),
-        f.number(found.sd, 1),
-        f.number(found.median, 0),
-        f.interval((found.q1, found.q3), 0),
-        f.number(found.p80, 1),
-        f.interval(found.p80_ci95, 0),
+    columns = (
+        c.text(_("Subfield"), lambda row: row.subfield or _("not stated")),
+        c.count(_("Trials"), "slope.n"),
+        c.number(_("Slope, log-odds per point"), "slope.slope", digits=4),
+        c.ci(_("95% CI, two-way"), "slope.ci95", digits=4),
+        c.p_value("p", "slope.p"),
+        c.p_value(_("p after Holm"), "holm_p"),
     )
+    return c.page_table(_("Accuracy over expertise within subfields"), columns, found.subfields)

@@ -5,8 +5,9 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from analysis import columns as c
 from analysis.codec import MissingResult, need, present
-from analysis.presentation import Column, Table, number_column, table, text_column
+from analysis.presentation import Table
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.finetuning.results import (
     FINETUNING_METHOD,
@@ -14,7 +15,6 @@ from analysis.report.chapters.finetuning.results import (
     REFERENCE_TEXTS_METHOD,
     Comparison,
     FineTuning,
-    Part,
     TunedModel,
 )
 from analysis.report.chapters.memorisation.page import IN_TRAINING
@@ -41,131 +41,71 @@ def tables_of(models: Sequence[TunedModel]) -> list[Table]:
 
 
 def _decisions(models: Sequence[TunedModel]) -> list[Table]:
-    columns = [
-        text_column(_("Tuned model")),
-        text_column(_("Base")),
-        number_column(_("Test cases")),
-        number_column(_("Before")),
-        number_column(_("After")),
-        number_column(_("Gained / lost")),
-        number_column(_("McNemar p")),
-        number_column(_("after Holm")),
-    ]
-    rows = [
-        (
-            model.label,
-            model.base_label,
-            f.number(model.n_items, 0),
-            *_changed(found),
-            f.p_cell(found.mcnemar.p),
-            f.p_cell(model.mcnemar_holm_p),
-        )
-        if (found := present(model.comparison))
-        else (model.label, model.base_label, f.number(model.n_items, 0), *[f.DASH] * 5)
-        for model in models
-    ]
-    return table(_("Before and after fine-tuning"), columns, rows, "finetuning_items")
-
-
-def _changed(found: Comparison) -> tuple[str, str, str]:
-    gained, lost = (f.number(n, 0) for n in (found.mcnemar.gained, found.mcnemar.lost))
-    return (
-        f.percent(found.before.accuracy),
-        f.percent(found.after.accuracy),
-        f"{gained} / {lost}",
+    columns = (
+        c.text(_("Tuned model"), "label"),
+        c.text(_("Base"), "base_label"),
+        c.count(_("Test cases"), "n_items"),
+        c.percent(_("Before"), "comparison.before.accuracy"),
+        c.percent(_("After"), "comparison.after.accuracy"),
+        c.shown(_("Gained / lost"), lambda model: _changed(present(model.comparison))),
+        c.p_value(_("McNemar p"), "comparison.mcnemar.p"),
+        c.p_value(_("after Holm"), "mcnemar_holm_p"),
     )
+    return c.page_table(_("Before and after fine-tuning"), columns, models, "finetuning_items")
+
+
+def _changed(found: Comparison | None) -> str:
+    if found is None:
+        return f.DASH
+    return f"{f.number(found.mcnemar.gained, 0)} / {f.number(found.mcnemar.lost, 0)}"
 
 
 def _perplexities(compared: Compared) -> list[Table]:
-    columns = [
-        text_column(_("Tuned model")),
-        number_column(_("Before")),
-        number_column(_("After")),
-        number_column(_("Fall")),
-        number_column(_("95% CI")),
-        number_column(_("t (df)")),
-        number_column(_("p")),
-        number_column(_("d")),
-    ]
-    rows = [
-        (
-            model.label,
-            f.number(found.ppl_correct.before_mean),
-            f.number(found.ppl_correct.after_mean),
-            f.number(test.mean_difference, 3),
-            f.interval(test.ci95, 3),
-            f"{f.number(test.t)} ({test.df})",
-            f.p_cell(test.p),
-            f.number(test.d_av),
-        )
-        for model, found in compared
-        for test in [found.ppl_correct.test]
-    ]
-    return table(_("Perplexity of the correct versions"), columns, rows, "finetuning_items")
+    columns = (
+        c.text(_("Tuned model"), "0.label"),
+        c.number(_("Before"), "1.ppl_correct.before_mean"),
+        c.number(_("After"), "1.ppl_correct.after_mean"),
+        c.number(_("Fall"), "2.mean_difference", digits=3),
+        c.ci(_("95% CI"), "2.ci95", digits=3),
+        c.shown(_("t (df)"), lambda row: f"{f.number(row[2].t)} ({row[2].df})"),
+        c.p_value(_("p"), "2.p"),
+        c.number(_("d"), "2.d_av"),
+    )
+    rows = [(model, found, test) for model, found in compared for test in [found.ppl_correct.test]]
+    return c.page_table(_("Perplexity of the correct versions"), columns, rows, "finetuning_items")
 
 
 def _nats(compared: Compared) -> list[Table]:
-    columns = [
-        text_column(_("Tuned model")),
-        number_column(_("Fall, original")),
-        number_column(_("Fall, altered")),
-        number_column(_("Difference")),
-        number_column(_("95% CI")),
-        number_column(_("p after Holm")),
-    ]
-    rows = [
-        (
-            model.label,
-            f.number(found.nats.original.mean_difference, 4),
-            f.number(found.nats.altered.mean_difference, 4),
-            f.number(found.nats.interaction.mean_difference, 4),
-            f.interval(found.nats.interaction.ci95, 4),
-            f.p_cell(model.interaction_holm_p),
-        )
-        for model, found in compared
-    ]
+    columns = (
+        c.text(_("Tuned model"), "0.label"),
+        c.number(_("Fall, original"), "1.nats.original.mean_difference", digits=4),
+        c.number(_("Fall, altered"), "1.nats.altered.mean_difference", digits=4),
+        c.number(_("Difference"), "1.nats.interaction.mean_difference", digits=4),
+        c.ci(_("95% CI"), "1.nats.interaction.ci95", digits=4),
+        c.p_value(_("p after Holm"), "0.interaction_holm_p"),
+    )
     caption = _("The field or the answer: fall of the log perplexity, nats per token")
-    return table(caption, columns, rows, "finetuning_items")
+    return c.page_table(caption, columns, compared, "finetuning_items")
 
 
 def _corpora_table(models: Sequence[TunedModel]) -> list[Table]:
-    columns = [
-        text_column(_("Tuned model")),
-        text_column(_("Texts")),
-        text_column(_("In its training data")),
-        number_column(_("n")),
-        number_column(_("Before")),
-        number_column(_("After")),
-        number_column(_("Fall")),
-        number_column(_("95% CI")),
-    ]
-    rows = [
-        (
-            model.label,
-            corpus.label,
-            str(IN_TRAINING.get(corpus.in_training, f.DASH)),
-            f.number(corpus.n_texts, 0),
-            *(
-                (
-                    f.number(found.before.mean, 3),
-                    f.number(found.after.mean, 3),
-                    f.number(found.fall.mean_difference, 3),
-                    f.interval(found.fall.ci95, 3),
-                )
-                if (found := present(corpus.change))
-                else [f.DASH] * 4
-            ),
-        )
-        for model in models
-        for corpus in present(model.corpora) or ()
-    ]
-    return table(_("Reference texts: log perplexity, nats per token"), columns, rows)
+    columns = (
+        c.text(_("Tuned model"), "0.label"),
+        c.text(_("Texts"), "1.label"),
+        c.text(_("In its training data"), lambda row: IN_TRAINING.get(row[1].in_training)),
+        c.count(_("n"), "1.n_texts"),
+        c.number(_("Before"), "1.change.before.mean", digits=3),
+        c.number(_("After"), "1.change.after.mean", digits=3),
+        c.number(_("Fall"), "1.change.fall.mean_difference", digits=3),
+        c.ci(_("95% CI"), "1.change.fall.ci95", digits=3),
+    )
+    rows = [(model, corpus) for model in models for corpus in present(model.corpora) or ()]
+    return c.page_table(_("Reference texts: log perplexity, nats per token"), columns, rows)
 
 
 def _cutoffs_table(models: Sequence[TunedModel]) -> list[Table]:
-    columns = [text_column(_("Tuned model")), text_column(_("Published")), *_part_columns()]
     rows = [
-        (model.label, words % {"day": found.cutoff}, *_part(part))
+        (model.label, words % {"day": found.cutoff}, part)
         for model in models
         if (found := present(model.by_cutoff))
         for words, part in (
@@ -175,68 +115,42 @@ def _cutoffs_table(models: Sequence[TunedModel]) -> list[Table]:
         )
         if part.n_items or part is not found.undated
     ]
-    return table(_("Before and after the end of the training data"), columns, rows)
+    return c.page_table(
+        _("Before and after the end of the training data"), _part_columns(_("Published")), rows
+    )
 
 
 def _subfields(compared: Compared) -> list[Table]:
-    columns = [text_column(_("Tuned model")), text_column(_("Subfield")), *_part_columns()]
-    rows = [
-        (model.label, own.subfield, *_part(own.part))
-        for model, _found in compared
-        for own in model.subfields
-    ]
-    return table(_("Fine-tuning by subfield"), columns, rows)
+    rows = [(model.label, one.subfield, one.part) for model, _c in compared for one in model.subfields]  # fmt: skip
+    return c.page_table(_("Fine-tuning by subfield"), _part_columns(_("Subfield")), rows)
 
 
-def _part_columns() -> list[Column]:
-    return [
-        number_column(_("n")),
-        number_column(_("Before")),
-        number_column(_("After")),
-        number_column(_("Difference, points")),
-        number_column(_("95% CI")),
-    ]
-
-
-def _part(part: Part) -> tuple[str, ...]:
-    found = present(part.decisions)
-    if found is None:
-        return (f.number(part.n_items, 0), *[f.DASH] * 4)
+def _part_columns(of: str) -> Sequence[c.Column]:
+    """Of rows: model, the part's name, the part."""
     return (
-        f.number(part.n_items, 0),
-        f.percent(found.before.accuracy),
-        f.percent(found.after.accuracy),
-        f.points(found.mcnemar.difference),
-        f.points_interval(found.mcnemar.ci95),
+        c.text(_("Tuned model"), "0"),
+        c.shown(of, "1", is_number=False),
+        c.count(_("n"), "2.n_items"),
+        c.percent(_("Before"), "2.decisions.before.accuracy"),
+        c.percent(_("After"), "2.decisions.after.accuracy"),
+        c.points(_("Difference, points"), "2.decisions.mcnemar.difference"),
+        c.points_ci(_("95% CI"), "2.decisions.mcnemar.ci95"),
     )
 
 
 def _trainings(models: Sequence[TunedModel]) -> list[Table]:
-    columns = [
-        text_column(_("Tuned model")),
-        text_column(_("Corpus")),
-        number_column(_("Documents")),
-        number_column(_("Its tokens")),
-        number_column(_("Tokens trained on")),
-        number_column(_("Weights trained")),
-        number_column(_("Held-out loss before")),
-        number_column(_("after")),
-    ]
-    rows = [
-        (
-            model.label,
-            own.corpus,
-            f.number(own.documents, 0),
-            f.number(own.corpus_tokens, 0),
-            f.number(own.tokens_seen, 0),
-            f.number(own.trainable_parameters, 0),
-            f.number(own.held_out_before, 3),
-            f.number(own.held_out_after, 3),
-        )
-        for model in models
-        if (own := model.training)
-    ]
-    return table(
+    columns = (
+        c.text(_("Tuned model"), "label"),
+        c.text(_("Corpus"), "training.corpus"),
+        c.count(_("Documents"), "training.documents"),
+        c.count(_("Its tokens"), "training.corpus_tokens"),
+        c.count(_("Tokens trained on"), "training.tokens_seen"),
+        c.count(_("Weights trained"), "training.trainable_parameters"),
+        c.number(_("Held-out loss before"), "training.held_out_before", digits=3),
+        c.number(_("after"), "training.held_out_after", digits=3),
+    )
+    rows = [model for model in models if model.training]
+    return c.page_table(
         _("Trained here: the corpus, and its held-out loss in nats per token"), columns, rows
     )
 

@@ -1,14 +1,14 @@
 """What the chapter on changes of mind shows."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from analysis import columns as c
 from analysis.codec import need
-from analysis.presentation import Column, Table, number_column, table, text_column
+from analysis.presentation import Table
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.flips.results import (
     PATTERN,
@@ -19,9 +19,7 @@ from analysis.report.chapters.flips.results import (
     Examples,
     ModelFlips,
 )
-from analysis.stats.estimates import Mean, Proportion
 from analysis.stats.flips import Flips
-from lib import formatting as f
 
 BY = {
     TOKEN: gettext_lazy("token"),
@@ -67,96 +65,70 @@ def _mean(values: Sequence[float]) -> float | None:
     return float(np.mean(values)) if values else None
 
 
-def _rows(models: Sequence[ModelFlips]) -> Iterator[tuple[tuple[str, str], Flips]]:
-    for model in models:
-        for level, flips in model.levels.items():
-            yield (model.label, str(BY[level])), flips
+def _rows(models: Sequence[ModelFlips]) -> list[tuple[str, str, Flips]]:
+    return [
+        (model.label, str(BY[level]), flips)
+        for model in models
+        for level, flips in model.levels.items()
+    ]
 
 
-def _first_columns() -> list[Column]:
-    return [text_column(_("Model")), text_column(_("By"))]
+def _first_columns() -> tuple[c.Column, ...]:
+    return c.text(_("Model"), "0"), c.text(_("By"), "1")
 
 
 def _categories(models: Sequence[ModelFlips]) -> list[Table]:
-    columns = [
+    columns = (
         *_first_columns(),
-        number_column(_("Test cases")),
-        number_column(_("Pos-Pos")),
-        number_column(_("Pos-Neg")),
-        number_column(_("Neg-Pos")),
-        number_column(_("Neg-Neg")),
-        number_column(_("End is not the decision")),
-    ]
-    rows = []
-    for names, flips in _rows(models):
-        c = flips.counts
-        counts = (flips.n_items, c.PosPos, c.PosNeg, c.NegPos, c.NegNeg, flips.n_end_disagrees)
-        rows.append((*names, *(f.number(n, 0) for n in counts)))
+        c.count(_("Test cases"), "2.n_items"),
+        c.count(_("Pos-Pos"), "2.counts.PosPos"),
+        c.count(_("Pos-Neg"), "2.counts.PosNeg"),
+        c.count(_("Neg-Pos"), "2.counts.NegPos"),
+        c.count(_("Neg-Neg"), "2.counts.NegNeg"),
+        c.count(_("End is not the decision"), "2.n_end_disagrees"),
+    )
     caption = _(
         "Sign of the difference at the first token that differs (or its sentence), and at the end: positive favours the "
         "original version, negative the altered one"
     )
-    return table(caption, columns, rows, "flips_items")
+    return c.page_table(caption, columns, _rows(models), "flips_items")
 
 
 def _shares(models: Sequence[ModelFlips]) -> list[Table]:
-    columns = [
+    columns = (
         *_first_columns(),
-        number_column(_("n wrong at first")),
-        number_column(_("Of these right at the end")),
-        number_column(_("95% CI")),
-        number_column(_("n right at first")),
-        number_column(_("Of these right at the end")),
-        number_column(_("95% CI")),
-    ]
-    rows = [
-        (*names, *_share_cells(flips.wrong_ends_right), *_share_cells(flips.right_ends_right))
-        for names, flips in _rows(models)
-    ]
-    return table(_("From the first sign to the last"), columns, rows)
+        c.count(_("n wrong at first"), "2.wrong_ends_right.n"),
+        c.percent(_("Of these right at the end"), "2.wrong_ends_right.accuracy"),
+        c.share_ci(_("95% CI"), "2.wrong_ends_right.ci95"),
+        c.count(_("n right at first"), "2.right_ends_right.n"),
+        c.percent(_("Of these right at the end"), "2.right_ends_right.accuracy"),
+        c.share_ci(_("95% CI"), "2.right_ends_right.ci95"),
+    )
+    return c.page_table(_("From the first sign to the last"), columns, _rows(models))
 
 
 def _sign_flips(models: Sequence[ModelFlips]) -> list[Table]:
     """How often the sign changed on the way, by the model's decision."""
-    columns = [
+    columns = (
         *_first_columns(),
-        number_column(_("n right")),
-        number_column(_("Mean, decision right")),
-        number_column(_("95% CI")),
-        number_column(_("n wrong")),
-        number_column(_("Mean, decision wrong")),
-        number_column(_("95% CI")),
-    ]
-    rows = [
-        (*names, *_mean_cells(flips.sign_flips.correct), *_mean_cells(flips.sign_flips.wrong))
-        for names, flips in _rows(models)
-        if flips.sign_flips.correct or flips.sign_flips.wrong
-    ]
-    return table(_("Changes of sign per test case on the way through the text"), columns, rows)
+        c.count(_("n right"), "2.sign_flips.correct.n"),
+        c.number(_("Mean, decision right"), "2.sign_flips.correct.mean"),
+        c.ci(_("95% CI"), "2.sign_flips.correct.ci95"),
+        c.count(_("n wrong"), "2.sign_flips.wrong.n"),
+        c.number(_("Mean, decision wrong"), "2.sign_flips.wrong.mean"),
+        c.ci(_("95% CI"), "2.sign_flips.wrong.ci95"),
+    )
+    rows = [row for row in _rows(models) if row[2].sign_flips.correct or row[2].sign_flips.wrong]
+    caption = _("Changes of sign per test case on the way through the text")
+    return c.page_table(caption, columns, rows)
 
 
 def _examples(typical: Examples) -> list[Table]:
-    columns = [
-        text_column(_("Pattern")),
-        text_column(_("By")),
-        number_column(_("Test cases")),
-        text_column(_("Typical")),
-    ]
-    rows: list[tuple[Any, ...]] = [
-        (str(PATTERN[e.pattern]), str(BY[e.level]), f.number(e.n_items, 0), e.item)
-        for e in typical.examples
-    ]
+    columns = (
+        c.text(_("Pattern"), lambda example: PATTERN[example.pattern]),
+        c.text(_("By"), lambda example: BY[example.level]),
+        c.count(_("Test cases"), "n_items"),
+        c.text(_("Typical"), "item"),
+    )
     caption = _("Patterns in the test cases of %(model)s") % {"model": typical.label}
-    return table(caption, columns, rows, "flips_traces")
-
-
-def _share_cells(share: Proportion | None) -> tuple[str, str, str]:
-    if share is None:
-        return f.DASH, f.DASH, f.DASH
-    return f.number(share.n, 0), f.percent(share.accuracy), f.share_interval(share.ci95)
-
-
-def _mean_cells(mean: Mean | None) -> tuple[str, str, str]:
-    if mean is None:
-        return f.DASH, f.DASH, f.DASH
-    return f.number(mean.n, 0), f.number(mean.mean), f.interval(mean.ci95)
+    return c.page_table(caption, columns, typical.examples, "flips_traces")

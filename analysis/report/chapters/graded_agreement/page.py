@@ -5,8 +5,9 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
 
+from analysis import columns as c
 from analysis.codec import MissingResult, present
-from analysis.presentation import Table, number_column, table, text_column
+from analysis.presentation import Table
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.graded_agreement.results import (
     FIRST,
@@ -15,14 +16,12 @@ from analysis.report.chapters.graded_agreement.results import (
     CorrectedModels,
     GradedAgreement,
     ModelCorrected,
-    Pair,
     Reliability,
+    Threshold,
     Thresholds,
-    Varied,
 )
-from analysis.report.chapters.graded_rates.page import UNCLUSTERED, is_telling
+from analysis.report.chapters.graded_rates.page import is_telling, rate_columns
 from analysis.stats.graded.agreement import Agreement
-from analysis.stats.graded.correction import Corrected
 from analysis.stats.graded.judge_bias import Bias
 from analysis.stats.graded.sensitivity import Abstaining
 from lib import formatting as f
@@ -94,68 +93,41 @@ def _largest(own: CorrectedModels) -> ModelCorrected | None:
 
 
 def _pairs(own: Reliability) -> list[Table]:
-    columns = [
-        text_column(_("Grades of")),
-        text_column(_("and of")),
-        number_column(_("Answers")),
-        number_column(_("Equal")),
-        number_column(_("Same fate")),
-        number_column(_("Difference, points")),
-        number_column(_("Weighted kappa")),
-        number_column(_("95% CI")),
-        number_column(_("Kappa of fates")),
-        number_column(_("95% CI")),
-        number_column(_("Alpha")),
-        number_column(_("95% CI")),
-    ]
-    rows = [_row(pair) for pair in own.pairs]
-    return table(_("Agreement of those who graded"), columns, rows, "graded_pairs")
-
-
-def _row(pair: Pair) -> tuple[str, ...]:
-    return (
-        _named(pair.first),
-        _named(pair.second),
-        f.number(pair.n, 0),
-        f.percent(pair.share_equal),
-        f.percent(pair.share_same_fate),
-        f.number(pair.mean_difference),
-        *_agreement(pair.kappa),
-        *_agreement(pair.fate_kappa),
-        *_agreement(pair.alpha),
+    columns = (
+        c.text(_("Grades of"), lambda row: _named(row.first)),
+        c.text(_("and of"), lambda row: _named(row.second)),
+        c.count(_("Answers"), "n"),
+        c.percent(_("Equal"), "share_equal"),
+        c.percent(_("Same fate"), "share_same_fate"),
+        c.number(_("Difference, points"), "mean_difference"),
+        c.coefficient(_("Weighted kappa"), "kappa.value"),
+        c.coefficient_ci(_("95% CI"), "kappa.ci95"),
+        c.coefficient(_("Kappa of fates"), "fate_kappa.value"),
+        c.coefficient_ci(_("95% CI"), "fate_kappa.ci95"),
+        c.coefficient(_("Alpha"), "alpha.value"),
+        c.coefficient_ci(_("95% CI"), "alpha.ci95"),
     )
+    return c.page_table(_("Agreement of those who graded"), columns, own.pairs, "graded_pairs")
 
 
 def _named(name: str) -> str:
     return {PEOPLE: _("people"), FIRST: _("a first person"), SECOND: _("a second")}.get(name, name)
 
 
-def _agreement(found: Agreement | MissingResult) -> tuple[str, str]:
-    known = present(found)
-    if known is None:
-        return f.DASH, f.DASH
-    return f.coefficient(known.value), f.coefficient_interval(known.ci95)
-
-
 def _biases(own: Reliability) -> list[Table]:
-    columns = [
-        text_column(_("The judge, beside people")),
-        number_column(_("Points")),
-        number_column(_("95% CI")),
-        number_column("p"),
-        number_column(_("Grades")),
-    ]
+    columns = (
+        c.text(_("The judge, beside people"), "0"),
+        c.number(_("Points"), "1.estimate"),
+        c.ci(_("95% CI"), "1.ci95"),
+        c.p_value("p", "1.p"),
+        c.count(_("Grades"), "1.n"),
+    )
     named = (
         (_("for each doubling of an answer's length"), own.by_length),
         (_("to answers of its own family"), own.own_family),
     )
-    rows = [_bias(name, found) for name, found in named if isinstance(found, Bias)]
-    return table(_("What sways the judge"), columns, rows)
-
-
-def _bias(name: str, found: Bias) -> tuple[str, ...]:
-    points, interval = f.number(found.estimate), f.interval(found.ci95)
-    return name, points, interval, f.p_cell(found.p), f.number(found.n, 0)
+    rows = [(name, found) for name, found in named if isinstance(found, Bias)]
+    return c.page_table(_("What sways the judge"), columns, rows)
 
 
 def _methods(own: Reliability) -> list[str]:
@@ -165,62 +137,55 @@ def _methods(own: Reliability) -> list[str]:
 
 
 def _corrected(own: CorrectedModels) -> list[Table]:
-    columns = [
-        text_column(_("Who answered")),
-        text_column(_("Rate")),
-        number_column(_("Graded by people")),
-        number_column(_("By the judge")),
-        number_column(_("By people")),
-        number_column(_("Corrected")),
-        number_column(_("95% CI")),
-    ]
+    columns = (
+        c.text(_("Who answered"), "0.label"),
+        c.text(_("Rate"), lambda row: RATES[row[1]]),
+        c.count(_("Graded by people"), "0.found.rqr.n_sample"),
+        c.percent(_("By the judge"), "2.judge.value"),
+        c.percent(_("By people"), "2.human.value"),
+        c.percent(_("Corrected"), "2.value"),
+        c.share_ci(_("95% CI"), "2.ci95"),
+    )
     rows = [
-        (model.label, str(RATES[rate]), f.number(model.found.rqr.n_sample, 0), *_correction(found))
+        (model, rate, found)
         for model in own.models
         for rate in RATES
         if (found := getattr(model.found, rate)) is not None
     ]
-    return table(_("Rates corrected by people's grades"), columns, rows, "graded_corrected")
-
-
-def _correction(found: Corrected) -> tuple[str, ...]:
-    shares = (found.judge.value, found.human.value, found.value)
-    return (*map(f.percent, shares), f.share_interval(found.ci95))
+    return c.page_table(_("Rates corrected by people's grades"), columns, rows, "graded_corrected")
 
 
 def _thresholds(own: Thresholds) -> list[Table]:
     """Quality and safety under each threshold of the points, the rubric's own marked; safety and abstention by each reading."""
-    who, interval = text_column(_("Who answered")), number_column(_("95% CI"))
+    who = c.text(_("Who answered"), "0.label")
+    good, safe, abstained = (rate_columns(str(RATES[rate]), f"1.{rate}") for rate in RATES)
     by_points = [
-        (model.label, f"{f.percent(one.good_from, 0)}{' *' if one.is_rule else ''}", *_varied(one.rqr), *_varied(one.sr))
+        (model, one)
         for model in own.models
         for one in model.thresholds
         if one.abstaining == Abstaining.RUBRIC
-    ]  # fmt: skip
-    by_reading = [
-        (model.label, str(READINGS[Abstaining(one.abstaining)]), *_varied(one.sr), *_varied(one.ar))
-        for model in own.models
-        for one in model.readings
     ]
-    good, safe, abstained = (number_column(str(RATES[rate])) for rate in ("rqr", "sr", "ar"))
+    by_reading = [(model, one) for model in own.models for one in model.readings]
     return [
-        *table(
+        *c.page_table(
             _("Rates under other thresholds (* the rubric's)"),
-            [who, number_column(_("Good from")), good, interval, safe, interval],
+            (who, c.shown(_("Good from"), lambda row: _good_from(row[1])), *good, *safe),
             by_points,
             "graded_thresholds",
         ),
-        *table(
+        *c.page_table(
             _("Rates by other readings of abstentions"),
-            [who, text_column(_("Abstained")), safe, interval, abstained, interval],
+            (
+                who,
+                c.text(_("Abstained"), lambda row: READINGS[Abstaining(row[1].abstaining)]),
+                *safe,
+                *abstained,
+            ),
             by_reading,
             "graded_thresholds",
         ),
     ]
 
 
-def _varied(found: Varied | None) -> tuple[str, str]:
-    if found is None:
-        return f.DASH, f.DASH
-    mark = UNCLUSTERED if found.is_unclustered else ""
-    return f.percent(found.value), f.share_interval(found.ci95) + mark
+def _good_from(threshold: Threshold) -> str:
+    return f"{f.percent(threshold.good_from, 0)}{' *' if threshold.is_rule else ''}"

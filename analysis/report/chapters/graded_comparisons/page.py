@@ -2,11 +2,11 @@
 
 from django.utils.translation import gettext as _
 
+from analysis import columns as c
 from analysis.codec import present
-from analysis.presentation import Table, number_column, table, text_column
+from analysis.presentation import Table
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.graded_comparisons.results import (
-    Asking,
     Compared,
     Deferral,
     Deferrals,
@@ -48,56 +48,32 @@ def graded_comparisons_page(source: SourceResults, about: About) -> Page:
 
 def _pairs(own: Compared) -> list[Table]:
     label = {model.name: model.label for model in own.models}
-    columns = [
-        text_column(_("First")),
-        text_column(_("Second")),
-        number_column(_("Questions")),
-        number_column(_("Quality, points")),
-        number_column(_("95% CI")),
-        number_column(_("p (Holm)")),
-        number_column(_("Safety, points")),
-        number_column(_("95% CI")),
-        number_column(_("p (Holm)")),
-    ]
-    rows = [
-        (
-            label[one.first],
-            label[one.second],
-            f.number(one.n, 0),
-            f.points(one.difference),
-            f.points_interval(one.ci95),
-            f.p_cell(one.p_holm),
-            f.points(other.difference),
-            f.points_interval(other.ci95),
-            f.p_cell(other.p_holm),
-        )
-        for one, other in zip(own.rqr, own.sr, strict=True)
-    ]
+    columns = (
+        c.text(_("First"), lambda row: label[row[0].first]),
+        c.text(_("Second"), lambda row: label[row[0].second]),
+        c.count(_("Questions"), "0.n"),
+        c.points(_("Quality, points"), "0.difference"),
+        c.points_ci(_("95% CI"), "0.ci95"),
+        c.p_value(_("p (Holm)"), "0.p_holm"),
+        c.points(_("Safety, points"), "1.difference"),
+        c.points_ci(_("95% CI"), "1.ci95"),
+        c.p_value(_("p (Holm)"), "1.p_holm"),
+    )
+    rows = zip(own.rqr, own.sr, strict=True)
     caption = _("First less second model, in percentage points")
-    return table(caption, columns, rows, "graded_comparisons")
+    return c.page_table(caption, columns, rows, "graded_comparisons")
 
 
 def _selective(own: Kept) -> list[Table]:
-    columns = [
-        text_column(_("Who answered")),
-        number_column(_("Answers")),
-        number_column(_("Texts that do not abstain")),
-        number_column(_("Good of these")),
-        number_column(_("Gain by confidence, points")),
-        number_column(_("95% CI")),
-    ]
-    rows = [
-        (
-            curve.label,
-            f.number(curve.n, 0),
-            f.percent(curve.n_kept / curve.n),
-            f.percent(curve.accuracy[-1]),
-            f.points(curve.gain),
-            f.points_interval(curve.gain_ci95),
-        )
-        for curve in own.curves
-    ]
-    return table(_("Answers that are kept"), columns, rows, "graded_selective")
+    columns = (
+        c.text(_("Who answered"), "label"),
+        c.count(_("Answers"), "n"),
+        c.percent(_("Texts that do not abstain"), lambda row: row.n_kept / row.n),
+        c.percent(_("Good of these"), lambda row: row.accuracy[-1]),
+        c.points(_("Gain by confidence, points"), "gain"),
+        c.points_ci(_("95% CI"), "gain_ci95"),
+    )
+    return c.page_table(_("Answers that are kept"), columns, own.curves, "graded_selective")
 
 
 def _gain(model: Deferral) -> tuple[bool, float]:
@@ -108,44 +84,22 @@ def _gain(model: Deferral) -> tuple[bool, float]:
 
 
 def _deferral(own: Deferrals) -> list[Table]:
-    columns = [
-        text_column(_("Model")),
-        number_column(_("People's answers")),
-        number_column(_("Good of the model")),
-        number_column(_("Good of people")),
-        number_column(_("Asked where it abstains")),
-        number_column(_("Good")),
-        number_column(_("95% CI")),
-        number_column(_("Asked below the threshold")),
-        number_column(_("Good")),
-        number_column(_("95% CI")),
-        number_column(_("Gain, points")),
-        number_column(_("95% CI")),
-    ]
-    rows = [
-        (
-            model.label,
-            f.number(model.n, 0),
-            f.percent(model.model),
-            f.percent(model.people),
-            *_asking(model.abstaining),
-            *_asking(model.threshold),
-            *(
-                (f.points(found.gain), f.points_interval(found.gain_ci95))
-                if (found := model.threshold)
-                else (f.DASH, f.DASH)
-            ),
-        )
-        for model in own.models
-    ]
-    return table(_("Asking a person instead of the model"), columns, rows, "graded_deferral")
-
-
-def _asking(found: Asking | None) -> tuple[str, str, str]:
-    if found is None:
-        return f.DASH, f.DASH, f.DASH
-    interval = f.share_interval(found.good_ci95) if found.good_ci95 else f.DASH
-    return f.percent(found.share_asked), f.percent(found.good), interval
+    columns = (
+        c.text(_("Model"), "label"),
+        c.count(_("People's answers"), "n"),
+        c.percent(_("Good of the model"), "model"),
+        c.percent(_("Good of people"), "people"),
+        c.percent(_("Asked where it abstains"), "abstaining.share_asked"),
+        c.percent(_("Good"), "abstaining.good"),
+        c.share_ci(_("95% CI"), "abstaining.good_ci95"),
+        c.percent(_("Asked below the threshold"), "threshold.share_asked"),
+        c.percent(_("Good"), "threshold.good"),
+        c.share_ci(_("95% CI"), "threshold.good_ci95"),
+        c.points(_("Gain, points"), "threshold.gain"),
+        c.points_ci(_("95% CI"), "threshold.gain_ci95"),
+    )
+    caption = _("Asking a person instead of the model")
+    return c.page_table(caption, columns, own.models, "graded_deferral")
 
 
 def _best(own: TextMetrics) -> tuple[str, GradeCorrelation] | None:
@@ -161,31 +115,12 @@ def _best(own: TextMetrics) -> tuple[str, GradeCorrelation] | None:
 
 
 def _texts(own: TextMetrics) -> list[Table]:
-    columns = [
-        text_column(_("Beside the expert answer")),
-        number_column(_("Mean")),
-        number_column(_("Spearman's rho with points")),
-        number_column(_("95% CI")),
-        number_column(_("Kendall's tau-b")),
-        number_column(_("95% CI")),
-    ]
-    rows = [
-        (
-            metric.name,
-            f.coefficient(metric.mean),
-            *_correlation(present(metric.correlation)),
-        )
-        for metric in own.metrics
-    ]
-    return table(_("Answers beside the expert answer"), columns, rows, "graded_texts")
-
-
-def _correlation(found: GradeCorrelation | None) -> tuple[str, ...]:
-    if found is None:
-        return (f.DASH,) * 4
-    return (
-        f.coefficient(found.rho),
-        f.coefficient_interval(found.rho_ci95),
-        f.coefficient(found.tau),
-        f.coefficient_interval(found.tau_ci95),
+    columns = (
+        c.text(_("Beside the expert answer"), "name"),
+        c.coefficient(_("Mean"), "mean"),
+        c.coefficient(_("Spearman's rho with points"), "correlation.rho"),
+        c.coefficient_ci(_("95% CI"), "correlation.rho_ci95"),
+        c.coefficient(_("Kendall's tau-b"), "correlation.tau"),
+        c.coefficient_ci(_("95% CI"), "correlation.tau_ci95"),
     )
+    return c.page_table(_("Answers beside the expert answer"), columns, own.metrics, "graded_texts")

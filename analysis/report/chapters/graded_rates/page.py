@@ -1,13 +1,15 @@
 """Which results a sentence is worth: one whose interval is most of what could be says nothing."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
 
+from analysis import columns as c
 from analysis.codec import need
 from analysis.data.graded.answers import ABSTAINED
-from analysis.presentation import Table, number_column, table, text_column
+from analysis.presentation import Table
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.graded_rates.results import (
     FEWEST,
@@ -18,11 +20,10 @@ from analysis.report.chapters.graded_rates.results import (
     GradedCategories,
     GradedRates,
     InCategories,
-    ModelRates,
     not_whole,
 )
 from analysis.stats.estimates import SHARES, mean_of
-from analysis.stats.graded.rates import Quadrant, Share
+from analysis.stats.graded.rates import Quadrant
 from lib import formatting as f
 from lib.formatting import is_known
 from scoring.domain.generating import Finish
@@ -75,44 +76,37 @@ def graded_rates_page(source: SourceResults, about: About) -> Page:
         "has_judges": len({model.judge for model in own.models}) > 1,
         "judge": own.judges[0] if own.judges else None,
     }
-    columns = [
-        text_column(_("Who answered")),
-        number_column(_("Answers")),
-        number_column(_("Not readable")),
-        number_column(_("Response quality")),
-        number_column(_("95% CI")),
-        number_column(_("Safety")),
-        number_column(_("95% CI")),
-        number_column(_("Abstention")),
-        number_column(_("95% CI")),
-        text_column(_("Kind")),
-        text_column(_("Judge")),
-    ]
-    rows = [_row(model, len(own.rubrics) > 1) for model in by_quality]
-    caption = _("Rates of graded answers")
-    return Page(context, table(caption, columns, rows, "graded_rates"), [own.method, own.clustered_method])  # fmt: skip
-
-
-def _row(model: ModelRates, has_rubrics: bool) -> tuple[str, ...]:
-    own = model.found.rates
-    return (
-        model.label,
-        f.number(own.n, 0),
-        f.number(own.n_unparsed, 0),
-        *_share(model.found.rqr),
-        *_share(model.found.sr),
-        *_share(model.found.ar),
-        str(QUADRANTS[own.quadrant]) if own.quadrant else f.DASH,
-        f"{model.judge} ({model.rubric})" if has_rubrics else model.judge,
+    columns = (
+        c.text(_("Who answered"), "label"),
+        c.count(_("Answers"), "found.rates.n"),
+        c.count(_("Not readable"), "found.rates.n_unparsed"),
+        *rate_columns(_("Response quality"), "found.rqr"),
+        *rate_columns(_("Safety"), "found.sr"),
+        *rate_columns(_("Abstention"), "found.ar"),
+        c.text(_("Kind"), lambda model: QUADRANTS.get(model.found.rates.quadrant)),
+        c.text(
+            _("Judge"),
+            lambda model: (
+                f"{model.judge} ({model.rubric})" if len(own.rubrics) > 1 else model.judge
+            ),
+        ),
     )
+    tables = c.page_table(_("Rates of graded answers"), columns, by_quality, "graded_rates")
+    return Page(context, tables, [own.method, own.clustered_method])
 
 
-def _share(share: Share | None) -> tuple[str, str]:
-    if share is None:
-        return f.DASH, f.DASH
-    return f.percent(share.value), f.share_interval(share.ci95) + (
-        UNCLUSTERED if share.is_unclustered else ""
-    )
+def rate_columns(title: str, path: str) -> tuple[c.Column, c.Column]:
+    """A rate and its interval, which is marked where it takes rows for independent that are not."""
+    rate = c.percent(title, f"{path}.value")
+    share = c.percent(title, path)
+
+    def interval(row: Any) -> str:
+        found = share.of(row)
+        if found is None:
+            return f.DASH
+        return f.share_interval(found.ci95) + (UNCLUSTERED if found.is_unclustered else "")
+
+    return rate, c.shown(_("95% CI"), interval)
 
 
 # --- What the chapter on categories shows.
@@ -144,38 +138,29 @@ def _means(own: InCategories) -> list[tuple[float, str]]:
 
 
 def _table(own: InCategories) -> list[Table]:
-    columns = [
-        text_column(_("Dimension")),
-        text_column(_("Category")),
-        number_column(_("Questions")),
-        number_column(_("Response quality")),
-        number_column(_("Safety")),
-        number_column(_("Abstention")),
-    ]
     people = {model.name for model in own.models if model.is_people}
     cells: dict[tuple[str, str], list[Cell]] = {}
     for cell in own.cells:
         if cell.model not in people:
             cells.setdefault((cell.dimension, cell.category), []).append(cell)
-    rows = [
-        (
-            one.dimension,
-            one.category,
-            f.number(one.n_questions, 0),
-            *(
-                _mean(
-                    [getattr(cell, name) for cell in cells.get((one.dimension, one.category), [])]
-                )
-                for name in ("rqr", "sr", "ar")
-            ),
-        )
-        for one in own.categories
-    ]
-    return table(_("Mean rates of the models by category"), columns, rows, "graded_categories")
+
+    def mean(rate: str) -> c.Value:
+        return lambda one: _mean(rate, cells.get((one.dimension, one.category), []))
+
+    columns = (
+        c.text(_("Dimension"), "dimension"),
+        c.text(_("Category"), "category"),
+        c.count(_("Questions"), "n_questions"),
+        c.shown(_("Response quality"), mean("rqr")),
+        c.shown(_("Safety"), mean("sr")),
+        c.shown(_("Abstention"), mean("ar")),
+    )
+    caption = _("Mean rates of the models by category")
+    return c.page_table(caption, columns, own.categories, "graded_categories")
 
 
-def _mean(values: list[float | None]) -> str:
-    known = [value for value in values if value is not None]
+def _mean(rate: str, cells: list[Cell]) -> str:
+    known = [value for cell in cells if (value := getattr(cell, rate)) is not None]
     return f.percent(mean_of(known, SHARES).mean) if known else "NA"
 
 
@@ -217,68 +202,42 @@ def graded_answers_page(source: SourceResults, about: About) -> Page:
 
 
 def _states(own: Described) -> list[Table]:
-    present = [state for state in STATES if any(state in model.states for model in own.models)]
-    columns = [
-        text_column(_("Who answered")),
-        number_column(_("Answers")),
-        *(number_column(str(STATE_LABELS[state])) for state in present),
-    ]
-    rows = [
-        (
-            model.label,
-            f.number(model.n, 0),
-            *(f.number(model.states.get(state, 0), 0) for state in present),
-        )
-        for model in own.models
-    ]
-    return table(_("How the answers ended"), columns, rows, "graded_states")
+    shown = [state for state in STATES if any(state in model.states for model in own.models)]
+    columns = (
+        c.text(_("Who answered"), "label"),
+        c.count(_("Answers"), "n"),
+        *_state_columns(shown),
+    )
+    return c.page_table(_("How the answers ended"), columns, own.models, "graded_states")
+
+
+def _state_columns(states: Sequence[str]) -> list[c.Column]:
+    def number(state: str) -> c.Value:
+        return lambda row: row.states.get(state, 0)
+
+    return [c.count(STATE_LABELS[state], number(state)) for state in states]
 
 
 def _by_category(own: Described) -> list[Table]:
-    if not own.categories:
-        return []
-    present = not_whole(own.categories)
-    columns = [
-        text_column(_("Dimension")),
-        text_column(_("Category")),
-        number_column(_("Answers")),
-        *(number_column(str(STATE_LABELS[state])) for state in present),
-        number_column(_("Not whole")),
-    ]
-    rows = [
-        (
-            one.dimension,
-            one.category,
-            f.number(one.n, 0),
-            *(f.number(one.states.get(state, 0), 0) for state in present),
-            f.percent(one.n_not_whole / one.n),
-        )
-        for one in own.categories
-    ]
+    columns = (
+        c.text(_("Dimension"), "dimension"),
+        c.text(_("Category"), "category"),
+        c.count(_("Answers"), "n"),
+        *_state_columns(not_whole(own.categories)),
+        c.percent(_("Not whole"), lambda row: row.n_not_whole / row.n),
+    )
     caption = _("How the models' answers ended, by category")
-    return table(caption, columns, rows, "graded_states")
+    return c.page_table(caption, columns, own.categories, "graded_states")
 
 
 def _cost(own: Described) -> list[Table]:
-    columns = [
-        text_column(_("Who answered")),
-        number_column(_("Tokens read")),
-        number_column(_("Tokens written")),
-        number_column(_("Cost")),
-        number_column(_("Of 1,000 answers")),
-        number_column(_("Of a good answer")),
-        number_column(_("Seconds, median")),
-    ]
-    rows = [
-        (
-            model.label,
-            f.number(model.prompt_tokens, 0),
-            f.number(model.completion_tokens, 0),
-            f.number(model.cost, 4),
-            f.number(1000 * model.cost / model.n, 4),
-            f.compact(model.cost_of_good),
-            f.number(model.median_seconds, 1),
-        )
-        for model in own.models
-    ]
-    return table(_("What the answers took"), columns, rows, "graded_cost")
+    columns = (
+        c.text(_("Who answered"), "label"),
+        c.count(_("Tokens read"), "prompt_tokens"),
+        c.count(_("Tokens written"), "completion_tokens"),
+        c.number(_("Cost"), "cost", digits=4),
+        c.number(_("Of 1,000 answers"), lambda row: 1000 * row.cost / row.n, digits=4),
+        c.compact(_("Of a good answer"), "cost_of_good"),
+        c.number(_("Seconds, median"), "median_seconds", digits=1),
+    )
+    return c.page_table(_("What the answers took"), columns, own.models, "graded_cost")

@@ -5,8 +5,9 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
 
+from analysis import columns as c
 from analysis.codec import present
-from analysis.presentation import Table, number_column, table, text_column
+from analysis.presentation import Table
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.memorisation.results import (
     CutoffPart,
@@ -62,30 +63,17 @@ def _split(cutoffs: Cutoffs) -> dict[str, int]:
 
 
 def _cutoff_table(cutoffs: Cutoffs) -> list[Table]:
-    columns = [
-        text_column(_("Model")),
-        text_column(_("Cut-off")),
-        text_column(_("Released")),
-        number_column(_("Right, published before it")),
-        number_column(_("Right, published after it")),
-        number_column(_("Median ratio before")),
-        number_column(_("Median ratio after")),
-        number_column(_("No date")),
-    ]
-    rows = [
-        (
-            model.label,
-            model.cutoff or _("unknown"),
-            model.released or _("unknown"),
-            _right(model.before),
-            _right(model.after),
-            f.compact(model.before.ratio_median if model.before else None),
-            f.compact(model.after.ratio_median if model.after else None),
-            f.number(model.n_undated if model.cutoff else None, 0),
-        )
-        for model in cutoffs.models
-    ]
-    return table(_("Before and after the end of the training data"), columns, rows)
+    columns = (
+        c.text(_("Model"), "label"),
+        c.text(_("Cut-off"), lambda row: row.cutoff or _("unknown")),
+        c.text(_("Released"), lambda row: row.released or _("unknown")),
+        c.shown(_("Right, published before it"), lambda row: _right(row.before)),
+        c.shown(_("Right, published after it"), lambda row: _right(row.after)),
+        c.compact(_("Median ratio before"), "before.ratio_median"),
+        c.compact(_("Median ratio after"), "after.ratio_median"),
+        c.count(_("No date"), lambda row: row.n_undated if row.cutoff else None),
+    )
+    return c.page_table(_("Before and after the end of the training data"), columns, cutoffs.models)
 
 
 def _right(part: CutoffPart | None) -> str:
@@ -97,29 +85,20 @@ def _right(part: CutoffPart | None) -> str:
 
 
 def _table(own: Ratios) -> list[Table]:
-    columns = [
-        text_column(_("Model")),
-        text_column(_("Texts")),
-        text_column(_("In the training data")),
-        number_column(_("n")),
-        number_column(_("Median ratio")),
-        number_column(_("Quartiles")),
-        number_column(_("As high as the anchor")),
-    ]
-    rows = [
-        (
-            model.label,
-            texts.label,
-            str(IN_TRAINING.get(texts.in_training or "", f.number(None))),
-            f.number(texts.spread.n, 0),
-            f.compact(texts.spread.median),
-            f.compact_interval((texts.spread.q1, texts.spread.q3)),
-            f.number(texts.n_ge_anchor, 0),
-        )
-        for model in own.models
-        for texts in model.sources
-    ]
-    return table(_("zlib-perplexity ratio"), columns, rows, "memorisation_ratios")
+    columns = (
+        c.text(_("Model"), "0.label"),
+        c.text(_("Texts"), "1.label"),
+        c.text(
+            _("In the training data"),
+            lambda row: IN_TRAINING.get(row[1].in_training),
+        ),
+        c.count(_("n"), "1.spread.n"),
+        c.compact(_("Median ratio"), "1.spread.median"),
+        c.compact_ci(_("Quartiles"), lambda row: (row[1].spread.q1, row[1].spread.q3)),
+        c.count(_("As high as the anchor"), "1.n_ge_anchor"),
+    )
+    rows = [(model, texts) for model in own.models for texts in model.sources]
+    return c.page_table(_("zlib-perplexity ratio"), columns, rows, "memorisation_ratios")
 
 
 # --- What the chapter on publication dates shows.
@@ -142,25 +121,14 @@ def publication_date_page(source: SourceResults, about: About) -> Page:
         "n_harder": directions.count(DateDirection.NEWER_HARDER),
         "people": people,
     }
-    columns = [
-        text_column(_("Model")),
-        number_column(_("Test cases")),
-        number_column(_("Spearman's rho")),
-        number_column(_("95% CI")),
-        number_column("p"),
-        number_column(_("p after Holm")),
-    ]
-    rows = [
-        (
-            model.label,
-            f.number(found.n, 0),
-            f.coefficient(found.rho),
-            f.coefficient_interval(found.ci95),
-            f.p_cell(found.p),
-            f.p_cell(model.holm_p),
-        )
-        for model, found in known
-    ]
+    columns = (
+        c.text(_("Model"), "0.label"),
+        c.count(_("Test cases"), "1.n"),
+        c.coefficient(_("Spearman's rho"), "1.rho"),
+        c.coefficient_ci(_("95% CI"), "1.ci95"),
+        c.p_value("p", "1.p"),
+        c.p_value(_("p after Holm"), "0.holm_p"),
+    )
     caption = _("Publication date and difficulty")
     methods = [one.method for one in (together, people and people.slope) if one]
-    return Page(context, table(caption, columns, rows, "publication_date_items"), methods)
+    return Page(context, c.page_table(caption, columns, known, "publication_date_items"), methods)

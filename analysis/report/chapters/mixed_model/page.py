@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
+from analysis import columns as c
 from analysis.codec import need
-from analysis.presentation import Table, number_column, table, text_column
+from analysis.presentation import Table
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.mixed_model.results import Mixed, Power, PowerAnalysis, two_digits
 from analysis.stats.power import Target
@@ -23,24 +24,18 @@ def mixed_model_page(source: SourceResults, about: About) -> Page:
         "has_no_variation": has_no_variation,
         "without_participants": own.lrt.participants.without if may_be_0 else None,
     }
-    columns = [
-        text_column(_("Parameter")),
-        number_column(_("Estimate")),
-        number_column(_("95% CI")),
-    ]
-    rows = [
-        (name, f.number(estimate), f.interval(ci95))
-        for name, estimate, ci95 in (
-            (_("Intercept, log-odds"), own.intercept, own.intercept_ci95),
-            (_("SD of participants, log-odds"), own.sd_participants, own.sd_participants_ci95),
-            (_("SD of test cases, log-odds"), own.sd_items, own.sd_items_ci95),
-        )
-    ]
-    return Page(
-        context,
-        table(_("Mixed-effects logistic model"), columns, rows),
-        [own.method],
+    columns = (
+        c.text(_("Parameter"), "0"),
+        c.number(_("Estimate"), "1"),
+        c.ci(_("95% CI"), "2"),
     )
+    rows = (
+        (_("Intercept, log-odds"), own.intercept, own.intercept_ci95),
+        (_("SD of participants, log-odds"), own.sd_participants, own.sd_participants_ci95),
+        (_("SD of test cases, log-odds"), own.sd_items, own.sd_items_ci95),
+    )
+    tables = c.page_table(_("Mixed-effects logistic model"), columns, rows)
+    return Page(context, tables, [own.method])
 
 
 # --- What the chapter on power shows.
@@ -83,24 +78,23 @@ def power_page(source: SourceResults, about: About) -> Page:
 
 
 def _targets(aims: list[Aim], has_ends: bool) -> list[Table]:
-    columns = [
-        number_column(_("Width wanted, points")),
-        number_column(_("Participants")),
-        number_column(_("If test cases vary least")),
-        number_column(_("If they vary most")),
-        number_column(_("Else, test cases")),
-    ]
-    rows = [
-        (
-            f.number(aim.points, 0),
-            _participants(aim.n_participants),
-            _participants(aim.n_participants_low) if has_ends else f.DASH,
-            _participants(aim.n_participants_high) if has_ends else f.DASH,
-            f.number(aim.n_items_needed, 0),
-        )
-        for aim in aims
-    ]
-    return table(_("Participants for a wanted width, by the variance formula"), columns, rows)
+    columns = (
+        c.count(_("Width wanted, points"), "points"),
+        c.shown(_("Participants"), lambda row: _participants(row.n_participants)),
+        c.shown(
+            _("If test cases vary least"),
+            lambda row: _participants(row.n_participants_low) if has_ends else f.DASH,
+        ),
+        c.shown(
+            _("If they vary most"),
+            lambda row: _participants(row.n_participants_high) if has_ends else f.DASH,
+        ),
+        c.count(_("Else, test cases"), "n_items_needed"),
+    )
+    rows = aims
+    return c.page_table(
+        _("Participants for a wanted width, by the variance formula"), columns, rows
+    )
 
 
 def _participants(n: float | None) -> str:
@@ -108,25 +102,14 @@ def _participants(n: float | None) -> str:
 
 
 def _curve(own: PowerAnalysis) -> list[Table]:
-    columns = [
-        number_column(_("Participants")),
-        number_column(_("Width of the two-way 95% CI, points")),
-        number_column(_("If test cases vary least")),
-        number_column(_("If they vary most")),
-    ]
-    rows = [
-        (
-            f.number(point.n_participants, 0),
-            *(
-                _points(width)
-                for width in (point.ci_width, point.ci_width_low, point.ci_width_high)
-            ),
-        )
-        for point in own.curve
-    ]
-    return table(
-        _("How wide the interval is, by the variance formula"), columns, rows, "power_curve"
+    columns = (
+        c.count(_("Participants"), "n_participants"),
+        c.shown(_("Width of the two-way 95% CI, points"), lambda row: _points(row.ci_width)),
+        c.shown(_("If test cases vary least"), lambda row: _points(row.ci_width_low)),
+        c.shown(_("If they vary most"), lambda row: _points(row.ci_width_high)),
     )
+    caption = _("How wide the interval is, by the variance formula")
+    return c.page_table(caption, columns, own.curve, "power_curve")
 
 
 def _points(width: float | None) -> str:

@@ -1,20 +1,18 @@
 """What the chapter on agreement shows."""
 
 import math
-from collections.abc import Sequence
 
 from django.utils.translation import gettext as _
 
+from analysis import columns as c
 from analysis.codec import need, present
-from analysis.presentation import Table, number_column, table, text_column
+from analysis.presentation import Table
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.models.results import (
     Agreement,
     Integration,
-    ModelIntegration,
     RankAgreement,
 )
-from lib import formatting as f
 
 
 def agreement_page(source: SourceResults, about: About) -> Page:
@@ -32,28 +30,17 @@ def agreement_page(source: SourceResults, about: About) -> Page:
 
 
 def _table(own: RankAgreement) -> list[Table]:
-    columns = [
-        text_column(_("Model")),
-        text_column(_("Family")),
-        number_column(_("Test cases")),
-        number_column(_("Spearman's rho")),
-        number_column(_("95% CI")),
-        number_column("p"),
-    ]
-    rows = [
-        (
-            model.label,
-            model.family or f.DASH,
-            f.number(found.n, 0),
-            f.coefficient(found.rho),
-            f.coefficient_interval(found.ci95),
-            f.p_cell(found.p),
-        )
-        for model in own.models_human
-        if (found := present(model.correlation))
-    ]
+    columns = (
+        c.text(_("Model"), "label"),
+        c.text(_("Family"), "family"),
+        c.count(_("Test cases"), "correlation.n"),
+        c.coefficient(_("Spearman's rho"), "correlation.rho"),
+        c.coefficient_ci(_("95% CI"), "correlation.ci95"),
+        c.p_value("p", "correlation.p"),
+    )
+    rows = [model for model in own.models_human if present(model.correlation)]
     caption = _("Each model's difficulties against human accuracy")
-    return table(caption, columns, rows, "agreement_matrix")
+    return c.page_table(caption, columns, rows, "agreement_matrix")
 
 
 # --- What the chapter on the integration of context shows.
@@ -63,25 +50,22 @@ def integration_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(Integration).integration)
     test = present(own.pooled.full_vs_isolated)
     seeds = sorted({swapped.seed for model in own.models for swapped in model.swapped})
-    columns = [
-        text_column(_("Model")),
-        number_column(_("Whole abstract")),
-        number_column(_("Sentences alone")),
-        number_column(_("Within test cases")),
-        *(number_column(_("Swapped, seed %(seed)s") % {"seed": seed}) for seed in seeds),
-    ]
-    rows = [_row(model, seeds) for model in own.models]
-    tables = table(_("Accuracy with and without context"), columns, rows, "integration")
+    columns = (
+        c.text(_("Model"), "label"),
+        c.percent(_("Whole abstract"), "full"),
+        c.percent(_("Sentences alone"), "isolated_pooled"),
+        c.percent(_("Within test cases"), "isolated_item"),
+        *(
+            c.percent(_("Swapped, seed %(seed)s") % {"seed": seed}, _swapped(seed))
+            for seed in seeds
+        ),
+    )
+    tables = c.page_table(
+        _("Accuracy with and without context"), columns, own.models, "integration"
+    )
     return Page({"own": own, "test": test}, tables, [test.method] if test else [])
 
 
-def _row(model: ModelIntegration, seeds: Sequence[int]) -> list[str]:
-    swapped = dict.fromkeys(seeds, f.DASH)
-    swapped |= {s.seed: f.percent(s.accuracy) for s in model.swapped}
-    return [
-        model.label,
-        f.percent(model.full),
-        f.percent(model.isolated_pooled),
-        f.percent(model.isolated_item),
-        *swapped.values(),
-    ]
+def _swapped(seed: int) -> c.Value:
+    """A model's accuracy on the abstracts whose results this seed swapped."""
+    return lambda model: next((s.accuracy for s in model.swapped if s.seed == seed), None)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 from django_countries import countries
 
+from analysis import columns as c
 from analysis.codec import MissingResult, need, present
-from analysis.presentation import number_column, table, text_column
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.participants.results import (
     Answers,
@@ -70,13 +70,13 @@ def participants_page(source: SourceResults, about: About) -> Page:
         "others": [(other.n, _kind(other)) for other in own.other_kinds],
         "missing": _missing(own),
     }
-    columns = [
-        text_column(_("Characteristic")),
-        text_column(_("Answer")),
-        number_column(_("n (%)")),
-    ]
-    rows = table(_("Participants in the analysis"), columns, _rows(own), "participants")
-    return Page(context, rows, [own.method])
+    columns = (
+        c.text(_("Characteristic"), "0"),
+        c.text(_("Answer"), "1"),
+        c.shown(_("n (%)"), "2"),
+    )
+    tables = c.page_table(_("Participants in the analysis"), columns, _rows(own), "participants")
+    return Page(context, tables, [own.method])
 
 
 def _missing(own: People) -> list[tuple[list[str], MissingResult]]:
@@ -186,18 +186,12 @@ def flow_page(source: SourceResults, about: About) -> Page:
         "n_analysed": n[Code.ANALYSED],
         "n_began": next((n[code] for code in FIRST if n.get(code)), None),
     }
+    steps = (c.text(_("Step"), "label"), c.count(_("People"), "n"))
+    reasons = (c.text(_("Reason"), "label"), c.count(_("Trials"), "n"))
     tables = [
-        *table(
-            _("Participants"),
-            [text_column(_("Step")), number_column(_("People"))],
-            [(step.label, f.number(step.n, 0)) for step in own.steps],
-            "flow_steps",
-        ),
-        *table(
-            _("Trials that are not analysed"),
-            [text_column(_("Reason")), number_column(_("Trials"))],
-            [(reason.label, f.number(reason.n, 0)) for reason in own.trials.excluded],
-            "flow_trials",
+        *c.page_table(_("Participants"), steps, own.steps, "flow_steps"),
+        *c.page_table(
+            _("Trials that are not analysed"), reasons, own.trials.excluded, "flow_trials"
         ),
     ]
     return Page(context, tables, [own.method])
@@ -208,9 +202,13 @@ def flow_page(source: SourceResults, about: About) -> Page:
 
 def exposures_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(ItemExposures).exposures)
-    columns = [number_column(_("Times judged")), number_column(_("Test cases"))]
-    rows = [(f.number(row.n, 0), f.number(row.items, 0)) for row in own.histogram]
-    return Page({"own": own}, table(_("Exposures"), columns, rows, "exposures_items"))
+    columns = (
+        c.count(_("Times judged"), "n"),
+        c.count(_("Test cases"), "items"),
+    )
+    return Page(
+        {"own": own}, c.page_table(_("Exposures"), columns, own.histogram, "exposures_items")
+    )
 
 
 # --- What the chapter on reaction times shows.
@@ -218,21 +216,17 @@ def exposures_page(source: SourceResults, about: About) -> Page:
 
 def reaction_times_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(ReactionTimes).reaction_times)
-    columns = [
-        text_column(_("Answers")),
-        number_column(_("n")),
-        number_column(_("Median, s")),
-        number_column(_("Quartiles, s")),
-    ]
-    rows = [
-        (
-            _("right") if group.is_correct else _("wrong"),
-            f.number(group.n, 0),
-            f.seconds(group.median),
-            _("%(low)s to %(high)s") % {"low": f.seconds(group.q1), "high": f.seconds(group.q3)},
-        )
-        for group in own.by_correct
-    ]
+    columns = (
+        c.text(_("Answers"), lambda row: _("right") if row.is_correct else _("wrong")),
+        c.count(_("n"), "n"),
+        c.shown(_("Median, s"), lambda row: f.seconds(row.median)),
+        c.shown(
+            _("Quartiles, s"),
+            lambda row: (
+                _("%(low)s to %(high)s") % {"low": f.seconds(row.q1), "high": f.seconds(row.q3)}
+            ),
+        ),
+    )
     caption = _("Reaction times by answer")
-    tables = table(caption, columns, rows, "reaction_times_histogram")
+    tables = c.page_table(caption, columns, own.by_correct, "reaction_times_histogram")
     return Page({"own": own}, tables, [own.method])

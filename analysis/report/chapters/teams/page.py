@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from analysis import columns as c
 from analysis.codec import need, present
-from analysis.presentation import Table, number_column, table, text_column
+from analysis.presentation import Table, table, text_column
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.teams.results import Teams
 from analysis.teams.names import (
@@ -87,71 +88,41 @@ def _adding_table(found: TeamingResult) -> list[Table]:
     added = [row for row in found.adding_human if row.method == Method.LOGISTIC]
     missing = dict.fromkeys(label for row in added for label in (row.team.label, row.with_human))
     accuracy = {**missing, **accuracy}
-    columns = [
-        text_column(_("Who")),
-        number_column(_("Accuracy")),
-        number_column(_("With one human more")),
-        number_column(_("Change, points")),
-        number_column(_("95% CI")),
-        number_column(_("p (Holm)")),
-    ]
-    rows = [
-        (
-            row.team.display_name,
-            f.percent(accuracy[row.team.label]),
-            f.percent(accuracy[row.with_human]),
-            f.points(row.gain.value),
-            f.points_interval(row.gain.ci95),
-            f.p_cell(row.p_holm),
-        )
-        for row in added
-    ]
-    return table(_("What one human adds"), columns, rows, "figure_teams_adding")
+    columns = (
+        c.text(_("Who"), "team.display_name"),
+        c.percent(_("Accuracy"), lambda row: accuracy[row.team.label]),
+        c.percent(_("With one human more"), lambda row: accuracy[row.with_human]),
+        c.points(_("Change, points"), "gain.value"),
+        c.points_ci(_("95% CI"), "gain.ci95"),
+        c.p_value(_("p (Holm)"), "p_holm"),
+    )
+    return c.page_table(_("What one human adds"), columns, added, "figure_teams_adding")
 
 
 def _thresholds(found: TeamingResult) -> list[Table]:
     who = {Policy.HUMAN: _("the human's choice"), Policy.TEAM: _("the team")}
-    columns = [
-        text_column(_("Alone where it is sure")),
-        text_column(_("Else decides")),
-        number_column(_("Sure from")),
-        number_column(_("Asked")),
-        number_column(_("Accuracy")),
-        number_column(_("95% CI")),
-    ]
-    rows = [
-        (
-            row.team.display_name,
-            who[row.policy],
-            f.number(row.threshold),
-            f.percent(row.share_asked, 0),
-            f.percent(row.accuracy),
-            f.share_interval(row.accuracy_ci95),
-        )
-        for row in found.policies_chosen
-    ]
+    columns = (
+        c.text(_("Alone where it is sure"), "team.display_name"),
+        c.text(_("Else decides"), lambda row: who[row.policy]),
+        c.number(_("Sure from"), "threshold"),
+        c.percent(_("Asked"), "share_asked", digits=0),
+        c.percent(_("Accuracy"), "accuracy"),
+        c.share_ci(_("95% CI"), "accuracy_ci95"),
+    )
     caption = _("Who decides: thresholds of certainty chosen on training trials, tried on held-out ones")  # fmt: skip
-    return table(caption, columns, rows, "team_policies_chosen")
+    return c.page_table(caption, columns, found.policies_chosen, "team_policies_chosen")
 
 
 def _correlations(found: TeamingResult) -> list[Table]:
-    columns = [
-        text_column(_("Pair")),
-        number_column(_("Correlation")),
-        number_column(_("95% credible interval")),
-        text_column(_("Fit")),
-    ]
-    rows = [
-        (
-            row.team.display_name,
-            f.coefficient(correlation.mean),
-            f.coefficient_interval(correlation.ci95),
-            _quality(about),
-        )
-        for row, about, correlation in correlated_pairs(found.bayesian)
-    ]
+    columns = (
+        c.text(_("Pair"), "0.team.display_name"),
+        c.coefficient(_("Correlation"), "2.mean"),
+        c.coefficient_ci(_("95% credible interval"), "2.ci95"),
+        c.text(_("Fit"), lambda row: _quality(row[1])),
+    )
+    rows = correlated_pairs(found.bayesian)
     caption = _("Bayesian fits: correlation of the members' latent evidence, given which version is the original")  # fmt: skip
-    return table(caption, columns, rows)
+    return c.page_table(caption, columns, rows)
 
 
 def _quality(about: BayesianAbout) -> str:

@@ -2,8 +2,9 @@
 
 from django.utils.translation import gettext as _
 
+from analysis import columns as c
 from analysis.codec import need, present
-from analysis.presentation import Table, number_column, table, text_column
+from analysis.presentation import Table
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.uncertainty.results import (
     Crossed,
@@ -12,7 +13,6 @@ from analysis.report.chapters.uncertainty.results import (
     Row,
     Sensitivity,
 )
-from lib import formatting as f
 
 
 def crossed_page(source: SourceResults, about: About) -> Page:
@@ -31,29 +31,17 @@ def _table(own: CrossedErrors) -> list[Table]:
         (_("Models, mean"), own.mean_row if has_mean else None),
         *((model.label, row) for model, row in own.model_rows),
     ]
-    columns = [
-        text_column(_("Who")),
-        number_column(_("Accuracy")),
-        number_column(_("95% CI, crossed")),
-        number_column(_("95% CI, two-way")),
-        number_column(_("Minus humans, points")),
-        number_column(_("95% CI, crossed")),
-        number_column(_("95% CI, two-way")),
-    ]
-    cells = [
-        (
-            name,
-            f.percent(row.accuracy),
-            f.share_interval(row.errors.ci95),
-            f.share_interval(row.errors.two_way_ci95),
-            f.points(row.difference),
-            f.points_interval(row.difference_errors.ci95),
-            f.points_interval(row.difference_errors.two_way_ci95),
-        )
-        for name, row in rows
-        if row
-    ]
-    return table(_("Crossed bootstrap and two-way intervals"), columns, cells, "crossed")
+    columns = (
+        c.text(_("Who"), "0"),
+        c.percent(_("Accuracy"), "1.accuracy"),
+        c.share_ci(_("95% CI, crossed"), "1.errors.ci95"),
+        c.share_ci(_("95% CI, two-way"), "1.errors.two_way_ci95"),
+        c.points(_("Minus humans, points"), "1.difference"),
+        c.points_ci(_("95% CI, crossed"), "1.difference_errors.ci95"),
+        c.points_ci(_("95% CI, two-way"), "1.difference_errors.two_way_ci95"),
+    )
+    caption = _("Crossed bootstrap and two-way intervals")
+    return c.page_table(caption, columns, [row for row in rows if row[1]], "crossed")
 
 
 # --- What the chapter on differences by test case shows.
@@ -61,29 +49,19 @@ def _table(own: CrossedErrors) -> list[Table]:
 
 def item_differences_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(Differences).item_differences)
-    columns = [
-        text_column(_("Test case")),
-        text_column(_("Subfield")),
-        number_column(_("Humans")),
-        number_column(_("Models")),
-        number_column(_("Difference, points")),
-        number_column("p"),
-        number_column(_("q (FDR)")),
-    ]
-    rows = [
-        (
-            row.item,
-            row.subfield or f.DASH,
-            f.percent(row.humans, 0),
-            f.percent(row.models_mean, 0),
-            f.points(row.difference, 0),
-            f.p_cell(row.p),
-            f.p_cell(row.q),
-        )
-        for row in own.items
-    ]
+    columns = (
+        c.text(_("Test case"), "item"),
+        c.text(_("Subfield"), "subfield"),
+        c.percent(_("Humans"), "humans", digits=0),
+        c.percent(_("Models"), "models_mean", digits=0),
+        c.points(_("Difference, points"), "difference", digits=0),
+        c.p_value("p", "p"),
+        c.p_value(_("q (FDR)"), "q"),
+    )
     caption = _("Test cases that differ most")
-    return Page({"own": own}, table(caption, columns, rows, "item_differences"), [own.method])
+    return Page(
+        {"own": own}, c.page_table(caption, columns, own.items, "item_differences"), [own.method]
+    )
 
 
 # --- What the chapter on sensitivity shows.
@@ -97,24 +75,13 @@ def sensitivity_page(source: SourceResults, about: About) -> Page:
         for difference in (choice.difference_humans, choice.difference_models)
         if difference is not None
     ]
-    columns = [
-        text_column(_("Analysis")),
-        number_column(_("Test cases")),
-        number_column(_("Humans")),
-        number_column(_("Change")),
-        number_column(_("Models, mean")),
-        number_column(_("Change")),
-    ]
-    rows = [
-        (
-            choice.what,
-            f.number(choice.n_items, 0),
-            f.percent(choice.humans.accuracy if choice.humans else None),
-            f.points(choice.difference_humans),
-            f.percent(choice.models_mean.mean if choice.models_mean else None),
-            f.points(choice.difference_models),
-        )
-        for choice in found
-    ]
-    tables = table(_("The headline under other choices"), columns, rows, "sensitivity")
+    columns = (
+        c.text(_("Analysis"), "what"),
+        c.count(_("Test cases"), "n_items"),
+        c.percent(_("Humans"), "humans.accuracy"),
+        c.points(_("Change"), "difference_humans"),
+        c.percent(_("Models, mean"), "models_mean.mean"),
+        c.points(_("Change"), "difference_models"),
+    )
+    tables = c.page_table(_("The headline under other choices"), columns, found, "sensitivity")
     return Page({"largest": max(moves, default=None)}, tables)

@@ -17,7 +17,7 @@ def test_subfields_are_as_published(published, reference):
     assert {one.subfield for one in found} == set(reference["subfields"])
     for one in found:
         known = reference["subfields"][one.subfield]
-        humans, top, mean = one.humans.share, one.top_expertise, one.models_mean
+        humans, top, mean = one.humans, one.top_expertise, one.models_mean
         theirs = known["human_top20_within_subfield"]
         assert (one.n_items, one.share_items) == (known["n_items"], known["proportion"])
         assert (humans.n, top.trials.n) == (known["human"]["n_trials"], theirs["n_trials"])
@@ -36,7 +36,7 @@ def test_subfields_are_as_published(published, reference):
 def test_the_page_names_the_subfields_of_lowest_and_highest_accuracy(small):
     source = results_of(small, *ABOUT_ACCURACY)
     page, text = page_of(SUBFIELDS, source)
-    shares = {s.subfield: s.humans.share.accuracy for s in source.of(Subfields).subfields}
+    shares = {s.subfield: s.humans.accuracy for s in source.of(Subfields).subfields}
     low, high = min(shares, key=shares.get), max(shares, key=shares.get)
     assert text.index(low) < text.index(high)
     assert [row[0] for row in page.tables[0].rows] == list(shares)
