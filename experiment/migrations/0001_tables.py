@@ -74,7 +74,6 @@ class Migration(migrations.Migration):
                 ('opens_at', models.DateTimeField(blank=True, help_text='Empty: once it is open.', null=True, verbose_name='recruitment begins (UTC)')),
                 ('closes_at', models.DateTimeField(blank=True, help_text='Nobody new is let in from then on; who is under way may finish.', null=True, verbose_name='recruitment ends (UTC)')),
                 ('channels_version', models.PositiveIntegerField(default=0, editable=False, help_text='Raised by every change of a channel.')),
-                ('unfilled_links', models.PositiveIntegerField(default=0, editable=False, help_text='Visits by links without the id that they are for.')),
                 ('external_id_days', models.PositiveSmallIntegerField(default=90, help_text='From consent; the consent page says the date. They are erased by forget_recruitment_ids.', validators=[django.core.validators.MinValueValidator(1)], verbose_name='days that recruitment ids are kept')),
                 ('withdrawal_policy', models.CharField(choices=[('delete', 'delete the answers'), ('anonymise', 'keep the answers, without anything that leads to the person')], default='delete', help_text='Of who has not finished, answers are deleted in any case.', max_length=10, verbose_name='when somebody withdraws')),
                 ('retain_until', models.DateField(blank=True, help_text='Past this day they can be deleted for all participants together.', null=True, verbose_name='personal data are kept until')),

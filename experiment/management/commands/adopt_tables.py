@@ -44,7 +44,7 @@ class Command(BaseCommand):
             return
         if differences := sorted(tables_here() ^ tables_of_this_release()):
             raise CommandError(
-                "The tables are not those of this release; nothing was changed. Bring them up to date with "
+                "The tables are not those that this release begins with; nothing was changed. Bring them up to date with "
                 "`manage.py migrate` of the release that they are from. They differ in:\n"
                 + "\n".join(difference.partition("\n")[0] for difference in differences[:20])
             )
@@ -90,7 +90,7 @@ def tables_of_this_release() -> set[str]:
 
 def _made_and_read() -> set[str]:
     executor = MigrationExecutor(connections["default"])
-    executor.migrate(executor.loader.graph.leaf_nodes())
+    executor.migrate([(app, FIRST) for app in APPS])
     install_triggers("default")
     return tables_here()
 
