@@ -1,6 +1,6 @@
 """What the lab's pages share: how one is shown, says what was refused, and sends a file; fields of their forms."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any
@@ -9,7 +9,7 @@ from django import forms
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils.http import content_disposition_header
 from django.utils.translation import gettext_lazy as _
@@ -17,6 +17,7 @@ from django_stubs_ext import StrOrPromise
 
 from lib.http import UNPROCESSABLE
 from lib.newlines import with_unix_newlines
+from lib.table_files import CONTENT_TYPES, Column, csv_lines, in_blocks
 
 ANY = ("", _("any"))  # of what a list can be narrowed by
 # What an answer says besides: somebody else was quicker, or what was sent is kept no longer
@@ -66,6 +67,15 @@ def attached(content: Any, name: str, content_type: str) -> HttpResponse:
     """A file to download."""
     headers = {"Content-Disposition": content_disposition_header(True, name)}
     return HttpResponse(content, content_type=content_type, headers=headers)
+
+
+def sent_as_csv(
+    name: str, columns: Sequence[Column], rows: Iterable[Sequence[Any]]
+) -> StreamingHttpResponse:
+    """A table, sent as it is read."""
+    lines, content_type = csv_lines(columns, in_blocks(rows)), CONTENT_TYPES["csv"]
+    headers = {"Content-Disposition": content_disposition_header(True, f"{name}.csv")}
+    return StreamingHttpResponse(lines, content_type=content_type, headers=headers)
 
 
 def offer(form: forms.BaseForm, name: str, choices: Iterable[Any]) -> None:

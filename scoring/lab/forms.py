@@ -1,22 +1,68 @@
-"""The form that queues runs. What is typed is checked as far as it can be without loading a model."""
+"""Forms that ask for work of models: what is typed is checked as far as it can be without loading one."""
 
+import re
 from collections.abc import Mapping
 from importlib.util import find_spec
+from itertools import chain, islice
+from os.path import exists, isdir
+from pathlib import Path
 from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
 
 from experiment.models import Item
+from lib.folders import inside
 from lib.name_fields import is_name
 from lib.newlines import with_unix_newlines
 from scoring.backends import ALIASES, opening, parse_model_args
+from scoring.backends.generating import OPENED_BY
 from scoring.backends.http.address import check_allowed, parse_address
+from scoring.backends.model_files import check_files
 from scoring.domain.backend import ScoringError
 from scoring.domain.prompts import PLACEHOLDER, Prompt, PromptError
-from scoring.lab.folders import with_folders
 from scoring.models import ScoringRun
+from scoring.models.generating import Kind
+from scoring.services.asking.settings import Asked
 from scoring.services.runs import DEFAULT_SEED
+
+# Arguments that may be a folder
+NAMED = ("pretrained", "peft", "tokenizer")
+HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
+MOST_OFFERED = 200
+
+
+def model_folders() -> list[str]:
+    """Names of the models that lie below MODELS_DIR, at most two folders deep."""
+    root: Path = settings.MODELS_DIR
+    found = chain(root.glob("*/config.json"), root.glob("*/*/config.json"))
+    return sorted(str(path.parent.relative_to(root)) for path in islice(found, MOST_OFFERED))
+
+
+def with_folders(args: Mapping[str, str]) -> dict[str, str]:
+    """The arguments with whole paths for the names of folders.
+
+    Raises:
+        ScoringError: one is neither a folder below MODELS_DIR nor a name on the hub, or was copied in part.
+    """
+    return {name: _found(name, value) if name in NAMED else value for name, value in args.items()}
+
+
+def _found(name: str, value: str) -> str:
+    path = inside(settings.MODELS_DIR, value)
+    # By its whole path, it may be on the worker's machine alone
+    if path is not None and (value.startswith("/") or isdir(path)):
+        if isdir(path):
+            check_files(path)
+        return str(path)
+    if HUB_NAME.fullmatch(value) and not exists(settings.BASE_DIR / value):
+        return value
+    raise ScoringError(
+        f"{name}: “{value[:200]}” is neither a folder in {settings.MODELS_DIR} nor a name on the model hub."
+    )
+
 
 BACKENDS = (
     ("hf", "folder or Hub name (hf)"),
@@ -50,10 +96,28 @@ def checked_model_args(backend: str, args: Mapping[str, str]) -> dict[str, str]:
     return with_folders(args)
 
 
-class QueueForm(forms.Form):
+class ScoredForm(forms.Form):
+    """Which model is to score; once it is valid, with its `backend` and `parsed_args`."""
+
+    model = forms.ChoiceField(label=_("Kind of model"), choices=offered_backends)
+    model_args: forms.CharField
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        kind = cleaned.get("model", "")
+        cleaned["backend"] = ALIASES.get(kind, kind)
+        if kind and "model_args" in cleaned:
+            try:
+                parsed = parse_model_args(cleaned["model_args"])
+                cleaned["parsed_args"] = checked_model_args(cleaned["backend"], parsed)
+            except ScoringError as error:
+                self.add_error("model_args", str(error))
+        return cleaned
+
+
+class QueueForm(ScoredForm):
     """What `manage.py score` takes on its command line."""
 
-    model = forms.ChoiceField(label="Kind of model", choices=offered_backends)
     model_args = forms.CharField(
         label="Model arguments",
         required=False,
@@ -122,15 +186,7 @@ class QueueForm(forms.Form):
         return with_unix_newlines(self.cleaned_data["custom_prompt"])
 
     def clean(self) -> dict[str, Any]:
-        cleaned = super().clean() or {}
-        kind = cleaned.get("model", "")
-        cleaned["backend"] = ALIASES.get(kind, kind)
-        if "model_args" in cleaned and kind:
-            try:
-                parsed = parse_model_args(cleaned["model_args"])
-                cleaned["parsed_args"] = checked_model_args(cleaned["backend"], parsed)
-            except ScoringError as error:
-                self.add_error("model_args", str(error))
+        cleaned = super().clean()
         self._check_prompt(cleaned)
         return cleaned
 
@@ -145,18 +201,108 @@ class QueueForm(forms.Form):
 
     def settings(self) -> dict[str, Any]:
         """What `queue_runs` takes."""
-        values = {
-            name: self.cleaned_data[name]
-            for name in (
-                "backend",
-                "conditions",
-                "prompt",
-                "custom_prompt",
-                "name",
-                "source",
-                "limit",
-                "seed",
-                "batch_tokens",
+        values = dict(self.cleaned_data)
+        del values["model"]
+        return values | {"model_args": values.pop("parsed_args")}
+
+
+MOST_MONEY = 1_000_000
+KINDS = [(kind.value, kind.label) for kind in Kind if kind.value in OPENED_BY]  # those that write
+
+
+def _money(label: Any, help_text: Any = "") -> forms.DecimalField:
+    return forms.DecimalField(
+        label=label, help_text=help_text, required=False, min_value=0, max_value=MOST_MONEY,
+        max_digits=12, decimal_places=4,
+    )  # fmt: skip
+
+
+class ModelForm(forms.Form):
+    """Which model is asked, and what it may cost; `asked` once it is valid."""
+
+    generator = forms.ChoiceField(label=_("Kind of model"), choices=KINDS)
+    model = forms.CharField(
+        label=_("Model"),
+        required=False,
+        max_length=200,
+        validators=[is_name],
+        help_text=_(
+            "Its name on the server; in this process, a folder of the site's models or a name on the model hub."
+        ),
+    )
+    base_url = forms.CharField(
+        label=_("Address of the chat server"),
+        required=False,
+        max_length=300,
+        help_text=_(
+            "http://HOST:PORT; whoever runs the site lists the hosts that texts may be sent to."
+        ),
+    )
+    model_args = forms.CharField(
+        label=_("Model arguments"),
+        required=False,
+        max_length=1000,
+        help_text=_(
+            "name=value, separated by commas: temperature, top_p, seed, max_tokens, concurrency."
+        ),
+    )
+    price_in = _money(
+        _("Price of a million tokens read"),
+        _("Needed to show the cost and to keep a budget in money."),
+    )
+    price_out = _money(_("Price of a million tokens written"))
+    budget_tokens = forms.IntegerField(
+        label=_("At most so many tokens"), required=False, min_value=1, max_value=2**53
+    )
+    budget_money = _money(_("At most so much money"))
+    COSTS = ("price_in", "price_out", "budget_tokens", "budget_money")
+    asked: Asked
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if not self.errors:
+            try:
+                self.asked = self._asked(cleaned)
+                self.check_asked()
+            except ScoringError as error:
+                raise ValidationError(str(error)) from error
+        return cleaned
+
+    def check_asked(self) -> None:
+        """Raises ScoringError where `asked` cannot be meant."""
+        self.asked.check()
+
+    def _asked(self, cleaned: dict[str, Any]) -> Asked:
+        kind, args = cleaned["generator"], parse_model_args(cleaned["model_args"])
+        if kind == Kind.CHAT:
+            self._check_given("base_url", "model")
+            args |= {"base_url": cleaned["base_url"], "model": cleaned["model"]}
+        elif kind == Kind.HF:
+            args = with_folders(args | {"pretrained": cleaned["model"]})
+        return Asked(
+            kind,
+            args,
+            cleaned["price_in"],
+            cleaned["price_out"],
+            cleaned["budget_tokens"],
+            cleaned["budget_money"],
+        )
+
+    def _check_given(self, *names: str) -> None:
+        """Raises ScoringError, as what the arguments lack, in the names of the page's fields."""
+        missing = [str(self[name].label) for name in names if not self.cleaned_data[name].strip()]
+        if missing:
+            raise ScoringError(
+                _("A chat server needs: %(fields)s.") % {"fields": ", ".join(missing)}
             )
-        }
-        return values | {"model_args": self.cleaned_data["parsed_args"]}
+
+    def fields_of(self, *names: str) -> list[forms.BoundField]:
+        return [self[name] for name in names]
+
+    @property
+    def of_model(self) -> list[forms.BoundField]:
+        return self.fields_of("generator", "model", "base_url", "model_args")
+
+    @property
+    def of_costs(self) -> list[forms.BoundField]:
+        return self.fields_of(*self.COSTS)

@@ -1,24 +1,192 @@
 """What the template of a study's models shows."""
 
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from django.core.paginator import Paginator
 from django.db.models import Count, Q, QuerySet
+from django.utils.translation import gettext
 
-from experiment.models import Study
+from experiment.models import Item, Study
 from lib.jobs import leases, presence
+from scoring.backends import settings_of
 from scoring.domain.perplexity import CHANCE, Accuracy
-from scoring.lab.comparison import (
-    SOURCES,
-    RunRow,
-    compare,
-    progress_percent,
-    source_label,
-)
-from scoring.models import ModelSet, ModelSetMember, ScoringRun
+from scoring.models import LanguageModel, ModelSet, ModelSetMember, ScoringRun
 from scoring.services.summary import Counted, count_by_run
+
+STEP = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A line from `low` to `high`, both shares."""
+
+    low: float
+    high: float
+
+    def percent(self, share: float) -> float:
+        """Where a share stands, in percent of the line from its left end; the ends hold what lies beyond.
+
+        >>> Scale(0.4, 1.0).percent(0.7), Scale(0.4, 1.0).percent(0.1)
+        (50.0, 0.0)
+        """
+        at = (share - self.low) / (self.high - self.low)
+        return round(100 * min(1.0, max(0.0, at)), 2)
+
+    @property
+    def ticks(self) -> tuple[float, ...]:
+        """Every tenth on the line.
+
+        >>> Scale(0.8, 1.0).ticks
+        (0.8, 0.9, 1.0)
+        """
+        first, last = round(self.low / STEP), round(self.high / STEP)
+        return tuple(round(n * STEP, 1) for n in range(first, last + 1))
+
+
+def scale_for(intervals: Sequence[tuple[float, float]]) -> Scale:
+    """A line that ends at 1 and begins at the last tenth below chance and below every interval.
+
+    >>> scale_for([(0.6, 0.7), (0.43, 0.55)]), scale_for([(0.21, 0.4)]).low, scale_for([]).low
+    (Scale(low=0.4, high=1.0), 0.2, 0.4)
+    """
+    least = min([low for low, _ in intervals] + [CHANCE - STEP])
+    tenths = int(max(0.0, least) / STEP + 1e-9)
+    return Scale(round(tenths * STEP, 1), 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """A share with its standard error, as percentages of a line."""
+
+    at: float
+    begin: float
+    end: float
+
+
+def dot(share: float, sem: float, scale: Scale) -> Dot:
+    """A share and one standard error to each side.
+
+    >>> dot(0.7, 0.06, Scale(0.4, 1.0))
+    Dot(at=50.0, begin=40.0, end=60.0)
+    """
+    return Dot(scale.percent(share), scale.percent(share - sem), scale.percent(share + sem))
+
+
+SOURCES = ("", *Item.Source.values)
+
+
+def source_label(source: str) -> str:
+    if not source:
+        return gettext("all test cases")
+    return str(Item.Source(source).label) if source in SOURCES else source
+
+
+def progress_percent(run: ScoringRun) -> float:
+    return 100 * run.done / run.total if run.total else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """A run in the table; with a dot it is one in the picture, where `differs` names what is its own."""
+
+    run: ScoringRun
+    counted: Counted
+    differs: tuple[str, ...] = ()
+    dot: Dot | None = None
+
+    @property
+    def model(self) -> LanguageModel:
+        return self.run.language_model
+
+    @property
+    def is_published(self) -> bool:
+        return self.run.backend == ScoringRun.Backend.IMPORTED
+
+    @property
+    def n(self) -> int:
+        return self.counted.accuracy.n
+
+    @property
+    def accuracy_percent(self) -> float:
+        return 100 * self.counted.accuracy.value
+
+    @property
+    def sem_percent(self) -> float:
+        return 100 * self.counted.accuracy.sem
+
+    @property
+    def source(self) -> str:
+        return source_label(self.run.source)
+
+    @property
+    def model_args(self) -> str:
+        return settings_of(self.run.model_args)
+
+    @property
+    def kind(self) -> dict[str, Any]:
+        """What distinguishes a model's runs, by the names that the template knows."""
+        return {
+            "published": self.is_published,
+            "prompt": self.run.prompt,
+            "seed": self.run.seed,
+            "source": self.run.source,
+            "limit": self.run.limit,
+            "model_args": self.model_args or None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Models that belong together: the study's set, whose name it has, or others (no name)."""
+
+    set_name: str
+    rows: list[RunRow]
+
+    @property
+    def is_published(self) -> bool:
+        return all(row.is_published for row in self.rows)
+
+
+def compare(
+    rows: Iterable[RunRow], places: Mapping[int, int], set_name: str
+) -> tuple[list[Group], Scale]:
+    """Rows with dots on a common scale, in groups: models of the study's set, and others."""
+    finished = [row for row in rows if row.n and row.run.status == ScoringRun.Status.FINISHED]
+    drawn = _with_differences(_newest(finished))
+    shares = [(row, row.counted.accuracy) for row in drawn]
+    scale = scale_for([(share.value - share.sem, share.value + share.sem) for _, share in shares])
+    drawn = [replace(row, dot=dot(share.value, share.sem, scale)) for row, share in shares]
+    in_set = [row for row in drawn if row.model.pk in places]
+    others = [row for row in drawn if row.model.pk not in places]
+    return [group for group in (Group(set_name, in_set), Group("", others)) if group.rows], scale
+
+
+def _newest(rows: Sequence[RunRow]) -> list[RunRow]:
+    """Of runs of the same kind the newest, which comes first."""
+    first: dict[tuple[Any, ...], RunRow] = {}
+    for row in rows:
+        first.setdefault((row.model.pk, row.run.prompt_text, *row.kind.values()), row)
+    return list(first.values())
+
+
+def _with_differences(rows: Sequence[RunRow]) -> list[RunRow]:
+    """Where a model has several rows, each names what is its own."""
+    by_model = defaultdict(list)
+    for row in rows:
+        by_model[row.model.pk].append(row.kind)
+    differing = {
+        model: tuple(name for name in kinds[0] if len({kind[name] for kind in kinds}) > 1)
+        for model, kinds in by_model.items()
+    }
+    return [
+        replace(row, differs=tuple(n for n in differing[row.model.pk] if row.kind[n] is not None))
+        for row in rows
+    ]
+
 
 RUNS_PER_PAGE = 50
 NOTHING = Counted(Accuracy(0, 0), 0)
@@ -55,7 +223,6 @@ def models_context(
     n_runs = _n_by_condition(study, source)
     shown = Paginator(rows, RUNS_PER_PAGE).get_page(page)
     return {
-        "study": study,
         "part": "models",
         "condition": condition,
         "condition_label": Condition(condition).label,

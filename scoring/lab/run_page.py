@@ -3,6 +3,8 @@
 import csv
 import io
 import math
+import shlex
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -14,12 +16,12 @@ from django.utils.translation import gettext_lazy
 from experiment.models import Study
 from lib.csv import cell
 from lib.jobs import leases, presence
+from scoring.backends import ALIASES
+from scoring.domain.backend import ScoringError
 from scoring.domain.perplexity import CHANCE, NEAR_TIE_NATS
-from scoring.lab import identity
-from scoring.lab.command_lines import resume_command
-from scoring.lab.comparison import progress_percent, source_label
-from scoring.lab.scale import dot, scale_for
+from scoring.lab.models_page import dot, progress_percent, scale_for, source_label
 from scoring.models import ItemScore, ScoringRun
+from scoring.services.open_model import default_name
 from scoring.services.summary import (
     IS_CORRECT,
     IS_NEAR_TIE,
@@ -30,6 +32,135 @@ from scoring.services.summary import (
     unscored,
     within_item,
 )
+
+# What comes first, and its label; what is not listed comes after, under its own name
+LABELS = {
+    "model": "Model",
+    "name": "Model",
+    "label": "Note",
+    "warnings": "Warnings",
+    "numbers": "Numbers",
+    "base_url": "Server",
+    "server": "Server",
+    "revision": "Revision",
+    "weights_sha256": "Weights, SHA-256",
+    "adapter": "Adapter",
+    "adapter_sha256": "Adapter, SHA-256",
+    "tokenizer_sha256": "Tokenizer, SHA-256",
+    "architecture": "Architecture",
+    "n_parameters": "Parameters",
+    "dtype": "Number format",
+    "quantization": "Quantization",
+    "attention": "Attention",
+    "rung": "Forward strategy",
+    "rungs_refused": "Faster strategies refused",
+    "probed_on": "Probed on",
+    "head": "Output head",
+    "context_tokens": "Window, tokens",
+    "max_length": "Longest text read at once, tokens",
+    "overlong": "Longer texts",
+    "device": "Device",
+    "libraries": "Libraries",
+    "machine": "Machine",
+    "harness": "Harness",
+    "prompt": "Prompt as published",
+    "units": "Sentences",
+}
+LEFT_OUT = ("backend", "files")  # shown elsewhere on the page
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A label, and one value or several that are named themselves; `is_code` for hashes and the like."""
+
+    label: str
+    value: str = ""
+    values: tuple[tuple[str, str], ...] = ()
+    is_code: bool = False
+
+
+def lines(identity: Mapping[str, Any]) -> Iterator[Line]:
+    """The known parts of an identity in their order, then whatever else it holds; empty parts are left out.
+
+    >>> [(line.label, line.value) for line in lines({"zeal": 3, "n_parameters": 124000, "revision": ""})]
+    [('Parameters', '124,000'), ('zeal', '3')]
+    """
+    order = [*(name for name in LABELS if name in identity), *sorted(identity.keys() - LABELS)]
+    for name in order:
+        value = identity[name]
+        if name in LEFT_OUT or value in ("", None, {}, []):
+            continue
+        label = LABELS.get(name, name.replace("_", " "))
+        if isinstance(value, Mapping):
+            yield Line(label, values=tuple((str(k), _text(v)) for k, v in value.items()))
+        else:
+            yield Line(label, _text(value), is_code=name.endswith("sha256"))
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that published numbers were read from."""
+
+    name: str
+    sha256: str
+    shape: str
+
+
+def files(identity: Mapping[str, Any]) -> list[File]:
+    """The files of an imported run.
+
+    >>> files({"files": {"a/PPL.npy": {"sha256": "ab", "shape": [200, 2]}}})
+    [File(name='a/PPL.npy', sha256='ab', shape='200 x 2')]
+    """
+    found = identity.get("files") or {}
+    return [
+        File(name, _text(facts.get("sha256", "")), " x ".join(map(str, facts.get("shape", []))))
+        for name, facts in found.items()
+    ]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, list | tuple):
+        return ", ".join(_text(part) for part in value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {_text(part)}" for key, part in value.items())
+    return str(value)
+
+
+MANAGE = (".venv/bin/python", "manage.py")
+WORDS = {ours: word for word, ours in ALIASES.items()}
+
+
+def resume_command(run: ScoringRun) -> str:
+    """The command that goes on with exactly this run."""
+    assert run.study is not None
+    kind = str(run.backend)
+    parts = [*MANAGE, "score", "--model", WORDS.get(kind, kind)]
+    if run.model_args:
+        parts += ["--model_args", ",".join(f"{k}={v}" for k, v in run.model_args.items())]
+    if run.language_model.name != _default_name(run):
+        parts += ["--name", run.language_model.name]
+    is_custom = run.prompt == ScoringRun.Prompt.CUSTOM
+    parts += ["--study", run.study.slug, "--conditions", str(run.condition)]
+    parts += ["--prompt", run.prompt_text if is_custom else str(run.prompt)]
+    optional = {"source": run.source, "limit": run.limit, "seed": run.seed}
+    optional["batch_tokens"] = run.batch_tokens
+    for name, value in optional.items():
+        if value not in ("", None):
+            parts += [f"--{name}", str(value)]
+    return shlex.join([*parts, "--resume"])
+
+
+def _default_name(run: ScoringRun) -> str:
+    try:
+        return default_name(run.backend, run.model_args)
+    except ScoringError:
+        return ""
+
 
 PAIRS_PER_PAGE = 40
 MOST_NAMED = 100  # of what could not be scored; the file holds all
@@ -54,7 +185,6 @@ def run_context(
 ) -> dict[str, Any]:
     """A run: its settings, how far it is, its results in this study, and what exactly was scored."""
     context = {
-        "study": study,
         "is_own": run.study == study,
         "part": "models",
         "run": run,
@@ -62,8 +192,8 @@ def run_context(
         "is_published": _is_imported(run),
         "source_label": source_label(run.source),
         "model_args": ",".join(f"{name}={value}" for name, value in run.model_args.items()),
-        "identity": list(identity.lines(run.identity)),
-        "files": identity.files(run.identity),
+        "identity": list(lines(run.identity)),
+        "files": files(run.identity),
         "updated_at": now,
         **_progress(run, now),
         **_result(run, study),

@@ -2,27 +2,95 @@
 
 from django.urls import include, path
 
-from scoring.lab import views
-from scoring.lab.imports import views as import_views
+from scoring.lab import answering, drafting, grades, grading, imports, training, views
+from scoring.services.training import models
 
-_MODELS = "studies/<slug:slug>/models/"
-_RUN = f"{_MODELS}<int:pk>/"
+DRAFTING = [
+    path("", drafting.drafting, name="drafting"),
+    path("start/", drafting.start, name="drafting_start"),
+    path("review/", drafting.review, name="model_review"),
+    path("review/<int:pk>/stop/", drafting.review_stop, name="model_review_stop"),
+    path("<int:pk>/", drafting.run, name="drafting_run"),
+    path(
+        "<int:pk>/live/",
+        drafting.run,
+        {"template": "scoring/drafting/_run.html"},
+        name="drafting_run_live",
+    ),
+    path("<int:pk>/stop/", drafting.stop, name="drafting_stop"),
+    path("<int:pk>/resume/", drafting.resume, name="drafting_resume"),
+    path("<int:pk>/<int:row>/", drafting.draft, name="generated_draft"),
+    path("<int:pk>/<int:row>/take/", drafting.take, name="generated_draft_take"),
+    path("<int:pk>/<int:row>/dismiss/", drafting.dismiss, name="generated_draft_dismiss"),
+]
+
+STUDY = [
+    path("answering/", answering.answering, name="answering"),
+    path("answering/live/", answering.answering_live, name="answering_live"),
+    path("answering/start/", answering.start, name="answering_start"),
+    path("answering/<int:pk>/", answering.run, name="answering_run"),
+    path("answering/<int:pk>/live/", answering.run_live, name="answering_run_live"),
+    path("answering/<int:pk>/answers.csv", answering.run_csv, name="answering_csv"),
+    path("answering/<int:pk>/stop/", answering.stop, name="answering_stop"),
+    path("answering/<int:pk>/resume/", answering.resume, name="answering_resume"),
+    path("grading/", grading.grading, name="grading"),
+    path("grading/plan/", grading.plan, name="grading_plan"),
+    path("grading/start/", grading.start, name="grading_start"),
+    path("grading/<int:pk>/", grading.run, name="grading_run"),
+    path("grading/<int:pk>/live/", grading.run_live, name="grading_run_live"),
+    path("grading/<int:pk>/grades.csv", grading.run_csv, name="grading_csv"),
+    path("grading/<int:pk>/stop/", grading.stop, name="grading_stop"),
+    path("grading/<int:pk>/resume/", grading.resume, name="grading_resume"),
+    path("grading/people/", grades.grade, name="grade"),
+    path("grading/people/last/", grades.last, name="grade_last"),
+    path("grading/people/undo/", grades.undo, name="grade_undo"),
+    path("grading/people/adjudicate/", grades.adjudicate, name="adjudicate"),
+    path("grading/people/grades.csv", grades.grades_csv, name="grades_csv"),
+    path("models/", views.models, name="scoring"),
+    path("models/live/", views.models_live, name="scoring_live"),
+    path("models/queue/", views.queue, name="scoring_queue"),
+    path("models/<int:pk>/", views.run, name="scoring_run"),
+    path("models/<int:pk>/live/", views.run_live, name="scoring_run_live"),
+    path("models/<int:pk>/scores.csv", views.scores, name="scoring_scores"),
+    path("models/<int:pk>/cancel/", views.cancel, name="scoring_cancel"),
+    path("models/<int:pk>/resume/", views.resume, name="scoring_resume"),
+]
+
+TRAINING = [
+    path("", training.trainings, name="trainings"),
+    path("start/", training.start, name="training_start"),
+    path("corpora/", training.corpora, name="corpora"),
+    path("corpora/<slug:name>/", training.corpus, name="corpus"),
+    path("models/<int:pk>/", training.model, name="language_model"),
+    path("<int:pk>/", training.training, name="training"),
+    path(
+        "<int:pk>/live/",
+        training.training,
+        {"template": "scoring/training/_live.html"},
+        name="training_live",
+    ),
+    path("<int:pk>/stop/", training.stop, name="training_stop"),
+    path("<int:pk>/resume/", training.resume, name="training_resume"),
+    path("<int:pk>/score/", training.score, {"ask": models.score_result}, name="training_score"),
+    path(
+        "<int:pk>/checkpoints/",
+        training.score,
+        {"ask": models.score_checkpoints},
+        name="training_checkpoints",
+    ),
+]
 
 urlpatterns = [
-    path("fields/<slug:field>/drafting/", include("scoring.lab.drafting.urls")),
-    path("studies/<slug:slug>/answering/", include("scoring.lab.answering.urls")),
-    path("studies/<slug:slug>/grading/", include("scoring.lab.grading.urls")),
-    path("training/", include("scoring.lab.training.urls")),
-    path("imports/", import_views.imports, name="imports"),
-    path("imports/corpus/", import_views.corpus_start, name="corpus_start"),
-    path("imports/live/", import_views.imports_live, name="imports_live"),
-    path("imports/start/", import_views.imports_start, name="imports_start"),
-    path(_MODELS, views.models, name="scoring"),
-    path(f"{_MODELS}live/", views.models_live, name="scoring_live"),
-    path(f"{_MODELS}queue/", views.queue, name="scoring_queue"),
-    path(_RUN, views.run, name="scoring_run"),
-    path(f"{_RUN}live/", views.run_live, name="scoring_run_live"),
-    path(f"{_RUN}scores.csv", views.scores, name="scoring_scores"),
-    path(f"{_RUN}cancel/", views.cancel, name="scoring_cancel"),
-    path(f"{_RUN}resume/", views.resume, name="scoring_resume"),
+    path("fields/<slug:field>/drafting/", include(DRAFTING)),
+    path("studies/<slug:slug>/", include(STUDY)),
+    path("training/", include(TRAINING)),
+    path("imports/", imports.imports, name="imports"),
+    path("imports/corpus/", imports.corpus_start, name="corpus_start"),
+    path(
+        "imports/live/",
+        imports.imports,
+        {"template": "scoring/imports/_live.html"},
+        name="imports_live",
+    ),
+    path("imports/start/", imports.imports_start, name="imports_start"),
 ]

@@ -4,18 +4,18 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.template.loader import render_to_string
 from django.utils import timezone
-from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.roles import Right
 from experiment.lab.access import for_study
 from experiment.models import Item, Study
+from lib.pages import attached, refused, show
+from lib.table_files import CONTENT_TYPES
 from scoring.domain.backend import ScoringError
-from scoring.lab.folders import model_folders
-from scoring.lab.forms import QueueForm
+from scoring.lab.forms import QueueForm, model_folders
 from scoring.lab.models_page import models_context
 from scoring.lab.run_page import WHICH, run_context, scores_csv
 from scoring.models import ScoringRun
@@ -34,12 +34,14 @@ def _among(request: HttpRequest, name: str, known: Any, default: str = "") -> st
     return value
 
 
-def _models_context(request: HttpRequest, study: Study) -> dict[str, Any]:
+def _models(
+    request: HttpRequest, study: Study, template: str = "scoring/models.html", **form: Any
+) -> HttpResponse:
     full = ScoringRun.Condition.FULL.value
     condition = _among(request, "condition", ScoringRun.Condition.values, full)
     source = _among(request, "source", ("", *Item.Source.values))
     context = models_context(study, condition, source, timezone.now(), request.GET.get("page", 1))
-    return context | {"folders": model_folders()}
+    return show(request, template, folders=model_folders(), **context, **form)
 
 
 def _run_of(study: Study, pk: int) -> ScoringRun:
@@ -58,16 +60,14 @@ def _own_run_of(study: Study, pk: int) -> ScoringRun:
 @require_safe
 @for_study(Right.SEE_DATA)
 def models(request: HttpRequest, study: Study) -> HttpResponse:
-    return render(
-        request, "scoring/models.html", _models_context(request, study) | {"form": QueueForm()}
-    )
+    return _models(request, study, form=QueueForm())
 
 
 @require_safe
 @for_study(Right.SEE_DATA)
 def models_live(request: HttpRequest, study: Study) -> HttpResponse:
     """The parts of the models' page that change by themselves."""
-    return render(request, "scoring/_models_live.html", _models_context(request, study))
+    return _models(request, study, "scoring/_models_live.html")
 
 
 @require_POST
@@ -75,14 +75,10 @@ def models_live(request: HttpRequest, study: Study) -> HttpResponse:
 def queue(request: HttpRequest, study: Study) -> HttpResponse:
     form = QueueForm(request.POST)
     if form.is_valid():
-        try:
+        with refused(form, ScoringError):
             queued = runs.queue_runs(study, user=request.user, **form.settings())
-        except ScoringError as error:
-            form.add_error(None, str(error))
-        else:
             return _after_queueing(request, study, queued)
-    context = _models_context(request, study)
-    return render(request, "scoring/models.html", context | {"form": form}, status=422)
+    return _models(request, study, form=form)
 
 
 def _after_queueing(request: HttpRequest, study: Study, queued: runs.Queued) -> HttpResponse:
@@ -99,19 +95,17 @@ def _after_queueing(request: HttpRequest, study: Study, queued: runs.Queued) -> 
 @for_study(Right.SEE_DATA)
 def run(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     which = _among(request, "show", WHICH)
-    context = run_context(
-        study, _run_of(study, pk), timezone.now(), which, request.GET.get("page", 1)
-    )
-    return render(request, "scoring/run.html", context)
+    page = request.GET.get("page", 1)
+    context = run_context(study, _run_of(study, pk), timezone.now(), which, page)
+    return show(request, "scoring/run.html", **context)
 
 
 @require_safe
 @for_study(Right.SEE_DATA)
 def run_live(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     """The parts of a run's page that change by themselves."""
-    return render(
-        request, "scoring/_run_live.html", run_context(study, _run_of(study, pk), timezone.now())
-    )
+    context = run_context(study, _run_of(study, pk), timezone.now())
+    return show(request, "scoring/_run_live.html", **context)
 
 
 @require_safe
@@ -119,11 +113,7 @@ def run_live(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
 def scores(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     run = _run_of(study, pk)
     name = f"{study.slug}-run-{run.pk}-{run.condition}.csv"
-    return HttpResponse(
-        scores_csv(run, study),
-        content_type="text/csv; charset=utf-8",
-        headers={"Content-Disposition": content_disposition_header(True, name)},
-    )
+    return attached(scores_csv(run, study), name, CONTENT_TYPES["csv"])
 
 
 @require_POST

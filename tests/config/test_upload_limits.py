@@ -15,7 +15,8 @@ from experiment.lab.question_files import QuestionUploadForm
 from experiment.lab.question_templates import TableForm
 from experiment.lab.wording import LoadForm
 from experiment.models import ResearchField
-from scoring.lab.drafting.forms import DraftingForm, Kind
+from scoring.lab.drafting import DraftingForm
+from scoring.models.generating import Kind
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db

@@ -12,7 +12,7 @@ from scoring.backends.model_files import LIMITS, LONGEST_HEADER, check_files
 from scoring.backends.tokenizers import load_tokenizer
 from scoring.demo_lm import MODEL_FOLDER
 from scoring.domain.backend import ScoringError
-from scoring.lab.folders import with_folders
+from scoring.lab.forms import with_folders
 from scoring.models import LanguageModel, ScoringRun
 from tests.factories import make_study
 

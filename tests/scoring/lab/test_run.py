@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from experiment.models import Study
-from scoring.lab.command_lines import resume_command
+from scoring.lab.run_page import resume_command
 from scoring.models import ItemScore, LanguageModel, ScoringRun, UnscoredText
 from scoring.services.execute import execute
 from scoring.services.runs import draft_run, newest_same

@@ -171,7 +171,7 @@ class TestTheAnswers:
     def test_are_pages_of_so_many(
         self, run: AnsweringRun, ruth: Client, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("scoring.lab.answering.views.PER_PAGE", 3)
+        monkeypatch.setattr("scoring.lab.answering.PER_PAGE", 3)
         first = ruth.get(f"{run.get_absolute_url()}?words=memory").text
         assert "?end=&amp;words=memory&amp;page=2" in first
         second = ruth.get(f"{run.get_absolute_url()}?words=memory&page=2")

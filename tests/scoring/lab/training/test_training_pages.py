@@ -10,7 +10,7 @@ from django.test import Client
 
 from experiment.models import AuditEvent, Study
 from scoring.demo_lm import NAME as DEMO_NAME
-from scoring.lab.training.pages import PER_PAGE
+from scoring.lab.training_page import PER_PAGE
 from scoring.models import Corpus, LanguageModel, Training
 from scoring.services.open_model import ensure_language_model
 from tests.factories import make_item, make_user

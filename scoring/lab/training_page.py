@@ -1,30 +1,166 @@
 """What the templates of corpora, trainings and models show."""
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from math import floor, isfinite, log10
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.paginator import Paginator
-from django.db.models import Count
+from django.db.models import Count, Q
 from django.utils import timezone
 
 from experiment.domain.roles import Right
-from experiment.models import Study
-from experiment.services.rights import studies_with
+from experiment.models import Item, Study
+from experiment.services.rights import fields_of, studies_with
 from lib.jobs import leases, presence
 from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.domain.perplexity import Accuracy
-from scoring.lab.folders import model_folders
-from scoring.lab.identity import lines
-from scoring.lab.training.curves import Chart, chart
-from scoring.lab.training.excluded import as_read_by, lines_of
-from scoring.lab.training.forms import StudyForm, TrainingForm
+from scoring.lab.forms import model_folders
+from scoring.lab.run_page import lines
+from scoring.lab.training_forms import StudyForm, TrainingForm
 from scoring.models import Corpus, LanguageModel, ScoringRun, Training
 from scoring.services.summary import count, scores_in
 from scoring.services.training import models
 from scoring.services.training.create import Estimate, estimate
 from scoring.services.training.models import CheckpointResult
+
+Points = Sequence[tuple[float, float]]
+TICKS = 4  # about so many on an axis
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A number beside an axis; `at` is percent of it, from left or from above."""
+
+    at: float
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """`path` is for a polyline in a box of 100 by 100, `dots` the same places."""
+
+    name: str
+    path: str
+    dots: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    lines: tuple[Line, ...]
+    x_ticks: tuple[Tick, ...]
+    y_ticks: tuple[Tick, ...]
+
+
+def chart(lines: Sequence[tuple[str, Points]]) -> Chart | None:
+    """Named lines on common axes; None where there is nothing to draw. Numbers that are none are left out."""
+    known = [
+        (name, [p for p in points if isfinite(p[0]) and isfinite(p[1])]) for name, points in lines
+    ]
+    drawn = [(name, points) for name, points in known if points]
+    if not drawn:
+        return None
+    x = _Axis.over([x for _, points in drawn for x, _ in points] + [0.0])
+    y = _Axis.over([y for _, points in drawn for _, y in points])
+    return Chart(
+        tuple(_line(name, points, x, y) for name, points in drawn),
+        tuple(Tick(x.percent(value), value) for value in x.ticks),
+        tuple(Tick(round(100 - y.percent(value), 2), value) for value in y.ticks),
+    )
+
+
+def _line(name: str, points: Points, x: "_Axis", y: "_Axis") -> Line:
+    dots = tuple((x.percent(a), round(100 - y.percent(b), 2)) for a, b in points)
+    return Line(name, " ".join(f"{a},{b}" for a, b in dots), dots)
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    low: float
+    high: float
+    ticks: tuple[float, ...]
+
+    @classmethod
+    def over(cls, values: Sequence[float]) -> "_Axis":
+        """From the tick below the least number to the one above the greatest.
+
+        >>> _Axis.over([0.46, 0.83]).ticks
+        (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+        >>> _Axis.over([3.0]).ticks
+        (3.0, 4.0)
+        """
+        step = _step(max(values) - min(values))
+        first, last = floor(min(values) / step + 1e-9), -floor(-max(values) / step + 1e-9)
+        last = max(last, first + 1)
+        ticks = tuple(round(n * step, 10) for n in range(first, last + 1))
+        return cls(ticks[0], ticks[-1], ticks)
+
+    def percent(self, value: float) -> float:
+        return round(100 * (value - self.low) / (self.high - self.low), 2)
+
+
+def _step(width: float) -> float:
+    """A round distance of ticks.
+
+    >>> _step(0.37), _step(1000), _step(0)
+    (0.1, 200.0, 1.0)
+    """
+    if width <= 0:
+        return 1.0
+    rough = width / TICKS
+    power = 10 ** floor(log10(rough))
+    return float(min((k * power for k in (1, 2, 5, 10)), key=lambda step: abs(step - rough)))
+
+
+LIST = "excluded.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A document that was left out; of one that gives away a test case which is not for this user, the reason alone."""
+
+    reason: str
+    id: str = ""
+    title: str = ""
+    of: str = ""
+
+
+def lines_of(corpus: Corpus) -> list[dict[str, Any]]:
+    """The list in the corpus's folder; none where this machine does not have it."""
+    try:
+        with (corpus.folder / LIST).open(encoding="utf-8") as file:
+            return [json.loads(line) for line in file]
+    except OSError:
+        return []
+
+
+def as_read_by(user: User, lines: Sequence[dict[str, Any]]) -> list[Row]:
+    seen = _seen({line["of"] for line in lines if _is_test_case(line)}, user)
+    rows = [
+        Row(**line)
+        if user.is_superuser or line["of"] in seen or not _is_test_case(line)
+        else Row(line["reason"])
+        for line in lines
+    ]
+    return sorted(
+        rows, key=lambda row: not row.id
+    )  # between two numbers, a hidden one is half told
+
+
+def _is_test_case(line: dict[str, Any]) -> bool:
+    return bool(line["reason"].startswith("test case"))
+
+
+def _seen(keys: set[str], user: User) -> set[str]:
+    """Keys of test cases that the user may read, in a field or in a study."""
+    of_fields = Q(field__in=fields_of(user).values("name"))
+    of_studies = Q(studies__in=studies_with(user, Right.SEE_ITEMS))
+    found = Item.objects.filter(of_fields | of_studies, key__in=keys)
+    return set(found.values_list("key", flat=True))
+
 
 Status = Training.Status
 PER_PAGE = 50

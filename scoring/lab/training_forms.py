@@ -11,7 +11,7 @@ from experiment.models import Study
 from lib.name_fields import is_name
 from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.domain.backend import ScoringError
-from scoring.lab.folders import with_folders
+from scoring.lab.forms import with_folders
 from scoring.models import Corpus, Training
 from scoring.training.settings import PRESETS, TrainingError, TrainingSettings, of_preset
 

@@ -1,11 +1,14 @@
 """A study's pages about grades: the plan, judges at work, and what one of them found."""
 
+import json
 from typing import Any
 
+from django import forms
 from django.contrib import messages
+from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
@@ -13,17 +16,103 @@ from experiment.domain.roles import Right
 from experiment.lab.access import for_study, user_of
 from experiment.models import Study
 from experiment.services import work as background
-from lib.http import UNPROCESSABLE
+from lib.pages import UnixTextField, offer, refused, sent_as_csv, show
 from scoring.domain.backend import ScoringError
 from scoring.domain.grading.rubric import Fate, Rubric
-from scoring.lab.files import sent_as_csv
-from scoring.lab.grading.forms import JudgeForm, PlanForm
-from scoring.models import GradingRun
+from scoring.lab.forms import ModelForm
+from scoring.models import AnsweringRun, GradingPlan, GradingRun
 from scoring.services import data_set
 from scoring.services.data_set import JUDGES
 from scoring.services.grading import people, plans
 from scoring.services.grading import runs as grading_runs
 from scoring.services.grading.plans import plan_of, rubric_of, summary, with_fate
+from scoring.services.grading.runs import default_prompt
+
+
+class PlanForm(forms.Form):
+    """`rubric` once it is valid."""
+
+    prefix = "plan"
+    people_share = forms.FloatField(
+        label=_("Share of the answers that people grade"), min_value=0, max_value=1
+    )
+    double_share = forms.FloatField(
+        label=_("Share of these that two people grade"), min_value=0, max_value=1
+    )
+    tolerance = forms.FloatField(
+        label=_("Points by which two people may differ"),
+        min_value=0,
+        max_value=1000,
+        help_text=_("A third settles what they differ in by more, and whether it abstains."),
+    )
+    seed = forms.IntegerField(
+        label=_("Seed"), min_value=0, max_value=2**31 - 1, help_text=_("It draws the sample.")
+    )
+    rubric_text = UnixTextField(
+        label=_("Rubric"),
+        max_length=50_000,
+        widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "false"}),
+        help_text=_("JSON: name, levels, deductions, abstention, good_from."),
+    )
+    rubric: Rubric
+
+    @staticmethod
+    def values_of(plan: GradingPlan) -> dict[str, Any]:
+        names = ("people_share", "double_share", "tolerance", "seed")
+        text = json.dumps(plan.rubric, indent=2, ensure_ascii=False)
+        return {name: getattr(plan, name) for name in names} | {"rubric_text": text}
+
+    def clean_rubric_text(self) -> str:
+        text = str(self.cleaned_data["rubric_text"])
+        try:
+            self.rubric = Rubric.from_text(text)
+        except ScoringError as error:
+            raise ValidationError(str(error)) from error
+        return text
+
+
+class JudgeForm(ModelForm):
+    """Which judge grades what; `draft` once it is valid."""
+
+    prefix = "judge"
+    runs = forms.TypedMultipleChoiceField(
+        label=_("Whose answers"), coerce=str, widget=forms.CheckboxSelectMultiple
+    )
+    prompt = UnixTextField(
+        label=_("Instructions"),
+        required=False,
+        max_length=50_000,
+        initial=default_prompt,
+        widget=forms.Textarea(attrs={"rows": 14}),
+        help_text=_("Filled in: {rubric}. Empty: as shipped."),
+    )
+    PEOPLE = "people"
+    draft: GradingRun
+
+    def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.study = study
+        over = AnsweringRun.objects.filter(study=study).exclude(
+            status__in=AnsweringRun.OPEN_STATUSES
+        )
+        named = [
+            (str(run.pk), _("Run %(n)d: %(model)s") % {"n": run.pk, "model": run.language_model})
+            for run in over.select_related("language_model")
+        ]
+        offer(self, "runs", [*named, (self.PEOPLE, _("participants"))])
+        self.fields["runs"].initial = [number for number, _name in named]
+        offer(self, "generator", [(kind.value, kind.label) for kind in grading_runs.JUDGES])
+
+    def check_asked(self) -> None:
+        runs = self.cleaned_data["runs"]
+        self.draft = grading_runs.grading_run(
+            self.study,
+            self.asked,
+            runs=[int(number) for number in runs if number != self.PEOPLE],
+            people=self.PEOPLE in runs,
+            prompt=self.cleaned_data["prompt"],
+        )
+
 
 SHOWN = 10
 PER_PAGE = 40
@@ -48,13 +137,11 @@ def plan(request: HttpRequest, study: Study) -> HttpResponse:
     form = PlanForm(request.POST)
     if form.is_valid():
         values = {k: v for k, v in form.cleaned_data.items() if k != "rubric_text"}
-        try:
+        with refused(form, ScoringError, field="rubric_text"):
             plans.change(study, rubric=form.rubric, by=user_of(request), **values)
             messages.success(request, _("The plan is kept."))
             return redirect("lab:grading", study.slug)
-        except ScoringError as error:
-            form.add_error("rubric_text", str(error))
-    return _page(request, study, plan_form=form, status=UNPROCESSABLE)
+    return _page(request, study, plan_form=form)
 
 
 @require_POST
@@ -64,29 +151,27 @@ def start(request: HttpRequest, study: Study) -> HttpResponse:
     if form.is_valid():
         form.draft.created_by = user_of(request)
         return redirect(grading_runs.start(form.draft, user_of(request)))
-    return _page(request, study, judge_form=form, status=UNPROCESSABLE)
+    return _page(request, study, judge_form=form)
 
 
 @require_safe
 @for_study(Right.SEE_DATA)
 def run(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
-    return render(request, "scoring/grading/run.html", _run_context(request, study, pk))
+    return show(request, "scoring/grading/run.html", **_run_context(request, study, pk))
 
 
 @require_safe
 @for_study(Right.SEE_DATA)
 def run_live(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     """The part of a run's page that changes."""
-    return render(request, "scoring/grading/_run.html", _state_context(study, pk))
+    return show(request, "scoring/grading/_run.html", **_state_context(study, pk))
 
 
 @require_safe
 @for_study(Right.EXPORT)
 def run_csv(request: HttpRequest, study: Study, pk: int) -> StreamingHttpResponse:
-    found = _run_of(study, pk)
-    return sent_as_csv(
-        f"{study.slug}-grading-{found.pk}", JUDGES, data_set.of_judges(found.grades.all())
-    )
+    grades = data_set.of_judges(_run_of(study, pk).grades.all())
+    return sent_as_csv(f"{study.slug}-grading-{pk}", JUDGES, grades)
 
 
 @require_POST
@@ -109,7 +194,6 @@ def _run_of(study: Study, pk: int) -> GradingRun:
 def _state_context(study: Study, pk: int) -> dict[str, Any]:
     found = _run_of(study, pk)
     return {
-        "study": study,
         "part": "grading",
         "run": found,
         "counts": summary(found),
@@ -145,11 +229,10 @@ def _run_context(request: HttpRequest, study: Study, pk: int) -> dict[str, Any]:
     }
 
 
-def _page(request: HttpRequest, study: Study, *, status: int = 200, **forms: Any) -> HttpResponse:
+def _page(request: HttpRequest, study: Study, **sent: Any) -> HttpResponse:
     own, user = plan_of(study), user_of(request)
     runs = GradingRun.objects.filter(study=study).select_related("study", "language_model")
-    context = {
-        "study": study,
+    context: dict[str, Any] = {
         "part": "grading",
         "plan": own,
         "rubric": rubric_of(own),
@@ -161,4 +244,4 @@ def _page(request: HttpRequest, study: Study, *, status: int = 200, **forms: Any
         "plan_form": PlanForm(initial=PlanForm.values_of(own)),
         "judge_form": JudgeForm(study),
     }
-    return render(request, "scoring/grading/grading.html", context | forms, status=status)
+    return show(request, "scoring/grading/grading.html", **context | sent)

@@ -1,0 +1,230 @@
+"""A study's pages of models' answers: which models answered its questions, at what cost, and what they said."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.core.paginator import Paginator
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST, require_safe
+
+from experiment.domain.roles import Right
+from experiment.lab.access import for_study, user_of
+from experiment.models import Item, Study
+from experiment.services import work as background
+from lib.name_fields import is_name
+from lib.pages import UnixTextField, refused, sent_as_csv, show
+from scoring.domain.backend import ScoringError
+from scoring.domain.generating import Finish
+from scoring.lab.forms import ModelForm, model_folders
+from scoring.models import Answer, AnsweringRun
+from scoring.services import answering as asked_answers
+from scoring.services import data_set
+from scoring.services.answering import default_instructions
+from scoring.services.answering_cost import costs, states
+from scoring.services.data_set import ANSWERS
+
+# As readers are told how an answer ended
+ENDS = {
+    Finish.STOP: _("answered"),
+    Finish.LENGTH: _("cut off"),
+    Finish.REFUSED: _("refused"),
+    Finish.FILTERED: _("filtered"),
+    Finish.TOO_LONG: _("question too long"),
+    Finish.EMPTY: _("empty"),
+    Finish.FAILED: _("failed"),
+}
+
+
+class AnsweringForm(ModelForm):
+    """A model, what it is told, and how many questions it is asked."""
+
+    name = forms.CharField(
+        label=_("Name in tables"),
+        required=False,
+        max_length=200,
+        validators=[is_name],
+        help_text=_("Empty: as the model is called."),
+    )
+    limit = forms.IntegerField(
+        label=_("Only the first so many questions"), required=False, min_value=1, max_value=10**6
+    )
+    instructions = UnixTextField(
+        label=_("System prompt"),
+        required=False,
+        max_length=50_000,
+        initial=default_instructions,
+        widget=forms.Textarea(attrs={"rows": 8}),
+        help_text=_("Filled in: {field}. Empty: as shipped."),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["model_args"].help_text = _(
+            "name=value, separated by commas: max_tokens (1024), temperature (0; none leaves it to the server), top_p, "
+            "seed; of a server concurrency and tries, in this process batch_size."
+        )
+
+    @property
+    def of_run(self) -> list[forms.BoundField]:
+        return self.fields_of("name", "limit")
+
+
+class ShownForm(forms.Form):
+    """Which answers of a run are listed."""
+
+    end = forms.ChoiceField(
+        label=_("Ended"),
+        required=False,
+        choices=[("", _("in any way")), *((f.value, label) for f, label in ENDS.items())],
+    )
+    words = forms.CharField(
+        label=_("With the words"),
+        required=False,
+        max_length=200,
+        widget=forms.TextInput(attrs={"type": "search"}),
+    )
+
+    def narrowed(self, answers: QuerySet[Answer]) -> QuerySet[Answer]:
+        """Those that were asked for, once the form is valid: the words are in the answer, the question or its key."""
+        end, words = self.cleaned_data["end"], self.cleaned_data["words"]
+        if end:
+            answers = answers.filter(finish=end)
+        if words:
+            texts = ("text", "item__markup", "item__key")
+            found = Q(*((f"{name}__icontains", words) for name in texts), _connector=Q.OR)
+            answers = answers.filter(found)
+        return answers
+
+
+SHOWN = 50  # runs
+PER_PAGE = 25  # answers
+
+
+@require_safe
+@for_study(Right.SEE_DATA)
+def answering(request: HttpRequest, study: Study) -> HttpResponse:
+    return _page(request, study, AnsweringForm())
+
+
+@require_safe
+@for_study(Right.SEE_DATA)
+def answering_live(request: HttpRequest, study: Study) -> HttpResponse:
+    """The part of the page that changes."""
+    return show(request, "scoring/answering/_answering.html", **_context(study))
+
+
+@require_POST
+@for_study(Right.WORK)
+def start(request: HttpRequest, study: Study) -> HttpResponse:
+    form = AnsweringForm(request.POST)
+    if form.is_valid():
+        user = user_of(request)
+        about = {name: form.cleaned_data[name] for name in ("name", "instructions", "limit")}
+        with refused(form, ScoringError):
+            return redirect(
+                asked_answers.start(
+                    asked_answers.answering_run(study, form.asked, by=user, **about), user
+                )
+            )
+    return _page(request, study, form)
+
+
+@require_safe
+@for_study(Right.SEE_DATA)
+def run(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
+    answers = _answers(request, _run_of(study, pk))
+    return _run_page(request, study, pk, "scoring/answering/run.html", **answers)
+
+
+@require_safe
+@for_study(Right.SEE_DATA)
+def run_live(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
+    """The part of a run's page that changes."""
+    return _run_page(request, study, pk, "scoring/answering/_run.html")
+
+
+@require_safe
+@for_study(Right.EXPORT)
+def run_csv(request: HttpRequest, study: Study, pk: int) -> StreamingHttpResponse:
+    answers = data_set.of_answers(_run_of(study, pk).answers.all())
+    return sent_as_csv(f"{study.slug}-answers-{pk}", ANSWERS, answers)
+
+
+@require_POST
+@for_study(Right.WORK)
+def stop(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
+    return redirect(background.stop(_run_of(study, pk), user_of(request)))
+
+
+@require_POST
+@for_study(Right.WORK)
+def resume(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
+    return redirect(asked_answers.resume(_run_of(study, pk), user_of(request)))
+
+
+def _runs(study: Study) -> QuerySet[AnsweringRun]:
+    runs = AnsweringRun.objects.filter(study=study)
+    return runs.select_related("study", "language_model", "created_by")
+
+
+def _run_of(study: Study, pk: int) -> AnsweringRun:
+    return get_object_or_404(_runs(study).defer("items"), pk=pk)
+
+
+def _context(study: Study) -> dict[str, Any]:
+    runs = list(_runs(study).defer("items", "identity")[:SHOWN])
+    return {
+        "part": "answering",
+        "runs": runs,
+        "is_open": any(run.is_open for run in runs),
+        "costs": costs(study),
+        "states": states(Answer.objects.filter(run__study=study)),
+        "ends": ENDS.values(),
+    }
+
+
+def _page(request: HttpRequest, study: Study, form: AnsweringForm) -> HttpResponse:
+    questions = Item.objects.drawable_in(study).filter(kind=Item.Kind.QUESTION)
+    return show(
+        request,
+        "scoring/answering/answering.html",
+        form=form,
+        n_questions=questions.count(),
+        folders=model_folders(),
+        **_context(study),
+    )
+
+
+def _run_page(
+    request: HttpRequest, study: Study, pk: int, template: str, **answers: Any
+) -> HttpResponse:
+    found = _run_of(study, pk)
+    return show(
+        request,
+        template,
+        part="answering",
+        run=found,
+        spending=asked_answers.spent(found),
+        states=states(found.answers.all()),
+        ends=ENDS.values(),
+        can_resume=asked_answers.can_resume(found),
+        **answers,
+    )
+
+
+def _answers(request: HttpRequest, found: AnsweringRun) -> dict[str, Any]:
+    """A page of the run's answers, narrowed as the address says."""
+    form = ShownForm(request.GET)
+    answers = found.answers.select_related("item").defer("raw", "messages").order_by("item__key")
+    answers = form.narrowed(answers) if form.is_valid() else answers.none()
+    page = Paginator(answers, PER_PAGE).get_page(request.GET.get("page"))
+    return {
+        "form": form,
+        "shown": page,
+        "answers": [(answer, ENDS[Finish(answer.finish)]) for answer in page],
+        "query": urlencode({name: request.GET.get(name, "") for name in form.fields}),
+    }

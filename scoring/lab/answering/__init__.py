@@ -1,1 +1,0 @@
-"""Pages of a study's questions as language models answer them."""

@@ -1,0 +1,250 @@
+"""A field's pages about the help of language models: what was drafted and reviewed, and the forms that ask for more."""
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db.models import Count, Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST, require_safe
+
+from experiment.domain.roles import FieldRight
+from experiment.lab.access import for_field, user_of
+from experiment.models import Item, ResearchField
+from experiment.services import work as background
+from lib.pages import UnixTextField, offer, refused, show
+from scoring.domain.backend import ScoringError
+from scoring.lab.forms import ModelForm
+from scoring.models import DraftingRun, GeneratedDraft, ReviewingRun
+from scoring.services import model_reviews
+from scoring.services.drafting import runs as drafting_runs
+from scoring.services.drafting import texts
+from scoring.services.drafting.runs import MOST_REPAIRS
+from scoring.services.drafting.sources import SourceAbstract, of_csv, of_pasted
+from scoring.services.model_reviews import default_instructions as review_instructions
+
+MOST_BYTES = 5_000_000
+
+
+class DraftingForm(ModelForm):
+    """Abstracts, pasted or in a file, and how they are to be altered; `abstracts` once it is valid."""
+
+    pasted = UnixTextField(
+        label=_("Abstracts"),
+        required=False,
+        max_length=500_000,
+        widget=forms.Textarea(attrs={"rows": 10}),
+        help_text=_("With an empty line between two of them."),
+    )
+    subfield = forms.ChoiceField(
+        label=_("Subfield"), required=False, help_text=_("Of the abstracts above.")
+    )
+    file = forms.FileField(
+        label=_("Or a CSV file"),
+        required=False,
+        help_text=_(
+            "Columns abstract, doi, subfield, publication_date; only the first must be there."
+        ),
+    )
+    repairs = forms.IntegerField(
+        label=_("How often the model is told what is wrong"),
+        initial=3,
+        min_value=0,
+        max_value=MOST_REPAIRS,
+    )
+    instructions = UnixTextField(
+        label=_("Instructions"),
+        required=False,
+        max_length=50_000,
+        initial=texts.default_instructions,
+        widget=forms.Textarea(attrs={"rows": 16}),
+        help_text=_(
+            "Filled in: {field}, {subfield}, {purpose}, {examples} and {abstract}. Empty: as shipped."
+        ),
+    )
+    abstracts: list[SourceAbstract]
+
+    def __init__(self, research_field: ResearchField, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.research_field = research_field
+        names = research_field.subfields.values_list("name", flat=True)
+        choices = [("", _("none")), *((name, name) for name in names)]
+        offer(self, "subfield", choices)
+
+    @property
+    def of_source(self) -> list[forms.BoundField]:
+        return self.fields_of("pasted", "subfield", "file")
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if not self.errors:
+            self.abstracts = self._abstracts(cleaned)
+        return cleaned
+
+    def _abstracts(self, cleaned: dict[str, Any]) -> list[SourceAbstract]:
+        pasted, file = cleaned["pasted"].strip(), cleaned["file"]
+        if bool(pasted) == bool(file):
+            raise ValidationError(_("Paste abstracts, or choose a file."))
+        if pasted:
+            return of_pasted(pasted, cleaned["subfield"], self.research_field)
+        if file.size > MOST_BYTES:
+            raise ValidationError(_("The file is too large."))
+        try:
+            return of_csv(file.read().decode("utf-8"), self.research_field)
+        except UnicodeDecodeError as error:
+            raise ValidationError(_("The file is not UTF-8 text.")) from error
+
+
+class ReviewingForm(ModelForm):
+    """A model's opinion of what is in review."""
+
+    prefix = "review"
+    instructions = UnixTextField(
+        label=_("Instructions"),
+        required=False,
+        max_length=50_000,
+        initial=review_instructions,
+        widget=forms.Textarea(attrs={"rows": 10}),
+        help_text=_("Filled in: {field}, {subfield} and {purpose}. Empty: as shipped."),
+    )
+
+
+SHOWN = 20
+
+
+@require_safe
+@for_field(FieldRight.CURATE_FIELD)
+def drafting(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
+    return _page(request, research_field)
+
+
+@require_POST
+@for_field(FieldRight.LEAD_FIELD)
+def start(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
+    form = DraftingForm(research_field, request.POST, request.FILES)
+    if form.is_valid():
+        told, repairs = form.cleaned_data["instructions"], form.cleaned_data["repairs"]
+        user = user_of(request)
+        run = drafting_runs.draft_run(
+            research_field, form.abstracts, form.asked, instructions=told, repairs=repairs, by=user
+        )
+        return redirect(drafting_runs.start(run, form.abstracts, user))
+    return _page(request, research_field, form=form)
+
+
+@require_POST
+@for_field(FieldRight.LEAD_FIELD)
+def review(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
+    form = ReviewingForm(request.POST)
+    if form.is_valid():
+        user, told = user_of(request), form.cleaned_data["instructions"]
+        with refused(form, ScoringError):
+            run = model_reviews.review_run(research_field, form.asked, instructions=told, by=user)
+            model_reviews.start(run, user)
+            return redirect("lab:drafting", research_field.slug)
+    return _page(request, research_field, review_form=form)
+
+
+@require_POST
+@for_field(FieldRight.LEAD_FIELD)
+def review_stop(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
+    found = get_object_or_404(ReviewingRun, field=research_field, pk=pk)
+    background.stop(found, user_of(request))
+    return redirect("lab:drafting", research_field.slug)
+
+
+@require_safe
+@for_field(FieldRight.CURATE_FIELD)
+def run(
+    request: HttpRequest,
+    research_field: ResearchField,
+    pk: int,
+    template: str = "scoring/drafting/run.html",
+) -> HttpResponse:
+    found = _run_of(research_field, pk)
+    return show(
+        request,
+        template,
+        run=found,
+        spending=drafting_runs.spent(found),
+        drafts=found.drafts.select_related("item").annotate(n_answers=Count("attempts")),
+        can_resume=found.status in (found.Status.FAILED, found.Status.CANCELLED),
+    )
+
+
+@require_POST
+@for_field(FieldRight.LEAD_FIELD)
+def stop(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
+    return redirect(background.stop(_run_of(research_field, pk), user_of(request)))
+
+
+@require_POST
+@for_field(FieldRight.LEAD_FIELD)
+def resume(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
+    return redirect(background.retry(_run_of(research_field, pk), user_of(request)))
+
+
+@require_safe
+@for_field(FieldRight.CURATE_FIELD)
+def draft(request: HttpRequest, research_field: ResearchField, pk: int, row: int) -> HttpResponse:
+    """Every answer to one abstract, as it came."""
+    found = _draft_of(research_field, pk, row)
+    return show(
+        request,
+        "scoring/drafting/draft.html",
+        run=found.run,
+        draft=found,
+        attempts=found.attempts.all(),
+        is_undecided=found.state in drafting_runs.UNDECIDED,
+    )
+
+
+@require_POST
+@for_field(FieldRight.CURATE_FIELD)
+def take(request: HttpRequest, research_field: ResearchField, pk: int, row: int) -> HttpResponse:
+    """Open in the editor what the model could not bring right."""
+    found = _draft_of(research_field, pk, row)
+    with refused(request):
+        scratch = drafting_runs.take(found, user_of(request))
+        editor = reverse("lab:new_item", args=[research_field.slug])
+        return redirect(f"{editor}?begun={scratch.uid}")
+    return redirect("lab:generated_draft", research_field.slug, pk, row)
+
+
+@require_POST
+@for_field(FieldRight.CURATE_FIELD)
+def dismiss(request: HttpRequest, research_field: ResearchField, pk: int, row: int) -> HttpResponse:
+    found = _draft_of(research_field, pk, row)
+    with refused(request):
+        drafting_runs.dismiss(found, user_of(request))
+    return redirect(found.run)
+
+
+def _run_of(research_field: ResearchField, pk: int) -> DraftingRun:
+    return get_object_or_404(
+        DraftingRun.objects.select_related("field"), field=research_field, pk=pk
+    )
+
+
+def _draft_of(research_field: ResearchField, pk: int, row: int) -> GeneratedDraft:
+    rows = GeneratedDraft.objects.select_related("run__field", "item", "decided_by")
+    return get_object_or_404(rows, run__field=research_field, run=pk, row=row)
+
+
+def _page(request: HttpRequest, research_field: ResearchField, **sent: Any) -> HttpResponse:
+    drafted = Count("drafts", filter=Q(drafts__state=GeneratedDraft.State.DRAFTED))
+    runs = DraftingRun.objects.filter(field=research_field).annotate(n_drafted=drafted)
+    reviews = ReviewingRun.objects.filter(field=research_field)[:SHOWN]
+    in_review = Item.objects.filter(field=research_field.name, status=Item.Status.IN_REVIEW)
+    in_review = in_review.exclude(kind=Item.Kind.QUESTION)
+    context: dict[str, Any] = {
+        "runs": runs.select_related("field", "created_by")[:SHOWN],
+        "reviews": [(found, model_reviews.spent(found)) for found in reviews],
+        "n_in_review": in_review.count(),
+        "form": DraftingForm(research_field),
+        "review_form": ReviewingForm(),
+    }
+    return show(request, "scoring/drafting/drafting.html", **context | sent)
