@@ -5,8 +5,7 @@ and again what failed.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -19,21 +18,21 @@ from django.utils import timezone
 from experiment.models import Item, Study
 from experiment.services import work
 from lib.jobs import leases
-from lib.jobs.leases import Lease
-from lib.jobs.running import run_job
-from scoring.backends.generating import open_generator
 from scoring.domain.backend import ScoringError
-from scoring.domain.generating import Finish, Generated, Message, Usage
+from scoring.domain.generating import Finish, Generated, Message
 from scoring.models import Answer, AnsweringRun
-from scoring.services.asking.engine import Question, ask_all, stored
-from scoring.services.asking.settings import Asked, BudgetSpentError, Spending, spending_of
+from scoring.models.generating import Kind
+from scoring.services.asking.engine import Asking, Question, stored
+from scoring.services.asking.settings import Asked
 from scoring.services.open_model import default_name, language_model
 
 # As the method has it; the demonstration model's window is smaller than such an answer
-DEFAULTS = {"max_tokens": "1024", "temperature": "0"}
-TRIES = {"tries": "3"}
-LEFT_OUT = "none"
+DEFAULTS: Mapping[str, Mapping[str, str]] = {
+    Kind.CHAT: {"max_tokens": "1024", "temperature": "0", "tries": "3"},
+    Kind.HF: {"max_tokens": "1024", "temperature": "0"},
+}
 ANY_FIELD = "science"
+CHUNK = 100  # questions in memory
 Status = AnsweringRun.Status
 
 
@@ -59,7 +58,7 @@ def answering_run(
     Raises:
         ScoringError: the model cannot be meant like this, or there is nothing to answer.
     """
-    asked = replace(asked, model_args=with_defaults(asked.generator, asked.model_args))
+    asked = asked.with_defaults(DEFAULTS)
     asked.check()
     if limit is not None and limit < 1:
         raise ScoringError(f"limit must be 1 or more, not {limit}.")
@@ -79,17 +78,6 @@ def answering_run(
         fingerprint=asked.fingerprint(study.pk, name, told, limit),
         **asked.columns(told, by),
     )
-
-
-def with_defaults(generator: str, args: Mapping[str, str]) -> dict[str, str]:
-    """The arguments with what holds where nothing is said; "none" leaves a number to the server.
-
-    >>> with_defaults("hf", {"pretrained": "m", "temperature": "none"})
-    {'max_tokens': '1024', 'pretrained': 'm'}
-    """
-    shared = {} if generator == "embedded" else DEFAULTS
-    known = shared | (TRIES if generator == "chat" else {}) | dict(args)
-    return {name: value for name, value in known.items() if value != LEFT_OUT}
 
 
 def newest_same(draft: AnsweringRun) -> AnsweringRun | None:
@@ -139,48 +127,22 @@ def resume(run: AnsweringRun, by: User) -> AnsweringRun:
     return run
 
 
-OnProgress = Callable[[AnsweringRun], None]
-CHUNK = 100  # questions in memory
-MOST_FAILURES = 10  # one after the other
+class _Answering(Asking[AnsweringRun]):
+    left = "Questions"
+    keep_failures = True
 
-
-def run(job: AnsweringRun, on_progress: OnProgress = lambda job: None) -> AnsweringRun:
-    """Have the questions answered, as a worker does; the row says how it went."""
-
-    def work(job: AnsweringRun, lease: Lease) -> None:
-        _Answering(job, lease, on_progress).go_on()
-
-    return run_job(job, work, expected=(ScoringError,))
-
-
-def spent(job: AnsweringRun) -> Spending:
-    return spending_of(job, job.answers.all())
-
-
-class _Answering:
-    def __init__(self, job: AnsweringRun, lease: Lease, on_progress: OnProgress) -> None:
-        self.job, self.lease, self.on_progress = job, lease, on_progress
-        self.kept = job.answers.exclude(finish=Finish.FAILED)
-        self.spending = spent(job)
-        self.failures = 0  # since the last answer
-        self.job.done = self.kept.count()
+    @staticmethod
+    def answers(job: AnsweringRun) -> QuerySet[Answer]:
+        return job.answers.all()
 
     def go_on(self) -> None:
-        self.lease.write(total=len(self.job.items), done=self.job.done)
-        if self.job.done >= len(self.job.items):
-            return
-        generator = open_generator(self.job.generator, self.job.model_args)
-        try:
-            self._begin(generator.identity())
-            check = self.lease.check
-            ask_all(generator, self._questions(), self._store, self.spending, check, keep_failures=True)  # fmt: skip
-        except BudgetSpentError as error:
-            sentence = f"{error} Questions left: {len(self.job.items) - self.job.done}."
-            self.lease.end(AnsweringRun.Status.CANCELLED, sentence)
-        finally:
-            generator.close()
+        self.kept = self.job.answers.exclude(finish=Finish.FAILED)
+        self.job.total, self.job.done = len(self.job.items), self.kept.count()
+        self.lease.write(total=self.job.total, done=self.job.done)
+        if self.job.done < self.job.total:
+            self.ask(self._questions())
 
-    def _begin(self, identity: Mapping[str, Any]) -> None:
+    def begin(self, identity: Mapping[str, Any]) -> None:
         """Say who answers; who goes on must be who began."""
         now, begun = json.loads(json.dumps(identity, default=str)), self.job.identity
         if begun and begun != now and self.kept.exists():
@@ -202,22 +164,18 @@ class _Answering:
                 turns = [system, Message("user", texts[pk])]
                 yield Question(pk, turns, len(turns))
 
-    def _store(self, question: Question, answer: Generated) -> None:
-        """Keep an answer and the progress in one transaction; the turns before it are the run's and the question's."""
-        has_failed = answer.finish == Finish.FAILED
+    def store(self, question: Question, answer: Generated) -> None:
+        """The turns before an answer are the run's and the question's."""
         with transaction.atomic():
             self.lease.advance(done=self.job.done + 1)
             columns = stored(answer) | {"raw": answer.raw, "at": timezone.now()}
             # What failed keeps its row: judges' and people's grades are of it
             Answer.objects.update_or_create(columns, run=self.job, item_id=question.row)
         self.job.done += 1
-        self.on_progress(self.job)
-        # What a failed one took is not known, and asks for no end where a budget is kept
-        self.spending.add(Usage() if has_failed else answer.usage, answer.seconds)
-        self.failures = self.failures + 1 if has_failed else 0
-        if self.failures >= min(MOST_FAILURES, len(self.job.items)):
-            so_far = f" So it was with {self.failures} questions in a row."
-            raise ScoringError(answer.detail + (so_far if self.failures > 1 else ""))
+        self.count(answer)
+
+
+run, spent = _Answering.run, _Answering.spent
 
 
 def counted(runs: Collection[AnsweringRun], questions: QuerySet[Item]) -> list[AnsweringRun]:

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 from django.template.loader import render_to_string
 
 from experiment.models import Item, ResearchField
@@ -14,17 +14,14 @@ from experiment.services import work
 from experiment.services.curation import reviews
 from experiment.services.curation.difficulty import may_see_difficulty
 from experiment.services.curation.writers import writers_of
-from lib.jobs.leases import Lease
-from lib.jobs.running import run_job
-from scoring.backends.generating import open_generator
 from scoring.backends.opening import open_backend
 from scoring.domain.backend import ScoringError
 from scoring.domain.drafting import REVIEW_SCHEMA, read_verdict
 from scoring.domain.generating import Generated
 from scoring.models import ItemScreening, ModelReview, ReviewingRun
 from scoring.pairs import score_pairs
-from scoring.services.asking.engine import Question, ask_all, stored
-from scoring.services.asking.settings import Asked, BudgetSpentError, Spending, spending_of
+from scoring.services.asking.engine import Asking, Question, stored
+from scoring.services.asking.settings import Asked
 from scoring.services.drafting.texts import opening
 
 
@@ -81,52 +78,28 @@ def start(draft: ReviewingRun, by: User) -> ReviewingRun:
     return draft
 
 
-OnProgress = Callable[[ReviewingRun], None]
+class _Reviewing(Asking[ReviewingRun]):
+    left = "Test cases"
 
-
-def run(job: ReviewingRun, on_progress: OnProgress = lambda job: None) -> ReviewingRun:
-    """Review, as a worker does; the row says how it went."""
-
-    def work(job: ReviewingRun, lease: Lease) -> None:
-        _Reviewing(job, lease, on_progress).go_on()
-
-    return run_job(job, work, expected=(ScoringError,))
-
-
-def spent(job: ReviewingRun) -> Spending:
-    return spending_of(job, job.reviews.all())
-
-
-class _Reviewing:
-    def __init__(self, job: ReviewingRun, lease: Lease, on_progress: OnProgress) -> None:
-        self.job, self.lease, self.on_progress = job, lease, on_progress
-        done = set(job.reviews.values_list("item", flat=True))
-        self.items = Item.objects.in_bulk([pk for pk in job.items if pk not in done])
-        self.spending = spent(job)
-        self.schema = REVIEW_SCHEMA if job.instructions == default_instructions() else None
+    @staticmethod
+    def answers(job: ReviewingRun) -> QuerySet[ModelReview]:
+        return job.reviews.all()
 
     def go_on(self) -> None:
-        self.job.total = self.job.reviews.count() + len(self.items)
+        done = set(self.job.reviews.values_list("item", flat=True))
+        self.items = Item.objects.in_bulk([pk for pk in self.job.items if pk not in done])
+        self.schema = REVIEW_SCHEMA if self.job.instructions == default_instructions() else None
+        self.job.done = self.job.reviews.count()
+        self.job.total = self.job.done + len(self.items)
         self.lease.advance(total=self.job.total)
-        if not self.items:
-            return
-        generator = open_generator(self.job.generator, self.job.model_args)
-        try:
-            self.lease.advance(identity=generator.identity())
-            questions = [self._question(item) for item in self.items.values()]
-            ask_all(generator, questions, self._store, self.spending, self.lease.check)
-        except BudgetSpentError as error:
-            n = self.job.total - self.job.reviews.count()
-            sentence = f"{error} Test cases left: {n}."
-            self.lease.end(ReviewingRun.Status.CANCELLED, sentence)
-        finally:
-            generator.close()
+        if self.items:
+            self.ask([self._question(item) for item in self.items.values()])
 
     def _question(self, item: Item) -> Question:
         turns = opening(self.job.instructions, self.job.field, item.subfield, item.markup)
         return Question(item.pk, turns, len(turns), self.schema)
 
-    def _store(self, question: Question, answer: Generated) -> None:
+    def store(self, question: Question, answer: Generated) -> None:
         item = self.items[question.row]
         found = read_verdict(answer.text)
         with transaction.atomic():
@@ -141,8 +114,10 @@ class _Reviewing:
             )
             self.job.done = self.job.reviews.count()
             self.lease.advance(done=self.job.done)
-        self.on_progress(self.job)
-        self.spending.add(answer.usage, answer.seconds)
+        self.count(answer)
+
+
+run, spent = _Reviewing.run, _Reviewing.spent
 
 
 @dataclass(frozen=True, slots=True)

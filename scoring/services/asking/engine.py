@@ -6,9 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any
+from typing import Any, ClassVar, Generic, TypeVar
 
-from scoring.domain.backend import NoAnswerError
+from django.db.models import QuerySet
+
+from lib.jobs.leases import Lease
+from lib.jobs.running import run_job
+from scoring.backends.generating import open_generator
+from scoring.domain.backend import NoAnswerError, ScoringError
 from scoring.domain.generating import (
     BatchGenerator,
     Finish,
@@ -17,9 +22,12 @@ from scoring.domain.generating import (
     Message,
     Usage,
 )
-from scoring.services.asking.settings import BudgetSpentError, Spending, most
+from scoring.models.generating import GeneratingJob
+from scoring.services.asking.settings import BudgetSpentError, Spending, most, spending_of
 
 LOOK_S = 1.0
+MOST_FAILURES = 10  # one after the other
+J = TypeVar("J", bound=GeneratingJob)
 
 
 @dataclass(frozen=True)
@@ -177,3 +185,78 @@ def stored(answer: Generated) -> dict[str, object]:
         "completion_tokens": answer.usage.completion_tokens if answer.usage else None,
         "seconds": answer.seconds,
     }
+
+
+class Asking(Generic[J]):
+    """The work of a job that asks a model, for as long as one worker has it. A subclass says what is asked, and stores answers."""
+
+    left: ClassVar[str]  # what is not asked yet, as sentences call it
+    keep_failures = False  # as in `ask_all`
+
+    def __init__(self, job: J, lease: Lease, on_progress: Callable[[J], None]) -> None:
+        self.job, self.lease, self.on_progress = job, lease, on_progress
+        self.spending = self.spent(job)
+        self.failures = 0  # since the last answer
+
+    @classmethod
+    def run(cls, job: J, on_progress: Callable[[J], None] = lambda job: None) -> J:
+        """Ask, as a worker does; the row says how it went."""
+        return run_job(
+            job,
+            lambda job, lease: cls(job, lease, on_progress).go_on(),
+            expected=(ScoringError,),
+        )
+
+    @classmethod
+    def spent(cls, job: J) -> Spending:
+        return spending_of(job, cls.answers(job))
+
+    @staticmethod
+    def answers(job: Any) -> QuerySet[Any]:
+        """Those that the model was paid for."""
+        raise NotImplementedError
+
+    def go_on(self) -> None:
+        """Ask what has no answer yet."""
+        raise NotImplementedError
+
+    def store(self, question: Question, answer: Generated) -> Question | None:
+        """Keep an answer and the progress in one transaction, then `count` it; what is to be asked next about the same row."""
+        raise NotImplementedError
+
+    def begin(self, identity: Mapping[str, Any]) -> None:
+        """Say who is asked."""
+        self.lease.advance(identity=identity)
+
+    def ask(self, questions: Iterable[Question]) -> None:
+        generator = open_generator(self.job.generator, self.job.model_args)
+        try:
+            self.begin(generator.identity())
+            ask_all(
+                generator,
+                questions,
+                self.store,
+                self.spending,
+                self.lease.check,
+                keep_failures=self.keep_failures,
+            )
+        except BudgetSpentError as error:
+            sentence = f"{error} {self.left} left: {self.job.total - self.job.done}."
+            self.lease.end(GeneratingJob.Status.CANCELLED, sentence)
+        finally:
+            generator.close()
+
+    def count(self, answer: Generated) -> None:
+        """Say that an answer is stored, and add up what it took.
+
+        Raises:
+            ScoringError: the model fails at one question after the other.
+        """
+        self.on_progress(self.job)
+        has_failed = answer.finish == Finish.FAILED
+        # What a failed one took is not known, and asks for no end where a budget is kept
+        self.spending.add(Usage() if has_failed else answer.usage, answer.seconds)
+        self.failures = self.failures + 1 if has_failed else 0
+        if self.failures >= min(MOST_FAILURES, self.job.total) and has_failed:
+            so_far = f" So it was with {self.failures} {self.left.lower()} in a row."
+            raise ScoringError(answer.detail + (so_far if self.failures > 1 else ""))

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from typing import Any, TypeVar
 
@@ -29,6 +29,15 @@ class Asked:
     completion_price: Decimal | None = None
     budget_tokens: int | None = None
     budget_money: Decimal | None = None
+
+    def with_defaults(self, defaults: Mapping[str, Mapping[str, str]]) -> "Asked":
+        """With what holds where nothing is said, by generator; "none" leaves a number to the server.
+
+        >>> Asked("chat", {"temperature": "none"}).with_defaults({"chat": {"temperature": "0", "tries": "3"}}).model_args
+        {'tries': '3'}
+        """
+        args = {**defaults.get(self.generator, {}), **self.model_args}
+        return replace(self, model_args={n: value for n, value in args.items() if value != "none"})
 
     def check(self) -> None:
         """Refuse what cannot be meant, before anything is stored.

@@ -5,12 +5,13 @@ database: no question is asked twice whose answer is stored.
 """
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from experiment.domain.item_checks import Finding, Level
@@ -18,15 +19,11 @@ from experiment.models import ItemScratch, ResearchField
 from experiment.services import work
 from experiment.services.curation import drafts as drafts_service
 from experiment.services.curation import writing
-from lib.jobs.leases import Lease
-from lib.jobs.running import run_job
-from scoring.backends.generating import open_generator
-from scoring.domain.backend import ScoringError
 from scoring.domain.drafting import SCHEMA, marked_text
 from scoring.domain.generating import Finish, Generated, Message
 from scoring.models import DraftAttempt, DraftingRun, GeneratedDraft
-from scoring.services.asking.engine import Question, ask_all, stored
-from scoring.services.asking.settings import Asked, BudgetSpentError, Spending, spending_of
+from scoring.services.asking.engine import Asking, Question, stored
+from scoring.services.asking.settings import Asked
 from scoring.services.drafting import texts
 from scoring.services.drafting.sources import SourceAbstract
 from scoring.services.drafting.texts import default_instructions
@@ -86,58 +83,36 @@ def start(draft: DraftingRun, abstracts: Sequence[SourceAbstract], by: User) -> 
 
 State = GeneratedDraft.State
 NO_ANSWER = "(no answer)"
-OnProgress = Callable[[DraftingRun], None]
 
 
-def run(job: DraftingRun, on_progress: OnProgress = lambda job: None) -> DraftingRun:
-    """Draft, as a worker does; the row says how it went."""
+class _Drafting(Asking[DraftingRun]):
+    left = "Abstracts"
 
-    def work(job: DraftingRun, lease: Lease) -> None:
-        _Drafting(job, lease, on_progress).go_on()
-
-    return run_job(job, work, expected=(ScoringError,))
-
-
-def spent(job: DraftingRun) -> Spending:
-    return spending_of(job, DraftAttempt.objects.filter(draft__run=job))
-
-
-class _Drafting:
-    def __init__(self, job: DraftingRun, lease: Lease, on_progress: OnProgress) -> None:
-        self.job, self.lease, self.on_progress = job, lease, on_progress
-        waiting = job.drafts.filter(state=State.WAITING).order_by("row")
-        self.drafts = {draft.row: draft for draft in waiting}
-        for draft in self.drafts.values():
-            draft.run = job
-        self.spending = spent(job)
-        # A lab's own instructions say themselves what an answer looks like
-        is_default = job.instructions == texts.default_instructions()
-        self.schema = SCHEMA if is_default else None
+    @staticmethod
+    def answers(job: DraftingRun) -> QuerySet[DraftAttempt]:
+        return DraftAttempt.objects.filter(draft__run=job)
 
     def go_on(self) -> None:
+        waiting = self.job.drafts.filter(state=State.WAITING).order_by("row")
+        self.drafts = {draft.row: draft for draft in waiting}
+        for draft in self.drafts.values():
+            draft.run = self.job
+        # A lab's own instructions say themselves what an answer looks like
+        is_default = self.job.instructions == default_instructions()
+        self.schema = SCHEMA if is_default else None
         questions = [q for draft in self.drafts.values() if (q := self._next_question(draft))]
-        self._advance(total=self.job.drafts.count())
-        if not questions:
-            return
-        generator = open_generator(self.job.generator, self.job.model_args)
-        try:
-            self._advance(identity=generator.identity())
-            ask_all(generator, questions, self._store, self.spending, self.lease.check)
-        except BudgetSpentError as error:
-            n = self.job.drafts.filter(state=State.WAITING).count()
-            sentence = f"{error} Abstracts left: {n}."
-            self.lease.end(DraftingRun.Status.CANCELLED, sentence)
-        finally:
-            generator.close()
+        self.job.total = self.job.drafts.count()
+        self._advance(total=self.job.total)
+        if questions:
+            self.ask(questions)
 
-    def _store(self, question: Question, answer: Generated) -> Question | None:
-        """Keep an answer, and what follows from it, in one transaction."""
+    def store(self, question: Question, answer: Generated) -> Question | None:
         draft = self.drafts[question.row]
         with transaction.atomic():
             self._attempt(draft, question, answer)
             following = self._next_question(draft)
             self._advance()
-        self.spending.add(answer.usage, answer.seconds)
+        self.count(answer)
         return following
 
     def _attempt(self, draft: GeneratedDraft, question: Question, answer: Generated) -> None:
@@ -200,10 +175,11 @@ class _Drafting:
             attempt.save(update_fields=["problems"])
 
     def _advance(self, **changes: object) -> None:
-        done = self.job.drafts.exclude(state=State.WAITING).count()
-        self.lease.advance(done=done, **changes)
-        self.job.done = done
-        self.on_progress(self.job)
+        self.job.done = self.job.drafts.exclude(state=State.WAITING).count()
+        self.lease.advance(done=self.job.done, **changes)
+
+
+run, spent = _Drafting.run, _Drafting.spent
 
 
 def _turns(attempt: DraftAttempt) -> list[Message]:

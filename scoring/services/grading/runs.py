@@ -6,8 +6,8 @@ again asks only about what has no grade that stands.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -18,18 +18,15 @@ from django.template.loader import render_to_string
 from experiment.models import Study
 from experiment.services import work
 from lib.jobs import leases
-from lib.jobs.leases import Lease
-from lib.jobs.running import run_job
-from scoring.backends.generating import open_generator
 from scoring.backends.http.address import parse_address
 from scoring.domain.backend import ScoringError
-from scoring.domain.generating import Finish, Generated, Message, Usage
+from scoring.domain.generating import Finish, Generated, Message
 from scoring.domain.grading.reading import exact_points, read_points, schema
 from scoring.domain.grading.rubric import Rubric
 from scoring.models import AnsweringRun, GradingRun, JudgeGrade, LanguageModel
 from scoring.models.generating import Kind
-from scoring.services.asking.engine import Question, ask_all, stored
-from scoring.services.asking.settings import Asked, BudgetSpentError, Spending, spending_of
+from scoring.services.asking.engine import Asking, Question, stored
+from scoring.services.asking.settings import Asked
 from scoring.services.grading import targets
 from scoring.services.grading.plans import plan_of, rubric_of
 from scoring.services.grading.targets import Target
@@ -81,12 +78,11 @@ def prompt_sha256(told: str) -> str:
 
 
 # A grade is short; a model that reasons before it needs more, and says so in its arguments
-DEFAULTS = {
+DEFAULTS: Mapping[str, Mapping[str, str]] = {
     Kind.CHAT: {"temperature": "0", "max_tokens": "1024", "tries": "3"},
     Kind.HF: {"max_tokens": "32"},
     Kind.EMBEDDED: {"max_tokens": "8"},
 }
-LEFT_OUT = "none"  # left to the server
 JUDGES = (Kind.CHAT, Kind.HF, Kind.EMBEDDED, Kind.EXACT)
 
 
@@ -112,7 +108,7 @@ def grading_run(
     Raises:
         ScoringError: the judge cannot be meant like this, participants were not told of it, or there is nothing to grade.
     """
-    asked = replace(asked, model_args=with_defaults(asked.generator, asked.model_args))
+    asked = asked.with_defaults(DEFAULTS)
     _check_judge(asked)
     if people:
         _check_told(study, asked)
@@ -134,16 +130,6 @@ def grading_run(
     if not run.total:
         raise ScoringError("Nothing is to be graded: there is no answer yet.")
     return run
-
-
-def with_defaults(judge: str, args: Mapping[str, str]) -> dict[str, str]:
-    """The arguments with what holds where nothing is said; "none" leaves a number to the server.
-
-    >>> with_defaults("chat", {"model": "m", "temperature": "none", "max_tokens": "64"})
-    {'max_tokens': '64', 'tries': '3', 'model': 'm'}
-    """
-    known = {str(k): v for k, v in DEFAULTS.get(Kind(judge), {}).items()} | dict(args)
-    return {name: value for name, value in known.items() if value != LEFT_OUT}
 
 
 def newest_same(draft: GradingRun) -> GradingRun | None:
@@ -274,54 +260,35 @@ def _numbers(study: Study, runs: Sequence[int] | None, models: Sequence[str]) ->
     return sorted(found)
 
 
-OnProgress = Callable[[GradingRun], None]
-MOST_FAILURES = 10  # one after the other
 EXACT = {"generator": "exact", "version": 1}
-OF_UNASKED = ("points", "tries", "text", "finish", "detail", "messages", "prompt_tokens", "completion_tokens", "seconds")  # fmt: skip
+OF_UNASKED = (
+    *("points", "tries", "text", "finish", "detail", "messages"),
+    *("prompt_tokens", "completion_tokens", "seconds"),
+)
 
 
-def run(job: GradingRun, on_progress: OnProgress = lambda job: None) -> GradingRun:
-    """Have the answers graded, as a worker does; the row says how it went."""
+class _Grading(Asking[GradingRun]):
+    left = "Answers"
+    keep_failures = True
 
-    def work(job: GradingRun, lease: Lease) -> None:
-        _Grading(job, lease, on_progress).go_on()
-
-    return run_job(job, work, expected=(ScoringError,))
-
-
-def spent(job: GradingRun) -> Spending:
-    return spending_of(job, job.grades.filter(tries__gt=0))
-
-
-class _Grading:
-    def __init__(self, job: GradingRun, lease: Lease, on_progress: OnProgress) -> None:
-        self.job, self.lease, self.on_progress = job, lease, on_progress
-        self.rubric = Rubric.from_json(job.rubric)
-        self.schema = schema(self.rubric)
-        self.second = set[int]()  # rows that are asked about again, of those under way
-        self.spending = spent(job)
-        self.failures = 0  # since the last answer
+    @staticmethod
+    def answers(job: GradingRun) -> QuerySet[JudgeGrade]:
+        return job.grades.filter(tries__gt=0)
 
     def go_on(self) -> None:
+        self.rubric = Rubric.from_json(self.job.rubric)
+        self.schema = schema(self.rubric)
+        self.second = set[int]()  # rows that are asked about again, of those under way
         self.job.total = targets.count(self.job)
         self.job.done = self.job.total - targets.n_open(self.job)
         self.lease.write(total=self.job.total, done=self.job.done)
         if self.job.generator == Kind.EXACT:
-            self._begin(EXACT)
+            self.begin(EXACT)
             list(self._questions())  # none: all is known
-            return
-        generator = open_generator(self.job.generator, self.job.model_args)
-        try:
-            self._begin(generator.identity())
-            check = self.lease.check
-            ask_all(generator, self._questions(), self._store, self.spending, check, keep_failures=True)  # fmt: skip
-        except BudgetSpentError as error:
-            sentence = f"{error} Answers left: {self.job.total - self.job.done}."
-            self.lease.end(GradingRun.Status.CANCELLED, sentence)
-        finally:
-            generator.close()
+        else:
+            self.ask(self._questions())
 
-    def _begin(self, judge: Mapping[str, Any]) -> None:
+    def begin(self, judge: Mapping[str, Any]) -> None:
         """Say by whom and by what is graded; who goes on must be who began."""
         text = json.dumps(judge, sort_keys=True, default=str)
         identity = {
@@ -411,8 +378,7 @@ class _Grading:
         self.second.add(row)
         return Question(row, [*turns, *again(said, self.rubric)], 2, self.schema)
 
-    def _store(self, question: Question, answer: Generated) -> Question | None:
-        """Keep what the judge said, and the progress, in one transaction."""
+    def store(self, question: Question, answer: Generated) -> Question | None:
         is_second, has_failed = question.row in self.second, answer.finish == Finish.FAILED
         points = read_points(answer.text, self.rubric) if answer.finish == Finish.STOP else None
         is_final = points is not None or is_second or answer.finish in targets.NOT_RETRIED
@@ -425,10 +391,7 @@ class _Grading:
                 self._keep(question, answer, points, 2 if is_second else 1, is_final=is_final)
         self.job.done += is_over and is_there
         self.second.discard(question.row)
-        self.on_progress(self.job)
-        # What a failed one took is not known, and asks for no end where a budget is kept
-        self.spending.add(Usage() if has_failed else answer.usage, answer.seconds)
-        self._count_failures(has_failed, answer.detail)
+        self.count(answer)
         if is_over or has_failed or not is_there:
             return None
         return self._again(question.row, question.messages, answer.text)
@@ -464,11 +427,8 @@ class _Grading:
             setattr(grade, name, value)
         grade.save()
 
-    def _count_failures(self, has_failed: bool, detail: str) -> None:
-        self.failures = self.failures + 1 if has_failed else 0
-        if self.failures >= min(MOST_FAILURES, self.job.total):
-            so_far = f" So it was with {self.failures} answers in a row."
-            raise ScoringError(detail + (so_far if self.failures > 1 else ""))
+
+run, spent = _Grading.run, _Grading.spent
 
 
 def _without_text(target: Target) -> str:
