@@ -1,17 +1,30 @@
 """The lab's pages about results, in the namespace `lab` (config/urls.py)."""
 
-from django.urls import include, path
+from django.urls import path
 
-from analysis.lab import compare, report, teams, trace
-from analysis.lab.items import study
+from analysis.lab import compare, documents, items, report, teams, trace
 
+_FIELD = "fields/<slug:field>/"
 _RESULTS = "studies/<slug:slug>/results/"
 _TEAMS = f"{_RESULTS}teams/"
 
 urlpatterns = [
-    path("fields/<slug:field>/", include("analysis.lab.items.urls")),
-    path("studies/<slug:slug>/test-cases/", study.test_cases, name="test_cases"),
-    path("studies/<slug:slug>/documents/", include("analysis.lab.documents.urls")),
+    path(_FIELD, items.field, name="field"),
+    path(f"{_FIELD}views/", items.save_view, name="save_view"),
+    path(f"{_FIELD}views/delete/", items.delete_view, name="delete_view"),
+    path(f"{_FIELD}items/<int:pk>/statistics/", items.item_statistics, name="item_statistics"),
+    path(
+        f"{_FIELD}items/<int:pk>/statistics.svg",
+        items.item_statistics_picture,
+        name="item_statistics_picture",
+    ),
+    path("studies/<slug:slug>/test-cases/", items.test_cases, name="test_cases"),
+    path("studies/<slug:slug>/documents/", documents.documents, name="documents"),
+    path(
+        "studies/<slug:slug>/documents/<slug:name>.<slug:form>",
+        documents.document,
+        name="document",
+    ),
     path(_RESULTS, report.results, name="results"),
     path(f"{_RESULTS}retry/", report.results_retry, name="results_retry"),
     path(f"{_RESULTS}stop/", report.results_stop, name="results_stop"),

@@ -12,6 +12,6 @@ register = template.Library()
 @register.simple_tag
 def item_marks(item: Item, user: User) -> tuple[Mark, ...]:
     # Here, since a template that loads the tag should not load what computes
-    from analysis.services.items.marks import marks_for
+    from analysis.services.items.listing import marks_for
 
     return marks_for(item, user)

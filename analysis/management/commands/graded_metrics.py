@@ -4,13 +4,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from django.core.management.base import CommandError, CommandParser
 
-from analysis.management.arguments import place
-from analysis.management.bert import add_bert_arguments, open_vectors
+from analysis.management.arguments import add_bert_arguments, open_vectors, place
 from lib.commands import ReportingCommand, add_json_argument
 from lib.files import open_regular
 
 if TYPE_CHECKING:
-    from analysis.management.graded_lines import Also, Counts, GradedLine
+    from analysis.management.graded import Also, Counts, GradedLine
     from analysis.management.graded_words import Words
 
 
@@ -31,7 +30,7 @@ class Command(ReportingCommand):
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from analysis.management.graded_lines import tally
+        from analysis.management.graded import tally
         from scoring.domain.grading.rubric import BIOSCORE
 
         words: dict[str, Words] = {}
@@ -39,7 +38,7 @@ class Command(ReportingCommand):
         also = self._count_words(words, options) if wanted else None
         counts = _read(options["file"], lambda file: tally(file, BIOSCORE, also))
         # Here: what computes takes longer to load than it takes to refuse a file
-        from analysis.management.graded_text import lines, values_of
+        from analysis.management.graded import rate_lines, values_of
         from analysis.stats.graded.rates import rates_of_counts
 
         models = {
@@ -53,10 +52,10 @@ class Command(ReportingCommand):
                 for name, one in models.items()
             },
         }
-        self.report(options, data, [*lines(models), *_words(overlap)])
+        self.report(options, data, [*rate_lines(models), *_words(overlap)])
 
     def _count_words(self, words: "dict[str, Words]", options: dict[str, Any]) -> "Also":
-        from analysis.management.graded_lines import BadLine
+        from analysis.management.graded import BadLine
         from analysis.management.graded_words import Words
         from scoring.domain.grading.rubric import BIOSCORE
 
@@ -72,7 +71,7 @@ class Command(ReportingCommand):
 
 
 def _read(path: Path, read: "Callable[[BinaryIO], dict[str, Counts]]") -> "dict[str, Counts]":
-    from analysis.management.graded_lines import BadLine
+    from analysis.management.graded import BadLine
 
     try:
         with open_regular(path) as file:

@@ -4,8 +4,13 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from analysis.data.filters import SOURCE_CHOICES, ReportOptions, UnknownChoiceError
-from analysis.management.arguments import Bar, add_trial_arguments, place
-from analysis.management.bert import add_bert_arguments, open_vectors
+from analysis.management.arguments import (
+    Bar,
+    add_bert_arguments,
+    add_trial_arguments,
+    open_vectors,
+    place,
+)
 from analysis.store import DEFAULT_FORMATS, FORMATS
 from experiment.management.studies import find_study
 from lib.commands import ReportingCommand, StoppedError, add_json_argument

@@ -74,8 +74,7 @@ class Command(ReportingCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
         # Here: what computes takes longer to load than everything else, and --help and refusals do without
-        from analysis.management.team_files import write
-        from analysis.management.team_text import lines
+        from analysis.management.team_text import lines, write
         from analysis.teams.services import make_teams
 
         try:

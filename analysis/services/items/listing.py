@@ -1,12 +1,12 @@
-"""The list of a field's test cases: which, in which order, and what is known of those on the page.
+"""Lists of test cases, of a field and of a study: which, in which order, and what is known of those on the page.
 
 Figures are counted for the rows of one page, and for all that fit only where they decide which rows these are.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from functools import cached_property, reduce
 from operator import or_
 from typing import NamedTuple
@@ -23,15 +23,36 @@ from analysis.data.item_figures import (
     model_figures,
     people_figures,
 )
-from analysis.services.items.marks import marks_of
 from analysis.services.items.wanted import Order, Wanted
+from analysis.stats import item_differences
 from analysis.stats.estimates import Proportion, proportion_of_counts
 from analysis.stats.item_differences import Mark
 from experiment.domain.roles import Right
-from experiment.models import Item, ResearchField
+from experiment.models import Item, ResearchField, Study, StudyItem
 from experiment.models.items import ItemQuerySet
 from experiment.services.curation.difficulty import difficulty_seen_by, waiting_for
-from experiment.services.rights import studies_with
+from experiment.services.rights import fields_of, studies_with
+
+
+def marks_of(
+    kind: str, published: date | None, people: PeopleFigures, cutoffs: Iterable[date]
+) -> tuple[Mark, ...]:
+    """None of catch and practice items: everyone is meant to be right on them."""
+    if kind != Item.Kind.TEST:
+        return ()
+    by_people = item_differences.of_people(
+        people.n, people.n_right, people.n_asked, people.n_recognised
+    )
+    return by_people + item_differences.of_date(published, cutoffs)
+
+
+def marks_for(item: Item, user: User) -> tuple[Mark, ...]:
+    """By the people of the studies whose data the user may see."""
+    found = people_figures([item.pk], studies_with(user, Right.SEE_DATA))
+    cutoffs = [day for _, day in known_cutoffs()]
+    figures = found.get(item.pk, PeopleFigures())
+    return marks_of(item.kind, item.publication_date, figures, cutoffs)
+
 
 PER_PAGE = 50
 UNSEEN = PeopleFigures()
@@ -176,3 +197,36 @@ def _lines(rows: list[Row], user: User, research_field: ResearchField) -> tuple[
         )
         for row in rows
     )
+
+
+@dataclass(frozen=True, slots=True)
+class StudyLine:
+    """field_slug: of its field where the user belongs to it, else empty. people, marks: empty where data are not theirs to see."""
+
+    item: Item
+    paused_at: datetime | None
+    field_slug: str
+    people: PeopleFigures
+    marks: tuple[Mark, ...]
+
+    @property
+    def accuracy(self) -> Proportion | None:
+        return proportion_of_counts(self.people.n_right, self.people.n) if self.people.n else None
+
+
+def study_lines(
+    study: Study, rows: Sequence[StudyItem], user: User, *, with_data: bool
+) -> list[StudyLine]:
+    """Of these rows of the study, in their order."""
+    slugs = dict(fields_of(user).values_list("name", "slug"))
+    figures: Mapping[int, PeopleFigures] = {}
+    cutoffs = []
+    if with_data:
+        figures = people_figures([row.item_id for row in rows], Study.objects.filter(pk=study.pk))
+        cutoffs = [day for _, day in known_cutoffs()]
+    lines = []
+    for row in rows:
+        item, people = row.item, figures.get(row.item_id, UNSEEN)
+        marks = marks_of(item.kind, item.publication_date, people, cutoffs)
+        lines.append(StudyLine(item, row.paused_at, slugs.get(item.field, ""), people, marks))
+    return lines

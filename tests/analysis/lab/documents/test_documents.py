@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 from pypdf import PdfReader
 
-from analysis.lab.documents.planned import Assumed, items_hash, precision
+from analysis.lab.planned import Assumed, items_hash, precision
 from experiment.models import Item, Study
 from tests.experiment.asked import make_asking_study
 from tests.factories import make_channel, make_study, make_user

@@ -1,16 +1,49 @@
 """A study's pre-registration and its data-management sheet, as they follow from its set-up now."""
 
+from dataclasses import dataclass
+
+from django import forms
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.http import content_disposition_header, urlencode
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
-from analysis.lab.documents.forms import AssumptionsForm
 from experiment.domain.roles import Right
 from experiment.lab.access import for_study
 from experiment.models import Study
+
+
+@dataclass(frozen=True, slots=True)
+class Assumed:
+    """Of the typical participant on the typical test case, and how much both vary."""
+
+    accuracy_percent: float
+    sd_participants: float
+    sd_items: float
+
+
+class AssumptionsForm(forms.Form):
+    accuracy_percent = forms.FloatField(
+        label=_("typical accuracy (%)"), min_value=50.5, max_value=99, initial=63
+    )
+    sd_participants = forms.FloatField(
+        label=_("SD between participants (log-odds)"), min_value=0, max_value=3, initial=0.5
+    )
+    sd_items = forms.FloatField(
+        label=_("SD between test cases (log-odds)"), min_value=0, max_value=3, initial=0.5
+    )
+
+    @property
+    def assumed(self) -> Assumed:
+        return Assumed(**self.cleaned_data)
+
+    @classmethod
+    def initial_values(cls) -> dict[str, float]:
+        return {name: field.initial for name, field in cls.base_fields.items()}
+
 
 NAMES = ("preregistration", "data-management")
 FORMS = {"md": "text/markdown; charset=utf-8", "pdf": "application/pdf"}
@@ -31,7 +64,7 @@ def document(request: HttpRequest, study: Study, name: str, form: str) -> HttpRe
     assumptions = _form(request)
     if name not in NAMES or form not in FORMS or not assumptions.is_valid():
         raise Http404
-    from analysis.lab.documents.planned import context  # with it comes scipy
+    from analysis.lab.planned import context  # with it comes scipy
 
     now = timezone.now()
     about = context(study, assumptions.assumed, now)

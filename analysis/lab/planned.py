@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logit
 
-from analysis.lab.documents.forms import Assumed
+from analysis.lab.documents import Assumed
 from analysis.stats.power import Design, components, variance, width_of
 from experiment.domain.assignment import QUESTION
 from experiment.models import Item, Membership, Study
