@@ -17,11 +17,8 @@ from analysis.data.filters import (
     TRIALS,
     ReportOptions,
 )
-from analysis.lab import filter_form, team_form
-from analysis.lab.filter_form import Chosen
-from analysis.lab.team_form import TeamChosen
-from analysis.services import compute
-from analysis.services.compute import Options, Waiting
+from analysis.lab.results import READ
+from analysis.services.compute import Asked, Waiting
 from analysis.store import StoredResult
 from analysis.teams.options import METHODS, OUT_OF
 from experiment.api.access import StudyView
@@ -76,21 +73,17 @@ class ResultView(StudyView):
 
     kind: ClassVar[str]
 
-    def asked(self) -> Options:
+    def asked(self) -> Asked:
         """What is asked for, as the pages understand the same parameters.
 
         Raises:
             ValidationError: the study has no such model, subfield or member.
         """
-        query = _as_sent(self.query)
-        chosen: Chosen | TeamChosen
-        if self.kind == "report":
-            chosen = filter_form.read(self.study, query)
-        else:
-            chosen = team_form.read(self.study, query)
+        page = "results" if self.kind == "report" else "results_teams"
+        chosen = READ[page](self.study, _as_sent(self.query))
         if chosen.problems:
             raise serializers.ValidationError([str(problem) for problem in chosen.problems])
-        return chosen.options
+        return chosen.asked
 
     def told(self, state: StoredResult | Waiting, status: int) -> Response:
         """How far it is; while it is under way, when to ask again."""
@@ -129,17 +122,17 @@ class StoredView(ResultView):
     problems = (409,)
 
     def get(self, request: Request, slug: str) -> Response:
-        options = self.asked()
-        state = compute.state(self.study, options)
+        asked = self.asked()
+        state = asked.state()
         if isinstance(state, Waiting):
             if state.problem or not state.is_asked:
                 raise self.refusal(state)
             return self.told(state, 202)
-        if not isinstance(options, ReportOptions):
+        if not isinstance(asked.options, ReportOptions):
             return Response(state.values)
         from analysis.report.stored import StoredReport  # heavy, and only where there is one
 
-        return Response(StoredReport(state, options.source).values)
+        return Response(StoredReport(state, asked.options.source).values)
 
 
 class StartView(ResultView):
@@ -149,10 +142,10 @@ class StartView(ResultView):
     problems = (409,)
 
     def post(self, request: Request, slug: str) -> Response:
-        options = self.asked()
-        compute.retry(self.study, options)
-        compute.ensure_computed(self.study, options)
-        state = compute.state(self.study, options)
+        asked = self.asked()
+        asked.retry()
+        asked.ensure_computed()
+        state = asked.state()
         self.note(audit.Action.WORK_STARTED)
         if isinstance(state, Waiting) and state.problem:
             raise self.refusal(state)
@@ -164,10 +157,10 @@ class StopView(ResultView):
     result_class = WorkSerializer
 
     def post(self, request: Request, slug: str) -> Response:
-        options = self.asked()
-        compute.stop(self.study, options)
+        asked = self.asked()
+        asked.stop()
         self.note(audit.Action.WORK_STOPPED)
-        return self.told(compute.state(self.study, options), 200)
+        return self.told(asked.state(), 200)
 
 
 class Report(StoredView):

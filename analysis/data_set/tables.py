@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from analysis.data import machines
 from analysis.data.filters import PARTICIPANTS, SOURCES, ReportOptions
 from analysis.data.items import read_items
-from analysis.services import compute
+from analysis.services.compute import Asked
 from analysis.teams.options import TeamOptions
 from experiment.domain.codebook import TRIAL_COLUMNS, Column
 from experiment.domain.export_form import Form
@@ -162,7 +162,7 @@ def _stored_teams(study: Study, query: TrialQuery) -> Iterator[tuple[str, bytes]
     if kind not in PARTICIPANTS or is_joined(study, kind):  # others' people are not in these trials
         return
     for source in SOURCES:
-        found = compute.find(study, TeamOptions(source=source, participants=kind))
+        found = Asked(study, TeamOptions(source=source, participants=kind)).find()
         if found is not None and "predictions" in found.tables:
             yield source, found.table_file("predictions")
 

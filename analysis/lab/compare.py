@@ -14,8 +14,7 @@ from django.views.decorators.http import require_safe
 
 from analysis.data.filters import SOURCES, ReportOptions
 from analysis.lab.filter_form import LABELS
-from analysis.services import compute
-from analysis.services.compute import Waiting
+from analysis.services.compute import Asked, Waiting
 from analysis.store import StoredResult
 from experiment.domain.roles import Right
 from experiment.lab.access import for_study
@@ -29,7 +28,7 @@ Kind = Participant.Kind
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Side:
     """One side: a study, whose people, and under which version of its rules; None the newest."""
 
     study: Study
@@ -85,7 +84,7 @@ class CompareForm(forms.Form):
 class Progress:
     """How far one side is; `waiting` is None where it is there."""
 
-    asked: Asked
+    side: Side
     waiting: Waiting | None
 
 
@@ -95,7 +94,7 @@ def compare(request: HttpRequest, study: Study) -> HttpResponse:
     form = CompareForm(study, request.user, request.GET)  # type: ignore[arg-type]
     is_valid = form.is_valid()
     context: dict[str, Any] = {"study": study, "part": "results", "form": form}
-    sides = _asked(study, form.cleaned_data) if is_valid else None
+    sides = _sides(study, form.cleaned_data) if is_valid else None
     if sides:
         source = form.cleaned_data["source"] or "human"
         context |= _answer(sides, source, may_compute="now" in request.GET)
@@ -108,7 +107,7 @@ def compare(request: HttpRequest, study: Study) -> HttpResponse:
 def compare_live(request: HttpRequest, study: Study) -> HttpResponse:
     """A page without results asks here until both sides are computed, and is then led to them."""
     form = CompareForm(study, request.user, request.GET)  # type: ignore[arg-type]
-    sides = _asked(study, form.cleaned_data) if form.is_valid() else None
+    sides = _sides(study, form.cleaned_data) if form.is_valid() else None
     query = request.GET.urlencode()
     if sides:
         source = form.cleaned_data["source"] or "human"
@@ -119,13 +118,13 @@ def compare_live(request: HttpRequest, study: Study) -> HttpResponse:
     return redirect(f"{reverse('lab:compare', args=[study.slug])}?{query}")
 
 
-def _asked(study: Study, found: dict[str, Any]) -> tuple[Asked, Asked] | None:
+def _sides(study: Study, found: dict[str, Any]) -> tuple[Side, Side] | None:
     if found["other"]:
         other = Study.objects.get(slug=found["other"])
-        return Asked(study, _kind(study)), Asked(other, _kind(other))
+        return Side(study, _kind(study)), Side(other, _kind(other))
     if found.get("before"):
         kind = _kind(study)
-        return Asked(study, kind, found["before"]), Asked(study, kind, found["after"])
+        return Side(study, kind, found["before"]), Side(study, kind, found["after"])
     return None
 
 
@@ -137,18 +136,19 @@ def _kind(study: Study) -> str:
 
 
 def _states(
-    sides: tuple[Asked, Asked], source: str, *, may_compute: bool
+    sides: tuple[Side, Side], source: str, *, may_compute: bool
 ) -> list[StoredResult | Waiting]:
-    find = compute.ensure_computed if may_compute else compute.state
-    return [
-        find(
-            asked.study, ReportOptions(source=source, participants=_other(asked), rules=asked.rules)
-        )
-        for asked in sides
-    ]
+    found = []
+    for side in sides:
+        # As the results page has it, so that both find what the other computed
+        other = "" if side.kind == default_kind(side.study) else side.kind
+        options = ReportOptions(source=source, participants=other, rules=side.rules)
+        asked = Asked(side.study, options, side.kind)
+        found.append(asked.ensure_computed() if may_compute else asked.state())
+    return found
 
 
-def _answer(sides: tuple[Asked, Asked], source: str, *, may_compute: bool) -> dict[str, Any]:
+def _answer(sides: tuple[Side, Side], source: str, *, may_compute: bool) -> dict[str, Any]:
     states = _states(sides, source, may_compute=may_compute)
     if any(isinstance(state, Waiting) for state in states):
         return _progress(sides, states)
@@ -158,30 +158,25 @@ def _answer(sides: tuple[Asked, Asked], source: str, *, may_compute: bool) -> di
 
     is_one_study = sides[0].study == sides[1].study
     first, second = (
-        comparing.side(asked.title, StoredReport(state, source), source)  # type: ignore[arg-type]
-        for asked, state in zip(sides, states, strict=True)
+        comparing.side(side.title, StoredReport(state, source), source)  # type: ignore[arg-type]
+        for side, state in zip(sides, states, strict=True)
     )
-    both_imported = {asked.kind for asked in sides} == {Kind.IMPORTED.value}
+    both_imported = {side.kind for side in sides} == {Kind.IMPORTED.value}
     found = comparing.compare(first, second, same_people=is_one_study or both_imported)
-    rules = rule_changes(*(_version(asked) for asked in sides)) if is_one_study else []
+    rules = rule_changes(*(_version(side) for side in sides)) if is_one_study else []
     return {"found": found, "is_one_study": is_one_study, "rules": rules}
 
 
-def _version(asked: Asked) -> StudyVersion:
-    assert asked.rules is not None
-    return asked.study.versions.get(number=asked.rules)
+def _version(side: Side) -> StudyVersion:
+    assert side.rules is not None
+    return side.study.versions.get(number=side.rules)
 
 
-def _other(asked: Asked) -> str:
-    """As the results page has it, so that both find what the other computed."""
-    return "" if asked.kind == default_kind(asked.study) else asked.kind
-
-
-def _progress(sides: tuple[Asked, Asked], states: list[StoredResult | Waiting]) -> dict[str, Any]:
+def _progress(sides: tuple[Side, Side], states: list[StoredResult | Waiting]) -> dict[str, Any]:
     """`is_over` where nothing goes on by itself."""
     found = [
-        Progress(asked, state if isinstance(state, Waiting) else None)
-        for asked, state in zip(sides, states, strict=True)
+        Progress(side, state if isinstance(state, Waiting) else None)
+        for side, state in zip(sides, states, strict=True)
     ]
     is_over = all(side.waiting is None or side.waiting.problem for side in found)
     return {"progress": found, "is_over": is_over}

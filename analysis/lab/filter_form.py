@@ -1,16 +1,22 @@
 """The options of the report that a results page's address gives, and the choices that its form offers."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
 from urllib.parse import urlencode
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.http import QueryDict
+from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
+from django_stubs_ext import StrOrPromise
 
 from analysis.data.filters import PARTICIPANTS, SOURCE_CHOICES, TEXTS, TRIALS, ReportOptions
+from analysis.services.compute import Asked, Computer, Waiting
+from analysis.store import StoredResult
 from experiment.models import Item, Participant, Study
 from experiment.services.counts import kind_counts
 from experiment.services.participant_kinds import default_kind, published_elsewhere
@@ -45,6 +51,7 @@ NAMES = {
     "subfields": gettext_lazy("Subfields"),
 }
 KNOWN = {"source": SOURCE_CHOICES, "participants": PARTICIPANTS, "texts": TEXTS, "trials": TRIALS}
+Kind = Participant.Kind
 OTHERS = ("v", "now")  # parameters that are no filters
 
 
@@ -65,20 +72,96 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """`problems` are sentences about parameters that were left out of the options."""
+class OtherKind:
+    """Participants that there are where there are none of the kind that is shown."""
 
+    kind: str
+    label: StrOrPromise
+    n: int
+    href: str
+    is_pilot: bool
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What the address of a study's results asks for.
+
+    `problems` are sentences about parameters that were left out of the options. counts: the study's participants by kind.
+    has_elsewhere: whether published people of other studies judged its test cases.
+    """
+
+    page: ClassVar[str] = "results"
+
+    study: Study
     options: ReportOptions
     kind: str
     problems: Sequence[str]
     defaults: Mapping[str, str]
     one_of: Sequence[Filter]
     any_of: Sequence[Filter]
+    counts: Mapping[str, int]
+    has_elsewhere: bool
+
+    @cached_property
+    def asked(self) -> Asked:
+        return Asked(self.study, self.options, self.kind)
+
+    def look(self, *, may_compute: bool) -> StoredResult | Waiting:
+        return self.asked.ensure_computed() if may_compute else self.asked.state()
+
+    def for_file(self) -> StoredResult | Waiting:
+        """Computed here if it may be; a file is nothing that others are asked for."""
+        state = self.asked.state()
+        if isinstance(state, Waiting) and state.by is Computer.PAGE:
+            return self.asked.ensure_computed()
+        return state
+
+    @property
+    def address(self) -> str:
+        return reverse("lab:results", args=[self.study.slug])
+
+    @property
+    def command(self) -> str:
+        return self.options.command(self.study.slug)
 
     @property
     def query(self) -> str:
         """The address' part that gives these options, without defaults."""
-        return query_of(self.options, self.defaults)
+        return _encode(self.options.as_dict(), self.defaults)
+
+    @property
+    def back(self) -> str:
+        """The query that leads to the page: without a kind it would open on the only one."""
+        query = QueryDict(self.query, mutable=True)
+        if self.only_kind:
+            query["participants"] = self.kind
+        return query.urlencode()
+
+    @property
+    def other_kinds(self) -> list[OtherKind]:
+        """Pilots are no result: they are watched."""
+        is_joined = self.kind == Kind.IMPORTED and self.has_elsewhere
+        if self.kind in self.counts or is_joined:
+            return []
+        watching = f"{reverse('lab:study', args=[self.study.slug])}?kind="
+        shown = f"{self.address}?participants="
+        return [
+            OtherKind(
+                k.value,
+                k.label,
+                self.counts[k],
+                f"{shown if k in PARTICIPANTS else watching}{k}",
+                k == Kind.PILOT,
+            )
+            for k in Kind
+            if self.counts.get(k)
+        ]
+
+    @property
+    def only_kind(self) -> str:
+        """The kind to open on where there are none of the usual one, and one other kind that has results; else ""."""
+        others = self.other_kinds
+        return others[0].kind if len(others) == 1 and not others[0].is_pilot else ""
 
     @property
     def sources(self) -> list[tuple[str, str | Promise, bool]]:
@@ -112,10 +195,6 @@ class Chosen:
         return words
 
 
-def query_of(options: ReportOptions, defaults: Mapping[str, str]) -> str:
-    return _encode(options.as_dict(), defaults)
-
-
 def _encode(values: Mapping[str, object], defaults: Mapping[str, str]) -> str:
     defaults_sent = {**defaults, "participants": ""}
     pairs = [(n, values[n]) for n in KNOWN if values[n] not in (defaults_sent[n], defaults[n])]
@@ -125,7 +204,11 @@ def _encode(values: Mapping[str, object], defaults: Mapping[str, str]) -> str:
 
 def read(study: Study, query: QueryDict) -> Chosen:
     """The options that an address gives; a sentence names what is wrong, which is left out."""
-    sources = _sources(study)
+    shown = Item.objects.shown_by([study]).filter(kind=Item.Kind.TEST).order_by()
+    items = set(shown.values_list("source", "subfield", "texts").distinct())
+    sources = {source for source, _subfield, _texts in items}
+    subfields = sorted({subfield for _source, subfield, _texts in items if subfield})
+    counts, has_elsewhere = kind_counts(study), published_elsewhere(study).exists()
     kind = default_kind(study)
     defaults = {
         "source": "machine" if sources == {"machine"} else "human",
@@ -139,25 +222,29 @@ def read(study: Study, query: QueryDict) -> Chosen:
         if name not in (*NAMES, *OTHERS)
     ]
     single = {name: _one(name, query, defaults, problems) for name in KNOWN}
-    known = {"models": _models(study), "subfields": _subfields(study)}
+    known = {"models": _models(study), "subfields": {name: name for name in subfields}}
     several = {name: _some(name, query, names, problems) for name, names in known.items()}
-    options = ReportOptions(
-        source=single["source"],
-        participants=_other_kind(single, kind),
-        texts=single["texts"],
-        trials=single["trials"],
-        models=several["models"],
-        subfields=several["subfields"],
-    )
+    participants = "" if single["participants"] == kind else single["participants"]
+    values: dict[str, Any] = {**single, **several, "participants": participants}
+    kinds = {*counts, kind, *([Kind.IMPORTED.value] if has_elsewhere else [])}
+    there: dict[str, Sequence[str]] = {
+        "source": SOURCE_CHOICES[1:] + SOURCE_CHOICES[:1] if len(sources) > 1 else (),
+        "participants": [k for k in PARTICIPANTS if k in kinds],
+        "trials": TRIALS,
+        "texts": TEXTS if any(texts == Item.Texts.REPAIRED for *_, texts in items) else (),
+    }
     return Chosen(
-        options=options,
+        study=study,
+        options=ReportOptions(**values),
         kind=single["participants"],
         problems=problems,
         defaults=defaults,
-        one_of=_one_of(study, single, sources, kind),
+        one_of=_one_of(there, single),
         any_of=[
             _filter(name, list(v.items()), several[name]) for name, v in known.items() if len(v) > 1
         ],
+        counts=counts,
+        has_elsewhere=has_elsewhere,
     )
 
 
@@ -175,11 +262,6 @@ def _one(name: str, query: QueryDict, defaults: Mapping[str, str], problems: lis
         }
     )
     return defaults[name]
-
-
-def _other_kind(single: Mapping[str, str], kind: str) -> str:
-    """The kind of participants, "" for the study's own."""
-    return "" if single["participants"] == kind else single["participants"]
 
 
 def _some(
@@ -202,14 +284,6 @@ def shortened(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:60]}…"
 
 
-def _sources(study: Study) -> set[str]:
-    return set(_items(study).order_by().values_list("source", flat=True).distinct())
-
-
-def _items(study: Study) -> QuerySet[Item]:
-    return Item.objects.shown_by([study]).filter(kind=Item.Kind.TEST)
-
-
 def _models(study: Study) -> dict[str, str]:
     """Name -> what it is called, of models that have finished runs or are of the study's set; as tables list them."""
     finished = ScoringRun.objects.seen_in([study]).filter(status=ScoringRun.Status.FINISHED)
@@ -222,21 +296,8 @@ def _models(study: Study) -> dict[str, str]:
     }
 
 
-def _subfields(study: Study) -> dict[str, str]:
-    names = _items(study).order_by("subfield").values_list("subfield", flat=True).distinct()
-    return {name: name for name in names if name}
-
-
-def _one_of(
-    study: Study, single: Mapping[str, str], sources: Collection[str], kind: str
-) -> list[Filter]:
+def _one_of(there: dict[str, Sequence[str]], single: Mapping[str, str]) -> list[Filter]:
     """Fields with more than one choice that makes a difference."""
-    there = {
-        "source": SOURCE_CHOICES[1:] + SOURCE_CHOICES[:1] if len(sources) > 1 else (),
-        "participants": [k for k in PARTICIPANTS if k in _kinds(study) or k == kind],
-        "trials": TRIALS,
-        "texts": TEXTS if _items(study).filter(texts=Item.Texts.REPAIRED).exists() else (),
-    }
     for name, values in there.items():
         if single[name] not in values and values:
             there[name] = [*values, single[name]]
@@ -245,12 +306,6 @@ def _one_of(
         for name, values in there.items()
         if len(values) > 1
     ]
-
-
-def _kinds(study: Study) -> set[str]:
-    """Kinds of participants with trials on the study's test cases, its own or published elsewhere."""
-    elsewhere = {Participant.Kind.IMPORTED.value} if published_elsewhere(study).exists() else set()
-    return {*kind_counts(study), *elsewhere}
 
 
 def _filter(

@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
-from analysis.lab.files import TYPES, file_response
+from analysis.lab.results import TYPES, file_response
 from analysis.services.items.wanted import Order, Wanted
 from analysis.stats.item_differences import Mark
 from experiment.domain.roles import FieldRight, Right

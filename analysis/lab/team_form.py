@@ -3,10 +3,12 @@
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 from django.http import QueryDict
+from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
@@ -28,6 +30,8 @@ from analysis.lab.team_offers import (
     people_ticks,
     trial_counts,
 )
+from analysis.services.compute import Asked, Waiting
+from analysis.store import StoredResult
 from analysis.teams.options import TeamOptions
 from experiment.models import Study
 
@@ -40,13 +44,15 @@ SENT = (
 SHARED = ("participants", "texts", "trials")  # filters that teams share with the other results
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TeamChosen:
     """`problems` are sentences about what was left out; `is_chosen`: the address names the members, or none of them.
 
     default: the models that are ticked where the address names no members. elsewhere: where nothing can be combined, addresses' parts by
     which something can, and their labels.
     """
+
+    page: ClassVar[str] = "results_teams"
 
     shared: Chosen
     members: tuple[str, ...]
@@ -59,6 +65,31 @@ class TeamChosen:
     default: DefaultModels
     is_empty: bool = False
     elsewhere: Sequence[tuple[str, str | Promise]] = ()
+
+    @cached_property
+    def asked(self) -> Asked:
+        return Asked(self.study, self.options, self.kind)
+
+    def look(self, *, may_compute: bool = False) -> StoredResult | Waiting | None:
+        """The result; else it is computed now, or by others, if members were chosen; None where they were not."""
+        if not self.members or self.is_empty:
+            return None
+        # Nothing is computed for a glance
+        return self.asked.ensure_computed() if self.is_chosen else self.asked.find()
+
+    for_file = look
+
+    @property
+    def study(self) -> Study:
+        return self.shared.study
+
+    @property
+    def kind(self) -> str:
+        return self.shared.kind
+
+    @property
+    def address(self) -> str:
+        return reverse("lab:results_teams", args=[self.study.slug])
 
     @property
     def source(self) -> str:
@@ -94,6 +125,11 @@ class TeamChosen:
         return urlencode([*pairs, *(("members", name) for name in self.members)])
 
     @property
+    def back(self) -> str:
+        """The query that leads to the page."""
+        return self.query
+
+    @property
     def has_human(self) -> bool:
         return HUMAN in self.members
 
@@ -118,9 +154,10 @@ class TeamChosen:
     def held_out(self) -> list[Tick]:
         return [Tick(v, *words, v == self.out_of) for v, words in OUT_OF.items()]
 
-    def command(self, slug: str) -> str:
+    @property
+    def command(self) -> str:
         """What computes this in a terminal, and stores it for the page."""
-        parts = [".venv/bin/python", "manage.py", "team", slug, "--source", self.source]
+        parts = [".venv/bin/python", "manage.py", "team", self.study.slug, "--source", self.source]
         parts += ["--members", *self.members, "--method", self.method]
         parts += ["--all-subsets"] * self.tries_all
         for name in ("out_of", *SHARED):

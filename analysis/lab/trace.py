@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
-from analysis.lab.files import TYPES, file_response
+from analysis.lab.results import TYPES, file_response
 from analysis.presentation import figure_text
 from experiment.domain import markup
 from experiment.domain.roles import Right

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.utils.translation import gettext as _
 
-from analysis.services import compute
+from analysis.services.compute import Asked
 from analysis.stats.arrays import Interval
 from analysis.store import DEFAULT_FORMATS, table_text
 from analysis.teams.names import method_name, short
@@ -128,7 +128,7 @@ def write(
 
 def _write_folder(study: Study, wanted: TeamOptions, report: TeamReport, folder: Path) -> int:
     """Store the result for the page, and copy its files; returns how many."""
-    result = compute.keep(study, wanted, lambda row: save_teams(row, report))
+    result = Asked(study, wanted).keep(lambda row: save_teams(row, report))
     for name in ("tables", "figures"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     prefix = report.document.participants.file_prefix

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property
 
 from django.conf import settings
 from django.db import transaction
@@ -19,12 +20,13 @@ from django.utils.translation import gettext as _
 
 from analysis import store
 from analysis.data.filters import ReportOptions, UnknownChoiceError
-from analysis.data.version import data_version, participants_kind
+from analysis.data.version import data_version
 from analysis.models import Computation
 from analysis.stats import NotEnough
 from analysis.store import StoredResult
 from analysis.teams.options import TeamOptions
 from experiment.models import ItemCount, Participant, Study
+from experiment.services.participant_kinds import default_kind
 from lib.code import code_digest
 from lib.jobs import background, presence
 from lib.jobs.leases import Lease, reopen, request_cancel
@@ -69,98 +71,149 @@ class Waiting:
     is_taken: bool = True
 
 
-def key(study: Study, options: Options, version: str = "") -> str:
-    """Names what a result would be: equal keys, equal results."""
-    report_options = options if isinstance(options, ReportOptions) else options.of_report()
-    kind = participants_kind(study, report_options)
-    asked = replace(options, participants=kind).as_dict()
-    state = [code_digest(*CODE), version or data_version(study), settings.LANGUAGE_CODE, asked]
-    return hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()[:24]
+class Asked:
+    """What is asked of a study: with whose people and which version of the data is found once, when it is needed."""
 
+    def __init__(self, study: Study, options: Options, kind: str = "") -> None:
+        self.study, self.options = study, options
+        self.kind = kind or options.participants or default_kind(study)
 
-def find(study: Study, options: Options, version: str = "") -> StoredResult | None:
-    """What is computed for these options and today's data; a report on all sources holds that on each."""
-    version = version or data_version(study)
-    keys = [key(study, options, version)]
-    if isinstance(options, ReportOptions):
-        keys.append(key(study, replace(options, source="all"), version))
-    for name in keys:
-        if found := open_result(study, options, name):
+    @cached_property
+    def version(self) -> str:
+        return data_version(self.study)
+
+    @property
+    def key(self) -> str:
+        """Names what a result would be: equal keys, equal results."""
+        return self._key(self.options)
+
+    @property
+    def rows(self) -> QuerySet[Computation]:
+        """All of this study and kind of result."""
+        return Computation.objects.filter(study=self.study, kind=KINDS[type(self.options)])
+
+    def find(self) -> StoredResult | None:
+        """What is computed for these options and today's data; a report on all sources holds that on each."""
+        names = [self.key]
+        if isinstance(self.options, ReportOptions):
+            names.append(self._key(replace(self.options, source="all")))
+        return next(filter(None, map(self.open, names)), None)
+
+    def open(self, name: str) -> StoredResult | None:
+        """A computed result by its key, whatever has become of the data since; None where it is gone."""
+        row = self.rows.filter(key=name, status=Computation.Status.FINISHED).first()
+        return store.read(row) if row else None
+
+    def state(self) -> StoredResult | Waiting:
+        """The result, or who computes it. Computes nothing."""
+        if found := self.find():
             return found
-    return None
+        is_taken = presence.is_taken(Computation)
+        by = self._computer(is_taken)
+        row = self.rows.filter(key=self.key).first()
+        if row is None and by is not Computer.PAGE:
+            if found := self._just_computed():
+                return found
+            row = self._open_row()
+        is_taken |= by is not Computer.WORKER
+        if row is None:
+            return Waiting(by, is_taken=is_taken)
+        problem = ""
+        if row.status in _CLOSED:
+            problem = row.error or _("It was stopped.")
+        return Waiting(by, problem, row.done, row.total, is_asked=True, is_taken=is_taken)
 
-
-def open_result(study: Study, options: Options, name: str) -> StoredResult | None:
-    """A computed result by its key, whatever has become of the data since; None where it is gone."""
-    row = _rows(study, options).filter(key=name, status=Computation.Status.FINISHED).first()
-    return store.read(row) if row else None
-
-
-def state(study: Study, options: Options) -> StoredResult | Waiting:
-    """The result, or who computes it. Computes nothing."""
-    version = data_version(study)
-    if found := find(study, options, version):
-        return found
-    is_taken = presence.is_taken(Computation)
-    by = _computer(study, options, is_taken)
-    row = _rows(study, options).filter(key=key(study, options, version)).first()
-    if row is None and by is not Computer.PAGE:
-        if found := _just_computed(study, options):
+    def ensure_computed(self) -> StoredResult | Waiting:
+        """The result: computed here if the data are few, else asked of others, once. A failed or stopped one stays so."""
+        found = self.state()
+        if isinstance(found, StoredResult) or found.problem:
             return found
-        row = _open(study, options)
-    is_taken |= by is not Computer.WORKER
-    if row is None:
-        return Waiting(by, is_taken=is_taken)
-    problem = ""
-    if row.status in _CLOSED:
-        problem = row.error or _("It was stopped.")
-    return Waiting(by, problem, row.done, row.total, is_asked=True, is_taken=is_taken)
-
-
-def ensure_computed(study: Study, options: Options) -> StoredResult | Waiting:
-    """The result: computed here if the data are few, else asked of others, once. A failed or stopped one stays so."""
-    found = state(study, options)
-    if isinstance(found, StoredResult) or found.problem:
+        if found.by is Computer.PAGE:
+            with suppress(Exception):  # logged by the job, whose row says what went wrong
+                run(self.row())
+            return self.state()
+        row = self._open_row() or self.row()
+        if found.by is Computer.PROCESS:
+            background.start(row)
         return found
-    if found.by is Computer.PAGE:
-        with suppress(Exception):  # logged by the job, whose row says what went wrong
-            run(_row(study, options))
-        return state(study, options)
-    row = _open(study, options) or _row(study, options)
-    if found.by is Computer.PROCESS:
-        background.start(row)
-    return found
 
+    def retry(self) -> None:
+        """Let a failed or stopped computation wait again."""
+        row = self.rows.filter(key=self.key).first()
+        if row is not None and row.status in _CLOSED:
+            with transaction.atomic():
+                enqueue(reopen(row))
 
-def retry(study: Study, options: Options) -> None:
-    """Let a failed or stopped computation wait again."""
-    row = _rows(study, options).filter(key=key(study, options)).first()
-    if row is not None and row.status in _CLOSED:
+    def stop(self) -> None:
+        """Stop a computation that waits or runs, if there is one."""
+        if row := self.rows.filter(key=self.key).first() or self._open_row():
+            request_cancel(row)
+
+    def keep(self, save: Callable[[Computation], None]) -> StoredResult:
+        """Store a result that a command has computed, where the page finds it; `save` writes its files."""
+        row = self._get_or_create()[0]
+        save(row)
+        self.rows.filter(pk=row.pk).update(
+            status=Computation.Status.FINISHED, error="", finished_at=timezone.now()
+        )
+        row.refresh_from_db()
+        found = store.read(row)
+        assert found is not None
+        return found
+
+    def row(self) -> Computation:
+        """The row of this computation, new or known; workers get a message about a new one, or one whose files are gone."""
         with transaction.atomic():
-            enqueue(reopen(row))
+            row, is_new = self._get_or_create()
+            if row.status == Computation.Status.FINISHED:  # but its files were cleared away
+                self.rows.filter(pk=row.pk).update(status=Computation.Status.WAITING)
+                row.refresh_from_db()
+                is_new = True
+            if is_new:
+                enqueue(row)
+        return row
 
+    def _get_or_create(self) -> tuple[Computation, bool]:
+        new = {
+            "study": self.study,
+            "kind": KINDS[type(self.options)],
+            "options": self.options.as_dict(),
+        }
+        return self.rows.get_or_create(key=self.key, defaults=new)
 
-def stop(study: Study, options: Options) -> None:
-    """Stop a computation that waits or runs, if there is one."""
-    row = _rows(study, options).filter(key=key(study, options)).first()
-    if row := row or _open(study, options):
-        request_cancel(row)
+    def _key(self, options: Options) -> str:
+        asked = replace(options, participants=self.kind).as_dict()
+        state = [code_digest(*CODE), self.version, settings.LANGUAGE_CODE, asked]
+        return hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()[:24]
 
+    def _computer(self, is_taken: bool) -> Computer:
+        if is_taken or settings.JOB_EXECUTOR == "celery":
+            return Computer.WORKER
+        n = self._n_judged() + Answer.objects.filter(run__study=self.study).count()
+        return Computer.PROCESS if n > MAX_INLINE_TRIALS else Computer.PAGE
 
-def keep(study: Study, options: Options, save: Callable[[Computation], None]) -> StoredResult:
-    """Store a result that a command has computed, where the page finds it; `save` writes its files."""
-    row = _rows(study, options).get_or_create(
-        key=key(study, options),
-        defaults={"study": study, "kind": KINDS[type(options)], "options": options.as_dict()},
-    )[0]
-    save(row)
-    _rows(study, options).filter(pk=row.pk).update(
-        status=Computation.Status.FINISHED, error="", finished_at=timezone.now()
-    )
-    row.refresh_from_db()
-    found = store.read(row)
-    assert found is not None
-    return found
+    def _n_judged(self) -> int:
+        """About how many trials a result is about; of imported people who are joined from elsewhere at most so many."""
+        rows = ItemCount.objects.filter(kind=self.kind)
+        own = self.study.participants.filter(kind=self.kind)
+        if self.kind != Participant.Kind.IMPORTED or own.exists():
+            rows = rows.filter(study=self.study)
+        found: int = rows.aggregate(n=Sum("judged", default=0))["n"]
+        return found
+
+    def _open_row(self) -> Computation | None:
+        """One of the same options that waits or runs, be it of other data: another would be as old once it is finished."""
+        rows = self.rows.filter(options=self.options.as_dict())
+        return rows.filter(status__in=Computation.OPEN_STATUSES).order_by("pk").first()
+
+    def _just_computed(self) -> StoredResult | None:
+        """The last result of the same options, for as long again as it took: while people take part, the data never rest."""
+        rows = self.rows.filter(options=self.options.as_dict())
+        row = rows.filter(status=Computation.Status.FINISHED).order_by("pk").last()
+        if row is None or row.started_at is None or row.finished_at is None:
+            return None
+        is_recent = timezone.now() - row.finished_at <= row.finished_at - row.started_at
+        return store.read(row) if is_recent else None
 
 
 def run(computation: Computation) -> Computation:
@@ -203,57 +256,3 @@ class _Steps:
         self.done += 1
         self.lease.check()
         self.lease.write(done=self.done, total=self.total)
-
-
-def _computer(study: Study, options: Options, is_taken: bool) -> Computer:
-    if is_taken or settings.JOB_EXECUTOR == "celery":
-        return Computer.WORKER
-    report_options = options if isinstance(options, ReportOptions) else options.of_report()
-    kind = participants_kind(study, report_options)
-    n = _n_judged(study, kind) + Answer.objects.filter(run__study=study).count()
-    return Computer.PROCESS if n > MAX_INLINE_TRIALS else Computer.PAGE
-
-
-def _n_judged(study: Study, kind: str) -> int:
-    """About how many trials a result is about; of imported people who are joined from elsewhere at most so many."""
-    rows = ItemCount.objects.filter(kind=kind)
-    if kind != Participant.Kind.IMPORTED or study.participants.filter(kind=kind).exists():
-        rows = rows.filter(study=study)
-    found: int = rows.aggregate(n=Sum("judged", default=0))["n"]
-    return found
-
-
-def _open(study: Study, options: Options) -> Computation | None:
-    """One of the same options that waits or runs, be it of other data: another would be as old once it is finished."""
-    rows = _rows(study, options).filter(options=options.as_dict())
-    return rows.filter(status__in=Computation.OPEN_STATUSES).order_by("pk").first()
-
-
-def _just_computed(study: Study, options: Options) -> StoredResult | None:
-    """The last result of the same options, for as long again as it took: while people take part, the data never rest."""
-    rows = _rows(study, options).filter(options=options.as_dict())
-    row = rows.filter(status=Computation.Status.FINISHED).order_by("pk").last()
-    if row is None or row.started_at is None or row.finished_at is None:
-        return None
-    is_recent = timezone.now() - row.finished_at <= row.finished_at - row.started_at
-    return store.read(row) if is_recent else None
-
-
-def _row(study: Study, options: Options) -> Computation:
-    """The row of this computation, new or known; workers get a message about a new one, or one whose files are gone."""
-    with transaction.atomic():
-        row, is_new = _rows(study, options).get_or_create(
-            key=key(study, options),
-            defaults={"study": study, "kind": KINDS[type(options)], "options": options.as_dict()},
-        )
-        if row.status == Computation.Status.FINISHED:  # but its files were cleared away
-            _rows(study, options).filter(pk=row.pk).update(status=Computation.Status.WAITING)
-            row.refresh_from_db()
-            is_new = True
-        if is_new:
-            enqueue(row)
-    return row
-
-
-def _rows(study: Study, options: Options) -> QuerySet[Computation]:
-    return Computation.objects.filter(study=study, kind=KINDS[type(options)])

@@ -12,7 +12,7 @@ from analysis.report.replication.build import markdown, replicate
 from analysis.report.report import SCHEMA, Report
 from analysis.report.services.save import save_report
 from analysis.report.stored import StoredReport
-from analysis.services import compute
+from analysis.services.compute import Asked
 from analysis.store import DEFAULT_FORMATS, FORMATS, StoredFigure
 from experiment.models import Study
 from lib.files import write_file
@@ -54,7 +54,7 @@ def write_report(
     announce = progress or (lambda _: None)
     for directory in (folder, folder / "tables", folder / "figures"):
         directory.mkdir(parents=True, exist_ok=True)
-    result = compute.keep(study, options, lambda row: save_report(row, report, announce))
+    result = Asked(study, options).keep(lambda row: save_report(row, report, announce))
     stored = StoredReport(result)
     written, prefix = Written(), report.header.participants.file_prefix
     for stem in result.tables:

@@ -16,7 +16,7 @@ from analysis.report.contents import CHAPTERS
 from analysis.report.page.html import render_file
 from analysis.report.page.sections import sections
 from analysis.report.stored import StoredReport
-from analysis.services import compute
+from analysis.services.compute import Asked
 from experiment.models import Item, Study
 from lib import formatting
 from scoring.models import LanguageModel
@@ -263,7 +263,7 @@ def test_tables_are_at_full_precision_and_defused(
 def test_the_report_as_one_file_needs_nothing_else(
     study: Study, computed: list[ReportOptions]
 ) -> None:
-    page = render_file(StoredReport(compute.ensure_computed(study, ReportOptions())))
+    page = render_file(StoredReport(Asked(study, ReportOptions()).ensure_computed()))
     assert page.count("data:image/svg+xml;base64,") == 4
     assert re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', page) == []
     assert "<script" not in page
@@ -295,7 +295,7 @@ def test_the_results_of_others_do_not_exist(
     ruth: Client, study: Study, computed: list[ReportOptions]
 ) -> None:
     theirs = make_study("theirs")
-    key = compute.ensure_computed(theirs, ReportOptions(source="human")).key
+    key = Asked(theirs, ReportOptions(source="human")).ensure_computed().key
     for address in addresses("theirs"):
         assert ruth.get(address).status_code == 404, address
     # nor do they under the address of one's own study

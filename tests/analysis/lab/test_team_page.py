@@ -11,6 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from analysis.services import compute
+from analysis.services.compute import Asked
 from analysis.stats import NotEnough
 from analysis.teams import services
 from analysis.teams.options import METHODS, PUBLISHED, TeamOptions
@@ -326,7 +327,7 @@ def test_strangers_are_asked_to_sign_in_and_others_teams_do_not_exist(
     client: Client, ruth: Client, tried: list[TeamOptions]
 ) -> None:
     theirs = make_study("theirs")
-    key = compute.key(theirs, TeamOptions(members=("human",)))
+    key = Asked(theirs, TeamOptions(members=("human",))).key
     for address in addresses("theirs"):
         assert ruth.get(address).status_code == 404, address
     for address in addresses("memory"):

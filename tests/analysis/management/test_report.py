@@ -16,7 +16,7 @@ from django.db import transaction
 from analysis.data.filters import ReportOptions
 from analysis.report.contents import CHAPTERS
 from analysis.report.report import Report
-from analysis.services import compute
+from analysis.services.compute import Asked
 from benchmarks.analysis.crowd import make_crowd
 from experiment.models import Study
 from lib.formatting import points_interval, share_interval
@@ -317,7 +317,7 @@ def test_bert_score_is_computed_by_the_command_and_kept_apart_from_the_pages_rep
     assert "tiny (layer 1, weights" in values["options"]["bert_score"]
     assert "tiny (layer 1, weights" in (tmp_path / "report" / "report.html").read_text()
     asked = ReportOptions(source="human", resamples=200)
-    assert compute.find(quiz, asked) is None
+    assert Asked(quiz, asked).find() is None
     with pytest.raises(CommandError, match="no folder"):
         report(capsys, quiz.slug, *options, "--bert_score", tmp_path / "none")
     with pytest.raises(CommandError, match="--bert_score"):

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from analysis.management.team_text import lines
-from analysis.services import compute
+from analysis.services.compute import Asked
 from analysis.teams.options import TeamOptions
 from benchmarks.analysis.crowd import make_crowd
 from experiment.models import Study
@@ -142,7 +142,7 @@ def test_a_folder_holds_numbers_tables_and_figures_and_the_page_has_them_too(
     } <= written
     assert f"{len(written)} files in {tmp_path / 'team'}" in said
     options = TeamOptions(members=("human", "model-00"), resamples=200)
-    found = compute.find(crowd, options)
+    found = Asked(crowd, options).find()
     assert found is not None
     assert json.loads((tmp_path / "team" / "teams.json").read_text()) == found.values
 

@@ -14,6 +14,7 @@ from analysis.data.filters import ReportOptions
 from analysis.models import Computation
 from analysis.report.services.save import save_report
 from analysis.services import compute
+from analysis.services.compute import Asked
 from analysis.store import StoredResult
 from experiment.models import Study
 from lib.jobs import leases
@@ -86,7 +87,7 @@ def test_a_report_on_all_sources_answers_for_each(
     ruth: Client, study: Study, computed: list[ReportOptions]
 ) -> None:
     whole = stub.report(study, ReportOptions())
-    compute.keep(study, ReportOptions(), lambda row: save_report(row, whole))
+    Asked(study, ReportOptions()).keep(lambda row: save_report(row, whole))
     assert "Humans against models" in shown(ruth, "?source=machine")
     values = ruth.get(url("results_report", query="?source=machine")).json()
     assert list(values["sources"]) == ["machine"]
@@ -97,9 +98,9 @@ def test_a_report_on_all_sources_answers_for_each(
 def test_what_is_being_computed_is_not_computed_twice(
     study: Study, computed: list[ReportOptions]
 ) -> None:
-    row = compute._row(study, HUMAN)
+    row = Asked(study, HUMAN).row()
     assert leases.take(row) is not None  # another process is at it
-    assert isinstance(compute.ensure_computed(study, HUMAN), compute.Waiting)
+    assert isinstance(Asked(study, HUMAN).ensure_computed(), compute.Waiting)
     assert computed == []
 
 
@@ -110,10 +111,10 @@ def test_a_computation_that_breaks_off_leaves_no_result(
         raise RuntimeError("no pictures today")
 
     monkeypatch.setattr("analysis.report.services.save.draw_all", fail)
-    found = compute.ensure_computed(study, HUMAN)
+    found = Asked(study, HUMAN).ensure_computed()
     assert isinstance(found, compute.Waiting)
     assert "no pictures today" in found.problem
-    assert compute.find(study, HUMAN) is None
+    assert Asked(study, HUMAN).find() is None
 
 
 @pytest.mark.usefixtures("failing")
@@ -133,17 +134,17 @@ def test_a_stopped_computation_says_so_and_waits_again_when_asked(
     ruth: Client, study: Study, computed: list[ReportOptions], settings: Any
 ) -> None:
     settings.JOB_EXECUTOR = "celery"
-    waiting = compute.ensure_computed(study, HUMAN)
+    waiting = Asked(study, HUMAN).ensure_computed()
     assert isinstance(waiting, compute.Waiting)
     assert not waiting.problem
     assert ruth.post(url("results_stop")).status_code == 302
-    stopped = compute.ensure_computed(study, HUMAN)
+    stopped = Asked(study, HUMAN).ensure_computed()
     assert isinstance(stopped, compute.Waiting)
     assert stopped.problem in shown(ruth)
     assert Computation.objects.get().status == Computation.Status.CANCELLED
     assert ruth.post(url("results_retry")).status_code == 302
     assert Computation.objects.get().status == Computation.Status.WAITING
-    assert compute.state(study, HUMAN) == replace(waiting, is_asked=True)
+    assert Asked(study, HUMAN).state() == replace(waiting, is_asked=True)
 
 
 def test_failed_and_stopped_computations_go_with_the_oldest_results(
@@ -151,9 +152,9 @@ def test_failed_and_stopped_computations_go_with_the_oldest_results(
 ) -> None:
     monkeypatch.setattr(store, "KEPT_PER_STUDY", 1)
     for seed, status in enumerate(Computation.Status.values, start=1):
-        row = compute._row(study, ReportOptions(source="human", seed=seed))
+        row = Asked(study, ReportOptions(source="human", seed=seed)).row()
         Computation.objects.filter(pk=row.pk).update(status=status)
-    last = compute.ensure_computed(study, HUMAN)
+    last = Asked(study, HUMAN).ensure_computed()
     assert isinstance(last, StoredResult)
     others = Computation.objects.exclude(pk=last.computation.pk)
     assert {row.status for row in others} == set(Computation.OPEN_STATUSES)
@@ -164,7 +165,7 @@ def test_the_oldest_results_are_cleared_away(
 ) -> None:
     monkeypatch.setattr(store, "KEPT_PER_STUDY", 2)
     made = [
-        compute.ensure_computed(study, ReportOptions(source="human", seed=seed))
+        Asked(study, ReportOptions(source="human", seed=seed)).ensure_computed()
         for seed in range(4)
     ]
     stored = {row.key for row in Computation.objects.all()}
@@ -176,10 +177,10 @@ def test_the_oldest_results_are_cleared_away(
 def test_a_result_whose_files_are_gone_is_computed_again(
     study: Study, computed: list[ReportOptions]
 ) -> None:
-    first = compute.ensure_computed(study, HUMAN)
+    first = Asked(study, HUMAN).ensure_computed()
     assert isinstance(first, StoredResult)
     store.storage().delete(f"{first.computation.folder}/index.json")
-    assert isinstance(compute.ensure_computed(study, HUMAN), StoredResult)
+    assert isinstance(Asked(study, HUMAN).ensure_computed(), StoredResult)
     assert len(computed) == 2
 
 
@@ -268,7 +269,7 @@ def test_results_in_a_bucket_are_seen_by_machines_without_a_shared_folder(
     ruth: Client, study: Study, computed: list[ReportOptions], settings: Any, bucket: Any
 ) -> None:
     store_files_in(settings, "s3://records/lab")
-    found = compute.ensure_computed(study, HUMAN)  # by a worker
+    found = Asked(study, HUMAN).ensure_computed()  # by a worker
     assert isinstance(found, StoredResult)
     assert any(f"lab/results/{found.computation.folder}" in e.key for e in bucket.objects.all())
     assert "Humans against models" in shown(ruth, "")

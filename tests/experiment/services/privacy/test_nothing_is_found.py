@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from analysis.data.filters import ReportOptions
 from analysis.models import Computation
-from analysis.services import compute
+from analysis.services.compute import Asked
 from analysis.store import StoredResult
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Participant, Study
@@ -66,7 +66,7 @@ def test_nothing_is_found_of_who_withdrew(
     grade_all(study)
     export = jobs.run(jobs.ensure_exported(study, TrialQuery(set="all")))
     assert export.status == "finished"
-    assert isinstance(compute.ensure_computed(study, ReportOptions()), StoredResult)
+    assert isinstance(Asked(study, ReportOptions()).ensure_computed(), StoredResult)
     assert Computation.objects.exists()
     before = everything(tmp_path, caplog.text)
     assert all(mark in before for mark in (*WORDS, "pid-8844", "session-8844", "TV"))
