@@ -20,11 +20,12 @@ from experiment.domain.item_checks import Level
 from experiment.domain.markup import Segment, parse
 from experiment.domain.roles import FieldRight
 from experiment.domain.text_diff import Piece, word_diff
-from experiment.imports.read.items import Defaults, RowProblem, read_items
-from experiment.imports.store.bulk.apply import PlanRefusedError, import_items
-from experiment.imports.store.bulk.difference import Action, Change, ImportPlan, Options, PlannedRow
-from experiment.imports.store.bulk.job import ask
-from experiment.imports.store.bulk.plan import plan_import
+from experiment.imports.read.items import Defaults, read_items
+from experiment.imports.read.rows import RowProblem
+from experiment.imports.store.item_plans import ItemPlan, ItemRow, Options, plan_import
+from experiment.imports.store.job import ask
+from experiment.imports.store.plans import Action, Change
+from experiment.imports.store.writing import PlanRefusedError, import_items
 from experiment.lab.access import for_field, is_lead, user_of
 from experiment.models import Item, ItemImport, ResearchField
 from experiment.services import kept_uploads
@@ -125,13 +126,13 @@ PROBLEMS = "problems"
 class ShownRow:
     """A row with its text, where it is new, or with what changes."""
 
-    row: PlannedRow
+    row: ItemRow
     segments: Sequence[Segment]
     pieces: Sequence[Piece]
     values: Sequence[Change]
 
     @classmethod
-    def of(cls, row: PlannedRow) -> "ShownRow":
+    def of(cls, row: ItemRow) -> "ShownRow":
         is_new = row.action == Action.CREATE
         texts = [change for change in row.changes if change.column == "markup"]
         return cls(
@@ -146,10 +147,10 @@ class ShownRow:
 class Difference:
     """Counts of all rows, and a page of those of one kind; `problems` where these are asked for."""
 
-    plan: ImportPlan
+    plan: ItemPlan
     show: str
     counts: Sequence[tuple[str, int]]
-    page: Page[PlannedRow] | Page[RowProblem]
+    page: Page[ItemRow] | Page[RowProblem]
     rows: Sequence[ShownRow]
     problems: Sequence[RowProblem]
 
@@ -162,7 +163,7 @@ class Difference:
         return self.plan.count_checked(Level.WARNING)
 
 
-def _shown(plan: ImportPlan, show: str, number: str | None) -> Difference:
+def _shown(plan: ItemPlan, show: str, number: str | None) -> Difference:
     """The page of this number. Problems come first where there are some, else what changes."""
     counts = [(PROBLEMS, len(plan.problems)), *((str(a), plan.count(a)) for a in Action)]
     if show not in dict(counts):
@@ -271,7 +272,7 @@ def _said(created: int, updated: int) -> str:
 def _difference(
     request: HttpRequest,
     upload: str,
-    plan: ImportPlan,
+    plan: ItemPlan,
     form: OptionsForm,
     *,
     has_changed: bool = False,

@@ -13,10 +13,10 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.roles import FieldRight
-from experiment.imports.read.questions.records import read_questions
-from experiment.imports.store.bulk.difference import Action
-from experiment.imports.store.questions.apply import QuestionsRefusedError, import_questions
-from experiment.imports.store.questions.plan import QuestionPlan, plan_questions
+from experiment.imports.read.questions import read_questions
+from experiment.imports.store.plans import Action
+from experiment.imports.store.question_plans import QuestionPlan, plan_questions
+from experiment.imports.store.writing import PlanRefusedError, import_questions
 from experiment.lab.access import for_field, is_lead, user_of
 from experiment.lab.item_files import MAX_BYTES, LeadsForm, accepted_elsewhere
 from experiment.models import ResearchField
@@ -90,7 +90,7 @@ def apply(request: HttpRequest, research_field: ResearchField, upload: str) -> H
     accept = _accept(request, request.POST)
     try:
         plan = import_questions(file, research_field, accept, by=user, shown=shown)
-    except QuestionsRefusedError as refused:
+    except PlanRefusedError as refused:
         return _difference(request, upload, refused.plan, has_changed=True)
     kept_uploads.forget(research_field, user, upload)
     messages.success(request, said(plan))

@@ -18,12 +18,11 @@ from django.views.decorators.http import require_safe
 from experiment.domain.questions.filling import MOST_RULES, TemplateFaultsError
 from experiment.domain.questions.language import LONGEST
 from experiment.domain.roles import FieldRight
-from experiment.imports.read.items import FileRefusedError
-from experiment.imports.store.bulk.difference import Action
-from experiment.imports.store.questions.apply import QuestionsRefusedError, import_questions
-from experiment.imports.store.questions.filling import FilledTemplate, Wanted, fill_template
-from experiment.imports.store.questions.plan import QuestionPlan, plan_questions
-from experiment.imports.store.questions.report import PREVIEWED
+from experiment.imports.read.rows import FileRefusedError
+from experiment.imports.store.filling import PREVIEWED, FilledTemplate, Wanted, fill_template
+from experiment.imports.store.plans import Action
+from experiment.imports.store.question_plans import QuestionPlan, plan_questions
+from experiment.imports.store.writing import PlanRefusedError, import_questions
 from experiment.lab.access import for_field, is_lead, user_of
 from experiment.lab.question_files import AcceptForm, said
 from experiment.lab.questions import CategoriesField
@@ -270,7 +269,7 @@ def _planned(
     try:
         file = filled.as_file
         return import_questions(file, research_field, accept, by=user, shown=shown), True
-    except QuestionsRefusedError as refused:
+    except PlanRefusedError as refused:
         return refused.plan, False
 
 

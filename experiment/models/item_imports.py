@@ -10,7 +10,7 @@ from lib.name_fields import NameField
 class ItemImport(Job):
     """A file of test cases that a worker brings into a field, as the person who sent it has seen it."""
 
-    runner = "experiment.imports.store.bulk.job.run"
+    runner = "experiment.imports.store.job.run"
 
     research_field = models.ForeignKey(ResearchField, models.CASCADE, related_name="imports")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")

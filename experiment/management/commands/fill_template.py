@@ -6,18 +6,18 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
 from experiment.domain.questions.filling import TemplateFaultsError
-from experiment.imports.read.items import FileRefusedError, read_content
-from experiment.imports.read.questions.templates import read_template
+from experiment.imports.read.questions import read_template
+from experiment.imports.read.rows import FileRefusedError, read_content
 from experiment.imports.report import nothing_written
-from experiment.imports.store.questions.apply import QuestionsRefusedError, import_questions
-from experiment.imports.store.questions.filling import Wanted, fill_template
-from experiment.imports.store.questions.plan import plan_questions
-from experiment.imports.store.questions.report import (
+from experiment.imports.store.filling import Wanted, fill_template
+from experiment.imports.store.plan_report import (
     filling_json,
     filling_lines,
-    plan_json,
-    plan_lines,
+    question_json,
+    question_lines,
 )
+from experiment.imports.store.question_plans import plan_questions
+from experiment.imports.store.writing import PlanRefusedError, import_questions
 from experiment.management.research_fields import find_field
 from experiment.management.users import find_user
 from experiment.models import QuestionTemplate, ResearchField
@@ -82,11 +82,11 @@ class Command(ReportingCommand):
                     plan = import_questions(filled.as_file, research_field, accept, by=by)
         except (FileRefusedError, TemplateFaultsError, ValidationError) as error:
             raise CommandError(f"Nothing was written: {_said(error)}") from error
-        except QuestionsRefusedError as error:
+        except PlanRefusedError as error:
             plan = error.plan
         written = not (plan.problems or options["dry_run"])
-        lines = [*filling_lines(filled), *plan_lines(plan, written=written)]
-        self.report(options, filling_json(filled) | plan_json(plan), lines)
+        lines = [*filling_lines(filled), *question_lines(plan, written=written)]
+        self.report(options, filling_json(filled) | question_json(plan), lines)
         if plan.problems:
             raise CommandError(nothing_written(len(plan.problems)))
 

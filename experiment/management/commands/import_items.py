@@ -4,12 +4,12 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.management.base import CommandError, CommandParser
 
-from experiment.imports.read.items import Defaults, FileRefusedError, RowProblem, read_content
+from experiment.imports.read.items import Defaults
+from experiment.imports.read.rows import FileRefusedError, RowProblem, read_content
 from experiment.imports.report import nothing_written
-from experiment.imports.store.bulk.apply import PlanRefusedError, import_items
-from experiment.imports.store.bulk.difference import ImportPlan, Options
-from experiment.imports.store.bulk.plan import plan_import
-from experiment.imports.store.bulk.report import as_json, lines
+from experiment.imports.store.item_plans import ItemPlan, Options, plan_import
+from experiment.imports.store.plan_report import item_json, item_lines
+from experiment.imports.store.writing import PlanRefusedError, import_items
 from experiment.management.research_fields import find_field
 from experiment.management.users import find_user
 from experiment.models import Item, ResearchField
@@ -55,18 +55,18 @@ class Command(ReportingCommand):
         how = Options(defaults, options["new_subfields"], options["accepted_before"].strip())
         plan = _import(options["file"], research_field, how, by=by, dry_run=options["dry_run"])
         written = not (plan.problems or options["dry_run"])
-        self.report(options, as_json(plan), lines(plan, written=written))
+        self.report(options, item_json(plan), item_lines(plan, written=written))
         if plan.problems:
             raise CommandError(nothing_written(len(plan.problems)))
 
 
 def _import(
     path: Path, research_field: ResearchField, how: Options, *, by: User | None, dry_run: bool
-) -> ImportPlan:
+) -> ItemPlan:
     try:
         data = read_content(path)
     except FileRefusedError as error:
-        return ImportPlan(research_field, how, (), problems=[RowProblem(str(error))])
+        return ItemPlan(research_field, how.accepted_before, problems=[RowProblem(str(error))])
     if dry_run:
         return plan_import(data, research_field, how)
     try:

@@ -4,12 +4,12 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
-from experiment.imports.read.items import FileRefusedError, RowProblem, read_content
-from experiment.imports.read.questions.records import QuestionsFile, read_questions
+from experiment.imports.read.questions import QuestionsFile, read_questions
+from experiment.imports.read.rows import FileRefusedError, RowProblem, read_content
 from experiment.imports.report import nothing_written
-from experiment.imports.store.questions.apply import QuestionsRefusedError, import_questions
-from experiment.imports.store.questions.plan import plan_questions
-from experiment.imports.store.questions.report import plan_json, plan_lines
+from experiment.imports.store.plan_report import question_json, question_lines
+from experiment.imports.store.question_plans import plan_questions
+from experiment.imports.store.writing import PlanRefusedError, import_questions
 from experiment.management.research_fields import find_field
 from experiment.management.studies import find_study
 from experiment.management.users import find_user
@@ -60,15 +60,17 @@ class Command(ReportingCommand):
             with transaction.atomic():
                 try:
                     plan = import_questions(file, research_field, accept, by=by)
-                except QuestionsRefusedError as error:
+                except PlanRefusedError as error:
                     plan = error.plan
                 if study is not None and not plan.problems:
                     pinned = pin_questions(study, plan.keys, options["reason"], by, each)
         written = not (plan.problems or options["dry_run"])
-        data = plan_json(plan)
+        data = question_json(plan)
         if study is not None and pinned is not None:
             data |= {"pinned": pinned, "each": study.question_items}
-        self.report(options, data, plan_lines(plan, written=written, pinned=pinned, study=study))
+        self.report(
+            options, data, question_lines(plan, written=written, pinned=pinned, study=study)
+        )
         if plan.problems:
             raise CommandError(nothing_written(len(plan.problems)))
 

@@ -11,8 +11,9 @@ from benchmarks.trust.fuzz.breaking.trees import broken_lines
 from benchmarks.trust.fuzz.imports.readers import Files, Reader, check, said
 from benchmarks.trust.fuzz.material import Material
 from experiment.imports.read.items import Defaults
-from experiment.imports.store.bulk.apply import PlanRefusedError, import_items
-from experiment.imports.store.bulk.difference import Action, ImportPlan, Options
+from experiment.imports.store.item_plans import ItemPlan, Options
+from experiment.imports.store.plans import Action
+from experiment.imports.store.writing import PlanRefusedError, import_items
 from experiment.models import Item
 
 OPENING = "Ovens are hot. We heated {n} of them, and a baker, who was asked, agreed."
@@ -98,7 +99,7 @@ def reader(material: Material) -> Reader:
     return Reader("items", 55, make, read)
 
 
-def _check(plan: ImportPlan, n_new: int) -> None:
+def _check(plan: ItemPlan, n_new: int) -> None:
     """As many rows as the plan says, each with the texts that its row gives."""
     changing = [row for row in plan.rows if row.action != Action.UNCHANGED]
     made = sum(not row.in_place for row in changing)

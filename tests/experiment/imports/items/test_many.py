@@ -4,8 +4,8 @@ import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from experiment.imports.store.bulk.apply import import_items
-from experiment.imports.store.bulk.difference import Action
+from experiment.imports.store.plans import Action
+from experiment.imports.store.writing import import_items
 from experiment.models import Item
 from tests.factories import make_research_field
 

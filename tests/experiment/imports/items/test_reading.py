@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from experiment.imports.read.items import Defaults, FileRefusedError, read_content, read_items
+from experiment.imports.read.items import Defaults, read_items
+from experiment.imports.read.rows import FileRefusedError, read_content
 
 TEXT = "Rats [[slept, ran]] more."
 

@@ -13,11 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiment.domain.questions.columns import category_fault
-from experiment.imports.read.items import FileRefusedError
-from experiment.imports.read.questions import rows
-from experiment.imports.read.questions.records import read_questions
-from experiment.imports.read.questions.rows import read_rows
-from experiment.imports.read.questions.templates import read_template
+from experiment.imports.read import rows
+from experiment.imports.read.questions import read_questions, read_template
+from experiment.imports.read.rows import FileRefusedError, read_rows
 from experiment.models import Item, ItemChange, QuestionTemplate, Study
 from experiment.services.questions.templates import as_toml, save_template
 from experiment.services.study_setup import create_study

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 from experiment.domain.item_checks.characters import check_characters
 from experiment.domain.questions.columns import CategoriesError, checked
-from experiment.imports.read.items import FileRefusedError
-from experiment.imports.read.questions.records import read_questions
-from experiment.imports.read.questions.templates import read_template
-from experiment.imports.store.questions.apply import import_questions
-from experiment.imports.store.questions.plan import plan_questions
+from experiment.imports.read.questions import read_questions, read_template
+from experiment.imports.read.rows import FileRefusedError
+from experiment.imports.store.question_plans import plan_questions
+from experiment.imports.store.writing import import_questions
 from experiment.lab.questions import CategoriesField, as_lines
 from experiment.models import Item, QuestionTemplate, ResearchField
 from experiment.services.questions.export import COLUMNS, FORMATS, WantedQuestions, content

@@ -12,10 +12,9 @@ from django.templatetags.static import static
 from django.test import Client
 from django.urls import reverse
 
-from experiment.imports.read.questions.records import read_questions
-from experiment.imports.read.questions.templates import read_template
-from experiment.imports.store.bulk.difference import Action
-from experiment.imports.store.questions.plan import plan_questions
+from experiment.imports.read.questions import read_questions, read_template
+from experiment.imports.store.plans import Action
+from experiment.imports.store.question_plans import plan_questions
 from experiment.models import Item, ItemChange, QuestionTemplate
 from experiment.services.questions.templates import save_template
 from tests.experiment.lab.item_files.browsers import browser

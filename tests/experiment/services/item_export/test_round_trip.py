@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from experiment.domain.item_checks.characters import check_characters
 from experiment.domain.markup import Alternation, MarkupError, Plain, parse, render
-from experiment.imports.read.items import Defaults, read_content
-from experiment.imports.store.bulk.apply import import_items
-from experiment.imports.store.bulk.difference import Action, Options
-from experiment.imports.store.bulk.plan import plan_import
+from experiment.imports.read.items import Defaults
+from experiment.imports.read.rows import read_content
+from experiment.imports.store.item_plans import Options, plan_import
+from experiment.imports.store.plans import Action
+from experiment.imports.store.writing import import_items
 from experiment.models import AuditEvent, Item, ResearchField
 from experiment.services.item_export.write import FORMATS, Wanted, download
 from tests.factories import make_item, make_research_field

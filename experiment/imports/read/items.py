@@ -1,14 +1,112 @@
-"""The texts of a row: markup, or two versions, or both, where the versions settle what the markup leaves open."""
+"""Test cases of a file, in our own form or the published files': what each row says, checked by itself and against the others.
+
+The texts of a row are markup, or two versions, or both, where the versions settle what the markup leaves open.
+"""
 
 from dataclasses import dataclass
+from datetime import date
+from typing import ClassVar
 
 from experiment.domain.item_checks.characters import visible
+from experiment.domain.item_columns import NOT_READ, OWN, PUBLISHED, VERSIONS
 from experiment.domain.markup import Abstract, MarkupError, parse, render
 from experiment.domain.markup_between import markup_between
 from experiment.imports.read import repair
-from experiment.imports.read.items.cells import Cells
+from experiment.imports.read.records import Cells, Record, RecordsFile, read_file
+from experiment.imports.read.rows import (
+    FileRefusedError,
+    RowProblem,
+    TextRow,
+    quoted,
+    read_table,
+    text_of,
+)
 
+MARK = "combined_abstract"  # a column that only the published files have
 _CONTEXT = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """What holds for rows of a file that has no such column, or an empty cell in it."""
+
+    source: str = "human"
+    generator: str = ""
+
+
+BY_PEOPLE = Defaults()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemRecord(Record):
+    """Its markup gives exactly `original` and `altered`.
+
+    is_damaged: its published versions are not what its published markup says.
+    """
+
+    DETAILS: ClassVar[tuple[str, ...]] = (
+        "kind",
+        "source",
+        "generator",
+        "subfield",
+        "doi",
+        "publication_date",
+        "note",
+    )
+
+    original: str
+    altered: str
+    kind: str = "test"
+    publication_date: date | None = None
+    is_damaged: bool = False
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        if self.key:
+            return ("key", self.key)
+        return ("markup", self.source, self.original, self.altered, "")
+
+
+ItemsFile = RecordsFile[ItemRecord]
+
+
+def read_items(data: bytes, defaults: Defaults = BY_PEOPLE) -> ItemsFile:
+    """The test cases of a file's bytes, CSV or JSON lines; one problem, of no row, where they are no such file."""
+    return read_file(lambda: _read(data, defaults))
+
+
+def _read(data: bytes, defaults: Defaults) -> ItemsFile:
+    table = read_table(text_of(data), {*OWN, *VERSIONS, *PUBLISHED})
+    names = PUBLISHED if MARK in table.columns else {name: name for name in (*OWN, *VERSIONS)}
+    read = {name for column, name in names.items() if column in table.columns}
+    if not ("markup" in read or {*VERSIONS} <= read):
+        there = ", ".join(map(quoted, table.columns)) or "none"
+        raise FileRefusedError(
+            f"The file has no column “markup”, and not both “original” and “altered” (columns: {there})."
+        )
+    problems = list(table.problems)
+    records = [r for row in table.rows if (r := _record(row, names, defaults, problems))]
+    ignored = [name for name in table.columns if names.get(name, "status") in NOT_READ]
+    return ItemsFile.of(records, ignored, problems)
+
+
+def _record(
+    row: TextRow, names: dict[str, str], defaults: Defaults, problems: list[RowProblem]
+) -> ItemRecord | None:
+    """The record of a row; None where something is wrong with it."""
+    read = Cells(row, names)
+    texts = _texts(read)
+    record = ItemRecord(
+        markup=texts.markup,
+        original=texts.original,
+        altered=texts.altered,
+        is_damaged=texts.is_damaged,
+        kind=read.kind(),
+        publication_date=read.date(),
+        **read.common(defaults.source, defaults.generator),
+    )
+    problems += read.problems
+    return None if read.problems else record
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +119,7 @@ class Texts:
     is_damaged: bool = False
 
 
-def read_text(cells: Cells) -> Texts:
+def _texts(cells: Cells) -> Texts:
     before = len(cells.problems)
     markup, original, altered = (
         cells.text(name, strip=False) for name in ("markup", "original", "altered")

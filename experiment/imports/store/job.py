@@ -4,9 +4,9 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from experiment.imports.read.items import Defaults
-from experiment.imports.store.bulk.apply import PlanRefusedError, import_items
-from experiment.imports.store.bulk.difference import Action, Options
-from experiment.imports.store.bulk.plan import plan_import
+from experiment.imports.store.item_plans import Options, plan_import
+from experiment.imports.store.plans import Action
+from experiment.imports.store.writing import PlanRefusedError, import_items
 from experiment.models import ItemImport, ResearchField
 from experiment.services import kept_uploads, work
 from lib.jobs.leases import Lease

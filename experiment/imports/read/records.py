@@ -1,18 +1,85 @@
-"""The cells of a row as values; one that cannot be read becomes a problem."""
+"""Rows of a file as records: what test cases and questions have in common."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date
+from typing import Any, ClassVar, Generic, TypeVar
 
-from experiment.domain.item_checks.characters import check_characters
+from experiment.domain.item_checks.characters import check_characters, visible
 from experiment.domain.item_columns import KINDS, LONGEST, SOURCES
-from experiment.imports.read.items.problems import RowProblem, quoted
-from experiment.imports.read.items.tables import TextRow
+from experiment.imports.read.rows import FileRefusedError, RowProblem, TextRow, quoted
 from lib import names
 
 _DOI = re.compile(r"(?:(?:https?://)?(?:dx\.)?doi\.org/|doi:\s*)?(10\.[0-9]{4,9}/\S+)", re.I)
 _KEY = re.compile(r"[^\s#]*")
 _CONTEXT = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """A row. `given`: the columns that it has, in our names; what it does not have is as for a new item.
+
+    version: that the row was taken from, 0 where it does not say.
+    """
+
+    # What a row may say of an item besides its text
+    DETAILS: ClassVar[tuple[str, ...]] = ("source", "generator", "subfield", "doi", "note")
+
+    row: int
+    line: int
+    given: frozenset[str]
+    markup: str
+    key: str = ""
+    version: int = 0
+    source: str = "human"
+    generator: str = ""
+    subfield: str = ""
+    doi: str = ""
+    note: str = ""
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """Which no other row of the file may have; the last names it, where it may be named."""
+        raise NotImplementedError
+
+    def problem(self, message: str, column: str | None = None) -> RowProblem:
+        return RowProblem(message, self.row, self.line, column)
+
+
+R = TypeVar("R", bound=Record)
+
+
+@dataclass(frozen=True)
+class RecordsFile(Generic[R]):
+    """What a file holds. `ignored` columns are not read; nothing is to be stored while there are problems."""
+
+    records: Sequence[R] = ()
+    ignored: Sequence[str] = ()
+    problems: list[RowProblem] = field(default_factory=list)
+
+    @classmethod
+    def of(
+        cls, records: Sequence[R], ignored: Iterable[str], problems: list[RowProblem]
+    ) -> "RecordsFile[R]":
+        """With a problem for each item that stands in the file twice."""
+        seen: dict[tuple[str, ...], R] = {}
+        for record in records:
+            first = seen.setdefault(record.identity, record)
+            if first is not record:
+                column, *_, text = record.identity
+                what = quoted(text) if text else "the same text"
+                problems.append(record.problem(f"{what} stands in row {first.row} already", column))
+        problems.sort(key=lambda problem: problem.row or 0)
+        return cls(records, [visible(name) for name in ignored], problems)
+
+
+def read_file(read: Callable[[], RecordsFile[R]]) -> RecordsFile[R]:
+    """What is read; one problem, of no row, where it is no such file."""
+    try:
+        return read()
+    except FileRefusedError as error:
+        return RecordsFile(problems=[RowProblem(str(error))])
 
 
 class Cells:
@@ -75,6 +142,24 @@ class Cells:
 
     def source(self, default: str) -> str:
         return self._one_of("source", SOURCES) or default
+
+    def given(self) -> frozenset[str]:
+        return frozenset(name for name, column in self.columns.items() if column in self.row.cells)
+
+    def common(self, default_source: str = "human", default_generator: str = "") -> dict[str, Any]:
+        """What every record has but its text."""
+        return {
+            "row": self.row.row,
+            "line": self.row.line,
+            "given": self.given(),
+            "key": self.key(),
+            "version": self.version(),
+            "source": self.source(default_source),
+            "generator": self.name("generator") or default_generator,
+            "subfield": self.name("subfield"),
+            "doi": self.doi(),
+            "note": self.text("note", strip=False),
+        }
 
     def _one_of(self, name: str, known: tuple[str, ...]) -> str:
         text = self.text(name).casefold()

@@ -17,15 +17,14 @@ from experiment.domain.questions.filling import (
 )
 from experiment.domain.questions.sampling import sample
 from experiment.domain.questions.values import slot_name
-from experiment.imports.read.items import RowProblem
-from experiment.imports.read.items.tables import Table
-from experiment.imports.read.questions.records import QuestionRecord, QuestionsFile
-from experiment.imports.read.questions.rows import read_rows
+from experiment.imports.read.questions import QuestionRecord, QuestionsFile
+from experiment.imports.read.rows import RowProblem, Table, read_rows
 from experiment.models import Item, QuestionTemplate
 from experiment.models.items import item_hash
 from experiment.services.questions.templates import template_of
 
 RULE = "rule"  # a stratum that every table has: which rule gave the answer
+PREVIEWED = 20
 GIVEN = frozenset({"key", "question", "answer", "template"})
 
 
@@ -61,7 +60,7 @@ class FilledTemplate:
             row=pair.row,
             line=n,
             given=GIVEN | {f"{name}_category" for name in categories},
-            question=pair.question,
+            markup=pair.question,
             answer=pair.answer,
             categories=categories,
             key=key_of(row, pair),

@@ -1,0 +1,134 @@
+"""What an import of test cases would do, row by row."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from django.db.models import Q
+from django.utils import timezone
+
+from experiment.domain.item_checks import Facts, Level, check_text
+from experiment.domain.markup import parse
+from experiment.imports.read.items import BY_PEOPLE, Defaults, ItemRecord, read_items
+from experiment.imports.read.rows import RowProblem
+from experiment.imports.store.plans import (
+    Action,
+    Change,
+    Plan,
+    PlannedRow,
+    Planner,
+    Progress,
+    changes_of,
+    unseen,
+)
+from experiment.models import Item, ResearchField
+
+TEXT = frozenset({"markup", "original", "altered"})
+# More texts than these are not checked, but where they would be accepted at once
+MOST_CHECKED = 1_000
+
+ItemRow = PlannedRow[ItemRecord]
+ItemPlan = Plan[ItemRecord]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a file is to be read and stored.
+
+    accepted_before: why its test cases need no review here, where they were accepted elsewhere; empty: they become drafts.
+    """
+
+    defaults: Defaults = BY_PEOPLE
+    new_subfields: bool = False
+    accepted_before: str = ""
+
+
+AS_DRAFTS = Options()
+
+
+def plan_import(
+    data: bytes,
+    research_field: ResearchField,
+    options: Options = AS_DRAFTS,
+    *,
+    locked: bool = False,
+    progress: Progress = unseen,
+    total: Progress = unseen,
+) -> ItemPlan:
+    """Compare a file's bytes with the field's test cases; `locked` in the transaction that writes.
+
+    total, progress: told how many rows there are, and how many are compared.
+    """
+    file = read_items(data, options.defaults)
+    total(len(file.records))
+    accept = options.accepted_before
+    planner = _Planner(research_field, accept, new_subfields=options.new_subfields, locked=locked)
+    rows = planner.plan(file.records, progress)
+    changing = sum(row.action != Action.UNCHANGED for row in rows)
+    is_checked = bool(accept) or (not locked and changing <= MOST_CHECKED)
+    if is_checked:
+        rows = [_checked(row, research_field) for row in rows]
+    problems = [*file.problems, *planner.problems, *(_unacceptable(rows) if accept else ())]
+    return Plan(
+        research_field,
+        accept,
+        rows,
+        sorted(problems, key=lambda problem: problem.row or 0),
+        file.ignored,
+        new_subfields=sorted(planner.new_subfields),
+        is_checked=is_checked,
+    )
+
+
+class _Planner(Planner[ItemRecord]):
+    mine: ClassVar[Q] = ~Q(kind=Item.Kind.QUESTION)
+
+    def identities(self, item: Item | ItemRecord) -> Iterator[tuple[str, ...]]:
+        """Its source with both texts, with the original text, or with the DOI."""
+        yield "texts", item.source, item.original, item.altered
+        yield "original", item.source, item.original
+        if item.doi:
+            yield "doi", item.source, item.doi.lower()
+
+    def differences(self, record: ItemRecord, item: Item) -> tuple[Change, ...]:
+        text = [Change("markup", item.markup, record.markup)]
+        is_other = record.given & TEXT and _is_another_text(record, item)
+        return (*(text if is_other else ()), *changes_of(record, item, record.DETAILS))
+
+    def note(self, record: ItemRecord, item: Item | None) -> str:
+        if record.is_damaged:
+            return "its published versions are not what its published markup says"
+        return ""
+
+
+def _is_another_text(record: ItemRecord, item: Item) -> bool:
+    if (record.original, record.altered) != (item.original, item.altered):
+        return True
+    # The same texts with other words set against each other are another test case; another spelling is none
+    if "markup" not in record.given or record.markup == item.markup:
+        return False
+    return parse(record.markup).segments != item.segments
+
+
+def _checked(row: ItemRow, research_field: ResearchField) -> ItemRow:
+    """With what the checks say of its text; other test cases that are nearly the same are looked for on its page."""
+    if row.action == Action.UNCHANGED:
+        return row
+    record = row.record
+    facts = Facts(
+        field=research_field.name,
+        key=row.item.key if row.item else record.key,
+        kind=record.kind,
+        source=record.source,
+        doi=record.doi,
+        publication_date=record.publication_date,
+    )
+    return replace(row, findings=tuple(check_text(record.markup, facts, timezone.localdate())))
+
+
+def _unacceptable(rows: Sequence[ItemRow]) -> Iterator[RowProblem]:
+    """What no reviewer may pass, an import does not accept either."""
+    for row in rows:
+        errors = [finding for finding in row.findings if finding.level == Level.ERROR]
+        if errors:
+            yield row.record.problem(f"the checks find: {errors[0].message}", "markup")

@@ -1,0 +1,253 @@
+"""The difference that a file makes to a field's items, as values: what is shown, agreed to and done. Nothing is written here."""
+
+import hashlib
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import ClassVar, Generic
+
+from django.db.models import Q
+
+from experiment.domain.item_checks import Finding, Level
+from experiment.imports.read.records import R, Record
+from experiment.imports.read.rows import RowProblem
+from experiment.models import Item, ResearchField
+
+Progress = Callable[[int], None]
+
+
+def unseen(_: int) -> None:
+    """The progress that nobody is told of."""
+
+
+class Action(StrEnum):
+    CREATE = "create"
+    UPDATE = "update"
+    UNCHANGED = "unchanged"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A value that an update changes, as texts; `column` by our names."""
+
+    column: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRow(Generic[R]):
+    """What becomes of a row. item: the version that it is compared with, None for a new one.
+
+    note: what a person should know of it. findings: what the checks will say of the text. Neither keeps it from being done.
+    """
+
+    record: R
+    action: Action
+    item: Item | None = None
+    changes: tuple[Change, ...] = ()
+    note: str = ""
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def in_place(self) -> bool:
+        """Whether a draft is changed; else an update makes a new version."""
+        return self.item is not None and self.item.status == Item.Status.DRAFT
+
+
+@dataclass(frozen=True)
+class Plan(Generic[R]):
+    """The difference that a file makes. Nothing of it is done while there are problems.
+
+    accept: why new and changed items are accepted at once; empty: they become drafts. is_checked: whether rows say what the
+    checks find; many texts take minutes, and are checked where each is opened. gone: keys of questions that the field has
+    and the file has not; they stay. keys: of the rows' items, once it is done.
+    """
+
+    research_field: ResearchField
+    accept: str
+    rows: Sequence[PlannedRow[R]] = ()
+    problems: Sequence[RowProblem] = ()
+    ignored: Sequence[str] = ()
+    new_subfields: Sequence[str] = ()
+    is_checked: bool = False
+    gone: Sequence[str] = ()
+    new_templates: Sequence[str] = ()
+    keys: Sequence[str] = ()
+
+    def count(self, action: Action) -> int:
+        return Counter(row.action for row in self.rows)[action]
+
+    @property
+    def changing(self) -> list[PlannedRow[R]]:
+        return [row for row in self.rows if row.action != Action.UNCHANGED]
+
+    @property
+    def repeated(self) -> list[PlannedRow[R]]:
+        """New questions that ask what another one asks."""
+        return [row for row in self.rows if row.action == Action.CREATE and row.note]
+
+    @property
+    def waiting(self) -> list[PlannedRow[R]]:
+        """Items in review as the file has them, which an import that accepts leaves to their reviewers."""
+        return [
+            row
+            for row in self.rows
+            if self.accept
+            and row.action == Action.UNCHANGED
+            and row.item is not None
+            and row.item.status == Item.Status.IN_REVIEW
+        ]
+
+    def count_checked(self, level: Level) -> int:
+        """Rows of whose text the checks say something of this level."""
+        return sum(any(f.level == level for f in row.findings) for row in self.rows)
+
+    @property
+    def fingerprint(self) -> str:
+        """The same for the same rows, choices and state of the field's items."""
+        choices = (self.research_field.pk, self.accept, self.new_subfields)
+        digest = hashlib.sha256(repr(choices).encode())
+        for row in self.rows:
+            version = row.item and (row.item.pk, row.item.edits, row.item.status, row.item.sha256)
+            changes = [(c.column, c.before, c.after) for c in row.changes]
+            names = [f.name for f in fields(row.record) if f.name != "given"]
+            values = [str(getattr(row.record, name)) for name in names]
+            given = sorted(row.record.given)
+            digest.update(json.dumps([row.action, version, changes, given, values]).encode())
+        return digest.hexdigest()
+
+
+class _RefusedError(Exception):
+    """A row cannot be done; the message says why."""
+
+    def __init__(self, message: str, column: str) -> None:
+        self.column = column
+        super().__init__(message)
+
+
+class Planner(Generic[R]):
+    """Compares one row after the other with a field's items; `problems` and `new_subfields` grow.
+
+    versions: by key, the oldest first. taken: key -> the field whose item it is, of those that a row may not be about.
+    """
+
+    mine: ClassVar[Q]  # of the items of its field that a row may be about
+    taken_as: ClassVar[str] = "“{key}” is a test case of {field}"
+
+    def __init__(
+        self,
+        research_field: ResearchField,
+        accept: str,
+        *,
+        new_subfields: bool = False,
+        locked: bool = False,
+    ) -> None:
+        self.research_field, self.accept = research_field, accept
+        self.may_make_subfields = new_subfields
+        self.problems: list[RowProblem] = []
+        self.new_subfields: set[str] = set()
+        self.subfields = set(research_field.subfields.values_list("name", flat=True))
+        mine = Q(field=research_field.name) & self.mine
+        rows = Item.objects.filter(mine).order_by("key", "version")
+        self.versions: dict[str, list[Item]] = {}
+        self.keys: dict[tuple[str, ...], set[str]] = defaultdict(set)
+        for item in rows.select_for_update(no_key=True) if locked else rows:
+            self.versions.setdefault(item.key, []).append(item)
+            for identity in self.identities(item):
+                self.keys[identity].add(item.key)
+        self.taken = dict(Item.objects.exclude(mine).order_by().values_list("key", "field"))
+        self.met: dict[str, R] = {}  # by key of an item that is there
+
+    def identities(self, item: Item | R) -> Iterator[tuple[str, ...]]:
+        """By which a row without a key finds its item; the first that fits one decides."""
+        raise NotImplementedError
+
+    def differences(self, record: R, item: Item) -> tuple[Change, ...]:
+        """What the row says otherwise than the version; about columns that it does not have, it says nothing."""
+        raise NotImplementedError
+
+    def note(self, record: R, item: Item | None) -> str:
+        """What a person should know of a row that is new, or changes the item."""
+        return ""
+
+    def plan(self, records: Iterable[R], progress: Progress = unseen) -> list[PlannedRow[R]]:
+        """The rows that can be done; a problem for each of the others."""
+        rows = []
+        for n, record in enumerate(records, start=1):
+            self._check_subfield(record)
+            try:
+                rows.append(self._planned(record))
+            except _RefusedError as error:
+                self.problems.append(record.problem(str(error), error.column))
+            if n % 500 == 0:
+                progress(n)
+        return rows
+
+    def _check_subfield(self, record: R) -> None:
+        name = record.subfield
+        if not name or name in self.subfields:
+            return
+        if self.may_make_subfields:
+            self.new_subfields.add(name)
+        else:
+            message = f"“{name}” is no subfield of {self.research_field.name}"
+            self.problems.append(record.problem(message, "subfield"))
+
+    def _planned(self, record: R) -> PlannedRow[R]:
+        versions = self._find(record)
+        if not versions:
+            return PlannedRow(record, Action.CREATE, note=self.note(record, None))
+        newest = versions[-1]
+        first = self.met.setdefault(newest.key, record)
+        if first is not record:
+            raise _RefusedError(
+                f"row {first.row} is about {newest.key} too: give the keys of both", "key"
+            )
+        changes = self.differences(record, newest)
+        if not changes and not (self.accept and newest.status == Item.Status.DRAFT):
+            return self.unchanged(record, newest)
+        older = next((v for v in versions[-2::-1] if not self.differences(record, v)), None)
+        if changes and older is not None:
+            note = f"as version {older.version} of {older.key}; version {newest.version}, which is newer, stays"
+            return PlannedRow(record, Action.UNCHANGED, older, note=note)
+        _check_changeable(record, newest)
+        return PlannedRow(record, Action.UPDATE, newest, changes, self.note(record, newest))
+
+    def unchanged(self, record: R, item: Item) -> PlannedRow[R]:
+        return PlannedRow(record, Action.UNCHANGED, item)
+
+    def _find(self, record: R) -> Sequence[Item]:
+        """The versions of the item that the row is about; empty for a new one."""
+        if record.key in self.taken:
+            field = self.taken[record.key] or "no field"
+            raise _RefusedError(self.taken_as.format(key=record.key, field=field), "key")
+        if record.key:
+            return self.versions.get(record.key, ())
+        for identity in self.identities(record):
+            keys = sorted(self.keys.get(identity, ()))
+            if len(keys) > 1:
+                raise _RefusedError(f"could be {' or '.join(keys)}: give the key", "key")
+            if keys:
+                return self.versions[keys[0]]
+        return ()
+
+
+def _check_changeable(record: Record, newest: Item) -> None:
+    if 0 < record.version < newest.version:
+        message = f"was taken from version {record.version}, and {newest} is newer: export it again"
+        raise _RefusedError(message, "version")
+    if newest.is_demo:
+        raise _RefusedError(f"{newest.key} is built in and does not change", "key")
+    if newest.status == Item.Status.IN_REVIEW:
+        raise _RefusedError(f"{newest} is in review: take it back to draft first", "key")
+
+
+def changes_of(record: Record, item: Item, names: Iterable[str]) -> Iterator[Change]:
+    """Of the columns of these names that the row has."""
+    for name in names:
+        before, after = getattr(item, name), getattr(record, name)
+        if name in record.given and before != after:
+            yield Change(name, str(before or ""), str(after or ""))

@@ -1,0 +1,103 @@
+"""The difference that questions make to a field's."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from django.db.models import Q
+
+from experiment.domain.questions import made_from
+from experiment.domain.questions.columns import DIMENSION, MADE_FROM, join
+from experiment.domain.questions.filling import plain
+from experiment.imports.read.questions import QuestionRecord, QuestionsFile
+from experiment.imports.store.plans import Action, Change, Plan, PlannedRow, Planner, changes_of
+from experiment.models import Item, QuestionTemplate, ResearchField
+
+QuestionPlan = Plan[QuestionRecord]
+
+
+def plan_questions(
+    file: QuestionsFile, research_field: ResearchField, accept: str = "", *, locked: bool = False
+) -> QuestionPlan:
+    """Compare rows with the field's questions; `locked` in the transaction that writes."""
+    planner = _Planner(research_field, accept, locked=locked)
+    rows = planner.plan(file.records)
+    met = {row.item.key for row in rows if row.item}
+    templates = dict.fromkeys(row.record.template for row in rows if row.record.template)
+    return Plan(
+        research_field,
+        accept,
+        rows,
+        sorted([*file.problems, *planner.problems], key=lambda problem: problem.row or 0),
+        file.ignored,
+        gone=[
+            key
+            for key, v in planner.versions.items()
+            if key not in met and v[-1].status != Item.Status.RETIRED
+        ],
+        new_templates=sorted(templates.keys() - {*planner.template_keys.values()}),
+    )
+
+
+class _Planner(Planner[QuestionRecord]):
+    mine: ClassVar[Q] = Q(kind=Item.Kind.QUESTION)
+    taken_as: ClassVar[str] = f"{Planner.taken_as}, or no question"
+
+    def __init__(self, research_field: ResearchField, accept: str, *, locked: bool) -> None:
+        super().__init__(research_field, accept, locked=locked)
+        templates = QuestionTemplate.objects.filter(field=research_field)
+        self.template_keys: dict[int, str] = dict(templates.values_list("pk", "key"))
+        self.asked: dict[str, str] = {}
+        for key, versions in self.versions.items():
+            if versions[-1].status != Item.Status.RETIRED:
+                self.asked.setdefault(plain(versions[-1].markup), key)
+
+    def identities(self, item: Item | QuestionRecord) -> Iterator[tuple[str, ...]]:
+        yield (item.markup,)
+
+    def unchanged(self, record: QuestionRecord, item: Item) -> PlannedRow[QuestionRecord]:
+        waits = bool(self.accept) and item.status == Item.Status.IN_REVIEW
+        note = "is in review: this import does not accept it" if waits else ""
+        return PlannedRow(record, Action.UNCHANGED, item, note=note)
+
+    def note(self, record: QuestionRecord, item: Item | None) -> str:
+        """Of a new question, which other asks the same; a file's keys may well mean it so."""
+        if item is not None:
+            return ""
+        name = record.key or f"row {record.row}"
+        other = self.asked.setdefault(plain(record.question), name)
+        return "" if other == name else f"asks what {other} asks"
+
+    def differences(self, record: QuestionRecord, item: Item) -> tuple[Change, ...]:
+        texts: dict[str, tuple[Any, Any]] = {
+            "question": (item.markup, record.question),
+            "answer": (item.expert_answer, record.answer),
+            "template": (self.template_keys.get(item.template_id or 0, ""), record.template),
+        }
+        source = (made_from.written(item.made_from), made_from.written(record.made_from))
+        return (
+            *_changes(record, texts),
+            *changes_of(record, item, record.DETAILS),
+            *_changes(record, {MADE_FROM: source}),
+            *_other_categories(record, item),
+        )
+
+
+def _changes(record: QuestionRecord, pairs: Mapping[str, tuple[str, str]]) -> Iterator[Change]:
+    for name, (before, after) in pairs.items():
+        if name in record.given and before != after:
+            yield Change(name, before, after)
+
+
+def merged_categories(record: QuestionRecord, item: Item) -> Mapping[str, Sequence[str]]:
+    """The version's, with what the row says of the dimensions that it has."""
+    kept = {n: v for n, v in item.categories.items() if f"{n}{DIMENSION}" not in record.given}
+    return kept | dict(record.categories)
+
+
+def _other_categories(record: QuestionRecord, item: Item) -> list[Change]:
+    after = merged_categories(record, item)
+    names = dict.fromkeys([*item.categories, *after])
+    cells = [
+        (f"{n}{DIMENSION}", join(item.categories.get(n, ())), join(after.get(n, ()))) for n in names
+    ]
+    return [Change(*cell) for cell in cells if cell[1] != cell[2]]

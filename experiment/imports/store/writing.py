@@ -1,0 +1,229 @@
+"""Does what a plan says, all of it or nothing, with the history of each item."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import count
+from typing import Any, Generic
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from experiment.domain.questions.columns import DIMENSION, MADE_FROM
+from experiment.domain.questions.made_from import source_of
+from experiment.imports.read.questions import QuestionRecord, QuestionsFile
+from experiment.imports.read.records import R
+from experiment.imports.store.item_plans import AS_DRAFTS, ItemPlan, Options, plan_import
+from experiment.imports.store.plans import Action, Plan, PlannedRow, Progress, unseen
+from experiment.imports.store.question_plans import (
+    QuestionPlan,
+    merged_categories,
+    plan_questions,
+)
+from experiment.models import Item, ItemChange, QuestionTemplate, ResearchField, Subfield
+from experiment.services import audit
+from experiment.services.curation.drafts import unused_key
+from experiment.services.curation.lifecycle import CARRIED_FIELDS
+
+BATCH = 500
+# Columns of a draft that may change
+WRITTEN = (
+    *("kind", "source", "generator", "subfield", "doi", "publication_date", "note"),
+    *("markup", "original", "altered", "sha256", "edits", "status"),
+    *("expert_answer", "categories", "template", "made_from"),
+)
+Status = Item.Status
+# Of a change, as the item calls its columns
+COLUMNS = {"question": "markup", "answer": "expert_answer"}
+
+
+class PlanRefusedError(Exception):
+    """Nothing was written: `plan` has problems, or is not the one that was shown."""
+
+    def __init__(self, plan: Plan[Any]) -> None:
+        self.plan = plan
+        super().__init__("problems" if plan.problems else "changed")
+
+
+def import_items(
+    data: bytes,
+    research_field: ResearchField,
+    options: Options = AS_DRAFTS,
+    *,
+    by: User | None = None,
+    shown: str | None = None,
+    progress: Progress = unseen,
+) -> ItemPlan:
+    """Plan again, with the field's test cases locked, and do it. `shown`: the fingerprint of the plan that a person agreed to.
+
+    Raises:
+        PlanRefusedError: it has problems, or is another plan than the one that was shown.
+    """
+
+    def plan() -> ItemPlan:
+        return plan_import(data, research_field, options, locked=True)
+
+    return _import(plan, research_field, by, shown, progress)
+
+
+def import_questions(
+    file: QuestionsFile,
+    research_field: ResearchField,
+    accept: str = "",
+    *,
+    by: User | None = None,
+    shown: str | None = None,
+    is_demo: bool = False,
+) -> QuestionPlan:
+    """As `import_items`, of questions that are read already."""
+
+    def plan() -> QuestionPlan:
+        return plan_questions(file, research_field, accept, locked=True)
+
+    return _import(plan, research_field, by, shown, is_demo=is_demo)
+
+
+@transaction.atomic
+def _import(
+    plan_again: Callable[[], Plan[R]],
+    research_field: ResearchField,
+    by: User | None,
+    shown: str | None,
+    progress: Progress = unseen,
+    *,
+    is_demo: bool = False,
+) -> Plan[R]:
+    # New drafts take their numbers one after the other, whoever makes them
+    ResearchField.objects.select_for_update(no_key=True).get(pk=research_field.pk)
+    plan = plan_again()
+    if plan.problems or (shown is not None and shown != plan.fingerprint):
+        raise PlanRefusedError(plan)
+    Subfield.objects.bulk_create(
+        Subfield(field=research_field, name=name) for name in plan.new_subfields
+    )
+    # A file may name templates whose texts nobody here has
+    QuestionTemplate.objects.bulk_create(
+        QuestionTemplate(field=research_field, key=key, created_by=by) for key in plan.new_templates
+    )
+    writer = _Writer(plan, by, is_demo)
+    changing = plan.changing
+    for start in range(0, len(changing), BATCH):
+        writer.write(changing[start : start + BATCH])
+        progress(min(start + BATCH, len(changing)) + len(plan.rows) - len(changing))
+    if plan.accept and changing:
+        audit.record(
+            audit.Action.ITEM_ACCEPTED,
+            by=by,
+            reason=plan.accept,
+            field=research_field.name,
+            imported=len(changing),
+        )
+    same = [row.item.key for row in plan.rows if row.item and row.action == Action.UNCHANGED]
+    return replace(plan, keys=[*same, *writer.keys])
+
+
+class _Writer(Generic[R]):
+    def __init__(self, plan: Plan[R], by: User | None, is_demo: bool) -> None:
+        self.plan, self.by, self.is_demo = plan, by, is_demo
+        self.keys: list[str] = []
+        templates = QuestionTemplate.objects.filter(field=plan.research_field)
+        self.templates: dict[str, int] = dict(templates.values_list("key", "pk"))
+        prefix, _, number = unused_key(plan.research_field).rpartition("-")
+        named = {row.record.key for row in plan.rows}  # keys of the file may look like ours
+        every = (f"{prefix}-{n:04d}" for n in count(int(number)))
+        self.unused: Iterator[str] = (key for key in every if key not in named)
+
+    def write(self, rows: Sequence[PlannedRow[R]]) -> None:
+        made = [(row, self._made(row)) for row in rows if not row.in_place]
+        Item.objects.bulk_create([item for _, item in made])
+        changed = [(row, self._changed(row)) for row in rows if row.in_place]
+        if changed:
+            # One statement that updates them all: bulk_update takes ten times as long
+            Item.objects.bulk_create(
+                [item for _, item in changed],
+                update_conflicts=True,
+                unique_fields=("key", "version"),
+                update_fields=WRITTEN,
+            )
+        written = [*made, *changed]
+        self.keys += [item.key for _, item in written]
+        ItemChange.objects.bulk_create(c for row, item in written for c in self._history(row, item))
+
+    def _made(self, row: PlannedRow[R]) -> Item:
+        """A new item, or the next version of one."""
+        if row.item is None:
+            item = Item(
+                key=row.record.key or next(self.unused),
+                field=self.plan.research_field.name,
+                is_demo=self.is_demo,
+            )
+        else:
+            carried = {name: getattr(row.item, name) for name in CARRIED_FIELDS}
+            item = Item(version=row.item.version + 1, **carried)
+        item.markup, item.created_by = row.record.markup, self.by
+        return self._filled(row, item)
+
+    def _changed(self, row: PlannedRow[R]) -> Item:
+        """A draft, written in its place."""
+        item = row.item
+        assert item is not None
+        item.edits += bool(row.changes)
+        if any(COLUMNS.get(change.column, change.column) == "markup" for change in row.changes):
+            item.markup = row.record.markup
+        item = self._filled(row, item)
+        item.pk = None  # found again by key and version
+        return item
+
+    def _filled(self, row: PlannedRow[R], item: Item) -> Item:
+        record = row.record
+        for name in record.DETAILS:
+            if row.item is None or name in record.given:
+                setattr(item, name, getattr(record, name))
+        if isinstance(record, QuestionRecord):
+            item.kind = Item.Kind.QUESTION
+            item.expert_answer = record.answer
+            item.categories = merged_categories(record, item)
+            item.made_from = _merged_source(record, item)
+            if "template" in record.given:
+                item.template_id = self.templates.get(record.template)
+        if self.plan.accept:
+            item.status = Status.ACCEPTED
+        item.derive_texts()  # bulk_create does not call save()
+        return item
+
+    def _history(self, row: PlannedRow[R], item: Item) -> Iterable[ItemChange]:
+        def change(action: str, before: dict[str, Any], after: dict[str, Any]) -> ItemChange:
+            return ItemChange(
+                item=item,
+                action=action,
+                by=self.by,
+                before=before,
+                after=after,
+                reason=self.plan.accept,
+            )
+
+        if not row.in_place:
+            after: dict[str, Any] = {"markup": item.markup}
+            after |= {"expert_answer": item.expert_answer} if item.is_question else {}
+            after |= {"from_version": row.item.version} if row.item else {}
+            yield change(ItemChange.Action.CREATED, {}, after)
+        elif row.changes:
+            before = {COLUMNS.get(c.column, c.column): c.before for c in row.changes}
+            after = {COLUMNS.get(c.column, c.column): c.after for c in row.changes}
+            action = ItemChange.Action.TEXT if "markup" in before else ItemChange.Action.DETAILS
+            yield change(action, before, after)
+        if self.plan.accept:
+            yield change(
+                ItemChange.Action.STATUS, {"status": Status.DRAFT}, {"status": Status.ACCEPTED}
+            )
+
+
+def _merged_source(record: QuestionRecord, item: Item) -> dict[str, Any]:
+    """What a row does not say stays: from which row of which table it was made, and how cells that it lacks were written."""
+    cells = {
+        name: cell
+        for name, cell in item.made_from.get("cells", {}).items()
+        if f"{name}{DIMENSION}" not in record.given
+    } | record.made_from.get("cells", {})
+    kept = {} if MADE_FROM in record.given else source_of(item.made_from)
+    merged = kept | source_of(record.made_from)
+    return merged | ({"cells": cells} if cells else {})
