@@ -9,11 +9,11 @@ class AnalysisConfig(AppConfig):
         has models and teams too."""
         from analysis.services.forget import forget_results
         from experiment.models import Study
-        from experiment.services.export import added
-        from experiment.services.privacy.erasure import people_erased
+        from experiment.services.export import data_set
+        from experiment.services.withdrawal import people_erased
         from scoring.lm_eval import ADDED_TO_SAMPLES
 
         ADDED_TO_SAMPLES.append("analysis.report.services.sample_flips.sample_flips")
-        added.TABLES.append("analysis.data_set.tables.more_tables")
-        added.STATES.append("analysis.data_set.state.state")
+        data_set.TABLES.append("analysis.data_set.tables.more_tables")
+        data_set.STATES.append("analysis.data_set.state.state")
         people_erased.connect(forget_results, sender=Study)

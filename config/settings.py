@@ -309,4 +309,4 @@ METRICS_TOKEN = env.token("METRICS_TOKEN")
 # Where gunicorn's processes add theirs up: config/gunicorn.py makes it
 METRICS_DIR = env.text("PROMETHEUS_MULTIPROC_DIR", "")
 # Functions that read more from the database
-METRICS = ["experiment.services.metrics.of_people"]
+METRICS = ["experiment.services.chores.of_people"]

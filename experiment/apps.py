@@ -12,7 +12,7 @@ class ExperimentConfig(AppConfig):
 
         from experiment import checks  # noqa: F401 (registers the system checks)
         from experiment.models.triggers import drop_triggers, install_triggers
-        from experiment.services.people.sign_ins import record_failure, record_sign_in
+        from experiment.services.sign_in import record_failure, record_sign_in
 
         pre_migrate.connect(drop_triggers, sender=self)
         post_migrate.connect(install_triggers, sender=self)

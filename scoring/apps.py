@@ -7,10 +7,10 @@ class ScoringConfig(AppConfig):
     def ready(self) -> None:
         """What graders quoted goes with the words of who became anonymous; a data set has answers and grades too."""
         from experiment.models import Study
-        from experiment.services.export import added
-        from experiment.services.privacy.erasure import people_erased
+        from experiment.services.export import data_set
+        from experiment.services.withdrawal import people_erased
         from scoring.services.grading.targets import forget_words
 
-        added.TABLES.append("scoring.services.data_set.more_tables")
-        added.STATES.append("scoring.services.data_set.state")
+        data_set.TABLES.append("scoring.services.data_set.more_tables")
+        data_set.STATES.append("scoring.services.data_set.state")
         people_erased.connect(forget_words, sender=Study)

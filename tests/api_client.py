@@ -9,7 +9,7 @@ from django.test import Client
 
 from experiment.domain.scopes import Scope
 from experiment.models import Study
-from experiment.services.access_tokens import create_token
+from experiment.services.rights import create_token
 
 
 class Program:

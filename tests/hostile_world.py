@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from experiment.domain.markup import Alternation, Plain, Segment, render
 from experiment.models import Item, ResearchField, Study
-from experiment.services.curation import checks, comments
+from experiment.services.curation import remarks
 from experiment.services.study_setup import pin_items
 from tests.factories import make_study, make_user
 from tests.hostile import payloads
@@ -57,10 +57,10 @@ def make_world(every: list[str]) -> World:
         )
         items.append(item)
         for payload in some:
-            thread = comments.add(item, user, f"What of {payload}", quote=payload)
-            comments.answer(thread, user, payload)
-        for finding, payload in zip(checks.standing(item).unexplained, some, strict=False):
-            checks.explain(item, finding.key, payload, user)
+            thread = remarks.add_comment(item, user, f"What of {payload}", quote=payload)
+            remarks.answer(thread, user, payload)
+        for finding, payload in zip(remarks.standing(item).unexplained, some, strict=False):
+            remarks.explain(item, finding.key, payload, user)
         item.reviews.create(reviewer=user, verdict="revise", text=some[0], sha256=item.sha256)
         item.changes.create(action="status", by=user, reason=some[-1])
     pin_items(study, [item for item in items if item.status == "accepted"])

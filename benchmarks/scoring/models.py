@@ -17,7 +17,7 @@ from transformers import (
 from experiment.domain import markup
 from experiment.imports.read.brainbench import read_published
 from experiment.imports.store.published import country_code
-from experiment.services.builtin_items import read_items
+from experiment.services.item_choice import read_items
 from scoring.backends.causal_lm.arguments import DTYPES
 from scoring.backends.causal_lm.layout import Ids
 from scoring.backends.causal_lm.loading import quiet

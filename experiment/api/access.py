@@ -13,7 +13,8 @@ from experiment.domain.roles import Right
 from experiment.domain.scopes import rights_within
 from experiment.lab.access import SIGNED_IN
 from experiment.models import AccessToken, Study
-from experiment.services.access_tokens import TokenError, find, owners_rights, studies_of
+from experiment.services.rights import TokenError, owners_rights, studies_of
+from experiment.services.rights import find_token as find
 from lib.api.views import ApiView, TableView
 
 SCHEME = "Bearer"

@@ -8,7 +8,7 @@ from experiment.api.access import SignedInView, StudyView
 from experiment.domain.roles import Right
 from experiment.models import Participant, Study
 from experiment.services import counts
-from experiment.services.access_tokens import studies_of
+from experiment.services.rights import studies_of
 from lib.api import pages
 from lib.api.views import TableQuery, TableView
 

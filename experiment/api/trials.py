@@ -22,8 +22,7 @@ from experiment.models import TrialExport
 from experiment.services import audit
 from experiment.services.export import jobs
 from experiment.services.export.files import Manifest, export_trials, record_export
-from experiment.services.export.select import completed
-from experiment.services.export.trials import After, first_rows
+from experiment.services.export.trials import After, completed, first_rows
 from lib.api import files, pages, parameters
 from lib.api.problems import Problem
 from lib.api.views import TableQuery

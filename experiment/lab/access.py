@@ -19,9 +19,8 @@ from django.views.decorators.cache import never_cache
 
 from experiment.domain.roles import FieldRight, Right
 from experiment.models import ResearchField, Study
-from experiment.services.people.second_step import is_verified
-from experiment.services.people.sessions import keep_or_end
 from experiment.services.rights import field_rights_of, may_create_studies, rights_of
+from experiment.services.sign_in import is_verified, keep_or_end
 
 View = Callable[..., HttpResponseBase]
 
@@ -186,7 +185,7 @@ def _to_index(request: HttpRequest) -> HttpResponse:
 
 
 class EndOldSessions:
-    """Middleware: ends sign-ins that are too old (experiment/services/people/sessions.py), before anybody asks whose."""
+    """Middleware: ends sign-ins that are too old (experiment/services/sign_in.py), before anybody asks whose."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -15,7 +15,7 @@ from experiment.domain.roles import Right
 from experiment.lab.access import for_study, user_of
 from experiment.models import DryRun, Participant, Study
 from experiment.services import counts, work
-from experiment.services import dry_runs as service
+from experiment.services import work as service
 from experiment.services.exposure import summary
 from experiment.services.study_setup import completion_problems
 from lib.pages import refused, show
@@ -59,7 +59,7 @@ def ask(request: HttpRequest, study: Study) -> HttpResponse:
     form = DryRunForm(request.POST)
     if form.is_valid():
         with refused(form):
-            job = service.ask(study, user_of(request), **form.cleaned_data)
+            job = service.ask_dry_run(study, user_of(request), **form.cleaned_data)
             return redirect("lab:dry_run", study.slug, job.pk)
     return _page(request, study, form)
 

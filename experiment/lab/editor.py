@@ -26,9 +26,9 @@ from experiment.domain.roles import FieldRight
 from experiment.domain.text_diff import Piece, word_diff
 from experiment.lab.access import for_field, user_of
 from experiment.models import Item, ItemScratch, ResearchField
-from experiment.services.curation import lifecycle, writing
-from experiment.services.curation.checks import facts_of, findings_of_text
-from experiment.services.curation.drafts import EditedSinceError
+from experiment.services.curation import reviews, writing
+from experiment.services.curation.remarks import facts_of, findings_of_text
+from experiment.services.curation.writing import EditedSinceError
 from lib.http import either
 from lib.newlines import with_unix_newlines
 from lib.pages import CONFLICT, UnixTextField, refused, show
@@ -301,7 +301,7 @@ def _kept(request: HttpRequest, scratch: ItemScratch, form: ItemForm) -> ItemScr
 
 def _to_review(request: HttpRequest, item: Item, research_field: ResearchField) -> HttpResponse:
     with refused(request):
-        lifecycle.submit(item, user_of(request))
+        reviews.submit(item, user_of(request))
     return redirect("lab:item", research_field.slug, item.pk)
 
 

@@ -26,12 +26,22 @@ from experiment.lab.access import for_study, user_of
 from experiment.models import Item, Participant, Study, TrialExport
 from experiment.services import counts
 from experiment.services.export import jobs
+from experiment.services.export.columns import asks_questions, columns_of
 from experiment.services.export.files import Manifest, export_trials, record_export
-from experiment.services.export.header import asks_questions, columns_of
-from experiment.services.export.identities import export_identities
-from experiment.services.export.release import dropped, first_released, released_columns
-from experiment.services.export.select import channels, completed, subfields
-from experiment.services.export.trials import count, first_rows, is_quickly_counted
+from experiment.services.export.release import (
+    dropped,
+    export_identities,
+    first_released,
+    released_columns,
+)
+from experiment.services.export.trials import (
+    channels,
+    completed,
+    count,
+    first_rows,
+    is_quickly_counted,
+    subfields,
+)
 from experiment.services.participant_kinds import default_kind
 from experiment.services.rules_under_way import note_beside_numbers, refuse_mixed_release
 from lib.csv import cell

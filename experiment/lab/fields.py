@@ -13,9 +13,9 @@ from django.views.decorators.http import require_POST, require_safe
 from experiment.domain.roles import FieldRight, FieldRole
 from experiment.lab.access import for_creators, for_field, for_signed_in, user_of
 from experiment.models import FieldMember, Item, ResearchField, Subfield
-from experiment.services.fields import members
-from experiment.services.fields import settings as services
-from experiment.services.fields.settings import has_items, is_used
+from experiment.services import fields as services
+from experiment.services import members
+from experiment.services.fields import has_items, is_used
 from experiment.services.rights import fields_of, may_create_studies
 from lib.http import UNPROCESSABLE, either
 from lib.pages import refused, show
@@ -177,7 +177,7 @@ def add_member(request: HttpRequest, research_field: ResearchField) -> HttpRespo
     if form.is_valid():
         sent = form.cleaned_data
         with refused(form, field="username"):
-            members.add(research_field, sent["username"], sent["role"], user_of(request))
+            members.add_to_field(research_field, sent["username"], sent["role"], user_of(request))
             return redirect("lab:field_people", research_field.slug)
     return _people(request, research_field, form)
 
@@ -189,7 +189,7 @@ def change_role(request: HttpRequest, research_field: ResearchField, pk: int) ->
     if role not in list(FieldRole):
         raise Http404
     with refused(request):
-        members.change_role(member, FieldRole(role), user_of(request))
+        members.change_field_role(member, FieldRole(role), user_of(request))
     return redirect("lab:field_people", research_field.slug)
 
 
@@ -198,7 +198,7 @@ def change_role(request: HttpRequest, research_field: ResearchField, pk: int) ->
 def remove_member(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
     member, user = _member(research_field, pk), user_of(request)
     with refused(request):
-        members.remove(member, user)
+        members.remove_from_field(member, user)
         if member.user_id == user.pk and not user.is_superuser:
             return redirect("lab:fields")  # they have left
     return redirect("lab:field_people", research_field.slug)

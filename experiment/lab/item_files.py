@@ -28,19 +28,19 @@ from experiment.imports.store.plans import Action, Change
 from experiment.imports.store.writing import PlanRefusedError, import_items
 from experiment.lab.access import for_field, is_lead, user_of
 from experiment.models import Item, ItemImport, ResearchField
-from experiment.services import kept_uploads
-from experiment.services.item_export.forms import NotInThisFormError
-from experiment.services.item_export.hugging_face import NothingToExportError
-from experiment.services.item_export.template import template as template_of
-from experiment.services.item_export.write import (
+from experiment.services import item_files
+from experiment.services.item_files import (
+    BRAINBENCH,
     CSV,
     HUGGING_FACE,
     JSONL,
-    PUBLISHED,
     TYPES,
+    NothingToExportError,
+    NotInThisFormError,
     Wanted,
     download,
 )
+from experiment.services.item_files import template_csv as template_of
 from lib.http import UNPROCESSABLE
 from lib.jobs import presence
 from lib.name_fields import is_name
@@ -193,7 +193,7 @@ def send(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
     if not form.is_valid():
         return show(request, "lab/item_files/import.html", form=form)
     sent = form.cleaned_data
-    name = kept_uploads.keep(research_field, user_of(request), sent["file"].read())
+    name = item_files.keep_upload(research_field, user_of(request), sent["file"].read())
     query = urlencode({key: value for key, value in sent.items() if key != "file" and value})
     address = reverse("lab:import_difference", args=[research_field.slug, name])
     return redirect(f"{address}?{query}" if query else address)
@@ -211,7 +211,7 @@ def template(request: HttpRequest, research_field: ResearchField) -> HttpRespons
 def difference(request: HttpRequest, research_field: ResearchField, upload: str) -> HttpResponse:
     form = OptionsForm(request.GET, is_lead=is_lead(request))
     try:
-        data = kept_uploads.read(research_field, user_of(request), upload)
+        data = item_files.read_upload(research_field, user_of(request), upload)
     except FileNotFoundError:
         return show(request, "lab/item_files/gone.html", GONE)
     if not form.is_valid():
@@ -227,7 +227,7 @@ def apply(request: HttpRequest, research_field: ResearchField, upload: str) -> H
     user, form = user_of(request), OptionsForm(request.POST, is_lead=is_lead(request))
     shown = request.POST.get("shown", "")
     try:
-        data = kept_uploads.read(research_field, user, upload)
+        data = item_files.read_upload(research_field, user, upload)
     except FileNotFoundError:
         return show(request, "lab/item_files/gone.html", GONE)
     if not form.is_valid():
@@ -239,7 +239,7 @@ def apply(request: HttpRequest, research_field: ResearchField, upload: str) -> H
         plan = import_items(data, research_field, form.options, by=user, shown=shown)
     except PlanRefusedError as refused:
         return _difference(request, upload, refused.plan, form, has_changed=True)
-    kept_uploads.forget(research_field, user, upload)
+    item_files.forget_upload(research_field, user, upload)
     messages.success(request, _said(plan.count(Action.CREATE), plan.count(Action.UPDATE)))
     return redirect("lab:field", research_field.slug)
 
@@ -295,7 +295,7 @@ class ExportForm(forms.Form):
         choices=[
             (CSV, _("CSV, which Import reads back unchanged")),
             (JSONL, _("JSONL, which Import reads back unchanged")),
-            (PUBLISHED, _("CSV with the columns of the published BrainBench files")),
+            (BRAINBENCH, _("CSV with the columns of the published BrainBench files")),
             (HUGGING_FACE, _("a folder that datasets of Hugging Face load, as a zip")),
         ],
         initial=CSV,

@@ -20,12 +20,10 @@ from experiment.domain.roles import FieldRight, Right
 from experiment.lab.access import for_field, for_study, user_of
 from experiment.models import Comment, Item, ResearchField, Review, Study
 from experiment.models.items import ItemQuerySet
-from experiment.services.curation import checks, comments, lifecycle, reviews
-from experiment.services.curation.checks import standing
-from experiment.services.curation.history import history
-from experiment.services.curation.lifecycle import studies_drawing
+from experiment.services.curation import remarks, reviews
 from experiment.services.curation.pausing import lacking_without, n_still_shown, pause, resume
-from experiment.services.curation.writers import open_moves, writers_of
+from experiment.services.curation.remarks import history, standing
+from experiment.services.curation.reviews import open_moves, studies_drawing, writers_of
 from experiment.services.rights import fields_of, studies_with
 from lib.http import either
 from lib.pages import refused, show
@@ -111,7 +109,7 @@ def _page(
         "studies": drawing.filter(pk__in=own.values("pk")),
         "n_studies": drawing.count(),
         "unfinished": item.scratches.exclude(values={}).select_related("user"),
-        "threads": comments.threads(item),
+        "threads": remarks.threads(item),
         "comment_form": CommentForm(),
         "review_form": ReviewForm(prefix="review"),
         "back_form": ReasonForm(prefix="back"),
@@ -122,9 +120,9 @@ def _page(
 
 # Those that take nothing but the decision
 PLAIN: Mapping[str, Callable[[Item, User], Item]] = {
-    Move.SUBMIT: lifecycle.submit,
+    Move.SUBMIT: reviews.submit,
     Move.ACCEPT: reviews.accept_alone,
-    Move.REVISE: lifecycle.revise,
+    Move.REVISE: reviews.revise,
     "take_back_verdict": reviews.take_back,
 }
 
@@ -152,7 +150,7 @@ def retire(request: HttpRequest, research_field: ResearchField, pk: int) -> Http
         return _page(request, research_field, item, retire_form=form)
     sent = form.cleaned_data
     with refused(request):
-        retired = lifecycle.retire(
+        retired = reviews.retire(
             item, user_of(request), sent["reason"], every_version=sent["every_version"]
         )
         n = len(retired)
@@ -183,7 +181,7 @@ def _back(request: HttpRequest, research_field: ResearchField, item: Item) -> Ht
     if not form.is_valid():
         return _page(request, research_field, item, back_form=form)
     with refused(request):
-        lifecycle.back_to_draft(item, user_of(request), form.cleaned_data["reason"])
+        reviews.back_to_draft(item, user_of(request), form.cleaned_data["reason"])
     return redirect("lab:item", research_field.slug, item.pk)
 
 
@@ -195,7 +193,7 @@ def comment(request: HttpRequest, research_field: ResearchField, pk: int) -> Htt
     if form.is_valid():
         sent = form.cleaned_data
         with refused(form):
-            new = comments.add(item, user_of(request), sent["text"], sent["quote"])
+            new = remarks.add_comment(item, user_of(request), sent["text"], sent["quote"])
             return _to(research_field, item, new)
     return _page(request, research_field, item, comment_form=form)
 
@@ -209,11 +207,11 @@ def answer(
     item, user = item_of(research_field, pk), user_of(request)
     thread = get_object_or_404(item.comments, pk=comment, parent=None)
     if "resolve" in request.POST:
-        comments.resolve(thread, user)
+        remarks.resolve(thread, user)
     elif "reopen" in request.POST:
-        comments.reopen(thread)
+        remarks.reopen(thread)
     elif (form := AnswerForm(request.POST)).is_valid():
-        comments.answer(thread, user, form.cleaned_data["text"])
+        remarks.answer(thread, user, form.cleaned_data["text"])
     else:
         messages.error(request, gettext("An answer says something, in 5,000 characters at most."))
     return _to(research_field, item, thread)
@@ -230,7 +228,7 @@ def explain_finding(request: HttpRequest, research_field: ResearchField, pk: int
     item = get_object_or_404(Item, pk=pk, field=research_field.name)
     sent = request.POST
     with refused(request):
-        checks.explain(item, sent.get("finding", ""), sent.get("text", ""), user_of(request))
+        remarks.explain(item, sent.get("finding", ""), sent.get("text", ""), user_of(request))
         messages.success(request, gettext("Explained."))
     return redirect(f"{reverse('lab:item', args=[research_field.slug, pk])}#checks")
 

@@ -25,9 +25,8 @@ from experiment.domain.roles import Right, Role
 from experiment.lab.access import for_site_admins, for_study, user_of
 from experiment.models import AuditEvent, Invitation, Membership, Study
 from experiment.services import audit
-from experiment.services.people import invitations
-from experiment.services.people import members as people
-from experiment.services.people.invitations import AlreadyMemberError, InvitationError
+from experiment.services import members as people
+from experiment.services.members import AlreadyMemberError, InvitationError
 from lib.http import either
 from lib.name_fields import is_name
 from lib.pages import show
@@ -68,14 +67,14 @@ def invite(request: HttpRequest, study: Study) -> HttpResponse:
     if not form.is_valid():
         return _members(request, study, form)
     sent = form.cleaned_data
-    new = invitations.invite(sent["name"], study, Role(sent["role"]), user_of(request))
+    new = people.invite(sent["name"], study, Role(sent["role"]), user_of(request))
     return _show_link(request, new, reverse("lab:members", args=[study.slug]))
 
 
 @require_POST
 @for_study(Right.MANAGE_PEOPLE)
 def revoke(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
-    invitations.revoke(get_object_or_404(study.invitations, pk=pk), user_of(request))
+    people.revoke_invitation(get_object_or_404(study.invitations, pk=pk), user_of(request))
     return redirect("lab:members", study.slug)
 
 
@@ -97,7 +96,7 @@ def change_role(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
 def remove(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     membership = _member(study, pk)
     try:
-        people.remove(membership, user_of(request))
+        people.remove_member(membership, user_of(request))
     except people.LastResearcherError:
         messages.error(request, _("The last researcher of a study cannot be removed."))
     if membership.user_id == user_of(request).pk and membership.pk is None:
@@ -112,7 +111,7 @@ def site_people(request: HttpRequest) -> HttpResponse:
     form = SiteInviteForm(request.POST or None)
     if form.is_valid():
         sent, by = form.cleaned_data, user_of(request)
-        new = invitations.invite_to_site(sent["name"], sent["may_create_studies"], by)
+        new = people.invite_to_site(sent["name"], sent["may_create_studies"], by)
         return _show_link(request, new, reverse("lab:people"))
     return show(
         request,
@@ -128,7 +127,7 @@ def site_people(request: HttpRequest) -> HttpResponse:
 @require_POST
 @for_site_admins
 def revoke_from_site(request: HttpRequest, pk: int) -> HttpResponse:
-    invitations.revoke(get_object_or_404(Invitation, pk=pk, study=None), user_of(request))
+    people.revoke_invitation(get_object_or_404(Invitation, pk=pk, study=None), user_of(request))
     return redirect("lab:people")
 
 
@@ -153,10 +152,10 @@ def _open(found: QuerySet[Invitation]) -> QuerySet[Invitation]:
     return unused.select_related("created_by")
 
 
-def _show_link(request: HttpRequest, new: invitations.NewInvitation, back: str) -> HttpResponse:
+def _show_link(request: HttpRequest, new: people.NewInvitation, back: str) -> HttpResponse:
     """Once: the secret is nowhere else."""
     link = settings.BASE_URL + reverse("lab:invitation", args=[new.secret])
-    context = {"invitation": new.invitation, "link": link, "back": back, "days": invitations.DAYS}
+    context = {"invitation": new.invitation, "link": link, "back": back, "days": people.DAYS}
     return render(request, "lab/members/invited.html", context)
 
 
@@ -165,7 +164,7 @@ def _show_link(request: HttpRequest, new: invitations.NewInvitation, back: str) 
 @sensitive_post_parameters()
 def invitation(request: HttpRequest, secret: str) -> HttpResponse:
     try:
-        found = invitations.find(secret)
+        found = people.find_invitation(secret)
         user = request.user
         if isinstance(user, User):
             if request.method == "POST":
@@ -175,7 +174,7 @@ def invitation(request: HttpRequest, secret: str) -> HttpResponse:
         if form.is_valid():
             with transaction.atomic():
                 user = form.save()
-                invitations.accept(secret, user)
+                people.accept_invitation(secret, user)
             login(request, user, settings.AUTHENTICATION_BACKENDS[0])
             return redirect("lab:studies")
         context = {"invitation": found, "form": form}
@@ -186,7 +185,7 @@ def invitation(request: HttpRequest, secret: str) -> HttpResponse:
 
 def _join(request: HttpRequest, secret: str, user: User) -> HttpResponse:
     try:
-        invitations.accept(secret, user)
+        people.accept_invitation(secret, user)
     except AlreadyMemberError:
         messages.info(request, _("You are a member of this study already."))
     return redirect("lab:studies")

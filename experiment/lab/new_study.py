@@ -16,9 +16,12 @@ from experiment.domain.presets import ADDITIONS, PRESETS, comparison
 from experiment.lab.access import for_creators
 from experiment.models import ResearchField, Study
 from experiment.services.item_choice import ItemChoice, create_chosen_study
-from experiment.services.questions.choosing import fields_with_questions
-from experiment.services.questions.pinning import create_questions_study, questions_title
-from experiment.services.study_file.create import MAX_BYTES, copy_study, create_from_file
+from experiment.services.questions import (
+    create_questions_study,
+    fields_with_questions,
+    questions_title,
+)
+from experiment.services.study_file import MAX_BYTES, copy_study, create_from_file
 from experiment.services.study_setup import unused_title
 from lib.http import either
 from lib.name_fields import is_name

@@ -16,7 +16,7 @@ from experiment.domain.roles import Right
 from experiment.lab.access import for_study, user_of
 from experiment.models import Participant, RecruitmentRecord, Study
 from experiment.services import audit
-from experiment.services.privacy.retention import NotDueError, ask, concerned, is_due
+from experiment.services.retention import NotDueError, ask, concerned, is_due
 from experiment.services.study_settings import withdrawal_problem
 from experiment.services.withdrawal import find_on_request, withdraw_on_request
 from lib.http import UNPROCESSABLE

@@ -20,7 +20,7 @@ from experiment.imports.store.writing import PlanRefusedError, import_questions
 from experiment.lab.access import for_field, is_lead, user_of
 from experiment.lab.item_files import MAX_BYTES, LeadsForm, accepted_elsewhere
 from experiment.models import ResearchField
-from experiment.services import kept_uploads
+from experiment.services import item_files
 from lib.http import either
 from lib.pages import CONFLICT, GONE, LimitedFileField, show
 
@@ -58,7 +58,7 @@ def page(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
     form = QuestionUploadForm(*sent, is_lead=is_lead(request))
     if form.is_valid():
         data = form.cleaned_data["file"].read()
-        name = kept_uploads.keep(research_field, user_of(request), data)
+        name = item_files.keep_upload(research_field, user_of(request), data)
         address = reverse("lab:question_difference", args=[research_field.slug, name])
         query = urlencode({"accept": form.reason} if form.reason else {})
         return redirect(f"{address}?{query}" if query else address)
@@ -69,7 +69,7 @@ def page(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
 @for_field(FieldRight.CURATE_FIELD)
 def difference(request: HttpRequest, research_field: ResearchField, upload: str) -> HttpResponse:
     try:
-        file = read_questions(kept_uploads.read(research_field, user_of(request), upload))
+        file = read_questions(item_files.read_upload(research_field, user_of(request), upload))
     except FileNotFoundError:
         return _gone(request, research_field)
     accept = _accept(request, request.GET)
@@ -82,7 +82,7 @@ def apply(request: HttpRequest, research_field: ResearchField, upload: str) -> H
     """Do what was shown."""
     user, shown = user_of(request), request.POST.get("shown", "")
     try:
-        file = read_questions(kept_uploads.read(research_field, user, upload))
+        file = read_questions(item_files.read_upload(research_field, user, upload))
     except FileNotFoundError:
         return _gone(request, research_field)
     if len(file.records) > MOST:
@@ -92,7 +92,7 @@ def apply(request: HttpRequest, research_field: ResearchField, upload: str) -> H
         plan = import_questions(file, research_field, accept, by=user, shown=shown)
     except PlanRefusedError as refused:
         return _difference(request, upload, refused.plan, has_changed=True)
-    kept_uploads.forget(research_field, user, upload)
+    item_files.forget_upload(research_field, user, upload)
     messages.success(request, said(plan))
     return redirect("lab:questions", research_field.slug)
 

@@ -27,8 +27,8 @@ from experiment.lab.access import for_field, is_lead, user_of
 from experiment.lab.question_files import AcceptForm, said
 from experiment.lab.questions import CategoriesField
 from experiment.models import QuestionTemplate, ResearchField
-from experiment.services import kept_uploads
-from experiment.services.questions.templates import as_toml, is_fixed, save_template
+from experiment.services import item_files
+from experiment.services.questions import as_toml, is_fixed, save_template
 from lib.http import UNPROCESSABLE, either
 from lib.name_fields import is_name
 from lib.pages import CONFLICT, GONE, LimitedFileField, UnixTextField, attached, show
@@ -119,7 +119,7 @@ def template(request: HttpRequest, research_field: ResearchField, pk: int) -> Ht
     form = TableForm(*sent)
     if form.is_valid():
         data = form.cleaned_data["file"].read()
-        name = kept_uploads.keep(research_field, user_of(request), data)
+        name = item_files.keep_upload(research_field, user_of(request), data)
         address = reverse("lab:question_filling", args=[research_field.slug, pk, name])
         return redirect(f"{address}?{urlencode({'n': 20})}")
     return show(
@@ -223,7 +223,7 @@ def filling(
     again = reverse("lab:question_template", args=[research_field.slug, pk])
     context: dict[str, Any] = {"template": template, "form": form, "again": again}
     try:
-        data = kept_uploads.read(research_field, user, upload)
+        data = item_files.read_upload(research_field, user, upload)
     except FileNotFoundError:
         return show(request, "lab/questions/gone.html", GONE, **context)
     filled: FilledTemplate | None = None
@@ -239,7 +239,7 @@ def filling(
         shown = request.POST.get("shown", "") if is_asked else None
         plan, is_done = _planned(filled, research_field, form.reason, user, shown)
         if is_done:
-            kept_uploads.forget(research_field, user, upload)
+            item_files.forget_upload(research_field, user, upload)
             messages.success(request, said(plan))
             listed = reverse("lab:questions", args=[research_field.slug])
             return redirect(f"{listed}?{urlencode({'template': template.key})}")

@@ -20,9 +20,9 @@ from experiment.domain.roles import FieldRight
 from experiment.lab.access import for_field, user_of
 from experiment.lab.editor import subfield_choice
 from experiment.models import Item, QuestionTemplate, ResearchField
-from experiment.services.curation import drafts
-from experiment.services.curation.drafts import EditedSinceError
-from experiment.services.questions.export import COLUMNS, FORMATS, WantedQuestions, content
+from experiment.services.curation import writing
+from experiment.services.curation.writing import EditedSinceError
+from experiment.services.questions import COLUMNS, FORMATS, WantedQuestions, content
 from lib.http import UNPROCESSABLE, either
 from lib.pages import ANY, CONFLICT, UnixTextField, attached, offer, show
 from lib.table_files import CONTENT_TYPES
@@ -231,7 +231,7 @@ def new_question(request: HttpRequest, research_field: ResearchField) -> HttpRes
     form = QuestionForm(request.POST or None, instance=start, research_field=research_field)
     if form.is_valid():
         try:
-            item = drafts.create(
+            item = writing.create_draft(
                 research_field, by=user_of(request), kind=Item.Kind.QUESTION, **form.columns
             )
         except ValidationError as error:
@@ -258,7 +258,7 @@ def write_question(request: HttpRequest, research_field: ResearchField, pk: int)
     if form.is_valid():
         edits = form.cleaned_data["edits"]
         try:
-            drafts.write(item, by=user_of(request), edits=edits, **form.columns)
+            writing.write_draft(item, by=user_of(request), edits=edits, **form.columns)
         except EditedSinceError:
             form.add_error(
                 None, gettext("Somebody has changed it since you opened it: look at it again.")

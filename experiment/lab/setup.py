@@ -21,7 +21,7 @@ from experiment.lab.access import View, for_study, user_of
 from experiment.models import Participant, Study
 from experiment.services.participant_kinds import default_kind
 from experiment.services.preflight import Finding, preflight
-from experiment.services.study_file.write import as_bytes
+from experiment.services.study_file import as_bytes
 from experiment.services.study_settings import change_study
 from experiment.services.study_versions import ReasonRequiredError, Revision
 from experiment.services.version_comparison import compare_rules

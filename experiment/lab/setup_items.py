@@ -21,8 +21,7 @@ from experiment.lab.setup_forms import reason_field
 from experiment.models import Item, ResearchField, Study
 from experiment.models.studies import Tasks
 from experiment.services.item_choice import Counted, ItemChoice, choose, choose_items, read_keys
-from experiment.services.questions.choosing import QuestionChoice, fields_with_questions
-from experiment.services.questions.pinning import take_questions
+from experiment.services.questions import QuestionChoice, fields_with_questions, take_questions
 from experiment.services.study_versions import ReasonRequiredError
 from lib.http import either
 from lib.pages import ANY, offer, refused, show

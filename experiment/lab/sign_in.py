@@ -28,9 +28,8 @@ from django_otp import login as mark_verified
 from django_otp.models import Device
 
 from experiment.lab.access import for_first_step, for_signed_in, user_of
-from experiment.services import audit
-from experiment.services.people import attempts, second_step, sessions
-from experiment.services.people.second_step import has_second_step, is_verified
+from experiment.services import audit, sign_in
+from experiment.services.sign_in import has_second_step, is_verified
 from lib.http import address_of, either
 
 
@@ -39,22 +38,22 @@ def limited(request: HttpRequest | None, name: str, step: str) -> Iterator[None]
     """Around the comparison of a password or code, which raises where it is wrong; a form's error where it has to wait."""
     address = address_of(request) if request else ""
     try:
-        with attempts.attempt(step, name, address):
+        with sign_in.attempt(step, name, address):
             yield
-    except attempts.TooManyError:
+    except sign_in.TooManyError:
         raise forms.ValidationError(
             _(
                 "Too many failed attempts for this name: wait %(minutes)d minutes, "
                 "or ask an administrator for a one-time link."
             ),
             code="too_many",
-            params={"minutes": attempts.WAIT.seconds // 60},
+            params={"minutes": sign_in.WAIT.seconds // 60},
         ) from None
-    except attempts.BusyError:
+    except sign_in.BusyError:
         raise forms.ValidationError(
             _("Others are signing in at this moment: please try again."), code="busy"
         ) from None
-    attempts.succeeded(step, name, address)
+    sign_in.succeeded(step, name, address)
 
 
 class SignInForm(AuthenticationForm):
@@ -96,14 +95,14 @@ class CodeForm(forms.Form):
         self.request, self.user, self.device = request, user, None
 
     def check(self, code: str) -> Device | None:
-        return second_step.check_code(self.user, code)
+        return sign_in.check_code(self.user, code)
 
     def clean_code(self) -> str:
         code = "".join(str(self.cleaned_data["code"]).split())
         with limited(self.request, self.user.get_username(), "code"):
             try:
                 self.device = self.check(code)
-            except second_step.TooSoonError:
+            except sign_in.TooSoonError:
                 raise forms.ValidationError(
                     _("This came too soon after a wrong code: wait a moment and try again."),
                     code="soon",
@@ -128,7 +127,7 @@ class NewAppForm(CodeForm):
         self.fields["code"].help_text = _("The six digits that your app shows now.")
 
     def check(self, code: str) -> Device | None:
-        if (confirmed := second_step.confirm_app(self.user, code)) is None:
+        if (confirmed := sign_in.confirm_app(self.user, code)) is None:
             return None
         device, self.recovery_codes = confirmed
         return device
@@ -236,9 +235,9 @@ def set_up_codes(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         mark_verified(request, form.device)
         request.session.cycle_key()
-        sessions.end_elsewhere(user, request.session)
+        sign_in.end_elsewhere(user, request.session)
         return _recovery_codes(request, form.recovery_codes)
-    key = second_step.spelled_key(second_step.new_app(user))
+    key = sign_in.spelled_key(sign_in.new_app(user))
     return render(request, "lab/members/set_up_codes.html", {"form": form, "key": key})
 
 
@@ -250,7 +249,7 @@ def picture(request: HttpRequest) -> HttpResponse:
     if has_second_step(user):
         return HttpResponse(status=410)
     image = io.BytesIO()
-    address = second_step.new_app(user).config_url
+    address = sign_in.new_app(user).config_url
     segno.make(address).save(
         image, kind="svg", scale=5, light="#fff", svgclass=None, lineclass=None
     )
@@ -266,18 +265,18 @@ def change_codes(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _account(request, code_form=form)
     if "off" in request.POST:
-        second_step.switch_off(user)
+        sign_in.switch_off(user)
         request.session.cycle_key()
-        sessions.end_elsewhere(user, request.session)
+        sign_in.end_elsewhere(user, request.session)
         messages.success(request, _("You sign in with your password alone now."))
         return redirect("lab:account")
-    return _recovery_codes(request, second_step.new_recovery_codes(user))
+    return _recovery_codes(request, sign_in.new_recovery_codes(user))
 
 
 @require_POST
 @for_signed_in
 def sign_out_elsewhere(request: HttpRequest) -> HttpResponse:
-    n = sessions.end_elsewhere(user_of(request), request.session)
+    n = sign_in.end_elsewhere(user_of(request), request.session)
     audit.record(audit.Action.SIGNED_OUT_ELSEWHERE, by=user_of(request), sign_ins=n)
     messages.success(request, _("You are signed in here alone now."))
     return redirect("lab:account")
@@ -301,8 +300,8 @@ def _account(request: HttpRequest, **forms: Any) -> HttpResponse:
         "form": _password_form(request),
         "code_form": CodeForm(request, user),
         "has_second_step": has_second_step(user),
-        "n_recovery_codes": second_step.n_recovery_codes(user),
-        "n_elsewhere": len(sessions.elsewhere(user, request.session)),
+        "n_recovery_codes": sign_in.n_recovery_codes(user),
+        "n_elsewhere": len(sign_in.elsewhere(user, request.session)),
         "studies": user.memberships.select_related("study"),
     }
     return render(request, "lab/members/account.html", context | forms)

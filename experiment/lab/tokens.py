@@ -18,7 +18,7 @@ from experiment.domain.scopes import Scope
 from experiment.domain.trial_query import QueryError, TrialQuery
 from experiment.lab.access import LabRequest, for_signed_in, for_study, user_of
 from experiment.models import AccessToken, Study
-from experiment.services.access_tokens import DEFAULT_DAYS, create_token, grantable_scopes, revoke
+from experiment.services.rights import DEFAULT_DAYS, create_token, grantable_scopes, revoke_token
 from lib.http import either
 from lib.name_fields import is_name
 from lib.pages import offer, show
@@ -90,7 +90,7 @@ def _answer(
     own = own.select_related("study") if study is None else own.filter(study=study)
     if "revoke" in request.POST:
         pk = request.POST["revoke"]
-        revoke(get_object_or_404(own, pk=pk if pk.isdecimal() else None), by=user)
+        revoke_token(get_object_or_404(own, pk=pk if pk.isdecimal() else None), by=user)
         messages.success(request, gettext("The token was revoked. It opens nothing any more."))
         return redirect(request.get_full_path())
     form = TokenForm(request.POST or None, rights=rights)

@@ -18,7 +18,7 @@ from experiment.domain.roles import Right
 from experiment.lab.access import for_study, user_of
 from experiment.lab.setup import PREVIEWS, framing, preview_context, setup_context
 from experiment.models import Study
-from experiment.services.participant_texts import (
+from experiment.services.study_language import (
     WORDED_ONCE,
     TextProblem,
     load_texts,

@@ -19,7 +19,7 @@ class DryRun(Job):
     """
 
     runner = "experiment.simulation.dry_run.run"
-    undo = "experiment.services.dry_runs.undo"
+    undo = "experiment.services.work.undo_dry_run"
 
     class Arrival(models.TextChoices):
         TRICKLE = "trickle", _("a few at a time")

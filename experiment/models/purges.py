@@ -9,7 +9,7 @@ from lib.jobs.models import Job
 class Purge(Job):
     """Past a study's day, a worker makes its participants' answers anonymous, some at a time; `done` counts participants."""
 
-    runner = "experiment.services.privacy.retention.run"
+    runner = "experiment.services.retention.run"
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="purges")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)

@@ -18,8 +18,8 @@ from experiment.services.channels import channel_of
 from experiment.services.duration import study_duration
 from experiment.services.enrollment import ExternalIds
 from experiment.services.flow import KnownIdError, NotOpenError
-from experiment.services.people.sessions import keep_or_end
 from experiment.services.recruitment import ending, sent_by
+from experiment.services.sign_in import keep_or_end
 from lib.http import UNPROCESSABLE
 from lib.unguessable import unguessable_id
 

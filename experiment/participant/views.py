@@ -28,8 +28,8 @@ from experiment.participant.showing import go_on, render_page, render_trial, sho
 from experiment.participant.writing import QuestionForm
 from experiment.services import enrollment, judging, returns, withdrawal
 from experiment.services.flow import FlowError, WrongPageError, current_page
-from experiment.services.privacy.held import held_about
 from experiment.services.recruitment import ending, sent_by
+from experiment.services.withdrawal import held_about
 from lib.http import UNPROCESSABLE
 from lib.passing import is_lock_elsewhere, is_passing
 from lib.postgres.waiting import waiting_briefly

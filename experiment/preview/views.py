@@ -20,12 +20,12 @@ from experiment.participant import showing
 from experiment.participant.entry import render_consent
 from experiment.participant.identity import Entry
 from experiment.preview.made_up import participant, question_page, results, trial_page, visitor
-from experiment.services.participant_texts import text_problem
 from experiment.services.study_language import (
     Texts,
     newest_text,
     own_texts,
     speaking_language,
+    text_problem,
 )
 
 # The decorator's own type knows views without arguments only

@@ -1,8 +1,11 @@
 """Which test cases a study takes: by the published set they came with, source, field, subfield, or key by key."""
 
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -16,7 +19,7 @@ from experiment.domain.assignment import QUESTION, Stratum
 from experiment.domain.presets import PRESETS
 from experiment.models import Item, Study
 from experiment.services import audit
-from experiment.services.builtin_items import ensure_builtin_items
+from experiment.services.fields import ensure_field
 from experiment.services.study_setup import create_study, fit_briefing, unused_title
 from experiment.services.study_versions import Revision, revise
 
@@ -272,3 +275,51 @@ def _misfit(item: Item, choice: ItemChoice) -> str:
     if choice.subfields and item.subfield not in choice.subfields:
         return f"{_('subfields')} {', '.join(choice.subfields)}"
     return ""
+
+
+ITEMS_FILE = Path(__file__).parents[1] / "demo" / "items.toml"
+# What the demo's test items are about. Catch and practice items are of no field: any study may use them
+FIELD_OF_TESTS = "neuroscience"
+
+
+@cache
+def read_items() -> list[dict[str, Any]]:
+    with ITEMS_FILE.open("rb") as file:
+        items: list[dict[str, Any]] = tomllib.load(file)["item"]
+        return items
+
+
+@transaction.atomic
+def ensure_items(kinds: tuple[str, ...]) -> list[Item]:
+    """The accepted built-in items of these kinds, created where missing, in the file's order."""
+    items = []
+    field = ensure_field(FIELD_OF_TESTS).name if Item.Kind.TEST in kinds else ""
+    for entry in read_items():
+        if entry["kind"] not in kinds:
+            continue
+        item = Item.objects.accepted().filter(key=entry["key"], markup=entry["markup"]).first()
+        items.append(item or _create(entry, field if entry["kind"] == Item.Kind.TEST else ""))
+    # Earlier releases stored them without their field
+    nameless = [item.pk for item in items if item.kind == Item.Kind.TEST and not item.field]
+    Item.objects.filter(pk__in=nameless).update(field=field)
+    return items
+
+
+def ensure_builtin_items() -> list[Item]:
+    """The accepted built-in catch and practice items, which a study of any material can use."""
+    return ensure_items((Item.Kind.CATCH, Item.Kind.PRACTICE))
+
+
+def _create(entry: dict[str, Any], field: str) -> Item:
+    # A newer release's wording of a built-in text is a new version, like any edit.
+    newest = Item.objects.filter(key=entry["key"]).order_by("-version").first()
+    fields = {name: entry[name] for name in ("key", "kind", "source", "subfield", "markup")}
+    item = Item(
+        **fields, version=1 if newest is None else newest.version + 1, status=Item.Status.ACCEPTED
+    )
+    item.field = field
+    item.is_demo = True
+    item.generator = "BrainBench Live"
+    item.note = f"{entry['title']}. {entry['finding']}"
+    item.save()
+    return item

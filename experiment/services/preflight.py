@@ -7,7 +7,7 @@ from typing import Literal
 from experiment.domain.text_checks import Facts, Kind, disagreements
 from experiment.models import Item, Study
 from experiment.services.duration import study_duration
-from experiment.services.participant_texts import untranslated
+from experiment.services.study_language import untranslated
 from experiment.services.study_setup import ProblemCode, StudyProblem, readiness_problems
 
 Section = Literal[

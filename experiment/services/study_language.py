@@ -3,16 +3,27 @@
 Texts are data: a study can reword each, in any language, also one that locale/ lacks.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from pathlib import Path
+from typing import Literal, cast
 
 from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
 from django.db.models import OuterRef, Subquery
+from django.template import Engine
+from django.templatetags.i18n import BlockTranslateNode, TranslateNode
 from django.utils import translation
 from django.utils.translation import trans_real
 
 from experiment.models import Study, StudyText
+from experiment.services import audit
 from lib import po
 from lib.prepared import Prepared
 
@@ -115,3 +126,168 @@ def builtin_texts(language: str) -> Texts:
         return {}
     messages = po.read(files[language].read_text(encoding="utf-8"))
     return {message.key: message.forms for message in messages if message.is_translated}
+
+
+TEMPLATES = ("base.html", "participant/**/*", "experiment/default_*.txt")
+MODULES = ("experiment/participant/*.py",)
+Translates = TranslateNode | BlockTranslateNode
+WORDED_ONCE = "experiment/default_"  # become the study's own when it is created
+TRANSLATES = {"_", "gettext", "gettext_lazy", "ngettext", "ngettext_lazy"}
+# What a translation must keep: %(name)s and {name} are filled in, tags shape the page
+_PLACEHOLDER = re.compile(r"%\(\w+\)[a-z]|\{\w+\}|%%")
+_TAG = re.compile(r"<[^>]*>")
+# No database keeps NUL or half a character; nothing else that is not printed belongs in a sentence. Kept pages mark their gaps by U+E000 and U+E001
+_NO_TEXT = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f\ud800-\udfff\ue000\ue001]")
+
+
+@cache
+def participant_texts() -> tuple[po.Message, ...]:
+    """The built-in English texts, from the templates and modules that show them, each once."""
+    found: dict[str, po.Message] = {}
+    for message in (*_of_templates(), *_of_modules()):
+        known = found.setdefault(message.key, message)
+        if message.plural and not known.plural:
+            found[message.key] = message
+    return tuple(found.values())
+
+
+def _of_templates() -> Iterator[po.Message]:
+    root, engine = settings.BASE_DIR / "templates", Engine.get_default()
+    for path in _files(root, TEMPLATES):
+        name = str(path.relative_to(root))
+        nodes = engine.get_template(name).nodelist
+        for kind in (TranslateNode, BlockTranslateNode):
+            for node in nodes.get_nodes_by_type(kind):
+                yield replace(_of_node(cast(Translates, node)), note=name)
+
+
+def _of_node(node: Translates) -> po.Message:
+    context = str(node.message_context.var) if node.message_context else ""
+    if isinstance(node, TranslateNode):
+        # As Variable.resolve looks it up
+        return po.Message(node.filter_expression.var.literal.replace("%", "%%"), context=context)
+    singular, _ = node.render_token_list(node.singular)
+    plural = node.render_token_list(node.plural)[0] if node.plural else ""
+    return po.Message(singular, plural=plural, context=context)
+
+
+def _of_modules() -> Iterator[po.Message]:
+    for path in _files(settings.BASE_DIR, MODULES):
+        name = str(path.relative_to(settings.BASE_DIR))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+                continue
+            if node.func.id in TRANSLATES:
+                texts = [a.value for a in node.args if isinstance(a, ast.Constant)]
+                source, plural = (*texts, "")[:2]
+                yield po.Message(str(source), plural=str(plural), note=name)
+
+
+def _files(root: Path, patterns: Iterable[str]) -> Iterator[Path]:
+    for pattern in patterns:
+        yield from sorted(path for path in root.glob(pattern) if path.is_file())
+
+
+def texts_of(study: Study) -> list[po.Message]:
+    """Every text with what the study shows for it; without forms where that is the English text."""
+    own = dict(study.texts.values_list("source", "forms"))
+    layers = [own, *builtin_layers(study.language)]
+    return [
+        replace(
+            message,
+            forms=next((tuple(layer[message.key]) for layer in layers if message.key in layer), ()),
+        )
+        for message in participant_texts()
+    ]
+
+
+def untranslated(study: Study) -> list[po.Message]:
+    """Texts that a study in another language shows in English."""
+    if study.language.lower().split("-")[0] == "en":
+        return []
+    shown = (message for message in texts_of(study) if not message.note.startswith(WORDED_ONCE))
+    return [message for message in shown if not message.is_translated]
+
+
+@dataclass(frozen=True, slots=True)
+class TextProblem:
+    """Why a text of a file was not taken; a template words it."""
+
+    code: Literal["unknown", "placeholders", "tags", "repeated", "characters"]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    n: int
+    problems: tuple[TextProblem, ...]
+
+
+def text_problem(message: po.Message) -> TextProblem | None:
+    """Why this cannot stand in the place of the built-in text, if so."""
+    return _problem(_known().get(message.key), message)
+
+
+@transaction.atomic
+def set_text(study: Study, message: po.Message, by: User | None = None) -> TextProblem | None:
+    """Make this one the study's own; without forms the built-in text is shown again."""
+    problem = text_problem(message)
+    if problem is None:
+        rows = study.texts.exclude(source=message.key).values_list("source", "forms")
+        others = [po.Message(source, tuple(forms)) for source, forms in rows]
+        load_texts(study, [*others, message], by)
+    return problem
+
+
+def _known() -> dict[str, po.Message]:
+    return {message.key: message for message in participant_texts()}
+
+
+@transaction.atomic
+def load_texts(study: Study, messages: Iterable[po.Message], by: User | None = None) -> Loaded:
+    """Make these the study's own texts, in place of those it had; what is built in is not stored again.
+
+    A text that lacks a placeholder, or has other tags than the English one, is left out and named; so is one that comes again.
+    """
+    known = _known()
+    layers = builtin_layers(study.language)
+    rows, problems, met = [], [], set()
+    for message in messages:
+        if not message.is_translated:
+            continue
+        problem = _problem(known.get(message.key), message)
+        if problem is None and message.key in met:
+            problem = TextProblem("repeated", message.source)
+        met.add(message.key)
+        if problem is not None:
+            problems.append(problem)
+        elif not any(tuple(layer.get(message.key, ())) == message.forms for layer in layers):
+            rows.append(StudyText(study=study, source=message.key, forms=list(message.forms)))
+    study.texts.all().delete()
+    StudyText.objects.bulk_create(rows)
+    audit.record(audit.Action.STUDY_CHANGED, by=by, study=study, changed=["participant texts"])
+    return Loaded(len(rows), tuple(problems))
+
+
+def _problem(built_in: po.Message | None, message: po.Message) -> TextProblem | None:
+    if built_in is None:
+        return TextProblem("unknown", message.source)
+    for form in message.forms:
+        if _NO_TEXT.search(form):
+            return TextProblem("characters", message.source)
+        # A form of the plural may name the number in words: "one abstract"
+        needed = [built_in.source, built_in.plural] if built_in.plural else [built_in.source]
+        if all(_placeholders(form) != _placeholders(text) for text in needed):
+            return TextProblem("placeholders", message.source)
+        if all(_tags(form) != _tags(text) for text in needed):
+            return TextProblem("tags", message.source)
+    return None
+
+
+def _placeholders(text: str) -> set[str]:
+    return set(_PLACEHOLDER.findall(text))
+
+
+def _tags(text: str) -> Counter[str]:
+    tags = Counter(_TAG.findall(text))
+    return tags + Counter({"<": _TAG.sub("", text).count("<")})

@@ -1,18 +1,21 @@
 """Work in the background as people see it: what runs, waits or ended, of any kind; who started and who stopped it."""
 
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import IO, Any, TypeVar, cast
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import ValidationError
+from django.core.files.storage import Storage, storages
 from django.db import IntegrityError, transaction
 from django.db.models import ForeignKey, JSONField, Q, QuerySet
 from django.urls import NoReverseMatch
 from django.utils.translation import gettext as _
 
-from experiment.models import RuleApplication, Study
+from experiment.models import DryRun, Participant, RuleApplication, Study
 from experiment.services import reapplying
 from experiment.services.audit import Action, record
+from experiment.services.recount import recount
+from experiment.services.study_setup import completion_problems
 from lib.jobs import leases
 from lib.jobs.models import Job
 from lib.jobs.queue import all_kinds, enqueue
@@ -142,3 +145,68 @@ def _address(job: Job) -> str:
         return str(job.get_absolute_url()) if hasattr(job, "get_absolute_url") else ""
     except NoReverseMatch:
         return ""
+
+
+KEPT_PER_STUDY = 10
+SIMULATED = Participant.Kind.SIMULATED
+
+
+def ask_dry_run(study: Study, by: User, **chosen: Any) -> DryRun:
+    """A new dry run, for a worker.
+
+    Raises:
+        ValidationError: a value out of range, nobody could take the study, or one is under way.
+    """
+    if problems := completion_problems(study):
+        raise ValidationError([str(problem) for problem in problems])
+    job = DryRun(study=study, **chosen)
+    job.full_clean(validate_constraints=False)
+    try:
+        with transaction.atomic():
+            job.save()
+            record(Action.WORK_STARTED, by=by, study=study, work="dry run", number=job.pk)
+            enqueue(job)
+    except IntegrityError as error:
+        raise ValidationError(_("A dry run of this study is under way.")) from error
+    _clear(study)
+    return job
+
+
+def undo_dry_run(job: DryRun) -> None:
+    """Remove whom a dry run that does not go on has simulated so far; before it began, those of the last one stay."""
+    if DryRun.objects.filter(pk=job.pk).exclude(started_at=None).exists():
+        remove_simulated(job.study)
+
+
+def remove_simulated(study: Study) -> int:
+    """Delete the study's simulated participants and all they did."""
+    people = study.participants.filter(kind=SIMULATED)
+    n = people.count()
+    people.delete()
+    recount(study, SIMULATED)
+    return n
+
+
+def is_under_way(study: Study) -> bool:
+    return study.dry_runs.filter(status__in=DryRun.OPEN_STATUSES).exists()
+
+
+def open_sample(job: DryRun) -> IO[bytes]:
+    """The trials of the simulated participants.
+
+    Raises:
+        FileNotFoundError: there are none, or the file was deleted.
+    """
+    return cast("IO[bytes]", sample_storage().open(job.path))
+
+
+def sample_storage() -> Storage:
+    return storages["results"]
+
+
+def _clear(study: Study) -> None:
+    """Forget dry runs beyond the newest."""
+    closed = study.dry_runs.exclude(status__in=DryRun.OPEN_STATUSES)
+    for old in closed.order_by("-pk")[KEPT_PER_STUDY:]:
+        sample_storage().delete(old.path)
+        old.delete()

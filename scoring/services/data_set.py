@@ -18,8 +18,7 @@ from experiment.domain.codebook import TRIAL_COLUMNS, Column
 from experiment.domain.export_form import Form
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Item, Study
-from experiment.services.export.added import MoreTables
-from experiment.services.export.tables import Held, Table
+from experiment.services.export.data_set import Held, MoreTables, Table
 from lib.table_files import in_blocks
 from scoring.domain.generating import Finish
 from scoring.domain.grading.rubric import Fate, Rubric

@@ -12,8 +12,7 @@ from django.template.loader import render_to_string
 from experiment.models import Item, ResearchField
 from experiment.services import work
 from experiment.services.curation import reviews
-from experiment.services.curation.difficulty import may_see_difficulty
-from experiment.services.curation.writers import writers_of
+from experiment.services.curation.reviews import may_see_difficulty, writers_of
 from scoring.backends.opening import open_backend
 from scoring.domain.backend import ScoringError
 from scoring.domain.drafting import REVIEW_SCHEMA, read_verdict

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from benchmarks.trust.waiting import wait_until
 from experiment.domain import markup
 from experiment.models import Item, ItemScratch, ResearchField
-from experiment.services.curation import drafts
+from experiment.services.curation import writing
 from tests.browser import engines
 from tests.browser.accessibility import faults
 from tests.browser.curating import PASTE, change, saved, select, text_of
@@ -63,7 +63,7 @@ def comes_to_be(**values: str) -> None:
 
 def a_draft(text: str = TEXT) -> str:
     """The address at which it is written."""
-    item = drafts.create(ResearchField.objects.get(), text, by=None)
+    item = writing.create_draft(ResearchField.objects.get(), text, by=None)
     return reverse("lab:write_item", args=["cooking", item.pk])
 
 
@@ -242,7 +242,7 @@ def test_what_was_kept_here_is_not_put_over_what_somebody_else_wrote(
     text_of(page).fill(TEXT.replace("paler", "softer"))
     expect(page.locator("#save-state")).to_contain_text("no connection")
     theirs = TEXT.replace("slower", "later")
-    drafts.write(Item.objects.get(), by=None, edits=0, markup=theirs)
+    writing.write_draft(Item.objects.get(), by=None, edits=0, markup=theirs)
     page.context.set_offline(False)
     conflict = page.get_by_role("region", name="Somebody else has changed it")
     expect(conflict).to_contain_text("later")

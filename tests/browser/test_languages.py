@@ -5,7 +5,7 @@ from collections.abc import Callable
 from playwright.sync_api import Page, expect
 
 from experiment.models import Participant, Study, StudyText
-from experiment.services.participant_texts import participant_texts
+from experiment.services.study_language import participant_texts
 from tests.browser import engines
 from tests.browser.accessibility import faults
 from tests.browser.visitor import Visitor

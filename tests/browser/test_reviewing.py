@@ -9,7 +9,7 @@ from django.test import Client
 from playwright.sync_api import BrowserContext, Page, expect
 
 from experiment.models import Item
-from experiment.services.curation import drafts
+from experiment.services.curation import writing
 from tests.browser.accessibility import faults
 from tests.experiment.services.curation.test_lifecycle import TEXT, Kitchen
 
@@ -27,7 +27,7 @@ def test_from_a_draft_over_two_reviewers_to_an_accepted_test_case(
     open_browser: Callable[..., BrowserContext], live_server: object
 ) -> None:
     kitchen = Kitchen()
-    item = drafts.write(
+    item = writing.write_draft(
         kitchen.draft,
         by=kitchen.ada,
         edits=0,

@@ -24,8 +24,8 @@ from experiment.models import (
     Study,
 )
 from experiment.services.export import jobs
-from experiment.services.participant_texts import participant_texts
-from experiment.services.people.invitations import invite, invite_to_site
+from experiment.services.members import invite, invite_to_site
+from experiment.services.study_language import participant_texts
 from scoring.domain.grading.rubric import BIOSCORE
 from scoring.models import (
     AnsweringRun,

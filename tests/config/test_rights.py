@@ -20,7 +20,7 @@ from experiment.domain.scopes import Scope
 from experiment.lab.access import CREATOR, SIGNED_IN, SITE_ADMIN
 from experiment.lab.routes import ADMIN, PUBLIC, Route, as_markdown, routes
 from experiment.models import Study
-from experiment.services.access_tokens import create_token
+from experiment.services.rights import create_token
 from tests.config.rights_examples import EXAMPLES, MISSING_YET, POSTED
 from tests.factories import make_research_field, make_study, make_user
 

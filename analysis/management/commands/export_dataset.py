@@ -12,7 +12,7 @@ from experiment.domain.trial_query import QueryError
 from experiment.management.asking import add_filters, add_release, asked
 from experiment.management.studies import find_study
 from experiment.services.export.files import export_trials, record_export
-from experiment.services.export.select import completed
+from experiment.services.export.trials import completed
 from experiment.services.participant_kinds import name_problem
 from lib.commands import ReportingCommand, add_json_argument
 from lib.files import atomic_file

@@ -30,7 +30,7 @@ from analysis.stats.item_differences import Mark
 from experiment.domain.roles import Right
 from experiment.models import Item, ResearchField, Study, StudyItem
 from experiment.models.items import ItemQuerySet
-from experiment.services.curation.difficulty import difficulty_seen_by, waiting_for
+from experiment.services.curation.reviews import difficulty_seen_by, waiting_for
 from experiment.services.rights import fields_of, studies_with
 
 

@@ -31,7 +31,7 @@ from analysis.stats.item_response import (
 from experiment.domain.roles import Right
 from experiment.models import Item, Participant, ResearchField, Study
 from experiment.models.studies import StudyQuerySet
-from experiment.services.curation.difficulty import difficulty_seen_by, may_see_difficulty
+from experiment.services.curation.reviews import difficulty_seen_by, may_see_difficulty
 from experiment.services.rights import studies_with
 from scoring.models import LanguageModel, ScoringRun
 

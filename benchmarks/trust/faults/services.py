@@ -30,7 +30,7 @@ from benchmarks.web.site import ENTRY, SLUG
 from benchmarks.web.walks import hidden_fields
 from experiment.domain.scopes import Scope
 from experiment.models import Participant, Study
-from experiment.services.access_tokens import create_token
+from experiment.services.rights import create_token
 from lib.jobs.leases import reopen
 from lib.jobs.models import LivingWorker
 from scoring.models import ScoringRun

@@ -24,7 +24,7 @@ from benchmarks.trust.fuzz.material import Material
 from benchmarks.trust.people import BAD
 from experiment.domain.scopes import Scope
 from experiment.models import Study
-from experiment.services.access_tokens import create_token
+from experiment.services.rights import create_token
 from lib.api.described import description
 from scoring.models import ItemScore, ScoringRun
 from scoring.services.open_model import ensure_language_model

@@ -7,7 +7,7 @@ from django.db import connection
 
 from experiment.models import Channel, Item, ResearchField, Study
 from experiment.services.channels import save_channel
-from experiment.services.participant_texts import load_texts
+from experiment.services.study_language import load_texts
 from experiment.services.study_setup import create_study, pin_items, set_recruitment
 from lib import po
 

@@ -21,7 +21,7 @@ from experiment.imports.read.questions import QuestionRecord, QuestionsFile
 from experiment.imports.read.rows import RowProblem, Table, read_rows
 from experiment.models import Item, QuestionTemplate
 from experiment.models.items import item_hash
-from experiment.services.questions.templates import template_of
+from experiment.services.questions import template_of
 
 RULE = "rule"  # a stratum that every table has: which rule gave the answer
 PREVIEWED = 20

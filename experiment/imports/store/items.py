@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from experiment.imports.read.tables import Problem
 from experiment.imports.read.testcases import GENERATORS, PublishedItem
 from experiment.models import Item
-from experiment.services.fields.shipped import ensure_field
+from experiment.services.fields import ensure_field
 
 Status, Texts = Item.Status, Item.Texts
 FIELD = "neuroscience"  # what BrainBench is about: a file in experiment/fields

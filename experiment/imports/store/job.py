@@ -8,7 +8,7 @@ from experiment.imports.store.item_plans import Options, plan_import
 from experiment.imports.store.plans import Action
 from experiment.imports.store.writing import PlanRefusedError, import_items
 from experiment.models import ItemImport, ResearchField
-from experiment.services import kept_uploads, work
+from experiment.services import item_files, work
 from lib.jobs.leases import Lease
 from lib.jobs.running import run_job
 
@@ -46,7 +46,7 @@ def _import(job: ItemImport, lease: Lease) -> None:
         lease.write(done=done)
 
     try:
-        data = kept_uploads.read(job.research_field, job.created_by, job.upload)
+        data = item_files.read_upload(job.research_field, job.created_by, job.upload)
     except FileNotFoundError as gone:
         raise RefusedError("The file is no longer kept: send it again.") from gone
     options = Options(
@@ -73,4 +73,4 @@ def _import(job: ItemImport, lease: Lease) -> None:
         raise RefusedError(
             "The field's test cases have changed since the difference was shown: send the file and look at it again."
         ) from refused
-    kept_uploads.forget(job.research_field, job.created_by, job.upload)
+    item_files.forget_upload(job.research_field, job.created_by, job.upload)

@@ -11,7 +11,7 @@ from experiment.imports.read.questions import read_questions
 from experiment.imports.store.filling import Wanted, fill_template, key_of
 from experiment.imports.store.writing import import_questions
 from experiment.models import Item, ResearchField
-from experiment.services.questions.templates import save_template
+from experiment.services.questions import save_template
 
 FOLDER = Path(__file__).parents[2] / "demo"
 ACCEPTED = "Built in: written for this project from textbook values."

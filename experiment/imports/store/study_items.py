@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from experiment.imports.read.testcases import PublishedItem
 from experiment.imports.store.items import StoredItems
 from experiment.models import Item, Study
-from experiment.services.builtin_items import ensure_builtin_items
+from experiment.services.item_choice import ensure_builtin_items
 from experiment.services.study_versions import revise
 
 Status, Texts = Item.Status, Item.Texts

@@ -21,8 +21,8 @@ from experiment.imports.store.question_plans import (
 )
 from experiment.models import Item, ItemChange, QuestionTemplate, ResearchField, Subfield
 from experiment.services import audit
-from experiment.services.curation.drafts import unused_key
-from experiment.services.curation.lifecycle import CARRIED_FIELDS
+from experiment.services.curation.reviews import CARRIED_FIELDS
+from experiment.services.curation.writing import unused_key
 
 BATCH = 500
 # Columns of a draft that may change

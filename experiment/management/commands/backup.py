@@ -8,7 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from experiment.services import site_copies
+from experiment.services import chores
 from lib.backup.making import Announce, Wanted, make
 from lib.backup.manifest import BackupError
 from lib.commands import ReportingCommand, add_json_argument
@@ -38,10 +38,10 @@ class Command(ReportingCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["keep"] is not None and options["keep"] < 1:
             raise CommandError("--keep must be 1 or more: the backup that is made is one of them.")
-        parts = (*site_copies.PARTS, *(("results",) if options["with_results"] else ()))
+        parts = (*chores.PARTS, *(("results",) if options["with_results"] else ()))
         names = ("SECRET_KEY", "WITHDRAWAL_KEY") if options["with_keys"] else ()
         keys = {name.lower(): str(getattr(settings, name)) for name in names}
-        wanted = Wanted(parts, site_copies.key_name(), keys, site_copies.facts)
+        wanted = Wanted(parts, chores.key_name(), keys, chores.facts)
         try:
             with _progress() as announce:
                 made = make(options["output"].resolve(), wanted, options["keep"], announce)
@@ -63,7 +63,7 @@ class Command(ReportingCommand):
 def _warnings(facts: Any) -> Iterator[str]:
     if not facts:
         yield "The database waits for migrations of this release: what its rows say was not checked."
-    for name, must in site_copies.MUST.items():
+    for name, must in chores.MUST.items():
         if facts and facts[name] != must:
             yield f"The site itself is not right, {name}: {facts[name]}. `restore --verify` will say so."
 

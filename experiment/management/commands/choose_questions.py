@@ -8,8 +8,7 @@ from experiment.management.choosing import add_keys, keys_of, numbers
 from experiment.management.research_fields import find_field
 from experiment.management.studies import find_study
 from experiment.services.item_choice import taken
-from experiment.services.questions.choosing import QuestionChoice
-from experiment.services.questions.pinning import take_questions
+from experiment.services.questions import QuestionChoice, take_questions
 from lib.commands import ReportingCommand, add_json_argument
 
 

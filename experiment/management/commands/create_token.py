@@ -5,8 +5,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from experiment.domain.scopes import Scope
 from experiment.management.studies import find_study
-from experiment.services.access_tokens import DEFAULT_DAYS, MOST_DAYS, create_token
-from experiment.services.rights import rights_of
+from experiment.services.rights import DEFAULT_DAYS, MOST_DAYS, create_token, rights_of
 from lib.commands import ReportingCommand, add_json_argument
 
 

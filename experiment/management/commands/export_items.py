@@ -6,10 +6,16 @@ from django.core.management.base import CommandError, CommandParser
 
 from experiment.management.research_fields import find_field
 from experiment.models import Item
-from experiment.services.item_export.forms import NotInThisFormError
-from experiment.services.item_export.hugging_face import NothingToExportError
-from experiment.services.item_export.select import STATUSES
-from experiment.services.item_export.write import FORMATS, HUGGING_FACE, Wanted, lines, write
+from experiment.services.item_files import (
+    FORMATS,
+    HUGGING_FACE,
+    STATUSES,
+    NothingToExportError,
+    NotInThisFormError,
+    Wanted,
+    lines,
+    write,
+)
 from lib.commands import ReportingCommand, add_json_argument
 
 

@@ -6,9 +6,8 @@ from django.core.management.base import CommandError, CommandParser
 
 from experiment.management.research_fields import find_field
 from experiment.models import Item, QuestionTemplate, ResearchField
-from experiment.services.item_export.select import STATUSES
-from experiment.services.questions.export import COLUMNS, FORMATS, WantedQuestions, content
-from experiment.services.questions.templates import as_toml
+from experiment.services.item_files import STATUSES
+from experiment.services.questions import COLUMNS, FORMATS, WantedQuestions, as_toml, content
 from lib.commands import ReportingCommand, add_json_argument
 from lib.files import write_file
 

@@ -19,7 +19,7 @@ from experiment.services.export.files import (
     manifest_path,
     record_export,
 )
-from experiment.services.export.select import completed
+from experiment.services.export.trials import completed
 from experiment.services.participant_kinds import kind_note, name_problem, studies_joined
 from experiment.services.rules_under_way import refuse_mixed_release
 from lib.commands import ReportingCommand, add_json_argument

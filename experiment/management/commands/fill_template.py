@@ -21,7 +21,7 @@ from experiment.imports.store.writing import PlanRefusedError, import_questions
 from experiment.management.research_fields import find_field
 from experiment.management.users import find_user
 from experiment.models import QuestionTemplate, ResearchField
-from experiment.services.questions.templates import save_template
+from experiment.services.questions import save_template
 from lib.commands import ReportingCommand, add_json_argument
 
 ACCEPTED = "fill_template --accept"

@@ -13,7 +13,7 @@ from experiment.imports.store.writing import PlanRefusedError, import_questions
 from experiment.management.research_fields import find_field
 from experiment.management.studies import find_study
 from experiment.management.users import find_user
-from experiment.services.questions.pinning import pin_questions
+from experiment.services.questions import pin_questions
 from lib.commands import ReportingCommand, add_json_argument
 
 ACCEPTED = "import_questions --accept"

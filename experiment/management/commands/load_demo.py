@@ -8,9 +8,8 @@ from django.db import transaction
 from experiment.imports.store.shipped import ensure_questions
 from experiment.models import Channel, Item, Study
 from experiment.models.channels import PLAIN
-from experiment.services.builtin_items import ensure_items
 from experiment.services.channels import save_channel
-from experiment.services.item_choice import taken
+from experiment.services.item_choice import ensure_items, taken
 from experiment.services.study_setup import create_study, pin_items, set_recruitment
 from experiment.simulation.run import Plan, ServiceDriver, count_flow, simulate
 from lib.commands import ReportingCommand, add_json_argument

@@ -6,7 +6,7 @@ from django.template.loader import render_to_string
 
 from experiment.management.studies import find_study
 from experiment.models import Study
-from experiment.services.participant_texts import load_texts, texts_of, untranslated
+from experiment.services.study_language import load_texts, texts_of, untranslated
 from lib import po
 from lib.commands import ReportingCommand, add_json_argument
 from lib.files import read_regular

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from experiment.management.studies import find_study
 from experiment.models import Purge, Study
-from experiment.services.privacy.retention import NotDueError, ask, concerned, run
+from experiment.services.retention import NotDueError, ask, concerned, run
 from lib.commands import ReportingCommand, add_json_argument
 from lib.jobs import leases
 

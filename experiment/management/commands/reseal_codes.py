@@ -3,7 +3,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from experiment.services.codes import reseal
+from experiment.services.chores import reseal
 
 
 class Command(BaseCommand):

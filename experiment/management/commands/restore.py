@@ -7,8 +7,8 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import connection
 from django.utils.module_loading import import_string
 
-from experiment.services import site_copies
-from experiment.services.site_copies import Again
+from experiment.services import chores
+from experiment.services.chores import Again
 from lib.backup import manifest as manifests
 from lib.backup.manifest import BackupError, Facts, Manifest
 from lib.backup.restoring import (
@@ -53,7 +53,7 @@ class Command(ReportingCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         folder, (values, is_site) = options["backup"].resolve(), self._values(options)
-        must = {k: v for k, v in site_copies.MUST.items() if not options["other_key"] or k != site_copies.CODES}  # fmt: skip
+        must = {k: v for k, v in chores.MUST.items() if not options["other_key"] or k != chores.CODES}  # fmt: skip
         try:
             manifest = manifests.read(folder)
             check_files(folder, manifest)
@@ -62,7 +62,7 @@ class Command(ReportingCommand):
                 return
             self._refuse_other_key(manifest, options)
             if is_site:
-                site_copies.refuse_served()
+                chores.refuse_served()
             connection.close()
             done = restore(
                 folder,
@@ -70,7 +70,7 @@ class Command(ReportingCommand):
                 values,
                 replace=options["replace"],
                 with_files=is_site,
-                again=site_copies.withdraw_again,
+                again=chores.withdraw_again,
                 announce=lambda what: self.stderr.write(f"{what} ..."),
             )
         except BackupError as error:
@@ -91,7 +91,7 @@ class Command(ReportingCommand):
         return {**values, "OPTIONS": {}, **read}, False
 
     def _refuse_other_key(self, manifest: Manifest, options: Any) -> None:
-        if manifest.key != site_copies.key_name() and not options["other_key"]:
+        if manifest.key != chores.key_name() and not options["other_key"]:
             raise BackupError(
                 "The backup is of a site with another WITHDRAWAL_KEY: put that key in its place, or no "
                 "participant's own code works any more. Where it is lost, add --other-key."
@@ -102,10 +102,10 @@ class Command(ReportingCommand):
     ) -> None:
         found = [
             Finding("files as written", str(len(manifest.files)), str(len(manifest.files))),
-            *verify(folder, manifest, values, site_copies.facts, must),
+            *verify(folder, manifest, values, chores.facts, must),
         ]
         if not options["other_key"]:
-            found.append(Finding("withdrawal key", manifest.key, site_copies.key_name()))
+            found.append(Finding("withdrawal key", manifest.key, chores.key_name()))
         rows = [
             {"what": each.what, "backup": each.said, "restored": each.found, "": "" if each.holds else "differs"}
             for each in found

@@ -9,9 +9,9 @@ from django.core.management.base import CommandError, CommandParser
 from experiment.domain.simulation import ARRIVALS
 from experiment.management.studies import find_study
 from experiment.models import Study
-from experiment.services.dry_runs import is_under_way, remove_simulated
 from experiment.services.exposure import Exposures
 from experiment.services.study_setup import completion_problems
+from experiment.services.work import is_under_way, remove_simulated
 from experiment.simulation.over_http import HttpDriver, PageError
 from experiment.simulation.run import (
     Driver,

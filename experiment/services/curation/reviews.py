@@ -1,19 +1,181 @@
-"""Reviews and acceptance. A verdict holds for the text with its hash: a changed text has none."""
+"""A version's way: who wrote it, to review, to acceptance, to its next version and to its end; and who may know how hard it is.
+
+A verdict holds for the text with its hash: a changed text has none.
+"""
 
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 
-from experiment.domain.item_life import Move
-from experiment.models import Item, ResearchField, Review
+from experiment.domain.item_life import Move, moves
+from experiment.domain.roles import FieldRight
+from experiment.models import Item, ItemChange, ResearchField, Review, Study
+from experiment.models.studies import StudyQuerySet
 from experiment.services import audit
-from experiment.services.curation import changes
-from experiment.services.curation.lifecycle import Status, needed, set_status
-from experiment.services.curation.writers import locked, open_moves, writers_of
+from experiment.services.curation import writing
+from experiment.services.curation.remarks import standing
+from experiment.services.rights import field_rights_of
+
+
+def writers_of(item: Item) -> QuerySet[User]:
+    """Who made the version, and who changed its text."""
+    wrote = item.changes.filter(action__in=(ItemChange.Action.CREATED, ItemChange.Action.TEXT))
+    is_writer = Q(pk=item.created_by_id) | Q(pk__in=wrote.values("by"))
+    return User.objects.filter(is_writer).order_by("username")
+
+
+def open_moves(item: Item, research_field: ResearchField, user: User) -> frozenset[Move]:
+    """What the user may do with the version as it stands; nothing for who does not belong to the field."""
+    rights = field_rights_of(user, research_field)
+    if FieldRight.CURATE_FIELD not in rights:
+        return frozenset()
+    writers = list(writers_of(item))
+    return moves(
+        item.status,
+        is_writer=user in writers,
+        has_writer=bool(writers),
+        is_lead=FieldRight.LEAD_FIELD in rights,
+        reviews_needed=research_field.reviews_needed,
+    )
+
+
+def locked(item: Item, move: Move, by: User) -> tuple[Item, ResearchField]:
+    """The version as it stands, kept so until the transaction ends; one who would take a step at the same moment waits.
+
+    Raises:
+        ValidationError: the user may not take this step with the version in its present state.
+    """
+    item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
+    research_field = ResearchField.objects.get(name=item.field)
+    if move not in open_moves(item, research_field, by):
+        message = _("%(item)s is %(status)s now: you cannot do this with it.")
+        params = {"item": item, "status": item.get_status_display()}
+        raise ValidationError(message, params=params)
+    return item, research_field
+
+
+Status = Item.Status
+# A new version starts from the old one's description; text and state are its own.
+CARRIED_FIELDS = (
+    "key",
+    "kind",
+    "source",
+    "generator",
+    "field",
+    "subfield",
+    "doi",
+    "publication_date",
+    "collection",
+    "collection_row",
+    "is_demo",
+    "note",
+    "expert_answer",
+    "categories",
+    "template_id",
+    "made_from",
+)
+
+
+@transaction.atomic
+def submit(item: Item, by: User) -> Item:
+    """Send a draft to review.
+
+    Raises:
+        ValidationError: it is no draft, or its checks find what keeps it from review.
+    """
+    item, _field = locked(item, Move.SUBMIT, by)
+    if not standing(item).may_be_reviewed:
+        raise ValidationError(
+            _("The checks find what must be mended or explained before a review.")
+        )
+    return set_status(item, Status.IN_REVIEW, by=by)
+
+
+@transaction.atomic
+def back_to_draft(item: Item, by: User, reason: str) -> Item:
+    """Take a version out of review, to be written. Reviews of the same text hold again when it comes back unchanged."""
+    item, _field = locked(item, Move.BACK, by)
+    return set_status(item, Status.DRAFT, by=by, reason=needed(reason))
+
+
+@transaction.atomic
+def retire(item: Item, by: User, reason: str, *, every_version: bool = False) -> list[Item]:
+    """Have a version drawn no more, in every study; or all versions of the test case.
+
+    Studies keep it in their list, and what was answered stays.
+    """
+    _hold_versions(item.key)
+    item, _field = locked(item, Move.RETIRE, by)
+    others = Item.objects.filter(key=item.key).exclude(status=Status.RETIRED)
+    versions = list(others.order_by("version")) if every_version else [item]
+    why = needed(reason)
+    for version in versions:
+        set_status(version, Status.RETIRED, by=by, reason=why)
+        audit.record(
+            audit.Action.ITEM_RETIRED, by=by, reason=why, field=item.field, item=str(version)
+        )
+    return versions
+
+
+@transaction.atomic
+def revise(item: Item, by: User | None = None) -> Item:
+    """A draft of the next version; the version at hand stays as it is, and so do those who were given it.
+
+    Raises:
+        ValidationError: a newer version is still being written or reviewed.
+    """
+    _hold_versions(item.key)
+    newest = Item.objects.filter(key=item.key).latest("version")
+    if not newest.is_frozen:
+        message = _("%(newest)s is %(status)s already: go on with that one.")
+        params = {"newest": newest, "status": newest.get_status_display()}
+        raise ValidationError(message, params=params)
+    carried = {name: getattr(item, name) for name in CARRIED_FIELDS}
+    draft = Item(**carried, markup=item.markup, version=newest.version + 1, created_by=by)
+    draft.save()
+    after = {"markup": draft.markup, "from_version": item.version}
+    after |= {"expert_answer": draft.expert_answer} if draft.is_question else {}
+    writing.record_change(draft, writing.Action.CREATED, by=by, after=after)
+    return draft
+
+
+def set_status(item: Item, status: str, *, by: User | None, reason: str = "") -> Item:
+    """Store a step and remember it; who calls has seen to it that it may be taken."""
+    before, item.status = item.status, status
+    item.save(update_fields=["status", "accepted_by"])
+    writing.record_change(
+        item,
+        writing.Action.STATUS,
+        by=by,
+        before={"status": before},
+        after={"status": status},
+        reason=reason,
+    )
+    return item
+
+
+def _hold_versions(key: str) -> None:
+    """Who would add a version, or change several, waits; what comes after this reads what they left."""
+    rows = Item.objects.select_for_update(no_key=True).filter(key=key).order_by("version")
+    list(rows.values_list("pk"))
+
+
+def needed(words: str) -> str:
+    """The words, trimmed. Raises ValidationError where there are none."""
+    if not (words := words.strip()):
+        raise ValidationError(_("Say why in a few words."))
+    return words
+
+
+def studies_drawing(item: Item) -> StudyQuerySet:
+    """Studies that are not over and have this very version in their list."""
+    studies = Study.objects.filter(study_items__item=item)
+    return studies.exclude(recruitment=Study.Recruitment.CLOSED).order_by("title")
+
 
 Verdict = Review.Verdict
 
@@ -55,7 +217,7 @@ def take_back(item: Item, by: User) -> Item:
     item, _field = locked(item, Move.REVIEW, by)
     if (given := own(item, by)) is not None:
         before = {"verdict": given.verdict, "why": given.text}
-        changes.record(item, changes.Action.DETAILS, by=by, before=before)
+        writing.record_change(item, writing.Action.DETAILS, by=by, before=before)
         given.delete()
     return item
 
@@ -123,3 +285,47 @@ def _accept(item: Item, reviewers: int, by: User) -> Item:
         reviewers=reviewers,
     )
     return item
+
+
+def difficulty_seen_by(user: User, research_field: ResearchField) -> Q:
+    """The field's versions whose difficulty the user may see.
+
+    Of accepted and retired ones all; of others those that the user wrote or has given a verdict on, as they stand now.
+    Who leads the field sees every one but those on which they could still give a verdict.
+    """
+    in_field = Q(field=research_field.name)
+    rights = field_rights_of(user, research_field)
+    if FieldRight.CURATE_FIELD not in rights:
+        return Q(pk__in=())
+    if FieldRight.LEAD_FIELD in rights:
+        return in_field & ~waiting_for(user)
+    decided = Q(status__in=Item.FROZEN_STATUSES)
+    return in_field & (decided | _written_by(user) | Q(Exists(_verdicts_of(user))))
+
+
+def may_see_difficulty(user: User, item: Item) -> bool:
+    """Likewise, of one version; never of a test case that is of no field."""
+    research_field = ResearchField.objects.filter(name=item.field).first()
+    if research_field is None:
+        return False
+    return Item.objects.filter(difficulty_seen_by(user, research_field), pk=item.pk).exists()
+
+
+def waiting_for(user: User) -> Q:
+    """Versions in review that the user did not write and has given no verdict on, as they stand now."""
+    in_review = Q(status=Item.Status.IN_REVIEW)
+    return in_review & ~_written_by(user) & ~Q(Exists(_verdicts_of(user)))
+
+
+def _written_by(user: User) -> Q:
+    """Versions that the user made, or whose text they changed."""
+    wrote = (ItemChange.Action.CREATED, ItemChange.Action.TEXT)
+    own = ItemChange.objects.filter(item=OuterRef("pk"), by=user, action__in=wrote)
+    made = Q(created_by=user) & Q(created_by__isnull=False)
+    return made | Q(Exists(own))
+
+
+def _verdicts_of(user: User) -> QuerySet[Review]:
+    return Review.objects.filter(
+        item=OuterRef("pk"), sha256=OuterRef("sha256"), reviewer_id=user.pk
+    )

@@ -1,19 +1,133 @@
-"""Somebody writes a test case: what can be read is the draft's, what cannot yet is kept as it was typed."""
+"""Test cases are written: drafts, what their writer typed that cannot be read yet, and the history of every change."""
 
 import hashlib
 import json
 from collections.abc import Mapping
+from datetime import date
 from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from experiment.domain.item_checks.characters import storable
-from experiment.models import Item, ItemScratch, ResearchField
-from experiment.services.curation import drafts
-from experiment.services.curation.drafts import EditedSinceError
+from experiment.models import Item, ItemChange, ItemScratch, ResearchField
+
+Action = ItemChange.Action
+
+
+def record_change(
+    item: Item,
+    action: ItemChange.Action,
+    *,
+    by: User | None = None,
+    before: dict[str, Any] | None = None,
+    after: dict[str, Any] | None = None,
+    reason: str = "",
+) -> ItemChange:
+    return ItemChange.objects.create(
+        item=item, action=action, by=by, before=before or {}, after=after or {}, reason=reason
+    )
+
+
+# What may be said of a draft besides its text
+DETAILS = ("kind", "source", "generator", "subfield", "doi", "publication_date", "note")
+MOST_DIGITS = 9
+
+
+class EditedSinceError(Exception):
+    """Somebody else, or another window, has changed the text since it was read."""
+
+
+@transaction.atomic
+def create_draft(
+    research_field: ResearchField,
+    markup: str,
+    *,
+    by: User | None,
+    key: str = "",
+    reason: str = "",
+    **details: Any,
+) -> Item:
+    """A first version, as a draft.
+
+    Raises:
+        ValidationError: the markup cannot be read, the key is taken, or a detail is none of what it can be.
+    """
+    # One after the other: each takes the number after the one before
+    ResearchField.objects.select_for_update(no_key=True).get(pk=research_field.pk)
+    item = Item(
+        field=research_field.name,
+        key=key or unused_key(research_field),
+        markup=markup,
+        created_by=by,
+        **details,
+    )
+    check_details(item, research_field)
+    item.full_clean(validate_unique=True)
+    item.save()
+    after = {"markup": markup} | ({"expert_answer": item.expert_answer} if item.is_question else {})
+    record_change(item, Action.CREATED, by=by, after=after, reason=reason)
+    return item
+
+
+@transaction.atomic
+def write_draft(
+    item: Item, *, by: User | None, edits: int, markup: str | None = None, **details: Any
+) -> Item:
+    """Change a draft's text or details. `edits` is `Item.edits` as the writer last read it.
+
+    Raises:
+        EditedSinceError: it was changed in between.
+        ValidationError: it is no draft, the markup cannot be read, or a detail is none of what it can be.
+    """
+    item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
+    wanted = details | ({} if markup is None else {"markup": markup})
+    before = {name: getattr(item, name) for name in wanted if getattr(item, name) != wanted[name]}
+    if not before:
+        return item  # a page that saves once more while its text is sent to review
+    if item.is_frozen:
+        raise ValidationError(_("An accepted text stays as it is: start a new version of it."))
+    if item.status != Item.Status.DRAFT:
+        raise ValidationError(_("Only a draft can be written: take it back to draft first."))
+    if item.edits != edits:
+        raise EditedSinceError
+    for name in before:
+        setattr(item, name, wanted[name])
+    check_details(item, ResearchField.objects.get(name=item.field))
+    item.full_clean()
+    item.edits += 1
+    item.save()
+    is_text = not before.keys().isdisjoint(("markup", "expert_answer"))
+    action = Action.TEXT if is_text else Action.DETAILS
+    after = {name: wanted[name] for name in before}
+    record_change(item, action, by=by, before=_plain(before), after=_plain(after))
+    return item
+
+
+def check_details(item: Item, research_field: ResearchField) -> None:
+    """Raises ValidationError where the subfield is none of the field's."""
+    if item.subfield and not research_field.subfields.filter(name=item.subfield).exists():
+        message = _("“%(subfield)s” is no subfield of %(field)s.")
+        params = {"subfield": item.subfield, "field": research_field.name}
+        raise ValidationError({"subfield": ValidationError(message, params=params)})
+
+
+def unused_key(research_field: ResearchField) -> str:
+    """The field's slug and the next free number."""
+    prefix = f"{research_field.slug}-"
+    taken = Item.objects.filter(key__startswith=prefix).values_list("key", flat=True)
+    ends = (key[len(prefix) :] for key in taken)
+    # A longer number is no number of ours: the next one might not fit into a key
+    numbers = [int(end) for end in ends if end.isdecimal() and len(end) <= MOST_DIGITS]
+    return f"{prefix}{max(numbers, default=0) + 1:04d}"
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    return {k: v.isoformat() if isinstance(v, date) else v for k, v in values.items()}
 
 
 def scratch_of(item: Item, research_field: ResearchField, user: User) -> ItemScratch:
@@ -69,9 +183,9 @@ def finish(scratch: ItemScratch, *, seen: str, window: str = "", **columns: Any)
     if not is_same or scratch.values:  # sent twice is saved once
         _check_seen(scratch, seen, window)
     if item is None:
-        item = drafts.create(scratch.field, by=scratch.user, **columns)
+        item = create_draft(scratch.field, by=scratch.user, **columns)
     else:
-        item = drafts.write(item, by=scratch.user, edits=item.edits, **columns)
+        item = write_draft(item, by=scratch.user, edits=item.edits, **columns)
     _leave(scratch, item, {}, window)
     return item
 

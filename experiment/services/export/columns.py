@@ -14,13 +14,12 @@ from django.db.models import QuerySet
 
 from experiment.domain import markup
 from experiment.domain.assignment import QUESTION
-from experiment.domain.codebook import CATCH_TRIAL, TRIAL_COLUMNS
+from experiment.domain.codebook import CATCH_TRIAL, QUESTION_COLUMNS, TRIAL_COLUMNS, Column
 from experiment.domain.exclusion import NOT_FINISHED
-from experiment.models import Item, Judgment, Participant, Study
+from experiment.models import Item, ItemCount, Judgment, Participant, Study
 from experiment.models.participants import ParticipantQuerySet
 from experiment.models.trials import JudgmentQuerySet, server_ms
 from experiment.services.exclusions import Marks, Verdicts
-from experiment.services.export.header import asks_questions
 from lib.table_files import Block, Values
 
 HEADER = tuple(column.name for column in TRIAL_COLUMNS)
@@ -214,3 +213,18 @@ def _inclusion(
 
 def _unambiguous(text: str) -> str:
     return markup.render(markup.parse(text).segments)
+
+
+def asks_questions(study: Study) -> bool:
+    """Whether its participants get questions, or anybody did."""
+    if study.question_items:
+        return True
+    return ItemCount.objects.filter(study=study, stratum=QUESTION, assigned__gt=0).exists()
+
+
+def columns_of(study: Study) -> tuple[Column, ...]:
+    return (*TRIAL_COLUMNS, *QUESTION_COLUMNS) if asks_questions(study) else TRIAL_COLUMNS
+
+
+def names_of(study: Study) -> tuple[str, ...]:
+    return tuple(column.name for column in columns_of(study))

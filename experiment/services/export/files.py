@@ -19,14 +19,13 @@ from experiment.domain.release import Released
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Study
 from experiment.services.audit import Action, record
-from experiment.services.export import psych_ds
-from experiment.services.export.added import MoreTables, more_tables, no_tables
-from experiment.services.export.columns import HEADER
-from experiment.services.export.header import columns_of
+from experiment.services.export import data_set
+from experiment.services.export.columns import HEADER, columns_of
+from experiment.services.export.data_set import Held, MoreTables, Table, more_tables, no_tables
+from experiment.services.export.data_set import items_table as items
+from experiment.services.export.data_set import participants_table as participants
 from experiment.services.export.release import dropped, release_of, released, released_columns
-from experiment.services.export.select import completed, deciding
-from experiment.services.export.tables import Held, Table, items, participants
-from experiment.services.export.trials import trials
+from experiment.services.export.trials import completed, deciding, trials
 from experiment.services.rules_under_way import are_mixed, refuse_mixed_release
 from lib.code import code_version
 from lib.files import atomic_file, write_file
@@ -217,7 +216,7 @@ def _write_data_set(rows: _Rows, file: BinaryIO, more: MoreTables) -> Manifest:
         yield from more(held)
 
     with _archive(file) as archive:
-        written = psych_ds.write(archive, rows.study, tables())
+        written = data_set.write_tables(archive, rows.study, tables())
         manifest = rows.manifest(written[0].sha256)
         manifest = replace(
             manifest,
@@ -225,7 +224,7 @@ def _write_data_set(rows: _Rows, file: BinaryIO, more: MoreTables) -> Manifest:
             table_rows={one.table.name: one.rows for one in written},
             released=_with_dropped(manifest.released, [one.table for one in written]),
         )
-        psych_ds.describe(archive, rows.study, written, manifest.as_dict())
+        data_set.describe(archive, rows.study, written, manifest.as_dict())
     return manifest
 
 
@@ -242,7 +241,7 @@ def _with_dropped(
 
 
 def _archive(file: BinaryIO) -> ZipFile:
-    return ZipFile(file, "w", ZIP_DEFLATED, compresslevel=psych_ds.LEVEL)
+    return ZipFile(file, "w", ZIP_DEFLATED, compresslevel=data_set.LEVEL)
 
 
 def export_to_file(study: Study, query: TrialQuery, path: Path, form: Form = CSV) -> Manifest:

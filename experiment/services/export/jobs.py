@@ -19,10 +19,9 @@ from django.utils import timezone
 from experiment.domain.export_form import CSV, DATA_SET, Form
 from experiment.domain.trial_query import QueryError, TrialQuery, parse
 from experiment.models import Study, TrialExport
-from experiment.services.export import added
+from experiment.services.export import data_set
 from experiment.services.export.files import Blocks, export_trials
-from experiment.services.export.select import completed
-from experiment.services.export.trials import count, data_state, is_quickly_counted
+from experiment.services.export.trials import completed, count, data_state, is_quickly_counted
 from lib.jobs.leases import Lease, reopen
 from lib.jobs.queue import enqueue
 from lib.jobs.running import run_job
@@ -125,7 +124,7 @@ def _state(study: Study, query: TrialQuery, form: Form) -> str:
     trials = data_state(study, query)
     if form.format != DATA_SET:
         return trials
-    return hashlib.sha256(" ".join([trials, *added.state(study)]).encode()).hexdigest()[:24]
+    return hashlib.sha256(" ".join([trials, *data_set.states(study)]).encode()).hexdigest()[:24]
 
 
 def _export(job: TrialExport, lease: Lease) -> None:

@@ -17,8 +17,8 @@ from django.utils.translation import gettext as _
 from experiment.domain.item_checks import Finding, Level
 from experiment.models import ItemScratch, ResearchField
 from experiment.services import work
-from experiment.services.curation import drafts as drafts_service
 from experiment.services.curation import writing
+from experiment.services.curation import writing as drafts_service
 from scoring.domain.drafting import SCHEMA, marked_text
 from scoring.domain.generating import Finish, Generated, Message
 from scoring.models import DraftAttempt, DraftingRun, GeneratedDraft
@@ -157,7 +157,7 @@ class _Drafting(Asking[DraftingRun]):
         """A draft that nobody has written: whoever asked for it may review it."""
         try:
             with transaction.atomic():
-                draft.item = drafts_service.create(
+                draft.item = drafts_service.create_draft(
                     self.job.field,
                     draft.markup,
                     by=None,

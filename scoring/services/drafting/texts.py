@@ -6,8 +6,8 @@ from django.template.loader import render_to_string
 
 from experiment.domain.item_checks import Facts, Finding, Level
 from experiment.models import ResearchField
-from experiment.services.builtin_items import read_items
-from experiment.services.curation.checks import findings_of_text
+from experiment.services.curation.remarks import findings_of_text
+from experiment.services.item_choice import read_items
 from scoring.domain.drafting import changed_abstract, marked_text, no_text
 from scoring.domain.generating import Finish, Message
 from scoring.models import DraftAttempt, GeneratedDraft

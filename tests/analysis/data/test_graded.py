@@ -13,7 +13,7 @@ from analysis.data.graded import answers as answering
 from analysis.data.graded.tables import NO_TEXT, NOT_GRADED, GradedData
 from analysis.data.version import data_version
 from experiment.models import Item, Study, WrittenAnswer
-from experiment.services.privacy.erasure import anonymise
+from experiment.services.withdrawal import anonymise
 from scoring.domain.grading.rubric import BIOSCORE, Level, Rubric
 from scoring.models import GradingPlan, GradingRun
 from tests.analysis.data.graded_rows import (

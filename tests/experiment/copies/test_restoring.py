@@ -87,7 +87,7 @@ def test_what_fails_before_the_end_leaves_database_and_records_but_keeps_tombsto
         raise BackupError("cut here")
 
     with monkeypatch.context() as patched:
-        patched.setattr("experiment.services.site_copies.withdraw_again", fail)
+        patched.setattr("experiment.services.chores.withdraw_again", fail)
         with pytest.raises(CommandError, match="cut here"):
             call_command("restore", folder, replace=True)
     assert Participant.objects.get(pk=later.pk).stage == "finished"

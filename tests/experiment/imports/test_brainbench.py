@@ -13,7 +13,7 @@ from experiment.domain.exclusion import ParticipantFacts, Rules, TrialFacts, jud
 from experiment.imports.read import repair
 from experiment.models import Item, Judgment, Participant, Study, StudyItem, Trial
 from experiment.services import exposure
-from experiment.services.curation import lifecycle
+from experiment.services.curation import reviews
 from experiment.services.study_setup import readiness_problems
 from scoring.models import (
     CorpusScore,
@@ -283,7 +283,7 @@ def test_what_a_person_mended_is_drawn_and_kept(study, results_dir):
 def test_decisions_of_curators_stand(study, results_dir):
     study.study_items.filter(item__key="brainbench-human-001").delete()
     Item.objects.filter(key="brainbench-human-002").update(status="retired")
-    revised = lifecycle.revise(Item.objects.get(key="brainbench-machine-025", version=2))
+    revised = reviews.revise(Item.objects.get(key="brainbench-machine-025", version=2))
     revised = accepted(revised)
     study.study_items.filter(item__key=revised.key).update(item=revised)
     before = state()

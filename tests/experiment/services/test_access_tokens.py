@@ -11,12 +11,12 @@ from django.utils import timezone
 from experiment.domain.roles import RIGHTS, Right, Role
 from experiment.domain.scopes import Scope, rights_within
 from experiment.models import AccessToken, AuditEvent, Membership, Study
-from experiment.services.access_tokens import (
+from experiment.services.rights import (
     TokenError,
     create_token,
-    find,
+    find_token,
     owners_rights,
-    revoke,
+    revoke_token,
 )
 from tests.experiment.lab_client import run
 from tests.factories import make_study, make_user
@@ -41,7 +41,7 @@ def test_only_the_hash_is_stored(study: Study) -> None:
     row = AccessToken.objects.values().get()
     assert new.secret not in json.dumps(row, default=str)
     assert new.secret not in json.dumps(list(AuditEvent.objects.values()), default=str)
-    assert find(new.secret) == new.token
+    assert find_token(new.secret) == new.token
 
 
 @pytest.mark.parametrize("role", Role)
@@ -70,17 +70,17 @@ def test_a_token_ends(study: Study) -> None:
     new = create_token(user, "t", [Scope.READ])
     AccessToken.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     with pytest.raises(TokenError, match="expired"):
-        find(new.secret)
+        find_token(new.secret)
     new = create_token(user, "t", [Scope.READ])
-    revoke(new.token)
-    revoke(new.token)
+    revoke_token(new.token)
+    revoke_token(new.token)
     with pytest.raises(TokenError, match="revoked"):
-        find(new.secret)
+        find_token(new.secret)
     new = create_token(user, "t", [Scope.READ])
     user.is_active = False
     user.save()
     with pytest.raises(TokenError):
-        find(new.secret)
+        find_token(new.secret)
     told = AuditEvent.objects.filter(action__startswith="token_")
     actions = list(told.values_list("action", flat=True))
     assert actions == [*["token_created"] * 2, "token_revoked", "token_created"]
@@ -88,10 +88,10 @@ def test_a_token_ends(study: Study) -> None:
 
 def test_use_is_noted_by_the_day(study: Study, django_assert_num_queries: Any) -> None:
     new = create_token(make_user("ruth", study), "t", [Scope.READ])
-    find(new.secret)
+    find_token(new.secret)
     assert AccessToken.objects.get().last_used_on == timezone.now().date()
     with django_assert_num_queries(1):
-        find(new.secret)
+        find_token(new.secret)
 
 
 def test_the_command_prints_a_token_once(study: Study) -> None:
@@ -101,7 +101,7 @@ def test_the_command_prints_a_token_once(study: Study) -> None:
     )
     assert list(printed) == ["token", "expires_at", "scopes", "study", "user"]
     assert (printed["scopes"], printed["study"], printed["user"]) == (["read"], "memory", "ruth")
-    assert find(printed["token"]).study == study
+    assert find_token(printed["token"]).study == study
 
 
 @pytest.mark.parametrize(

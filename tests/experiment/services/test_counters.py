@@ -12,11 +12,11 @@ from django.utils import timezone
 from experiment.domain.exclusion import Rules
 from experiment.models import DataRevision, ItemCount, Participant, PeopleCount, Study, Trial
 from experiment.services import counting, counts, drawing, enrollment, judging
-from experiment.services.dry_runs import remove_simulated
 from experiment.services.recount import check, recount
 from experiment.services.recruitment import forget_ids
 from experiment.services.study_versions import revise
 from experiment.services.withdrawal import withdraw
+from experiment.services.work import remove_simulated
 from tests.experiment.people import answer, start
 from tests.factories import make_participant, make_study, recruited
 

@@ -10,8 +10,13 @@ from django.test import Client
 from django.utils.translation import get_language, gettext, ngettext
 
 from experiment.models import Study
-from experiment.services.participant_texts import load_texts, participant_texts, untranslated
-from experiment.services.study_language import builtin_texts, speaking
+from experiment.services.study_language import (
+    builtin_texts,
+    load_texts,
+    participant_texts,
+    speaking,
+    untranslated,
+)
 from lib.po import Message, read
 from tests.factories import make_study
 

@@ -4,7 +4,7 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from experiment.models import Study
-from experiment.services.curation.lifecycle import revise
+from experiment.services.curation.reviews import revise
 from experiment.services.study_setup import (
     pin_items,
     readiness_problems,

@@ -27,10 +27,10 @@ from experiment.services.exclusions import verdicts
 from experiment.services.exposure import exposures, item_exposures
 from experiment.services.flow import AlreadyAnsweredError
 from experiment.services.item_choice import fitting_counts
-from experiment.services.privacy.held import held_about
 from experiment.services.study_setup import item_problems, pin_items, set_recruitment
 from experiment.services.study_versions import revise
 from experiment.services.version_comparison import compare_rules
+from experiment.services.withdrawal import held_about
 from tests.experiment.asked import make_asking_study, position_of
 from tests.experiment.people import answer, enroll, finish, start
 from tests.factories import make_item, make_question, make_research_field

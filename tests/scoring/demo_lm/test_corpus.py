@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from experiment.domain.markup import parse
-from experiment.services.builtin_items import read_items
+from experiment.services.item_choice import read_items
 from scoring.demo_lm.corpus import LITERATURE_DIR, corpus_sha256, read_corpus, split
 from tests.scoring.demo_lm.overlap import answers, trespasses, words
 

@@ -15,7 +15,7 @@ from safetensors import safe_open
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from experiment.domain.markup import parse
-from experiment.services.builtin_items import read_items
+from experiment.services.item_choice import read_items
 from scoring.demo_lm import MODEL_FOLDER, NAME
 from scoring.demo_lm.backend import EmbeddedBackend
 from scoring.demo_lm.corpus import Paragraph, corpus_sha256, read_corpus, split

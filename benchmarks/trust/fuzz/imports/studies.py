@@ -16,10 +16,9 @@ from benchmarks.trust.fuzz.breaking.trees import broken_json
 from benchmarks.trust.fuzz.imports.readers import Files, Reader, check, said
 from benchmarks.trust.fuzz.material import Material
 from experiment.models import Study
-from experiment.services.participant_texts import participant_texts
-from experiment.services.study_file.create import create_from_file
-from experiment.services.study_file.places import StudyFileError
-from experiment.services.study_file.write import document
+from experiment.services.file_places import StudyFileError
+from experiment.services.study_file import create_from_file, document
+from experiment.services.study_language import participant_texts
 from lib import po
 
 N_TEXTS = 12

@@ -14,7 +14,7 @@ from experiment.domain.export_form import DATA_SET, Form
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Item, ResearchField, Study
 from experiment.services.export.files import export_trials
-from experiment.services.item_export.write import HUGGING_FACE, Wanted, download
+from experiment.services.item_files import HUGGING_FACE, Wanted, download
 from tests.factories import make_channel, make_item, make_participant, make_study, make_user
 from tests.hostile import payloads
 from tests.hostile_names import EVERY, PRINTABLE

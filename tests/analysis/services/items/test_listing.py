@@ -13,7 +13,7 @@ from analysis.services.items.listing import Listed, listed
 from analysis.services.items.wanted import Order, Wanted
 from analysis.stats.item_differences import Mark
 from experiment.models import Item, Judgment, Participant, ResearchField, Review, Study
-from experiment.services.curation import lifecycle
+from experiment.services.curation import reviews
 from scoring.models import ItemScore, LanguageModel, ScoringRun
 from tests.factories import (
     FILLER,
@@ -62,7 +62,7 @@ def score(item: Item, name: str, altered: float, **model: Any) -> ScoringRun:
 def test_each_test_case_is_there_once_in_its_newest_version(
     study: Study, vera: User, cooking: ResearchField
 ) -> None:
-    draft = lifecycle.revise(study.items.get(key="memory-human-1"))
+    draft = reviews.revise(study.items.get(key="memory-human-1"))
     found = listed(vera, cooking, Wanted(), None)
     assert len(found.lines) == 12
     assert draft.pk in {row.pk for row in found.page.object_list}
@@ -100,8 +100,8 @@ def test_what_waits_for_my_review_is_what_i_neither_wrote_nor_judged(
 ) -> None:
     first, second, third = study.items.filter(kind="test").order_by("key")[:3]
     for item, by in ((first, None), (second, vera), (third, None)):
-        draft = lifecycle.revise(item, by)
-        lifecycle.set_status(draft, "in_review", by=None)
+        draft = reviews.revise(item, by)
+        reviews.set_status(draft, "in_review", by=None)
     judged = Item.objects.get(key=third.key, version=2)
     Review.objects.create(item=judged, reviewer=vera, verdict="revise", sha256=judged.sha256)
     waiting = Wanted(is_waiting=True)
@@ -197,11 +197,11 @@ def test_difficulty_is_of_each_models_newest_run_and_of_no_demonstration(
 def test_difficulty_in_review_is_hidden_from_reviewers_until_their_verdict(
     study: Study, vera: User, cooking: ResearchField
 ) -> None:
-    draft = lifecycle.revise(study.items.get(key="memory-human-1"))
+    draft = reviews.revise(study.items.get(key="memory-human-1"))
     score(draft, "one", 2)
     lea = User.objects.get(username="lea")
     for status in ("draft", "in_review"):
-        lifecycle.set_status(draft, status, by=None)
+        reviews.set_status(draft, status, by=None)
         hidden = listed(vera, cooking, Wanted(order=Order.HARDEST), None)
         assert keys(hidden)[0] == "memory-human-1"  # by key alone: nothing is known of any
         assert (hidden.lines[0].is_hidden, hidden.lines[0].models) == (True, None)

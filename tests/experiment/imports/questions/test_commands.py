@@ -17,7 +17,7 @@ from experiment.imports.read import rows
 from experiment.imports.read.questions import read_questions, read_template
 from experiment.imports.read.rows import FileRefusedError, read_rows
 from experiment.models import Item, ItemChange, QuestionTemplate, Study
-from experiment.services.questions.templates import as_toml, save_template
+from experiment.services.questions import as_toml, save_template
 from experiment.services.study_setup import create_study
 from tests.experiment.imports.questions.test_round_trip import HEADER, table
 from tests.factories import make_item, make_research_field

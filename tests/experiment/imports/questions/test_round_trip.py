@@ -17,8 +17,7 @@ from experiment.imports.store.question_plans import plan_questions
 from experiment.imports.store.writing import import_questions
 from experiment.lab.questions import CategoriesField, as_lines
 from experiment.models import Item, QuestionTemplate, ResearchField
-from experiment.services.questions.export import COLUMNS, FORMATS, WantedQuestions, content
-from experiment.services.questions.templates import save_template
+from experiment.services.questions import COLUMNS, FORMATS, WantedQuestions, content, save_template
 from lib import formulas
 from tests.factories import make_question, make_research_field
 

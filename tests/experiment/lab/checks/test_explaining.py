@@ -4,7 +4,7 @@ import pytest
 from django.template.loader import render_to_string
 from django.test import Client
 
-from experiment.services.curation import checks
+from experiment.services.curation import remarks
 from tests.factories import make_item, make_research_field, make_user
 
 pytestmark = pytest.mark.django_db
@@ -51,8 +51,8 @@ def test_the_part_of_the_page_shows_errors_warnings_and_words_as_text() -> None:
     field = make_research_field("cooking")
     markup = "Dough [[<b>rose</b>  ,  fell\u202e\u202e ]]. It was  <i>warm</i>."
     item = make_item(markup=markup, field="cooking", status="draft")
-    checks.explain(item, "length", "<script>x</script>", None)
-    context = {"standing": checks.standing(item), "item": item, "research_field": field}
+    remarks.explain(item, "length", "<script>x</script>", None)
+    context = {"standing": remarks.standing(item), "item": item, "research_field": field}
     shown = render_to_string("lab/items/_checks.html", context)
     assert "RIGHT-TO-LEFT OVERRIDE" in shown
     assert "\u202e" not in shown

@@ -12,7 +12,8 @@ from django.test import Client
 from django.urls import reverse
 
 from experiment.models import AuditEvent, DryRun, Participant, Study
-from experiment.services import counts, dry_runs
+from experiment.services import counts
+from experiment.services import work as services
 from experiment.simulation import dry_run as work
 from experiment.simulation.run import count_flow
 from lib.jobs import leases
@@ -249,13 +250,13 @@ def test_a_study_that_nobody_could_take_is_refused(ruth: Client) -> None:
 def test_only_the_newest_are_kept_with_their_samples(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dry_runs, "KEPT_PER_STUDY", 1)
+    monkeypatch.setattr(services, "KEPT_PER_STUDY", 1)
     by = make_user("rita", study)
-    first = work.run(dry_runs.ask(study, by, finishers=1, dropout_percent=0))
-    work.run(dry_runs.ask(study, by, finishers=1, dropout_percent=0))
-    third = dry_runs.ask(study, by, finishers=1, dropout_percent=0)
+    first = work.run(services.ask_dry_run(study, by, finishers=1, dropout_percent=0))
+    work.run(services.ask_dry_run(study, by, finishers=1, dropout_percent=0))
+    third = services.ask_dry_run(study, by, finishers=1, dropout_percent=0)
     assert not study.dry_runs.filter(pk=first.pk).exists()
-    assert not dry_runs.sample_storage().exists(first.path)
+    assert not services.sample_storage().exists(first.path)
     assert study.dry_runs.count() == 2
     assert third.found is None
 

@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from experiment.models import Item, ItemScratch
-from experiment.services.curation import drafts
+from experiment.services.curation import writing
 from tests.factories import FILLER, make_research_field, make_user
 
 pytestmark = pytest.mark.django_db
@@ -87,7 +87,7 @@ def test_half_a_bracket_is_kept_as_it_was_typed_and_found_again(ada_client: Clie
 
 
 def test_what_cannot_be_read_leaves_the_draft_as_it_was(ada_client: Client, field: Any) -> None:
-    item = drafts.create(field, TEXT, by=None)
+    item = writing.create_draft(field, TEXT, by=None)
     url = reverse("lab:write_item", args=["cooking", item.pk])
     assert sent(ada_client, url, markup=HALF).status_code == 422
     assert Item.objects.get().markup == TEXT
@@ -126,11 +126,11 @@ def test_a_text_far_too_long_is_kept_and_refused_with_the_place(ada_client: Clie
 def test_a_page_that_was_overtaken_saves_nothing_and_shows_both(
     ada_client: Client, field: Any
 ) -> None:
-    item = drafts.create(field, TEXT, by=None)
+    item = writing.create_draft(field, TEXT, by=None)
     url = reverse("lab:write_item", args=["cooking", item.pk])
     page = ada_client.get(url)
     theirs = TEXT.replace("fell", "sank")
-    drafts.write(item, by=None, edits=0, markup=theirs)
+    writing.write_draft(item, by=None, edits=0, markup=theirs)
     mine = TEXT.replace("fell", "burst")
     answer = sent(ada_client, url, page, markup=mine)
     assert answer.status_code == 409
@@ -173,12 +173,12 @@ def test_autosaves_of_one_page_follow_each_other_even_where_an_answer_was_lost(
 def test_a_page_goes_on_after_somebody_else_only_where_it_has_seen_their_text(
     ada_client: Client, field: Any
 ) -> None:
-    item = drafts.create(field, TEXT, by=None)
+    item = writing.create_draft(field, TEXT, by=None)
     url = reverse("lab:write_item", args=["cooking", item.pk])
     seen = ada_client.get(url).context["seen"]
     done = autosaved(ada_client, url, seen, markup=f"{TEXT} More.", window="w1").json()
     theirs = f"{TEXT} Less."
-    drafts.write(item, by=None, edits=1, markup=theirs, note="theirs")
+    writing.write_draft(item, by=None, edits=1, markup=theirs, note="theirs")
     refused = autosaved(ada_client, url, done["seen"], markup=f"{TEXT} Most.", window="w1")
     assert refused.status_code == 409
     assert Item.objects.get().markup == theirs
@@ -194,17 +194,17 @@ def test_a_page_goes_on_after_somebody_else_only_where_it_has_seen_their_text(
 def test_what_was_kept_is_compared_when_the_draft_has_moved_on(
     ada_client: Client, field: Any
 ) -> None:
-    item = drafts.create(field, TEXT, by=None)
+    item = writing.create_draft(field, TEXT, by=None)
     url = reverse("lab:write_item", args=["cooking", item.pk])
     sent(ada_client, url, markup=HALF)
-    drafts.write(item, by=None, edits=0, markup=f"{TEXT} Less.")
+    writing.write_draft(item, by=None, edits=0, markup=f"{TEXT} Less.")
     page = ada_client.get(url)
     assert page.context["form"]["markup"].value() == HALF
     assert b"Somebody else has changed it" in page.content
 
 
 def test_a_wrong_detail_is_kept_too_and_named(ada_client: Client, field: Any) -> None:
-    item = drafts.create(field, TEXT, by=None)
+    item = writing.create_draft(field, TEXT, by=None)
     url = reverse("lab:write_item", args=["cooking", item.pk])
     seen = ada_client.get(url).context["seen"]
     answer = autosaved(ada_client, url, seen, markup=TEXT, subfield="sewing").json()
@@ -217,7 +217,7 @@ def test_a_wrong_detail_is_kept_too_and_named(ada_client: Client, field: Any) ->
 def test_a_text_sent_to_review_meanwhile_is_not_changed_and_the_typed_one_kept(
     ada_client: Client, field: Any
 ) -> None:
-    item = drafts.create(field, TEXT, by=None)
+    item = writing.create_draft(field, TEXT, by=None)
     url = reverse("lab:write_item", args=["cooking", item.pk])
     seen = ada_client.get(url).context["seen"]
     Item.objects.update(status="in_review")

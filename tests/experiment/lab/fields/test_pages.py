@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from experiment.models import Item, ResearchField
-from experiment.services.curation import drafts, lifecycle, reviews
+from experiment.services.curation import reviews, writing
 from tests.factories import (
     make_item,
     make_research_field,
@@ -74,7 +74,7 @@ def test_subfields_are_added_changed_and_removed(lead: Client) -> None:
 def test_fewer_reviews_are_said_to_have_accepted(lead: Client) -> None:
     field, ada, ben = ResearchField.objects.get(), make_user("ada"), make_user("ben")
     field.members.add(ada, ben)
-    item = lifecycle.submit(drafts.create(field, sound_text(), by=ada), ada)
+    item = reviews.submit(writing.create_draft(field, sound_text(), by=ada), ada)
     reviews.review(item, ben, "accept")
     sent = {"name": "ignored", "reviews_needed": "1"}
     shown = lead.post(f"{PAGE}settings/", sent, follow=True).content.decode()

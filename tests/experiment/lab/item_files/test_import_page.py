@@ -13,7 +13,7 @@ from django.utils import timezone
 from experiment.imports.store import job as jobs
 from experiment.lab import item_files as imports
 from experiment.models import Item, ItemImport, ResearchField
-from experiment.services import kept_uploads
+from experiment.services import item_files
 from experiment.services.chores import forget_old_uploads
 from lib.storage import folder_names
 from tests.experiment.imports.items.rows import OTHER, TEXT, table
@@ -27,9 +27,9 @@ pytestmark = pytest.mark.django_db
 def cooking() -> Iterator[ResearchField]:
     users = [make_user(name) for name in ("lead", "curator", "other")]
     yield make_research_field("cooking", "Baking", lead=users[0], curators=users[1:])
-    storage = kept_uploads._storage()
-    for folder in folder_names(storage, kept_uploads.FOLDER):
-        kept_uploads.delete_folder(storage, f"{kept_uploads.FOLDER}/{folder}")
+    storage = item_files._storage()
+    for folder in folder_names(storage, item_files.UPLOADS):
+        item_files.delete_folder(storage, f"{item_files.UPLOADS}/{folder}")
 
 
 def test_what_is_shown_is_imported(cooking):
@@ -114,15 +114,15 @@ def test_a_file_is_kept_for_its_sender_and_for_a_day(cooking, monkeypatch):
     forget_old_uploads()
     assert client.get(place).status_code == 200
     later = timezone.now() + timedelta(days=1, minutes=1)
-    monkeypatch.setattr(kept_uploads.timezone, "now", lambda: later)
+    monkeypatch.setattr(item_files.timezone, "now", lambda: later)
     forget_old_uploads()
-    assert not folder_names(kept_uploads._storage(), kept_uploads.FOLDER)
+    assert not folder_names(item_files._storage(), item_files.UPLOADS)
 
 
 def test_the_newest_files_of_a_person_and_field_are_kept_and_those_that_a_worker_will_read(
     cooking, monkeypatch
 ):
-    monkeypatch.setattr(kept_uploads, "MOST_KEPT", 2)
+    monkeypatch.setattr(item_files, "MOST_KEPT", 2)
     make_research_field("sewing", curators=[User.objects.get(username="curator")])
     curator, other = browser("curator"), browser("other")
     theirs = send(other, table(f'a-1,"{TEXT}",Baking'))

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from experiment.models import Item
-from experiment.services.curation import comments, drafts, lifecycle, reviews
+from experiment.services.curation import remarks, reviews, writing
 from tests.experiment.services.curation.test_lifecycle import TEXT, Kitchen
 from tests.factories import accepted, make_item, make_study
 
@@ -63,7 +63,7 @@ def test_a_draft_goes_to_review_and_two_others_accept_it(kitchen: Kitchen, as_: 
 
 
 def test_others_verdicts_are_shown_after_ones_own(kitchen: Kitchen, as_: As) -> None:
-    item = lifecycle.submit(kitchen.draft, kitchen.ada)
+    item = reviews.submit(kitchen.draft, kitchen.ada)
     reviews.review(item, kitchen.ben, "refuse", "The methods give it away.")
     assert "give it away" in shown(as_(kitchen.ada), item)
     assert "give it away" not in shown(as_(kitchen.cleo), item)
@@ -73,7 +73,7 @@ def test_others_verdicts_are_shown_after_ones_own(kitchen: Kitchen, as_: As) -> 
 
 
 def test_a_refusal_without_words_is_asked_for_them(kitchen: Kitchen, as_: As) -> None:
-    item = lifecycle.submit(kitchen.draft, kitchen.ada)
+    item = reviews.submit(kitchen.draft, kitchen.ada)
     sent = {"review-verdict": "refuse", "review-text": " "}
     response = as_(kitchen.ben).post(f"{page_of(item)}review/", sent)
     assert response.status_code == 422
@@ -111,7 +111,7 @@ def test_a_wrong_step_changes_nothing_and_says_so(kitchen: Kitchen, as_: As, sta
 
 
 def test_back_to_draft_asks_for_a_reason(kitchen: Kitchen, as_: As) -> None:
-    item = lifecycle.submit(kitchen.draft, kitchen.ada)
+    item = reviews.submit(kitchen.draft, kitchen.ada)
     page = f"{page_of(item)}move/"
     assert as_(kitchen.ada).post(page, {"move": "back"}).status_code == 422
     as_(kitchen.ada).post(page, {"move": "back", "back-reason": "One word."})
@@ -156,7 +156,7 @@ def test_comments_are_made_answered_and_resolved(kitchen: Kitchen, as_: As) -> N
     page = f"{page_of(item)}comments/"
     assert client.post(page, {"text": "", "quote": "dough"}).status_code == 422
     client.post(page, {"text": "Which dough?", "quote": "The dough"})
-    [thread] = comments.threads(item)
+    [thread] = remarks.threads(item)
     there = f"{page}{thread.comment.pk}/"
     client.post(there, {"text": "Sourdough."})
     client.post(there, {"text": "\x00"})
@@ -172,13 +172,13 @@ def test_comments_are_made_answered_and_resolved(kitchen: Kitchen, as_: As) -> N
 def test_hostile_words_are_shown_as_words(kitchen: Kitchen, as_: As, hostile: str) -> None:
     markup = TEXT.replace("rose early, fell", f"rose {hostile} | fell")
     markup = markup if "{" not in hostile else TEXT
-    item = drafts.write(
+    item = writing.write_draft(
         kitchen.draft, by=kitchen.ada, edits=0, markup=f"{markup} It was warm.", note=hostile
     )
     Item.objects.filter(pk=item.pk).update(status="in_review")
-    comments.answer(comments.add(item, kitchen.ada, hostile, hostile), kitchen.ada, hostile)
+    remarks.answer(remarks.add_comment(item, kitchen.ada, hostile, hostile), kitchen.ada, hostile)
     reviews.review(item, kitchen.ben, "revise", hostile)
-    lifecycle.back_to_draft(item, kitchen.ada, hostile)
+    reviews.back_to_draft(item, kitchen.ada, hostile)
     text = shown(as_(kitchen.ada), item)
     assert "<script>alert" not in text
     assert "<img src=x" not in text

@@ -3,7 +3,7 @@
 from django_otp.oath import totp
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from experiment.services.people import second_step
+from experiment.services import sign_in
 
 
 def shown_by_app(device: TOTPDevice) -> str:
@@ -13,7 +13,7 @@ def shown_by_app(device: TOTPDevice) -> str:
 
 
 def switch_on(user: object) -> tuple[TOTPDevice, list[str]]:
-    device = second_step.new_app(user)
-    confirmed = second_step.confirm_app(user, shown_by_app(device))
+    device = sign_in.new_app(user)
+    confirmed = sign_in.confirm_app(user, shown_by_app(device))
     assert confirmed is not None
     return confirmed

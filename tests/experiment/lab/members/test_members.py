@@ -6,7 +6,7 @@ from django.test import Client
 
 from experiment.domain.roles import Role
 from experiment.models import AuditEvent, Membership, Study
-from experiment.services.people import invitations
+from experiment.services import members
 from tests.factories import make_study, make_user
 
 pytestmark = pytest.mark.django_db
@@ -45,14 +45,14 @@ def test_invitations_of_who_is_no_researcher_any_more_are_taken_back(
     ruth: Client, study: Study
 ) -> None:
     host = make_user("host", study)
-    secret = invitations.invite("Ann", study, Role.RESEARCHER, host).secret
+    secret = members.invite("Ann", study, Role.RESEARCHER, host).secret
     own = study.memberships.get(user=host)
     ruth.post(f"{PAGE}{own.pk}/role/", {"role": "auditor"})
     change = {"member": "host", "before": "researcher", "after": "auditor"}
     assert told("role_changed") == [("ruth", change | {"invitations_revoked": 1})]
     ruth.post(f"{PAGE}{own.pk}/role/", {"role": "researcher"})
-    with pytest.raises(invitations.InvitationError):
-        invitations.find(secret)
+    with pytest.raises(members.InvitationError):
+        members.find_invitation(secret)
 
 
 @pytest.mark.parametrize("lost", ["account", "role", "administration"])
@@ -60,17 +60,17 @@ def test_an_invitation_works_only_while_its_maker_may_invite(study: Study, lost:
     of_site = lost == "administration"
     host = make_user("host", study, is_superuser=of_site)
     new = (
-        invitations.invite_to_site("Ann", True, host)
+        members.invite_to_site("Ann", True, host)
         if of_site
-        else invitations.invite("Ann", study, Role.AUDITOR, host)
+        else members.invite("Ann", study, Role.AUDITOR, host)
     )
-    assert invitations.find(new.secret) == new.invitation
+    assert members.find_invitation(new.secret) == new.invitation
     if lost == "role":
         Membership.objects.filter(user=host).update(role="curator")
     else:
         User.objects.update(is_active=of_site, is_superuser=False)
-    with pytest.raises(invitations.InvitationError):
-        invitations.find(new.secret)
+    with pytest.raises(members.InvitationError):
+        members.find_invitation(new.secret)
 
 
 @pytest.mark.parametrize("role", ["", "boss", "RESEARCHER"])
@@ -85,11 +85,11 @@ def test_a_role_that_there_is_not_changes_nothing(
 def test_a_member_is_removed_with_their_open_invitations(
     ruth: Client, study: Study, vera: Membership
 ) -> None:
-    secret = invitations.invite("Ann", study, Role.RESEARCHER, vera.user).secret
+    secret = members.invite("Ann", study, Role.RESEARCHER, vera.user).secret
     ruth.post(f"{PAGE}{vera.pk}/remove/")
     assert [user.username for user in study.members.all()] == ["ruth"]
-    with pytest.raises(invitations.InvitationError):
-        invitations.find(secret)
+    with pytest.raises(members.InvitationError):
+        members.find_invitation(secret)
     removed = {"member": "vera", "role": "curator", "invitations_revoked": 1}
     assert told("member_removed") == [("ruth", removed)]
 

@@ -13,8 +13,8 @@ from django_otp.plugins.otp_static.models import StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from experiment.models import AuditEvent
-from experiment.services.people import second_step
-from experiment.services.people.attempts import MOST_ATTEMPTS
+from experiment.services import sign_in
+from experiment.services.sign_in import MOST_ATTEMPTS
 from tests.experiment.lab.members.codes import shown_by_app, switch_on
 from tests.factories import make_study, make_user
 
@@ -54,15 +54,15 @@ def test_codes_are_set_up_with_a_first_code_and_leave_recovery_codes_once(
     client.force_login(user)
     page = client.get("/lab/account/codes/").content.decode()
     device = TOTPDevice.objects.get()
-    assert second_step.spelled_key(device) in page
+    assert sign_in.spelled_key(device) in page
     picture = client.get("/lab/account/codes/picture.svg")
     assert (picture["Content-Type"], picture.content[:5]) == ("image/svg+xml", b"<?xml")
     wrong = client.post("/lab/account/codes/", {"code": "000000"})
     assert wrong.context["form"].has_error("code", "wrong")
-    assert not second_step.has_second_step(user)
+    assert not sign_in.has_second_step(user)
     done = client.post("/lab/account/codes/", {"code": shown_by_app(device)}).content.decode()
     codes = list(StaticToken.objects.values_list("token", flat=True))
-    assert len(codes) == second_step.N_RECOVERY_CODES
+    assert len(codes) == sign_in.N_RECOVERY_CODES
     assert all(code in done for code in codes)
     assert "no-store" in client.get("/lab/account/")["Cache-Control"]
     assert not any(code in client.get("/lab/account/").content.decode() for code in codes)
@@ -109,7 +109,7 @@ def test_a_recovery_code_works_once(user: Any) -> None:
         give_password(client)
         client.post(CODE_PAGE, {"code": codes[0].upper()})
         assert is_in(client) == is_right
-    assert second_step.n_recovery_codes(user) == second_step.N_RECOVERY_CODES - 1
+    assert sign_in.n_recovery_codes(user) == sign_in.N_RECOVERY_CODES - 1
 
 
 def test_a_code_that_was_used_is_refused(user: Any) -> None:
@@ -155,12 +155,12 @@ def test_a_code_switches_codes_off_and_makes_new_recovery_codes(client: Client, 
     device, old = switch_on(user)
     change = "/lab/account/codes/change/"
     assert client.post(change, {"code": "000000", "off": ""}).context["code_form"].errors
-    assert second_step.has_second_step(user)
+    assert sign_in.has_second_step(user)
     shown = client.post(change, {"code": shown_by_app(device)}).content.decode()
     assert old[0] not in shown
     assert StaticToken.objects.filter(token=old[0]).count() == 0
     client.post(change, {"code": shown_by_app(device), "off": ""})
-    assert not second_step.has_second_step(user)
+    assert not sign_in.has_second_step(user)
     said = AuditEvent.objects.filter(action="second_step").values_list("actor", "details__change")
     assert list(said) == [("ruth", "on"), ("ruth", "recovery codes"), ("ruth", "off")]
 
@@ -212,5 +212,5 @@ def test_the_administration_asks_for_it_too(client: Client, settings: Any) -> No
     boss = make_user("boss", is_superuser=True, is_staff=True)
     client.force_login(boss)
     assert client.get("/admin/")["Location"] == f"{CODE_PAGE}?next=/admin/"
-    client.post("/lab/account/codes/", {"code": shown_by_app(second_step.new_app(boss))})
+    client.post("/lab/account/codes/", {"code": shown_by_app(sign_in.new_app(boss))})
     assert client.get("/admin/").status_code == 200

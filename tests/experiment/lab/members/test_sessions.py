@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from experiment.models import AuditEvent, Participant, Study
 from experiment.services.chores import forget_ended_sessions
-from experiment.services.people.sessions import IDLE, LONGEST
+from experiment.services.sign_in import IDLE, LONGEST
 from experiment.services.study_setup import set_recruitment
 from tests.experiment.lab.members.codes import shown_by_app, switch_on
 from tests.factories import make_study, make_user
@@ -44,7 +44,7 @@ def is_in(client: Client) -> bool:
 
 
 def set_clock(monkeypatch: pytest.MonkeyPatch, at: Any) -> None:
-    monkeypatch.setattr("experiment.services.people.sessions.timezone.now", lambda: at)
+    monkeypatch.setattr("experiment.services.sign_in.timezone.now", lambda: at)
 
 
 def test_a_key_that_somebody_else_chose_is_never_signed_in(client: Client, user: Any) -> None:

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from experiment.models import SignInAttempts
 from experiment.services.chores import forget_old_attempts
-from experiment.services.people.attempts import (
+from experiment.services.sign_in import (
     MOST_ATTEMPTS,
     MOST_OF_ADDRESS,
     WAIT,

@@ -8,7 +8,7 @@ from django.utils import timezone
 from playwright.sync_api import Browser, expect
 
 from experiment.models import Participant, Purge
-from experiment.services.privacy.retention import run
+from experiment.services.retention import run
 from tests.browser.accessibility import faults
 from tests.factories import make_participant, make_study, make_user
 from tests.storages import store_files_in

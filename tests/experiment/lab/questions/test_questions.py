@@ -16,7 +16,7 @@ from experiment.imports.read.questions import read_questions, read_template
 from experiment.imports.store.plans import Action
 from experiment.imports.store.question_plans import plan_questions
 from experiment.models import Item, ItemChange, QuestionTemplate
-from experiment.services.questions.templates import save_template
+from experiment.services.questions import save_template
 from tests.experiment.lab.item_files.browsers import browser
 from tests.factories import make_item, make_question, make_research_field, make_user
 

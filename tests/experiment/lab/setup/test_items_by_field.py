@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from experiment.models import Study
-from experiment.services.builtin_items import ensure_items
+from experiment.services.item_choice import ensure_items
 from tests.factories import make_item, make_research_field, make_study, make_user
 
 pytestmark = pytest.mark.django_db

@@ -9,7 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from experiment.models import AuditEvent, Item, Study
-from experiment.services.study_file.write import as_bytes, document
+from experiment.services.study_file import as_bytes, document
 from experiment.services.study_setup import default_briefing, readiness_problems
 from tests.factories import (
     make_channel,

@@ -8,7 +8,7 @@ from django.test import Client
 
 from experiment.lab.wording import number_of
 from experiment.models import Study
-from experiment.services.participant_texts import participant_texts
+from experiment.services.study_language import participant_texts
 from lib import po
 from tests.factories import make_study
 

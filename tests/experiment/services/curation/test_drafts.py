@@ -4,7 +4,7 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from experiment.models import Item
-from experiment.services.curation import drafts
+from experiment.services.curation import writing
 from tests.experiment.http_client import at_once
 from tests.factories import FILLER, make_research_field, make_user
 
@@ -14,8 +14,8 @@ TEXT = f"{FILLER}The dough [[rose, fell]]."
 
 def test_a_draft_has_the_next_key_of_its_field_and_its_history_begins() -> None:
     field, ada = make_research_field("cooking", "baking"), make_user("ada")
-    first = drafts.create(field, TEXT, by=ada, subfield="baking")
-    second = drafts.create(field, TEXT, by=ada)
+    first = writing.create_draft(field, TEXT, by=ada, subfield="baking")
+    second = writing.create_draft(field, TEXT, by=ada)
     assert (first.key, second.key) == ("cooking-0001", "cooking-0002")
     assert (first.field, first.subfield, first.status) == ("cooking", "baking", "draft")
     assert [(c.by, c.action, c.after["markup"]) for c in first.changes.all()] == [
@@ -25,14 +25,14 @@ def test_a_draft_has_the_next_key_of_its_field_and_its_history_begins() -> None:
 
 def test_an_endless_number_of_another_makes_no_key_too_long() -> None:
     field = make_research_field("cooking")
-    drafts.create(field, TEXT, by=None, key="cooking-" + "9" * 72)
-    assert drafts.create(field, TEXT, by=None).key == "cooking-0001"
+    writing.create_draft(field, TEXT, by=None, key="cooking-" + "9" * 72)
+    assert writing.create_draft(field, TEXT, by=None).key == "cooking-0001"
 
 
 def test_writing_is_remembered_with_what_stood_before() -> None:
-    item = drafts.create(make_research_field(), TEXT, by=None)
+    item = writing.create_draft(make_research_field(), TEXT, by=None)
     new = TEXT.replace("rose, fell", "rose, sank")
-    written = drafts.write(item, by=None, edits=0, markup=new, note="softer")
+    written = writing.write_draft(item, by=None, edits=0, markup=new, note="softer")
     assert (written.edits, written.altered.endswith("sank.")) == (1, True)
     change = item.changes.last()
     assert change is not None
@@ -41,30 +41,30 @@ def test_writing_is_remembered_with_what_stood_before() -> None:
         {"markup": TEXT, "note": ""},
         {"markup": new, "note": "softer"},
     )
-    assert drafts.write(written, by=None, edits=1, markup=new).edits == 1
+    assert writing.write_draft(written, by=None, edits=1, markup=new).edits == 1
     assert item.changes.count() == 2
 
 
 def test_what_was_changed_in_between_is_not_written_over() -> None:
-    item = drafts.create(make_research_field(), TEXT, by=None)
-    drafts.write(item, by=None, edits=0, markup=TEXT + " It was warm.")
-    with pytest.raises(drafts.EditedSinceError):
-        drafts.write(item, by=None, edits=0, markup=TEXT + " It was cold.")
+    item = writing.create_draft(make_research_field(), TEXT, by=None)
+    writing.write_draft(item, by=None, edits=0, markup=TEXT + " It was warm.")
+    with pytest.raises(writing.EditedSinceError):
+        writing.write_draft(item, by=None, edits=0, markup=TEXT + " It was cold.")
 
 
 def test_a_subfield_of_another_field_and_an_accepted_text_are_refused() -> None:
     field = make_research_field("cooking", "baking")
     with pytest.raises(ValidationError, match="no subfield of cooking"):
-        drafts.create(field, TEXT, by=None, subfield="optics")
-    item = drafts.create(field, TEXT, by=None)
+        writing.create_draft(field, TEXT, by=None, subfield="optics")
+    item = writing.create_draft(field, TEXT, by=None)
     Item.objects.filter(pk=item.pk).update(status="accepted")
-    assert drafts.write(item, by=None, edits=7, markup=TEXT).edits == 0
+    assert writing.write_draft(item, by=None, edits=7, markup=TEXT).edits == 0
     with pytest.raises(ValidationError, match="start a new version"):
-        drafts.write(item, by=None, edits=0, note="late")
+        writing.write_draft(item, by=None, edits=0, note="late")
 
 
 @pytest.mark.django_db(transaction=True)
 def test_drafts_begun_at_the_same_moment_have_keys_of_their_own() -> None:
     field = make_research_field("cooking")
-    made = at_once([lambda: drafts.create(field, TEXT, by=None).key for _ in range(8)])
+    made = at_once([lambda: writing.create_draft(field, TEXT, by=None).key for _ in range(8)])
     assert sorted(made) == [f"cooking-{n:04d}" for n in range(1, 9)]

@@ -3,8 +3,8 @@
 import pytest
 
 from experiment.domain.text_diff import word_diff
-from experiment.services.curation import drafts, lifecycle, reviews
-from experiment.services.curation.history import history
+from experiment.services.curation import reviews, writing
+from experiment.services.curation.remarks import history
 from tests.experiment.services.curation.test_lifecycle import TEXT, Kitchen
 
 pytestmark = pytest.mark.django_db
@@ -13,10 +13,10 @@ pytestmark = pytest.mark.django_db
 def test_each_change_has_its_author_and_words_the_newest_first() -> None:
     kitchen = Kitchen()
     new = TEXT.replace("fell late", "sank late")
-    item = drafts.write(
+    item = writing.write_draft(
         kitchen.draft, by=kitchen.ben, edits=0, markup=new, note="softer", source="machine"
     )
-    lifecycle.submit(item, kitchen.ada)
+    reviews.submit(item, kitchen.ada)
     submitted, written, created = history(item)
     assert (created.by, created.label, created.pieces) == (kitchen.ada, "created", ())
     assert [p.text.strip() for p in written.pieces if p.kind in ("removed", "added")] == [
@@ -36,13 +36,13 @@ def test_a_new_version_names_the_one_that_it_is_from() -> None:
     item = kitchen.draft
     item.status = "accepted"
     item.save()
-    [entry] = history(lifecycle.revise(item, kitchen.ben))
+    [entry] = history(reviews.revise(item, kitchen.ben))
     assert (entry.from_version, entry.values, entry.pieces) == (1, (), ())
 
 
 def test_a_verdict_that_was_taken_back_is_hidden_from_who_has_none_given() -> None:
     kitchen = Kitchen()
-    item = lifecycle.submit(kitchen.draft, kitchen.ada)
+    item = reviews.submit(kitchen.draft, kitchen.ada)
     reviews.review(item, kitchen.ben, "refuse", "Too easy.")
     reviews.take_back(item, kitchen.ben)
     assert {value.before for value in history(item)[0].values} == {"refuse", "Too easy."}

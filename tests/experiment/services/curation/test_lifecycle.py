@@ -5,8 +5,8 @@ from django.core.exceptions import ValidationError
 
 from experiment.domain.item_life import Move, moves
 from experiment.models import AuditEvent, Item
-from experiment.services.curation import drafts, lifecycle, reviews
-from experiment.services.curation.writers import open_moves, writers_of
+from experiment.services.curation import reviews, writing
+from experiment.services.curation.reviews import open_moves, writers_of
 from tests.factories import (
     accepted,
     make_item,
@@ -27,7 +27,7 @@ class Kitchen:
         self.lead, self.ada, self.ben, self.cleo = map(make_user, ("lead", "ada", "ben", "cleo"))
         curators = (self.ada, self.ben, self.cleo)
         self.field = make_research_field(lead=self.lead, curators=curators)
-        self.draft = drafts.create(self.field, TEXT, by=self.ada)
+        self.draft = writing.create_draft(self.field, TEXT, by=self.ada)
 
 
 @pytest.fixture
@@ -42,26 +42,26 @@ def last(item: Item) -> tuple[str, str, str]:
 
 
 def test_a_draft_goes_to_review_and_back_with_a_reason(kitchen: Kitchen) -> None:
-    item = lifecycle.submit(kitchen.draft, kitchen.ada)
+    item = reviews.submit(kitchen.draft, kitchen.ada)
     assert (item.status, last(item)) == ("in_review", ("draft", "in_review", ""))
     with pytest.raises(ValidationError, match="Say why"):
-        lifecycle.back_to_draft(item, kitchen.ada, "  ")
-    item = lifecycle.back_to_draft(item, kitchen.ada, " One word is wrong. ")
+        reviews.back_to_draft(item, kitchen.ada, "  ")
+    item = reviews.back_to_draft(item, kitchen.ada, " One word is wrong. ")
     assert (item.status, last(item)) == ("draft", ("in_review", "draft", "One word is wrong."))
 
 
 def test_who_did_not_write_it_does_not_take_it_back(kitchen: Kitchen) -> None:
-    item = lifecycle.submit(kitchen.draft, kitchen.ben)
+    item = reviews.submit(kitchen.draft, kitchen.ben)
     with pytest.raises(ValidationError, match="in review now"):
-        lifecycle.back_to_draft(item, kitchen.ben, "no")
-    assert lifecycle.back_to_draft(item, kitchen.lead, "mine").status == "draft"
+        reviews.back_to_draft(item, kitchen.ben, "no")
+    assert reviews.back_to_draft(item, kitchen.lead, "mine").status == "draft"
 
 
 def test_a_stranger_takes_no_step(kitchen: Kitchen) -> None:
     stranger = make_user("stranger")
     assert open_moves(kitchen.draft, kitchen.field, stranger) == frozenset()
     with pytest.raises(ValidationError):
-        lifecycle.submit(kitchen.draft, stranger)
+        reviews.submit(kitchen.draft, stranger)
 
 
 WRITER, OTHER = {"is_writer": True}, {"is_writer": False}
@@ -101,12 +101,12 @@ def test_only_a_lead_retires_and_says_why(kitchen: Kitchen) -> None:
     study = make_study("running", recruitment="open")
     study.study_items.create(item=item)
     make_study("over", recruitment="closed").study_items.create(item=item)
-    assert list(lifecycle.studies_drawing(item)) == [study]
+    assert list(reviews.studies_drawing(item)) == [study]
     with pytest.raises(ValidationError, match="accepted now"):
-        lifecycle.retire(item, kitchen.ada, "leaky")
+        reviews.retire(item, kitchen.ada, "leaky")
     with pytest.raises(ValidationError, match="Say why"):
-        lifecycle.retire(item, kitchen.lead, "")
-    [retired] = lifecycle.retire(item, kitchen.lead, "It gives itself away.")
+        reviews.retire(item, kitchen.lead, "")
+    [retired] = reviews.retire(item, kitchen.lead, "It gives itself away.")
     assert (retired.status, last(retired)[2]) == ("retired", "It gives itself away.")
     assert study.items.filter(pk=item.pk).exists()
     event = AuditEvent.objects.get(action="item_retired")
@@ -116,16 +116,16 @@ def test_only_a_lead_retires_and_says_why(kitchen: Kitchen) -> None:
         "It gives itself away.",
     )
     with pytest.raises(ValidationError, match="retired now"):
-        lifecycle.retire(item, kitchen.lead, "again")
+        reviews.retire(item, kitchen.lead, "again")
 
 
 def test_one_version_is_retired_or_all_are(kitchen: Kitchen) -> None:
     first, second = (make_item(field="cooking", version=n) for n in (1, 2))
-    third = lifecycle.revise(second, kitchen.ada)
-    lifecycle.retire(second, kitchen.lead, "old")
+    third = reviews.revise(second, kitchen.ada)
+    reviews.retire(second, kitchen.lead, "old")
     statuses = Item.objects.order_by("version").exclude(pk=kitchen.draft.pk)
     assert list(statuses.values_list("status", flat=True)) == ["accepted", "retired", "draft"]
-    retired = lifecycle.retire(first, kitchen.lead, "leaky", every_version=True)
+    retired = reviews.retire(first, kitchen.lead, "leaky", every_version=True)
     assert {item.pk for item in retired} == {first.pk, third.pk}
     assert set(statuses.values_list("status", flat=True)) == {"retired"}
 
@@ -140,7 +140,7 @@ def test_a_revision_carries_the_description_and_starts_as_a_draft() -> None:
         texts="as-published",
         accepted_by=2,
     )
-    revision = lifecycle.revise(item, user)
+    revision = reviews.revise(item, user)
     assert (revision.key, revision.version, revision.status) == ("item-1", 2, "draft")
     assert (revision.doi, revision.source, revision.generator) == ("10.1234/x", "machine", "GPT-4")
     assert (revision.created_by, revision.texts, revision.markup, revision.accepted_by) == (
@@ -157,29 +157,29 @@ def test_a_revision_carries_the_description_and_starts_as_a_draft() -> None:
 
 def test_a_version_that_is_being_written_is_gone_on_with() -> None:
     first = make_item()
-    lifecycle.revise(first)
+    reviews.revise(first)
     with pytest.raises(ValidationError, match="item-1 v2 is draft already"):
-        lifecycle.revise(first)
+        reviews.revise(first)
     accepted(Item.objects.get(version=2))
-    assert lifecycle.revise(first).version == 3
+    assert reviews.revise(first).version == 3
 
 
 def test_the_latest_versions_are_one_per_key() -> None:
-    lifecycle.revise(make_item("a"))
+    reviews.revise(make_item("a"))
     make_item("b")
     assert set(Item.objects.latest_versions().values_list("key", "version")) == {("a", 2), ("b", 1)}
 
 
 def test_a_step_is_taken_once_from_two_windows(kitchen: Kitchen) -> None:
-    lifecycle.submit(kitchen.draft, kitchen.ada)
+    reviews.submit(kitchen.draft, kitchen.ada)
     with pytest.raises(ValidationError, match="in review now"):
-        lifecycle.submit(kitchen.draft, kitchen.ada)  # the window still shows the draft
+        reviews.submit(kitchen.draft, kitchen.ada)  # the window still shows the draft
     assert kitchen.draft.changes.filter(action="status").count() == 1
 
 
 def test_reviews_of_an_unchanged_text_hold_when_it_comes_back(kitchen: Kitchen) -> None:
-    item = lifecycle.submit(kitchen.draft, kitchen.ada)
+    item = reviews.submit(kitchen.draft, kitchen.ada)
     reviews.review(item, kitchen.ben, "accept")
-    lifecycle.back_to_draft(item, kitchen.ada, "I will check.")
-    item = lifecycle.submit(item, kitchen.ada)
+    reviews.back_to_draft(item, kitchen.ada, "I will check.")
+    item = reviews.submit(item, kitchen.ada)
     assert reviews.review(item, kitchen.cleo, "accept").status == "accepted"

@@ -6,7 +6,7 @@ import pytest
 
 from experiment.domain.item_checks import Facts
 from experiment.models import Item
-from experiment.services.curation import checks
+from experiment.services.curation import remarks
 from tests.factories import FILLER, make_item, make_research_field
 
 pytestmark = pytest.mark.django_db
@@ -19,7 +19,7 @@ def abstract(n: int) -> str:
 
 
 def near(markup: str, facts: Facts = FACTS) -> list[tuple[str, str]]:
-    found = checks.findings_of_text(markup, facts)
+    found = remarks.findings_of_text(markup, facts)
     return [(f.code, f.quote) for f in found if f.code.endswith("_original")]
 
 
@@ -75,8 +75,8 @@ def test_among_ten_thousand_it_takes_less_than_a_second() -> None:
 
 def test_a_normal_abstract_takes_little_of_a_keystroke() -> None:
     item = make_item("cooking-2", field="cooking", markup=FILLER * 3 + "The dough [[rose, fell]].")
-    checks.findings(item)
+    remarks.findings(item)
     started = time.process_time()
     for _ in range(5):
-        checks.findings(item)
+        remarks.findings(item)
     assert (time.process_time() - started) / 5 < 0.05

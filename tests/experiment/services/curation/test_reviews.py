@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db import connection
 
 from experiment.models import AuditEvent, Item, ResearchField
-from experiment.services.curation import drafts, lifecycle, reviews
+from experiment.services.curation import reviews, writing
 from tests.experiment.services.curation.test_lifecycle import TEXT, Kitchen
 from tests.factories import accepted, make_item, make_user
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def kitchen() -> Kitchen:
     found = Kitchen()
-    found.draft = lifecycle.submit(found.draft, found.ada)
+    found.draft = reviews.submit(found.draft, found.ada)
     return found
 
 
@@ -50,9 +50,11 @@ def test_the_second_of_two_others_makes_it_accepted(kitchen: Kitchen) -> None:
 def test_who_wrote_in_it_gives_no_verdict(kitchen: Kitchen) -> None:
     with pytest.raises(ValidationError, match="in review now"):
         reviews.review(kitchen.draft, kitchen.ada, "accept")
-    lifecycle.back_to_draft(kitchen.draft, kitchen.ada, "a word")
-    edited = drafts.write(kitchen.draft, by=kitchen.ben, edits=0, markup=TEXT + " It was warm.")
-    item = lifecycle.submit(edited, kitchen.ada)
+    reviews.back_to_draft(kitchen.draft, kitchen.ada, "a word")
+    edited = writing.write_draft(
+        kitchen.draft, by=kitchen.ben, edits=0, markup=TEXT + " It was warm."
+    )
+    item = reviews.submit(edited, kitchen.ada)
     with pytest.raises(ValidationError):
         reviews.review(item, kitchen.ben, "accept")
     assert reviews.is_awaited(item, kitchen.field, kitchen.cleo)
@@ -88,9 +90,11 @@ def test_one_who_is_opposed_keeps_it_from_acceptance(kitchen: Kitchen, verdict: 
 
 def test_a_changed_text_has_no_reviews_yet(kitchen: Kitchen) -> None:
     item = reviews.review(kitchen.draft, kitchen.ben, "accept")
-    lifecycle.back_to_draft(item, kitchen.ada, "a word")
-    edited = drafts.write(kitchen.draft, by=kitchen.ada, edits=0, markup=TEXT + " It was warm.")
-    item = lifecycle.submit(edited, kitchen.ada)
+    reviews.back_to_draft(item, kitchen.ada, "a word")
+    edited = writing.write_draft(
+        kitchen.draft, by=kitchen.ada, edits=0, markup=TEXT + " It was warm."
+    )
+    item = reviews.submit(edited, kitchen.ada)
     assert reviews.count(item, kitchen.field).accepting == 0
     assert reviews.review(item, kitchen.cleo, "accept").status == "in_review"
     assert reviews.review(item, kitchen.ben, "accept").status == "accepted"
@@ -100,10 +104,12 @@ def test_a_reviewer_who_wrote_in_it_later_counts_no_more_even_if_the_old_text_re
     kitchen: Kitchen,
 ) -> None:
     item = reviews.review(kitchen.draft, kitchen.ben, "accept")
-    lifecycle.back_to_draft(item, kitchen.ada, "a word")
-    other = drafts.write(kitchen.draft, by=kitchen.ben, edits=0, markup=TEXT + " It was warm.")
-    again = drafts.write(other, by=kitchen.ben, edits=1, markup=TEXT)
-    item = lifecycle.submit(again, kitchen.ada)
+    reviews.back_to_draft(item, kitchen.ada, "a word")
+    other = writing.write_draft(
+        kitchen.draft, by=kitchen.ben, edits=0, markup=TEXT + " It was warm."
+    )
+    again = writing.write_draft(other, by=kitchen.ben, edits=1, markup=TEXT)
+    item = reviews.submit(again, kitchen.ada)
     assert reviews.review(item, kitchen.cleo, "accept").status == "in_review"
     assert reviews.count(item, kitchen.field).accepting == 1
 
@@ -178,7 +184,7 @@ def at_once(act: Callable[[User], str], *people: User) -> list[str]:
 def test_reviews_at_the_same_moment_give_one_acceptance(needed: int) -> None:
     kitchen = Kitchen()
     needing(kitchen, needed)
-    item = lifecycle.submit(kitchen.draft, kitchen.ada)
+    item = reviews.submit(kitchen.draft, kitchen.ada)
 
     def accept(user: User) -> str:
         return reviews.review(item, user, "accept").status
@@ -197,12 +203,12 @@ def test_reviews_at_the_same_moment_give_one_acceptance(needed: int) -> None:
 def test_a_new_version_is_begun_once_and_all_are_retired_at_the_same_moment() -> None:
     kitchen = Kitchen()
     item, boss = accepted(kitchen.draft), make_user("boss", is_superuser=True)
-    revised = at_once(lambda user: str(lifecycle.revise(item, user)), kitchen.ben, kitchen.cleo)
+    revised = at_once(lambda user: str(reviews.revise(item, user)), kitchen.ben, kitchen.cleo)
     assert sorted(revised) == ["cooking-0001 v2", "too late"]
     versions = {kitchen.lead: item, boss: Item.objects.get(version=2)}
 
     def retire(user: User) -> str:
-        lifecycle.retire(versions[user], user, "leaky", every_version=True)
+        reviews.retire(versions[user], user, "leaky", every_version=True)
         return "retired"
 
     assert sorted(at_once(retire, kitchen.lead, boss)) == ["retired", "too late"]

@@ -15,8 +15,13 @@ from experiment.domain.trial_query import QueryError, TrialQuery, parse
 from experiment.models import Judgment, Study
 from experiment.services.export import trials as trial_rows
 from experiment.services.export.files import export_trials
-from experiment.services.export.select import completed
-from experiment.services.export.trials import After, count, first_rows, is_quickly_counted
+from experiment.services.export.trials import (
+    After,
+    completed,
+    count,
+    first_rows,
+    is_quickly_counted,
+)
 from experiment.services.recount import recount
 from experiment.services.study_versions import revise
 from tests.experiment import people

@@ -5,8 +5,8 @@ from django.core.exceptions import ValidationError
 
 from experiment.domain.roles import FieldRole
 from experiment.models import AuditEvent, ResearchField
-from experiment.services.curation import drafts, lifecycle, reviews
-from experiment.services.fields import members, settings
+from experiment.services import fields, members
+from experiment.services.curation import reviews, writing
 from experiment.services.rights import field_rights_of
 from tests.factories import make_item, make_research_field, make_user, sound_text
 
@@ -19,7 +19,7 @@ def told() -> list[tuple[str, str]]:
 
 def test_who_makes_a_field_leads_it() -> None:
     ada = make_user("ada")
-    field = settings.create_field("Sleep & dreams", 1, ada)
+    field = fields.create_field("Sleep & dreams", 1, ada)
     assert (field.slug, field.reviews_needed) == ("sleep-dreams", 1)
     assert "lead_field" in field_rights_of(ada, field)
     assert told() == [("field_created", "ada")]
@@ -27,24 +27,24 @@ def test_who_makes_a_field_leads_it() -> None:
 
 def test_a_field_is_told_from_others_and_from_pages_of_the_lab() -> None:
     ada = make_user("ada")
-    assert settings.create_field("New", 2, ada).slug == "new-2"
-    assert settings.create_field("睡眠", 2, ada).slug == "field"
+    assert fields.create_field("New", 2, ada).slug == "new-2"
+    assert fields.create_field("睡眠", 2, ada).slug == "field"
     with pytest.raises(ValidationError, match="Another field"):
-        settings.create_field("nEW", 2, ada)
+        fields.create_field("nEW", 2, ada)
     with pytest.raises(ValidationError):
-        settings.create_field("Sleep", 6, ada)
+        fields.create_field("Sleep", 6, ada)
 
 
 def test_a_name_stays_once_test_cases_have_it() -> None:
     ada = make_user("ada")
     field = make_research_field("cooking", lead=ada)
-    settings.change_field(field, "baking", 2, ada)
+    fields.change_field(field, "baking", 2, ada)
     field.refresh_from_db()
     assert (field.name, field.slug) == ("baking", "cooking")
     make_item(field="baking")
     with pytest.raises(ValidationError, match="it stays"):
-        settings.change_field(field, "cooking", 2, ada)
-    assert settings.change_field(field, "baking", 2, ada) == []
+        fields.change_field(field, "cooking", 2, ada)
+    assert fields.change_field(field, "baking", 2, ada) == []
     assert told() == [("field_changed", "ada")]
 
 
@@ -52,10 +52,10 @@ def test_fewer_reviews_accept_what_has_enough_and_nothing_without_one() -> None:
     lead, ada, ben = map(make_user, ("lead", "ada", "ben"))
     field = make_research_field(lead=lead, curators=(ada, ben))
     first, second = (
-        lifecycle.submit(drafts.create(field, sound_text(n), by=ada), ada) for n in (1, 2)
+        reviews.submit(writing.create_draft(field, sound_text(n), by=ada), ada) for n in (1, 2)
     )
     reviews.review(first, ben, "accept")
-    [accepted] = settings.change_field(field, "cooking", 0, lead)
+    [accepted] = fields.change_field(field, "cooking", 0, lead)
     assert (accepted, accepted.accepted_by) == (first, 1)
     second.refresh_from_db()
     assert second.status == "in_review"
@@ -64,21 +64,21 @@ def test_fewer_reviews_accept_what_has_enough_and_nothing_without_one() -> None:
 def test_a_subfield_is_renamed_and_removed_only_while_no_test_case_has_it() -> None:
     ada = make_user("ada")
     field = make_research_field("cooking", lead=ada)
-    subfield = settings.add_subfield(field, "baking", "Asks what rises.", ada)
+    subfield = fields.add_subfield(field, "baking", "Asks what rises.", ada)
     with pytest.raises(ValidationError, match="of this name"):
-        settings.add_subfield(field, "Baking", "", ada)
-    settings.change_subfield(subfield, "bread", "Asks what rises.", ada)
+        fields.add_subfield(field, "Baking", "", ada)
+    fields.change_subfield(subfield, "bread", "Asks what rises.", ada)
     make_item(field="cooking", subfield="bread")
     make_item("other", field="cooking", subfield="soup")
     for act in (
-        lambda: settings.change_subfield(subfield, "cake", "", ada),
-        lambda: settings.remove_subfield(subfield, ada),
+        lambda: fields.change_subfield(subfield, "cake", "", ada),
+        lambda: fields.remove_subfield(subfield, ada),
     ):
         with pytest.raises(ValidationError, match="it stays"):
             act()
-    settings.change_subfield(subfield, "bread", "Asks how high.", ada)
-    unused = settings.add_subfield(field, "grilling", "", ada)
-    settings.remove_subfield(unused, ada)
+    fields.change_subfield(subfield, "bread", "Asks how high.", ada)
+    unused = fields.add_subfield(field, "grilling", "", ada)
+    fields.remove_subfield(unused, ada)
     assert list(field.subfields.values_list("name", "purpose")) == [("bread", "Asks how high.")]
     assert {event[0] for event in told()} == {"field_changed"}
     assert len(told()) == 5
@@ -90,13 +90,13 @@ def test_people_come_by_user_name_change_and_go() -> None:
     field = make_research_field("cooking", lead=lead)
     for name in ("nobody", "gone"):
         with pytest.raises(ValidationError, match="Nobody who can sign in"):
-            members.add(field, name, FieldRole.CURATOR, lead)
-    member = members.add(field, "ada", FieldRole.CURATOR, lead)
+            members.add_to_field(field, name, FieldRole.CURATOR, lead)
+    member = members.add_to_field(field, "ada", FieldRole.CURATOR, lead)
     with pytest.raises(ValidationError, match="belongs to the field"):
-        members.add(field, "ada", FieldRole.LEAD, lead)
-    members.change_role(member, FieldRole.LEAD, lead)
+        members.add_to_field(field, "ada", FieldRole.LEAD, lead)
+    members.change_field_role(member, FieldRole.LEAD, lead)
     assert "lead_field" in field_rights_of(ada, field)
-    members.remove(field.memberships.get(user=lead), ada)
+    members.remove_from_field(field.memberships.get(user=lead), ada)
     assert told() == [("member_added", "lead"), ("role_changed", "lead"), ("member_removed", "ada")]
 
 
@@ -105,7 +105,7 @@ def test_the_last_lead_stays() -> None:
     field = make_research_field("cooking", lead=lead, curators=[make_user("ada")])
     member = field.memberships.get(user=lead)
     with pytest.raises(ValidationError, match="last lead"):
-        members.remove(member, lead)
+        members.remove_from_field(member, lead)
     with pytest.raises(ValidationError, match="last lead"):
-        members.change_role(member, FieldRole.CURATOR, lead)
+        members.change_field_role(member, FieldRole.CURATOR, lead)
     assert ResearchField.objects.get().memberships.count() == 2

@@ -3,8 +3,8 @@
 import pytest
 
 from experiment.models import Item, ResearchField
-from experiment.services.builtin_items import ensure_items
-from experiment.services.fields.shipped import ensure_field
+from experiment.services.fields import ensure_field
+from experiment.services.item_choice import ensure_items
 
 pytestmark = pytest.mark.django_db
 

@@ -19,7 +19,7 @@ from experiment.imports.store.item_plans import Options, plan_import
 from experiment.imports.store.plans import Action
 from experiment.imports.store.writing import import_items
 from experiment.models import AuditEvent, Item, ResearchField
-from experiment.services.item_export.write import FORMATS, Wanted, download
+from experiment.services.item_files import FORMATS, Wanted, download
 from tests.factories import make_item, make_research_field
 
 pytestmark = pytest.mark.django_db

@@ -9,8 +9,8 @@ from django.test import Client
 
 from experiment.domain.roles import Role
 from experiment.models import Membership, SignInAttempts
-from experiment.services.people.attempts import MOST_ATTEMPTS
-from experiment.services.people.invitations import InvitationError, accept, invite
+from experiment.services.members import InvitationError, accept_invitation, invite
+from experiment.services.sign_in import MOST_ATTEMPTS
 from tests.experiment.http_client import Server, at_once, hidden_fields
 from tests.experiment.lab.members.codes import switch_on
 from tests.factories import make_study, make_user
@@ -70,7 +70,7 @@ def test_of_many_who_accept_one_invitation_at_once_one_joins() -> None:
 
     def join(n: int) -> bool:
         try:
-            accept(secret, users[n])
+            accept_invitation(secret, users[n])
         except InvitationError:
             return False
         return True

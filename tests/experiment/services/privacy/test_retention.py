@@ -15,8 +15,8 @@ from django.db import connection
 from django.utils import timezone
 
 from experiment.models import AuditEvent, Participant, Purge, RecruitmentRecord, Study
-from experiment.services.privacy import retention
-from experiment.services.privacy.retention import NotDueError, ask, run
+from experiment.services import retention
+from experiment.services.retention import NotDueError, ask, run
 from experiment.services.work import stop
 from lib.jobs import leases
 from tests.experiment.http_client import ROOT, database_url

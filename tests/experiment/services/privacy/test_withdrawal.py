@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import AuditEvent, Judgment, Participant, RecruitmentRecord, Study
+from experiment.services import withdrawal
 from experiment.services.export.trials import count
-from experiment.services.privacy import tombstones
 from experiment.services.recount import check
 from experiment.services.withdrawal import (
     Reapplied,
@@ -179,7 +179,7 @@ def test_a_tombstone_holds_a_pseudonym_and_a_time_and_nothing_else(
     person = marked(study)
     now = timezone.now()
     withdraw(study, person.withdrawal_code, now)
-    assert list(tombstones.read_all()) == [tombstones.Tombstone(person.public_id, now)]
+    assert list(withdrawal.read_tombstones()) == [withdrawal.Tombstone(person.public_id, now)]
     call_command("reapply_withdrawals", json=True)
     assert '"tombstones": 1' in capsys.readouterr().out
 

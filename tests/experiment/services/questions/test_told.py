@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from experiment.models import Study
 from experiment.services.duration import study_duration
-from experiment.services.questions.pinning import take_questions
+from experiment.services.questions import take_questions
 from experiment.services.study_settings import change_study
 from experiment.services.study_setup import create_study, default_briefing
 from tests.experiment.asked import make_asking_study

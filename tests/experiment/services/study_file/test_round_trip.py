@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from experiment.domain.exclusion import Rules
 from experiment.models import Item, Study
 from experiment.services.channels import ENDS, channels
-from experiment.services.participant_texts import participant_texts, set_text
-from experiment.services.study_file.create import copy_study, create_from_file
-from experiment.services.study_file.places import StudyFileError
-from experiment.services.study_file.write import as_bytes, document
+from experiment.services.file_places import StudyFileError
+from experiment.services.study_file import as_bytes, copy_study, create_from_file, document
+from experiment.services.study_language import participant_texts, set_text
 from experiment.services.study_versions import revise
 from lib import po
 from lib.names import fault

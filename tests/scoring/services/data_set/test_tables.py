@@ -11,7 +11,7 @@ import pytest
 from experiment.domain.export_form import DATA_SET, Form
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Judgment, Study
-from experiment.services.export import added
+from experiment.services.export import data_set
 from experiment.services.export.files import export_trials
 from scoring.models import Answer, PersonGrade
 from scoring.services.asking.settings import Asked
@@ -122,9 +122,9 @@ def test_a_study_without_participants_has_its_models_answers() -> None:
 
 
 def test_a_grade_makes_it_another_data_set(study: Study) -> None:
-    before = added.state(study)
-    assert added.state(study) == before
+    before = data_set.states(study)
+    assert data_set.states(study) == before
     PersonGrade.objects.filter(answer__isnull=False).update(note="Another.")
-    noted = added.state(study)
+    noted = data_set.states(study)
     runs.run(grading(study, Asked("exact", {})))
-    assert len({str(before), str(noted), str(added.state(study))}) == 3
+    assert len({str(before), str(noted), str(data_set.states(study))}) == 3

@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from experiment.models import Judgment, Study
-from experiment.services.privacy.erasure import anonymise, forget_copies
+from experiment.services.withdrawal import anonymise, forget_copies
 from lib.jobs import leases
 from scoring.domain.backend import ScoringError
 from scoring.domain.grading.rubric import BIOSCORE, Rubric

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from experiment.models import Participant, Purge, RecruitmentRecord, Study
 from experiment.models.participants import ParticipantQuerySet
 from experiment.services import audit, work
-from experiment.services.privacy.erasure import anonymise, forget_copies
+from experiment.services.withdrawal import anonymise, forget_copies
 from lib.jobs.leases import Lease
 from lib.jobs.running import run_job
 from lib.locks import hold_shared

@@ -1,7 +1,11 @@
-"""A study from its file: all of it, or nothing and a list of what is wrong and where."""
+"""A whole study as one JSON file: settings, rules, channels, texts and test cases; what people did is no part of it.
+
+A study is made of it as a whole, or nothing is and all that is wrong is named with its place.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from itertools import product
 from typing import Any
 
@@ -12,27 +16,97 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from experiment.domain.questions import columns
-from experiment.domain.questions.made_from import SourceError
+from experiment.domain.questions.made_from import SourceError, source_of
 from experiment.domain.questions.made_from import checked as checked_source
 from experiment.models import Channel, Item, QuestionTemplate, ResearchField, Study
 from experiment.models.items import item_hash
 from experiment.models.studies import DEMOGRAPHIC_FIELDS, RULE_COLUMNS
 from experiment.services import audit
 from experiment.services.channels import ENDS, save_channel
-from experiment.services.participant_texts import load_texts
-from experiment.services.study_file.places import Place, StudyFileError, parse
-from experiment.services.study_file.write import (
-    CHANNEL_FIELDS,
-    FORMAT,
-    ITEM_FIELDS,
-    QUESTION_FIELDS,
-    VERSION,
-    document,
-    settings,
-)
+from experiment.services.file_places import Place, StudyFileError, parse
+from experiment.services.study_language import load_texts
 from experiment.services.study_setup import default_briefing, default_consent
 from experiment.services.study_versions import revise
 from lib import po
+
+FORMAT = "brainbench-live-study"
+VERSION = 1
+# Of a study's columns that can be edited, all others are settings of the file
+NO_SETTING = {"id", "recruitment", *RULE_COLUMNS.values()}
+ITEM_FIELDS = (
+    "key",
+    "version",
+    "sha256",
+    "kind",
+    "source",
+    "generator",
+    "field",
+    "subfield",
+    "doi",
+    "publication_date",
+    "markup",
+    "texts",
+    "is_damaged",
+    "collection",
+    "collection_row",
+    "is_demo",
+)
+QUESTION_FIELDS = ("expert_answer", "categories", "template", "made_from")
+CHANNEL_FIELDS = (
+    "code",
+    "label",
+    "platform",
+    "id_parameter",
+    "study_parameter",
+    "session_parameter",
+    *ENDS,
+    "returns",
+    "is_open",
+)
+
+
+def settings() -> dict[str, "models.Field[Any, Any]"]:
+    """The columns of a study that its file holds, by name."""
+    fields = {field.name: field for field in Study._meta.concrete_fields}
+    return {
+        name: field for name, field in fields.items() if field.editable and name not in NO_SETTING
+    }
+
+
+def document(study: Study) -> dict[str, Any]:
+    """The study as JSON's types. A test case that was retired since is not drawn, and left out."""
+    consent = study.consent
+    items = study.accepted_items.select_related("template").order_by("key", "version")
+    own = study.texts.order_by("source").values("source", "forms")
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "study": {name: plain(getattr(study, name)) for name in settings()},
+        "rules": asdict(study.exclusion_rules),
+        "consent": "" if consent is None else consent.text,
+        "channels": list(study.channels.order_by("pk").values(*CHANNEL_FIELDS)),
+        "texts": list(own),
+        "items": [_item(item) for item in items],
+    }
+
+
+def _item(item: Item) -> dict[str, Any]:
+    found = {name: plain(getattr(item, name)) for name in ITEM_FIELDS}
+    if item.is_question:
+        template = item.template.key if item.template else ""
+        said = (item.expert_answer, item.categories, template, source_of(item.made_from))
+        found |= zip(QUESTION_FIELDS, said, strict=True)
+    return found
+
+
+def plain(value: Any) -> Any:
+    return value.isoformat() if hasattr(value, "isoformat") else value
+
+
+def as_bytes(study: Study) -> bytes:
+    text = json.dumps(document(study), indent=2, ensure_ascii=False)
+    return f"{text}\n".encode()
+
 
 MAX_BYTES = 16 * 1024 * 1024
 MOST_ITEMS = 20_000

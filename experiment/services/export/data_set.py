@@ -1,0 +1,256 @@
+"""Tables beside the trials, made of the same rows; all of them as a data set of Psych-DS (psych-ds.github.io): a folder in a zip, with a dictionary of all columns."""
+
+import json
+import re
+import zipfile
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain
+from operator import itemgetter
+from typing import Any, BinaryIO, cast
+
+from django.template.loader import render_to_string
+from django.utils.module_loading import import_string
+
+from experiment.domain import codebook
+from experiment.domain.codebook import Column
+from experiment.domain.export_form import Form
+from experiment.domain.trial_query import TrialQuery
+from experiment.models import Study
+from experiment.services.export.columns import Row, rows_of
+from lib.table_files import Block, Digesting, in_blocks, writing
+
+OF_PARTICIPANTS = [
+    "participant",
+    "study",
+    "kind",
+    "stage",
+    "gender",
+    "age",
+    "country",
+    "position_held",
+    "experience_years",
+    "recruitment_source",
+    "published_id",
+    "consent_version",
+    "consent_sha256",
+    "consented_at",
+    "practice_attempts",
+    "started_at",
+    "finished_at",
+    "cheated",
+    "policy",
+    "seed",
+    "rules_version",
+    "participant_excluded_by",
+]
+OF_ITEMS = [
+    "item_key",
+    "item_version",
+    "item_sha256",
+    "item_source",
+    "generator",
+    "subfield",
+    "doi",
+    "publication_date",
+    "text",
+]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of columns that a codebook describes; `dropped`: columns that a public file does without."""
+
+    name: str
+    description: str
+    columns: Sequence[Column]
+    blocks: Iterator[Block]
+    dropped: Sequence[str] = ()
+
+
+@dataclass
+class Projection:
+    """The distinct rows of some columns of the blocks that pass by; the first `n_keys` of them name a row."""
+
+    columns: Sequence[Column]
+    of: Sequence[Column]
+    n_keys: int
+    found: dict[Row, Row] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        names = [column.name for column in self.of]
+        self._places = itemgetter(*(names.index(column.name) for column in self.columns))
+
+    def add(self, block: Block) -> None:
+        for row in rows_of(self._places(block)):
+            self.found.setdefault(row[: self.n_keys], row)
+
+    def blocks(self) -> Iterator[Block]:
+        return in_blocks(self.found.values())
+
+
+@dataclass
+class Held:
+    """Which test cases are in the trials that passed by, by key and version; and the keys of each participant's."""
+
+    of: Sequence[Column]
+    items: set[tuple[str, int]] = field(default_factory=set)
+    given: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    def __post_init__(self) -> None:
+        names = [column.name for column in self.of]
+        self._places = [names.index(name) for name in ("participant", "item_key", "item_version")]
+
+    def add(self, block: Block) -> None:
+        who, keys, versions = (block[place] for place in self._places)
+        self.items.update(zip(keys, versions, strict=True))
+        for name, key in zip(who, keys, strict=True):
+            self.given[name].append(key)
+
+    @cached_property
+    def keys(self) -> set[str]:
+        """Once all have passed."""
+        return {key for key, _ in self.items}
+
+    def has(self, people: Sequence[str], key: str) -> bool:
+        """Whether each of these participants was given it; of nobody, whether anybody was."""
+        return key in self.keys and all(key in self.given.get(name, ()) for name in people)
+
+
+def participants_table(of: Sequence[Column]) -> Projection:
+    return Projection(_named(of, OF_PARTICIPANTS), of, 1)
+
+
+def items_table(of: Sequence[Column]) -> Projection:
+    return Projection(_named(of, OF_ITEMS), of, 2)
+
+
+def _named(of: Sequence[Column], names: Sequence[str]) -> list[Column]:
+    by_name = {column.name: column for column in of}
+    return [by_name[name] for name in names if name in by_name]
+
+
+MoreTables = Callable[[Held], Iterable[Table]]
+TABLES: list[str] = []  # (study, query, form) -> MoreTables, called once the trials are written
+STATES: list[str] = []  # (study) -> a name for all that these tables are made of
+
+
+def more_tables(study: Study, query: TrialQuery, form: Form) -> MoreTables:
+    """Whatever is found outside the database is found now."""
+    found: list[MoreTables] = [import_string(path)(study, query, form) for path in TABLES]
+
+    def tables(held: Held) -> Iterator[Table]:
+        for more in found:
+            yield from more(held)
+
+    return tables
+
+
+def no_tables(_: Held) -> Iterable[Table]:
+    return ()
+
+
+def states(study: Study) -> list[str]:
+    return [import_string(path)(study) for path in STATES]
+
+
+LEVEL = 1  # of compression: of rows that repeat a text, little is gained beyond
+CONTEXT = "https://schema.org"
+UNITS = {"boolean": "true or false", "date": "YYYY-MM-DD", "time": "ISO 8601 with offset"}
+
+
+def data_file(study: Study, table: str) -> str:
+    """
+    The name of a table's file: values of keywords hold letters and digits alone.
+    """
+    return f"data/study-{_plain(study.slug)}_description-{_plain(table)}_data.csv"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A table in its file."""
+
+    table: Table
+    file: str
+    rows: int
+    sha256: str
+
+
+def write_tables(archive: zipfile.ZipFile, study: Study, tables: Iterable[Table]) -> list[Written]:
+    """Write the data files, one table after the other: the next one is asked for when the last one is there."""
+    written = []
+    for table in tables:
+        name, n = data_file(study, table.name), 0
+        with archive.open(name, "w", force_zip64=True) as file:
+            target = Digesting(cast("BinaryIO", file))
+            with writing("csv", cast("BinaryIO", target), table.columns) as append:
+                for block in table.blocks:
+                    append(block)
+                    n += len(block[0])
+        written.append(Written(table, name, n, target.digest.hexdigest()))
+    return written
+
+
+def describe(
+    archive: zipfile.ZipFile,
+    study: Study,
+    written: Sequence[Written],
+    manifest: dict[str, Any],
+) -> None:
+    """What the data are: for programs, for people, and as of when."""
+    columns: dict[str, Column] = {}
+    for column in chain.from_iterable(one.table.columns for one in written):
+        known = columns.setdefault(column.name, column)
+        nulls = dict.fromkeys(null for null in (known.null, column.null) if null)
+        columns[column.name] = replace(known, null="; ".join(nulls))
+    context: dict[str, Any] = {
+        "study": study,
+        "manifest": manifest,
+        "files": [(one.file, one.table.description) for one in written],
+    }
+    text = render_to_string("experiment/export/description.txt", context).strip()
+    description = {
+        "@context": CONTEXT,
+        "@type": "Dataset",
+        "name": study.title or study.slug,
+        "description": text,
+        "schemaVersion": "Psych-DS 0.4.0",
+        "inLanguage": study.abstract_language,
+        "dateCreated": manifest["made_at"],
+        "version": manifest["made_at"][:10],
+        "keywords": [word for word in ("psychology", "forecasting", study.field) if word],
+        "variableMeasured": list(map(variable, columns.values())),
+    }
+    archive.writestr("dataset_description.json", _json(description))
+    context["description"] = text
+    archive.writestr("README.md", render_to_string("experiment/export/readme.md", context))
+    archive.writestr("CHANGES.md", render_to_string("experiment/export/changes.md", context))
+    archive.writestr("documentation/manifest.json", _json(manifest))
+    archive.writestr("documentation/codebook.md", codebook.as_markdown())
+
+
+def variable(column: Column) -> dict[str, Any]:
+    """A column as schema.org's PropertyValue."""
+    said = {
+        "@type": "PropertyValue",
+        "name": column.name,
+        "description": column.meaning
+        + (f" One of: {', '.join(column.levels)}." if column.levels else "")
+        + (f" Empty: {column.null}." if column.null else ""),
+    }
+    unit = column.unit or UNITS.get(column.type, "")
+    return said | ({"unitText": unit} if unit else {})
+
+
+def _plain(text: str) -> str:
+    """
+    >>> _plain("memory-2_b")
+    'memory2b'
+    """
+    return re.sub(r"[^A-Za-z0-9]", "", text) or "study"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,391 @@
+"""Test cases as files: in the forms that import_items reads, as a folder of Hugging Face's datasets, and those that somebody sent to be looked at before they are imported."""
+
+import io
+import json
+import math
+import re
+import secrets
+import zipfile
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from django.contrib.auth.models import User
+from django.core.files.base import ContentFile
+from django.core.files.storage import Storage, storages
+from django.template.loader import render_to_string
+from django.utils import timezone
+
+from experiment.domain.item_columns import OWN, PUBLISHED
+from experiment.models import Item, ItemImport, ResearchField
+from lib.csv import line, quoted
+from lib.files import write_file
+from lib.formulas import guarded
+from lib.storage import delete_folder, file_names, folder_names
+
+ALL = "all"
+STATUSES = (*Item.Status.values, ALL)
+
+
+PAIRS = (Item.Kind.TEST, Item.Kind.CATCH, Item.Kind.PRACTICE)
+
+
+def select(
+    research_field: ResearchField,
+    status: str = Item.Status.ACCEPTED.value,
+    source: str = "",
+    kinds: Collection[str] = PAIRS,
+) -> list[Item]:
+    """The newest version of each test case that has this status, in the order in which the test cases came.
+
+    Of any status where `all` is asked for; built-in pairs are left out.
+    """
+    every = Item.objects.filter(field=research_field.name, kind__in=kinds).order_by("pk")
+    every = every.exclude(is_demo=True, kind__in=PAIRS).select_related("template")
+    came: Mapping[str, int] = {
+        key: n for n, key in enumerate(dict.fromkeys(every.values_list("key", flat=True)))
+    }
+    wanted = every if status == ALL else every.filter(status=status)
+    if source:
+        wanted = wanted.filter(source=source)
+    newest = {item.key: item for item in wanted.order_by("version")}
+    return sorted(newest.values(), key=lambda item: came[item.key])
+
+
+class NotInThisFormError(Exception):
+    """The published columns cannot hold these test cases; the message says why."""
+
+
+def value(item: Item, column: str) -> str | int:
+    """As our own form has it: empty where there is none."""
+    found = getattr(item, column)
+    if column == "version":
+        return int(found)
+    return "" if found is None else str(found)
+
+
+def csv_lines(items: Iterable[Item]) -> Iterator[bytes]:
+    yield line(OWN)
+    for item in items:
+        yield csv_line(str(value(item, column)) for column in OWN)
+
+
+def json_lines(items: Iterable[Item]) -> Iterator[bytes]:
+    for item in items:
+        row = {column: value(item, column) for column in OWN}
+        yield (json.dumps(row, ensure_ascii=False) + "\n").encode()
+
+
+def published_lines(items: Sequence[Item]) -> Iterator[bytes]:
+    """The columns of the published BrainBench files, which say nothing of source, kind and key.
+
+    Raises:
+        NotInThisFormError: the test cases are of both sources, or some are no tests.
+    """
+    if len({item.source for item in items}) > 1:
+        raise NotInThisFormError("The published files hold one source each: choose one.")
+    if any(item.kind != Item.Kind.TEST for item in items):
+        raise NotInThisFormError("The published files hold tests, no catch or practice items.")
+    return _published(items)
+
+
+def _published(items: Sequence[Item]) -> Iterator[bytes]:
+    yield line(PUBLISHED)
+    for item in items:
+        doi = f"https://doi.org/{item.doi}" if item.doi else ""
+        yield csv_line(
+            doi if name == "doi" else str(value(item, name)) for name in PUBLISHED.values()
+        )
+
+
+def csv_line(cells: Iterable[str]) -> bytes:
+    """Cells that no spreadsheet runs, and from which an import takes exactly these texts."""
+    return line(quoted(guarded(cell)) for cell in cells)
+
+
+COLUMNS = tuple(name for name in OWN if name not in ("version", "status"))
+_EXAMPLES = (
+    {
+        "key": "example-1",
+        "kind": "test",
+        "source": "human",
+        "generator": "your name",
+        "doi": "10.1234/example.1",
+        "publication_date": "2024-03-31",
+        "markup": "Twenty adults kept a diary of what they drank in the evening. After coffee at six o'clock they fell asleep "
+        "[[later, sooner]] than after water, and their sleep was [[lighter, deeper]] in the first hours of the night.",
+        "note": "Overwrite these two rows. Columns that you do not need may go; only markup has to stay.",
+    },
+    {
+        "key": "example-2",
+        "kind": "test",
+        "source": "machine",
+        "generator": "name of the model",
+        "markup": "Adults who were kept awake for one night recalled [[fewer, more]] of forty words the next day. A nap of "
+        "ninety minutes [[made up for part of the loss | did nothing, or next to nothing, about the loss]].",
+        "note": "A passage with a comma in it is written with a vertical bar between two spaces.",
+    },
+)
+
+
+def template_csv(subfield: str = "") -> bytes:
+    """CSV, of a subfield where one is named."""
+    rows = [row | {"subfield": subfield} for row in _EXAMPLES]
+    return b"".join(
+        (csv_line(COLUMNS), *(csv_line(row.get(name, "") for name in COLUMNS) for row in rows))
+    )
+
+
+DATA = "data/test.jsonl"
+CARD = "README.md"
+TEXTS = (
+    "key",
+    "subfield",
+    "source",
+    "generator",
+    "doi",
+    "publication_date",
+    "markup",
+    "original",
+    "altered",
+)
+FEATURES = {"version": "int64", **dict.fromkeys(TEXTS, "string")}
+_SIZES = {3: "n<1K", 4: "1K<n<10K", 5: "10K<n<100K"}
+
+
+class NothingToExportError(Exception):
+    """There is no test to write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What the data card says; n is of tests, by source, subfield and state."""
+
+    name: str
+    license: str
+    language: str
+    n: int
+    n_bytes: int
+    size: str
+    sources: Mapping[str, int]
+    generators: Mapping[str, int]
+    subfields: Mapping[str, int]
+    statuses: Mapping[str, int]
+    n_accepted: int
+    n_without_review: int
+    n_with_doi: int
+    dates: tuple[str, str] | None
+
+
+def hugging_face_folder(
+    research_field: ResearchField, items: Sequence[Item], license_name: str, language: str = "en"
+) -> dict[str, bytes]:
+    """Contents by path within the folder. Catch and practice items are left out.
+
+    Raises:
+        NothingToExportError: there is no test among the items.
+    """
+    tests = [item for item in items if item.kind == Item.Kind.TEST]
+    if not tests:
+        raise NothingToExportError("There is no test to write.")
+    data = b"".join(_row(item) for item in tests)
+    card = _card(research_field, tests, license_name, language, len(data))
+    context = {"card": card, "features": FEATURES, "path": DATA}
+    text = render_to_string("experiment/item_export/data_card.md", context)
+    return {CARD: text.encode(), DATA: data}
+
+
+def _row(item: Item) -> bytes:
+    """Every row has every feature: what there is not is null."""
+    found = {name: getattr(item, name) or None for name in FEATURES}
+    if item.publication_date:
+        found["publication_date"] = item.publication_date.isoformat()
+    return (json.dumps(found, ensure_ascii=False) + "\n").encode()
+
+
+def _card(
+    research_field: ResearchField,
+    tests: Sequence[Item],
+    license_name: str,
+    language: str,
+    n_bytes: int,
+) -> Card:
+    dates = sorted(str(item.publication_date) for item in tests if item.publication_date)
+    accepted = [item for item in tests if item.status == Item.Status.ACCEPTED]
+    return Card(
+        name=research_field.name,
+        license=license_name,
+        language=language,
+        n=len(tests),
+        n_bytes=n_bytes,
+        size=_SIZES.get(max(3, math.ceil(math.log10(len(tests) + 1))), "n>100K"),
+        sources=_counted(tests, "source"),
+        generators=_counted([item for item in tests if item.generator], "generator"),
+        subfields=_counted(tests, "subfield"),
+        statuses=_counted(tests, "status"),
+        n_accepted=len(accepted),
+        n_without_review=sum(not item.accepted_by for item in accepted),
+        n_with_doi=sum(bool(item.doi) for item in tests),
+        dates=(dates[0], dates[-1]) if dates else None,
+    )
+
+
+def _counted(items: Sequence[Item], name: str) -> dict[str, int]:
+    return dict(sorted(Counter(str(getattr(item, name)) for item in items).items()))
+
+
+CSV, JSONL, BRAINBENCH, HUGGING_FACE = "csv", "jsonl", "brainbench", "hf"
+FORMATS = (CSV, JSONL, BRAINBENCH, HUGGING_FACE)
+TYPES = {
+    CSV: "text/csv; charset=utf-8",
+    JSONL: "application/x-ndjson",
+    BRAINBENCH: "text/csv; charset=utf-8",
+    HUGGING_FACE: "application/zip",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """status: of Item.Status, or `all`. source: `human`, `machine` or empty for both. license: of a Hugging Face folder."""
+
+    research_field: ResearchField
+    form: str = CSV
+    status: str = Item.Status.ACCEPTED.value
+    source: str = ""
+    license: str = "unknown"
+    language: str = "en"
+
+    @property
+    def items(self) -> list[Item]:
+        return select(self.research_field, self.status, self.source)
+
+    @property
+    def file_name(self) -> str:
+        parts = (
+            self.research_field.slug,
+            self.source,
+            "" if self.status == "accepted" else self.status,
+        )
+        suffix = {
+            CSV: ".csv",
+            JSONL: ".jsonl",
+            BRAINBENCH: "-brainbench.csv",
+            HUGGING_FACE: "-hf.zip",
+        }
+        return "-".join(part for part in parts if part) + suffix[self.form]
+
+
+def lines(wanted: Wanted, items: list[Item]) -> Iterable[bytes]:
+    """A file of one form.
+
+    Raises:
+        NotInThisFormError: it cannot hold these test cases.
+    """
+    writers = {CSV: csv_lines, JSONL: json_lines, BRAINBENCH: published_lines}
+    return writers[wanted.form](items)
+
+
+def folder(wanted: Wanted, items: list[Item]) -> dict[str, bytes]:
+    """The files of a Hugging Face folder, by path.
+
+    Raises:
+        NothingToExportError: no tests.
+    """
+    return hugging_face_folder(wanted.research_field, items, wanted.license, wanted.language)
+
+
+def download(wanted: Wanted) -> bytes:
+    """One file: a folder as a zip.
+
+    Raises:
+        NotInThisFormError, NothingToExportError: it cannot hold these test cases.
+    """
+    items = wanted.items
+    if wanted.form != HUGGING_FACE:
+        return b"".join(lines(wanted, items))
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, content in folder(wanted, items).items():
+            archive.writestr(path, content)
+    return file.getvalue()
+
+
+def write(wanted: Wanted, path: Path) -> int:
+    """Write the file, or the files of a folder; how many test cases were chosen.
+
+    Raises:
+        NotInThisFormError, NothingToExportError: it cannot hold these test cases.
+    """
+    items = wanted.items
+    if wanted.form == HUGGING_FACE:
+        for name, content in folder(wanted, items).items():
+            (path / name).parent.mkdir(parents=True, exist_ok=True)
+            write_file(path / name, content)
+    else:
+        write_file(path, b"".join(lines(wanted, items)))
+    return len(items)
+
+
+KEPT = timedelta(days=1)
+MOST_KEPT = 5  # of a person and field, beside those that wait for a worker: each may be 30 MB
+UPLOADS = "item-imports"
+_NAME = re.compile(r"[0-9a-f]{32}")
+
+
+def keep_upload(research_field: ResearchField, user: User, data: bytes) -> str:
+    """Store a file; its name is for `read`. The oldest ones beyond MOST_KEPT are deleted."""
+    _make_room(research_field, user)
+    name = secrets.token_hex(16)
+    _storage().save(_path(research_field, user, name), ContentFile(data))
+    return name
+
+
+def _make_room(research_field: ResearchField, user: User) -> None:
+    wanted = research_field.imports.filter(created_by=user, status__in=ItemImport.OPEN_STATUSES)
+    folder = _path(research_field, user, "")
+    names = {*file_names(_storage(), folder)} - {*wanted.values_list("upload", flat=True)}
+    paths = sorted((folder + name for name in names), key=_storage().get_modified_time)
+    for path in paths[: max(0, len(paths) + 1 - MOST_KEPT)]:
+        _storage().delete(path)
+
+
+def read_upload(research_field: ResearchField, user: User, name: str) -> bytes:
+    """A file's bytes.
+
+    Raises:
+        FileNotFoundError: the user sent no such file for the field, or more than a day ago.
+    """
+    path = _path(research_field, user, name)
+    if not _NAME.fullmatch(name) or not _storage().exists(path) or _is_old(path):
+        raise FileNotFoundError(path)
+    with _storage().open(path) as file:
+        data: bytes = file.read()
+    return data
+
+
+def forget_upload(research_field: ResearchField, user: User, name: str) -> None:
+    _storage().delete(_path(research_field, user, name))
+
+
+def delete_old_uploads() -> None:
+    """Delete what was sent more than a day ago."""
+    for folder in folder_names(_storage(), UPLOADS):
+        for name in file_names(_storage(), f"{UPLOADS}/{folder}"):
+            if _is_old(f"{UPLOADS}/{folder}/{name}"):
+                _storage().delete(f"{UPLOADS}/{folder}/{name}")
+        if not file_names(_storage(), f"{UPLOADS}/{folder}"):
+            delete_folder(_storage(), f"{UPLOADS}/{folder}")
+
+
+def _is_old(path: str) -> bool:
+    return bool(_storage().get_modified_time(path) < timezone.now() - KEPT)
+
+
+def _path(research_field: ResearchField, user: User, name: str) -> str:
+    return f"{UPLOADS}/{research_field.pk}-{user.pk}/{name}"
+
+
+def _storage() -> Storage:
+    return storages["results"]

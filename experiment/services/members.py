@@ -1,0 +1,248 @@
+"""The people of studies and of fields: invited by a link that works once, given roles, removed; one who leads always stays."""
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.contrib.auth.models import Permission, User
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from experiment.domain.roles import FieldRole, Right, Role
+from experiment.models import FieldMember, Invitation, Membership, ResearchField, Study
+from experiment.services import audit
+from experiment.services.audit import Action
+from experiment.services.rights import may
+
+
+class LastResearcherError(Exception):
+    """Without this member nobody could set the study up."""
+
+
+@transaction.atomic
+def change_role(membership: Membership, role: Role, by: User) -> None:
+    """Nobody joins by invitations of who may invite no more. Raises LastResearcherError."""
+    study, before = _locked_study(membership), membership.role
+    if role == before:
+        return
+    _keep_a_researcher(membership)
+    membership.role = role
+    membership.save(update_fields=["role"])
+    revoked: dict[str, audit.Detail] = {}
+    if before == Role.RESEARCHER:
+        revoked["invitations_revoked"] = _revoke_invitations(study, membership.user)
+    audit.record(
+        Action.ROLE_CHANGED,
+        by=by,
+        study=study,
+        member=membership.user.get_username(),
+        before=before,
+        after=role.value,
+        reason="",
+        **revoked,
+    )
+
+
+@transaction.atomic
+def remove_member(membership: Membership, by: User) -> None:
+    """Their invitations that nobody has used yet go with them. Raises LastResearcherError."""
+    study = _locked_study(membership)
+    _keep_a_researcher(membership)
+    membership.delete()
+    n = _revoke_invitations(study, membership.user)
+    audit.record(
+        Action.MEMBER_REMOVED,
+        by=by,
+        study=study,
+        member=membership.user.get_username(),
+        role=membership.role,
+        invitations_revoked=n,
+    )
+
+
+def _revoke_invitations(study: Study, user: User) -> int:
+    unused = study.invitations.filter(created_by=user, used_at=None, revoked_at=None)
+    return unused.update(revoked_at=timezone.now())
+
+
+def _locked_study(membership: Membership) -> Study:
+    """Two researchers cannot remove each other at once."""
+    study = Study.objects.select_for_update(no_key=True).get(pk=membership.study_id)
+    membership.refresh_from_db()
+    return study
+
+
+def _keep_a_researcher(membership: Membership) -> None:
+    researchers = Membership.objects.filter(study=membership.study_id, role=Role.RESEARCHER)
+    if membership.role == Role.RESEARCHER and researchers.count() == 1:
+        raise LastResearcherError
+
+
+DAYS = 7
+
+
+class InvitationError(Exception):
+    """The link works no more, or never did."""
+
+
+class AlreadyMemberError(Exception):
+    """The invitation stays unused."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewInvitation:
+    """`secret` is the end of the link; it is not stored and cannot be shown again."""
+
+    secret: str
+    invitation: Invitation
+
+
+@transaction.atomic
+def invite(name: str, study: Study, role: Role, by: User) -> NewInvitation:
+    """Somebody, to a study."""
+    new = _create(name, by, study=study, role=role)
+    _record_invitation(Action.INVITED, new.invitation, by)
+    return new
+
+
+@transaction.atomic
+def invite_to_site(name: str, may_create_studies: bool, by: User) -> NewInvitation:
+    """Somebody, to an account that belongs to no study yet. For site administrators."""
+    new = _create(name, by, may_create_studies=may_create_studies)
+    _record_invitation(Action.INVITED, new.invitation, by)
+    return new
+
+
+@transaction.atomic
+def revoke_invitation(invitation: Invitation, by: User) -> None:
+    """A second time, or after it was used, changes nothing."""
+    unused = Invitation.objects.filter(pk=invitation.pk, used_at=None, revoked_at=None)
+    if unused.update(revoked_at=timezone.now()):
+        _record_invitation(Action.INVITATION_REVOKED, invitation, by)
+
+
+def find_invitation(secret: str) -> Invitation:
+    """Raises InvitationError."""
+    found = Invitation.objects.select_related("study", "created_by").filter(sha256=_hash(secret))
+    invitation = found.first()
+    if invitation is None or not invitation.is_open(timezone.now()):
+        raise InvitationError
+    if not _may_invite(invitation.created_by, invitation.study):
+        raise InvitationError
+    return invitation
+
+
+def _may_invite(user: User, study: Study | None) -> bool:
+    """Now, not only on the day on which they did."""
+    if study is None:
+        return user.is_active and user.is_superuser
+    return may(user, Right.MANAGE_PEOPLE, study)
+
+
+@transaction.atomic
+def accept_invitation(secret: str, user: User) -> Invitation:
+    """Make them what the invitation says.
+
+    Raises:
+        InvitationError: its link works no more.
+        AlreadyMemberError: they are a member of the study.
+    """
+    Invitation.objects.select_for_update().filter(sha256=_hash(secret)).first()
+    invitation = find_invitation(secret)
+    if invitation.study is not None:
+        _, is_new = Membership.objects.get_or_create(
+            study=invitation.study, user_id=user.pk, defaults={"role": invitation.role}
+        )
+        if not is_new:
+            raise AlreadyMemberError
+    if invitation.may_create_studies:
+        user.user_permissions.add(
+            Permission.objects.get(content_type__app_label="experiment", codename="add_study")
+        )
+    invitation.used_at, invitation.used_by_id = timezone.now(), user.pk
+    invitation.save(update_fields=["used_at", "used_by"])
+    _record_invitation(Action.JOINED, invitation, user)
+    return invitation
+
+
+def _create(name: str, by: User, **fields: object) -> NewInvitation:
+    secret = secrets.token_urlsafe(32)
+    until = timezone.now() + timedelta(days=DAYS)
+    invitation = Invitation.objects.create(
+        name=name, sha256=_hash(secret), created_by_id=by.pk, expires_at=until, **fields
+    )
+    return NewInvitation(secret, invitation)
+
+
+def _record_invitation(action: Action, invitation: Invitation, by: User) -> None:
+    about: dict[str, audit.Detail] = {"invitation": invitation.pk, "name": invitation.name}
+    if invitation.study is not None:
+        about["role"] = invitation.role
+    else:
+        about["may_create_studies"] = invitation.may_create_studies
+    audit.record(action, by=by, study=invitation.study, reason="", **about)
+
+
+def _hash(secret: str) -> str:
+    # A plain hash is enough: nobody guesses 256 random bits
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+@transaction.atomic
+def add_to_field(
+    research_field: ResearchField, username: str, role: FieldRole, by: User
+) -> FieldMember:
+    """Somebody with an account. Raises ValidationError for an unknown name and for who is a member."""
+    _hold(research_field)
+    user = User.objects.filter(username=username, is_active=True).first()
+    if user is None:
+        raise ValidationError(_("Nobody who can sign in has this user name."))
+    if research_field.memberships.filter(user=user).exists():
+        raise ValidationError(_("This person belongs to the field."))
+    member = research_field.memberships.create(user=user, role=role)
+    _record_of_field(Action.MEMBER_ADDED, member, by, role=role.value)
+    return member
+
+
+@transaction.atomic
+def change_field_role(member: FieldMember, role: FieldRole, by: User) -> None:
+    """Raises ValidationError for the last lead."""
+    _hold(member.field)
+    member.refresh_from_db()
+    before = member.role
+    if role == before:
+        return
+    _keep_a_lead(member)
+    member.role = role
+    member.save(update_fields=["role"])
+    _record_of_field(Action.ROLE_CHANGED, member, by, before=before, after=role.value)
+
+
+@transaction.atomic
+def remove_from_field(member: FieldMember, by: User) -> None:
+    """What they wrote and their verdicts stay. Raises ValidationError for the last lead."""
+    _hold(member.field)
+    member.refresh_from_db()
+    _keep_a_lead(member)
+    member.delete()
+    _record_of_field(Action.MEMBER_REMOVED, member, by, role=member.role)
+
+
+def _hold(research_field: ResearchField) -> None:
+    """Two leads cannot remove each other at once."""
+    ResearchField.objects.select_for_update(no_key=True).get(pk=research_field.pk)
+
+
+def _keep_a_lead(member: FieldMember) -> None:
+    leads = FieldMember.objects.filter(field=member.field_id, role=FieldRole.LEAD)
+    if member.role == FieldRole.LEAD and leads.count() == 1:
+        raise ValidationError(_("The last lead of a field stays one."))
+
+
+def _record_of_field(action: Action, member: FieldMember, by: User, **told: audit.Detail) -> None:
+    about: dict[str, audit.Detail] = {"field": member.field.name}
+    about |= {"member": member.user.get_username()} | told
+    audit.record(action, by=by, study=None, reason="", **about)

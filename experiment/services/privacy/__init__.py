@@ -1,1 +1,0 @@
-"""What becomes of participants' data when they, or the law, want it gone."""

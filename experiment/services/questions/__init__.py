@@ -1,1 +1,0 @@
-"""Templates of questions are written, and questions are written and exported."""
