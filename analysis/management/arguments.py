@@ -118,7 +118,7 @@ def open_vectors(options: dict[str, Any]) -> "Vectors | None":
         return None
     # Here: torch takes seconds to load
     from analysis.stats.graded.bert_score import Vectors
-    from scoring.backends.causal_lm.weights import weights_sha256
+    from scoring.backends.model_files import weights_sha256
     from scoring.backends.token_vectors import TokenVectors
     from scoring.domain.backend import ScoringError
 

@@ -18,7 +18,7 @@ from benchmarks.scoring.models import encode_pairs, read_pairs
 from scoring.backends.causal_lm.backend import TransformersBackend
 from scoring.backends.causal_lm.layout import Ids
 from scoring.backends.causal_lm.loading import quiet
-from scoring.backends.causal_lm.verdicts import Verdicts
+from scoring.backends.causal_lm.probe import Verdicts
 from scoring.demo_lm import MODEL_FOLDER
 from scoring.domain.backend import LogProbs, ScoringError, TextError, TokenText
 

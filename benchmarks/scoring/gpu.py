@@ -12,7 +12,7 @@ from benchmarks.scoring.methods import Groups
 from benchmarks.scoring.models import random_model
 from benchmarks.scoring.results import Large
 from scoring.backends.causal_lm import layout
-from scoring.backends.causal_lm.activations import fused_gelu
+from scoring.backends.causal_lm.precision import fused_gelu
 from scoring.backends.causal_lm.probe import choose
 from scoring.backends.causal_lm.strategies import Strategy
 

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from transformers import PreTrainedModel
 
-from scoring.backends.causal_lm.activations import fused_gelu
 from scoring.backends.causal_lm.layout import Ids
+from scoring.backends.causal_lm.precision import fused_gelu
 from scoring.backends.causal_lm.strategies import Strategy
 
 Groups = Sequence[Sequence[Ids]]

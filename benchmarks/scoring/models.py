@@ -18,9 +18,8 @@ from experiment.domain import markup
 from experiment.imports.read.brainbench import read_published
 from experiment.imports.store.published import country_code
 from experiment.services.item_choice import read_items
-from scoring.backends.causal_lm.arguments import DTYPES
 from scoring.backends.causal_lm.layout import Ids
-from scoring.backends.causal_lm.loading import quiet
+from scoring.backends.causal_lm.loading import DTYPES, quiet
 from scoring.domain.backend import ScoringError
 from scoring.domain.conditions import MarkedText
 from scoring.domain.encoding import encode

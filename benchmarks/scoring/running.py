@@ -12,8 +12,8 @@ from transformers import PreTrainedModel
 from benchmarks.scoring import gpu, measuring, methods
 from benchmarks.scoring.methods import Groups
 from benchmarks.scoring.results import Comparison, Flops, Growth, PeakMemory
-from scoring.backends.causal_lm.activations import fused_gelu
 from scoring.backends.causal_lm.head import OwnHead
+from scoring.backends.causal_lm.precision import fused_gelu
 from scoring.backends.causal_lm.probe import choose
 from scoring.backends.causal_lm.strategies import Strategy
 

@@ -193,3 +193,17 @@ def _number(name: str, text: str, least: int) -> int:
 
 def _wrong(name: str, value: str, why: str) -> ScoringError:
     return ScoringError(f"{name}={value}: {why}.", option="--model_args")
+
+
+def in_order(groups: Sequence[Group], most_tokens: int) -> list[list[int]]:
+    """Which groups (by index) are scored together: as many as have at most so many tokens, and at least one."""
+    batches: list[list[int]] = []
+    filled = 0
+    for index, group in enumerate(groups):
+        tokens = sum(len(text.ids) for text in group)
+        if not batches or filled + tokens > most_tokens:
+            batches.append([])
+            filled = 0
+        batches[-1].append(index)
+        filled += tokens
+    return batches

@@ -9,7 +9,7 @@ import torch
 from transformers import AutoModel
 
 from scoring.backends.causal_lm.loading import quiet
-from scoring.backends.causal_lm.weights import check_folder, refuse_adapter
+from scoring.backends.model_files import check_folder, refuse_adapter
 from scoring.backends.tokenizers import load_tokenizer
 from scoring.domain.backend import ScoringError
 

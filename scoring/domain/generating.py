@@ -117,7 +117,7 @@ class Generated:
 
 
 class Generator(Protocol):
-    """A model that writes. Made by `scoring.backends.generating`, closed after use."""
+    """A model that writes. Made by `scoring.backends.opening`, closed after use."""
 
     kind: str
     # How many threads may call `generate` at a time

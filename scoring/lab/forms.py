@@ -18,9 +18,9 @@ from lib.folders import inside
 from lib.name_fields import is_name
 from lib.newlines import with_unix_newlines
 from scoring.backends import ALIASES, opening, parse_model_args
-from scoring.backends.generating import OPENED_BY
 from scoring.backends.http.address import check_allowed, parse_address
 from scoring.backends.model_files import check_files
+from scoring.backends.opening import GENERATORS
 from scoring.domain.backend import ScoringError
 from scoring.domain.prompts import PLACEHOLDER, Prompt, PromptError
 from scoring.models import ScoringRun
@@ -207,7 +207,7 @@ class QueueForm(ScoredForm):
 
 
 MOST_MONEY = 1_000_000
-KINDS = [(kind.value, kind.label) for kind in Kind if kind.value in OPENED_BY]  # those that write
+KINDS = [(kind.value, kind.label) for kind in Kind if kind.value in GENERATORS]  # those that write
 
 
 def _money(label: Any, help_text: Any = "") -> forms.DecimalField:

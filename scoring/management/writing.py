@@ -15,7 +15,7 @@ from lib.commands import ReportingCommand, StoppedError, add_json_argument, prog
 from lib.files import not_utf8
 from lib.jobs import leases
 from scoring.backends import parse_model_args
-from scoring.backends.generating import OPENED_BY
+from scoring.backends.opening import GENERATORS
 from scoring.domain.backend import ScoringError
 from scoring.models.generating import GeneratingJob
 from scoring.services.asking.settings import Asked, Spending
@@ -35,7 +35,7 @@ class WritingCommand(ReportingCommand):
         about.add_argument("--field", metavar="SLUG", help="the field of research")
         about.add_argument("--study", metavar="SLUG", help="or a study, whose field it is")
         parser.add_argument(
-            self.generator_flag, dest="generator", choices=list(OPENED_BY), required=True
+            self.generator_flag, dest="generator", choices=list(GENERATORS), required=True
         )
         parser.add_argument("--limit", type=int, metavar="N", help="only the first N")
         self.add_model_arguments(parser)

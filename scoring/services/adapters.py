@@ -52,7 +52,7 @@ def runs_with_adapters() -> Iterator[PastRun]:
 
 
 def _adapter(folder: Path, weights: str) -> str:
-    from scoring.backends.causal_lm.weights import ADAPTER_CONFIG, weights_sha256
+    from scoring.backends.model_files import ADAPTER_CONFIG, weights_sha256
 
     if not folder.is_dir():
         return "unknown: its files are not in a folder here"

@@ -10,9 +10,8 @@ from transformers import GenerationConfig
 
 from scoring.backends import placed
 from scoring.backends.causal_lm.backend import is_out_of_memory
-from scoring.backends.causal_lm.loading import load, quiet
-from scoring.backends.causal_lm.window import context_tokens
-from scoring.backends.chat.options import WRITING, read_writing
+from scoring.backends.causal_lm.loading import context_tokens, load, quiet
+from scoring.backends.options import WRITING, read_writing
 from scoring.backends.reading import Reading
 from scoring.backends.tokenizers import load_tokenizer
 from scoring.domain.backend import ScoringError

@@ -1,4 +1,4 @@
-"""Loads a causal language model, and an adapter onto it, or says in one sentence why not."""
+"""Loads a causal language model, and an adapter onto it, as `--model_args` say, or says in one sentence why not."""
 
 import json
 import logging
@@ -7,17 +7,148 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, cast
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
+from torch import nn
+from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedConfig, PreTrainedModel
 from transformers.utils import logging as hf_logging
 from transformers.utils.peft_utils import find_adapter_config_file
 
-from scoring.backends.causal_lm import arguments, weights
+from scoring.backends import TRANSFORMERS_ARGS, model_files
 from scoring.backends.tokenizers import hub_has
 from scoring.domain.backend import ScoringError
+
+DTYPES = {
+    "float32": torch.float32,
+    "bfloat16": torch.bfloat16,
+    "float16": torch.float16,
+    "float64": torch.float64,
+}
+AUTO = "auto"  # what the checkpoint says
+QUANTIZATIONS = ("8bit", "4bit")
+IGNORE = "ignore"  # an adapter that lies beside full weights
+
+
+def dtype_of(args: Mapping[str, str]) -> torch.dtype | str:
+    """The precision to load weights in: torch's, or "auto" for what the checkpoint says."""
+    return DTYPES.get(args.get("dtype", "float32"), AUTO)
+
+
+def checked(args: Mapping[str, str]) -> str:
+    """The model that the arguments name.
+
+    Raises:
+        ScoringError: an argument is unknown or wrong, or there is no model's name.
+    """
+    unknown = sorted(set(args) - set(TRANSFORMERS_ARGS))
+    if unknown:
+        raise ScoringError(
+            f"--model_args: {unknown[0]} is not known here; choose from {', '.join(TRANSFORMERS_ARGS)}."
+        )
+    if not args.get("pretrained"):
+        raise ScoringError("--model_args must name the model: pretrained=PATH.")
+    for name, choices in (
+        ("dtype", (*DTYPES, AUTO)),
+        ("quantization", QUANTIZATIONS),
+        ("adapter", (IGNORE,)),
+    ):
+        if name in args and args[name] not in choices:
+            raise ScoringError(
+                f"--model_args: {name}={args[name]}: choose one of {', '.join(choices)}."
+            )
+    return args["pretrained"]
+
+
+def set_attention(config: PreTrainedConfig, args: Mapping[str, str]) -> None:
+    """Take the attention that is asked for, or transformers' own choice; never one that a configuration names.
+
+    Raises:
+        ScoringError: transformers is known to compute it wrong for this model, or it comes from a hub.
+    """
+    config._attn_implementation = None
+    if "/" in args.get("attn", ""):
+        raise ScoringError(f"attn={args['attn']}: code from a hub is never run here.")
+    if args.get("attn") == "eager" and config.model_type == "falcon" and config.alibi:
+        raise ScoringError(
+            f"attn=eager: transformers {version('transformers')} adds ALiBi twice to a Falcon's attention; leave attn out."
+        )
+
+
+def quantization(config: PreTrainedConfig, args: Mapping[str, str]) -> str:
+    """How the weights are to be quantized, or are where they are stored; "" where they are not.
+
+    Raises:
+        ScoringError: both.
+    """
+    stored = getattr(config, "quantization_config", None) or {}
+    described = stored if isinstance(stored, dict) else stored.to_dict()
+    asked = args.get("quantization", "")
+    method = str(described.get("quant_method", "unnamed")) if described else ""
+    if method and asked:
+        raise ScoringError(
+            f"quantization={asked}: the weights are stored quantized already ({method}); leave it out."
+        )
+    return method or asked
+
+
+def placement(args: Mapping[str, str]) -> dict[str, Any]:
+    """How and where `from_pretrained` is to put the weights.
+
+    Raises:
+        ScoringError: a package for it is missing.
+    """
+    placed: dict[str, Any] = {}
+    if dtype_of(args) == torch.float64:  # the grouped kernel for experts has no such precision
+        placed["experts_implementation"] = "eager"
+    if "attn" in args:
+        placed["attn_implementation"] = args["attn"]
+    if "device_map" in args:
+        placed["device_map"] = args["device_map"]
+    if "quantization" in args:
+        try:
+            version("bitsandbytes")
+        except PackageNotFoundError as error:
+            raise ScoringError(
+                "quantization needs the package bitsandbytes, which is not installed here."
+            ) from error
+        from transformers import BitsAndBytesConfig
+
+        placed["quantization_config"] = BitsAndBytesConfig(  # type: ignore[no-untyped-call]
+            load_in_8bit=args["quantization"] == "8bit", load_in_4bit=args["quantization"] == "4bit"
+        )
+        placed.setdefault("device_map", "auto")
+    return placed
+
+
+# The names of transformers' configurations, several of which may be there
+LIMITS = ("max_position_embeddings", "n_positions", "max_seq_len", "max_target_positions")
+OTHER_SENSES = re.compile(r"vision|visual|image|audio|speech")  # their positions are not a text's
+
+
+def context_tokens(model: PreTrainedModel) -> int | None:
+    """The longest text that the model takes, in tokens; None where there is no limit.
+
+    The smallest of what its configuration says and what its tables of learned positions hold: tables that count from
+    behind their padding (RoBERTa's) hold fewer than their rows. A limit below 1 (XLNet's -1) is none.
+    """
+    config = model.config.get_text_config(decoder=True)
+    said = (getattr(config, name, None) for name in LIMITS)
+    limits = [int(n) for n in said if isinstance(n, int | float) and 1 <= n < 2**53]
+    return min([*limits, *_tables(model)], default=None)
+
+
+def _tables(model: PreTrainedModel) -> Iterator[int]:
+    for name, module in model.named_modules():
+        last = name.rpartition(".")[2]
+        if not isinstance(module, nn.Embedding) or OTHER_SENSES.search(name):
+            continue
+        if "position" in last or last == "wpe":
+            padding = module.padding_idx
+            yield module.num_embeddings - (0 if padding is None else padding + 1)
+
 
 NUMBER = re.compile(r"\d+")
 # transformers looks for adapters where none is, and so applies none
@@ -38,11 +169,11 @@ def load(args: Mapping[str, str]) -> Loaded:
     Raises:
         ScoringError: an argument is unknown or wrong, or the model cannot be read whole.
     """
-    name = arguments.checked(args)
-    dtype = arguments.dtype_of(args)
+    name = checked(args)
+    dtype = dtype_of(args)
     folder = Path(name)
     if folder.is_dir():
-        weights.check_folder(folder)
+        model_files.check_folder(folder)
     elif folder.exists():
         raise ScoringError(f"{name} is a file: name the folder that holds the model.")
     provenance: dict[str, Any] = {
@@ -64,8 +195,8 @@ def load(args: Mapping[str, str]) -> Loaded:
             raise ScoringError(
                 f"{name} is an encoder-decoder: only causal language models are scored."
             )
-        arguments.set_attention(config, args)
-        provenance["quantization"] = arguments.quantization(config, args)
+        set_attention(config, args)
+        provenance["quantization"] = quantization(config, args)
         # With output_loading_info it is a pair, which the library's types do not say
         loaded: Any = AutoModelForCausalLM.from_pretrained(
             name,
@@ -78,7 +209,7 @@ def load(args: Mapping[str, str]) -> Loaded:
             ignore_mismatched_sizes=True,  # so that they come back as a list, and are refused below
             local_files_only=stored_only,
             adapter_kwargs=NO_ADAPTER,
-            **arguments.placement(args),
+            **placement(args),
         )
         model: PreTrainedModel = loaded[0]
         info: Mapping[str, Any] = loaded[1]
@@ -89,18 +220,18 @@ def load(args: Mapping[str, str]) -> Loaded:
     _check_tied(name, model)
     if dtype == torch.float64:
         model.to(torch.float64)  # type: ignore[arg-type]  # what an architecture keeps in float32, too
-    if dtype == arguments.AUTO:
+    if dtype == AUTO:
         provenance["dtype"] = str(model.dtype).removeprefix("torch.")
     provenance["weights_unused"] = sorted(info.get("unexpected_keys", ()))
-    provenance["config_sha256"] = weights.config_sha256(config.to_dict())
+    provenance["config_sha256"] = model_files.config_sha256(config.to_dict())
     provenance["revision"] = getattr(model.config, "_commit_hash", None) or args.get("revision", "")
-    provenance["weights_sha256"] = weights.weights_sha256(_folder_of(name, model))
+    provenance["weights_sha256"] = model_files.weights_sha256(_folder_of(name, model))
     if "peft" in args:
         model = _with_adapter(model, args["peft"])
         provenance["adapter"] = args["peft"]
-        provenance["adapter_sha256"] = weights.weights_sha256(Path(args["peft"]), "adapter")
-        settings = json.loads((Path(args["peft"]) / weights.ADAPTER_CONFIG).read_text())
-        provenance["adapter_config_sha256"] = weights.config_sha256(settings)
+        provenance["adapter_sha256"] = model_files.weights_sha256(Path(args["peft"]), "adapter")
+        settings = json.loads((Path(args["peft"]) / model_files.ADAPTER_CONFIG).read_text())
+        provenance["adapter_config_sha256"] = model_files.config_sha256(settings)
         dtypes = {p.dtype for name, p in model.named_parameters() if "lora_" in name} - {
             model.dtype
         }
@@ -116,8 +247,8 @@ def _refuse_adapter(name: str, revision: str | None, stored_only: bool) -> None:
     if found is not None:
         named = f"peft={name}" if Path(name).is_dir() else "peft=FOLDER (the adapter, downloaded)"
         raise ScoringError(
-            f"{name} holds an adapter ({weights.ADAPTER_CONFIG}) beside full weights: {named} loads both, "
-            f"adapter={arguments.IGNORE} the weights alone."
+            f"{name} holds an adapter ({model_files.ADAPTER_CONFIG}) beside full weights: {named} loads both, "
+            f"adapter={IGNORE} the weights alone."
         )
 
 
@@ -167,7 +298,7 @@ def _with_adapter(model: PreTrainedModel, path: str) -> PreTrainedModel:
     folder = Path(path)
     if not folder.is_dir():
         raise ScoringError(f"peft={path}: there is no such folder.")
-    weights.check_folder(folder, "adapter")
+    model_files.check_folder(folder, "adapter")
     with quiet(), _one_sentence(f"the adapter {path}", folder):
         if PeftConfig.from_pretrained(path).is_prompt_learning:
             raise ScoringError(
@@ -178,7 +309,7 @@ def _with_adapter(model: PreTrainedModel, path: str) -> PreTrainedModel:
             warnings.filterwarnings("error", message=".*missing adapter keys.*")
             adapted = PeftModel.from_pretrained(model, path, is_trainable=False)
             known = set(get_peft_model_state_dict(adapted, save_embedding_layers=True))
-    left_over = sorted(weights.adapter_tensors(folder) - known)
+    left_over = sorted(model_files.adapter_tensors(folder) - known)
     if left_over:
         raise ScoringError(
             f"the adapter {path} holds {len(left_over)} weights that have no place in this model ({left_over[0]}, for one)."
@@ -234,7 +365,7 @@ def _one_sentence(name: str, folder: Path) -> Iterator[None]:
             raise ScoringError(
                 f"{name} is no folder here, and neither could be had from the model hub nor is a copy stored."
             ) from error
-        if weights.has_custom_code(folder):
+        if model_files.has_custom_code(folder):
             raise ScoringError(
                 f"{name} needs Python code of its own (auto_map in its config.json); such code is never run here."
             ) from error

@@ -6,23 +6,94 @@ and the log-probabilities of all its tokens come back. docs/serving.md says how 
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
-from scoring.backends.batches import in_order
 from scoring.backends.completions.answers import Answer, AnswerError, text_logprobs
-from scoring.backends.completions.by_ids import ByIds
-from scoring.backends.completions.by_strings import ByStrings
-from scoring.backends.completions.checks import SENTENCES
-from scoring.backends.completions.endpoint import Endpoint
-from scoring.backends.completions.options import read_options
-from scoring.backends.completions.probe import probe
-from scoring.backends.completions.server_info import ask_facts
-from scoring.backends.completions.string_probe import probe_strings
-from scoring.backends.http.client import Client, ask_all
-from scoring.backends.http.errors import GaveUpError, RefusedError, is_too_long
-from scoring.backends.http.hosts import allowed_address
+from scoring.backends.completions.asking import ByIds, ByStrings, Endpoint
+from scoring.backends.completions.probe import SENTENCES, probe, probe_strings
+from scoring.backends.http.address import allowed_address
+from scoring.backends.http.client import Client, Reply, ask_all
+from scoring.backends.http.errors import GaveUpError, RefusedError, clean, is_too_long
+from scoring.backends.options import RetryPolicy, read_completions_options
+from scoring.backends.reading import in_order
 from scoring.backends.tokenizers import load_tokenizer, tokenizer_hash
 from scoring.domain.backend import Group, GroupResult, LogProbs, ScoringError, TextError, TokenText
+
+MAX_BYTES = 2**20
+# A server that is asked for the first time answers soon or not at all
+FIRST_CONTACT = RetryPolicy(10, 20)
+OPTIONAL = RetryPolicy(3, 3)
+MOST_NAMES_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class ServerFacts:
+    """The served model and the program that serves it, as far as known; texts are cleaned."""
+
+    id: str | None = None
+    root: str | None = None
+    max_model_len: int | None = None
+    server: str | None = None
+    version: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+async def ask_facts(client: Client, path: str, model: str, policy: RetryPolicy) -> ServerFacts:
+    """Ask what is served; what a server has no page for stays unknown.
+
+    Args:
+        path: of the API, ending in its version.
+        model: must be among the served ones, where they are named.
+    Raises:
+        ScoringError: the server cannot be reached, or serves other models.
+    """
+    first = RetryPolicy(
+        min(policy.attempt_s, FIRST_CONTACT.attempt_s), min(policy.total_s, FIRST_CONTACT.total_s)
+    )
+    try:
+        reply = await client.ask(f"{path}/models", first, MAX_BYTES)
+    except RefusedError:
+        return ServerFacts(version=await _version(client, path))
+    card = _card(reply, model, client.origin)
+    length = card.get("max_model_len")
+    is_length = isinstance(length, int) and not isinstance(length, bool) and length > 1
+    return ServerFacts(
+        id=_clean_text(card.get("id")),
+        root=_clean_text(card.get("root")),
+        max_model_len=length if is_length else None,
+        server=_clean_text(reply.headers.get("server")),
+        version=await _version(client, path),
+    )
+
+
+def _card(reply: Reply, model: str, origin: str) -> dict[str, Any]:
+    data = reply.value.get("data") if isinstance(reply.value, dict) else None
+    cards = [card for card in data if isinstance(card, dict)] if isinstance(data, list) else []
+    for card in cards:
+        if card.get("id") == model:
+            return card
+    names = [name for card in cards if (name := _clean_text(card.get("id")))]
+    if names:
+        shown = ", ".join(names[:MOST_NAMES_SHOWN])
+        raise ScoringError(f"The server at {origin} has no model “{clean(model)}”; it has {shown}.")
+    return {}
+
+
+async def _version(client: Client, path: str) -> str | None:
+    """vLLM's version is at `/version`, beside the API; a server may well have no such page."""
+    try:
+        reply = await client.ask(f"{path.rpartition('/')[0]}/version", OPTIONAL, MAX_BYTES)
+    except (RefusedError, ScoringError):
+        return None
+    return _clean_text(reply.value.get("version")) if isinstance(reply.value, dict) else None
+
+
+def _clean_text(value: Any) -> str | None:
+    return clean(value, 200) if isinstance(value, str) and value.strip() else None
+
 
 logger = logging.getLogger(__name__)
 Item = TypeVar("Item")
@@ -41,7 +112,7 @@ class CompletionsBackend:
     kind = "completions"
 
     def __init__(self, args: Mapping[str, str]) -> None:
-        self._options = options = read_options(args)
+        self._options = options = read_completions_options(args)
         self._address = allowed_address(options.base_url)
         self.tokenizer: Any = load_tokenizer(options.tokenizer, options.revision)
         (self._facts,) = ask_all(

@@ -7,27 +7,103 @@ gives it away. With g the token that it generates after x as the most probable o
 - what stands by the tokens of x is the same in x + g and x + h;
 - at the end of x + h stands another number than at the end of x + g, and not a greater one;
 - what it said of g while generating it, and what echo says of g at the end of x + g, are the same number.
+
+A server that is asked with strings (`probe_strings`): its numbers are right by definition where it gives a token the same one,
+echoed in a text, as when it generates that token after the text before it. So sentences are cut in several places, the token
+that comes next is forced, and its number compared with the echoed one; another token in its place must get another number.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import combinations
+from typing import Any, Protocol
 
 import numpy as np
 
-from scoring.backends.completions.answers import Answer, AnswerError, all_logprobs
-from scoring.backends.completions.checks import (
-    NEEDED,
-    SENTENCES,
-    SINGLE,
-    check_beginnings,
-    check_repeats,
-    check_texts_differ,
-    remarks,
-    same_nats,
+from scoring.backends.completions.answers import (
+    Answer,
+    AnswerError,
+    Spelling,
+    all_logprobs,
+    text_logprobs,
 )
-from scoring.backends.completions.tokens import Spelling
-from scoring.domain.backend import LogProbs
+from scoring.domain.backend import LogProbs, TextError
+
+SENTENCES = (
+    "Light falls on the retina, and the cells there turn it into signals.",
+    "A short walk before breakfast can lift the mood for many hours.",
+    "The committee met on Tuesday, though nobody remembered who had called it.",
+    "Water boils at a lower temperature on a high mountain, so that cooking takes longer.",
+    "He put the old violin back into its case and closed the window.",
+)
+# Two numbers are the same within this share of the spread of all. In bfloat16 the last bit of a logit of 16 to 32 is
+# worth 0.125 nat, and the spread 2 to 3; in a random float32 model the spread is 0.1 and the noise nothing.
+SAME_SHARE = 0.05
+SAME_NATS = 1e-4
+LARGEST_MEAN_NOISE_NATS = 0.05
+NOISE_TO_REMARK_NATS = 1e-6
+# One number may be so many times further off than the median of all
+SINGLE = 5
+NEEDED = (
+    "entry i of token_logprobs must be the log-probability of token i given the tokens before it, and of no other "
+    "(these are off by one, or not log-probabilities)"
+)
+
+
+def same_nats(values: Sequence[LogProbs], noise: LogProbs) -> float:
+    """How far apart, in nats, two numbers may be that should be the same."""
+    spread = float(np.std(np.concatenate([row[1:] for row in values])))
+    return max(SAME_NATS, SAME_SHARE * spread, 3 * float(noise.mean()))
+
+
+def check_texts_differ(values: Sequence[LogProbs]) -> None:
+    for one, other in combinations(values, 2):
+        n = min(len(one), len(other))
+        if np.array_equal(one[1:n], other[1:n]):
+            raise AnswerError(
+                "gave two different texts the same log-probabilities; it must compute them from the tokens that it is sent"
+            )
+
+
+def _apart(one: Answer, other: Answer, tokens: int) -> LogProbs:
+    """How far apart, in nats, two answers are in their first tokens; only where both are numbers."""
+    # Whether each is a number at all is a question about this text, and asked when it is scored
+    pair = np.array([one.logprobs[1:tokens], other.logprobs[1:tokens]], np.float64)  # None -> NaN
+    pair = pair[:, np.isfinite(pair).all(axis=0)]
+    return np.abs(pair[0] - pair[1]) if pair.size else np.zeros(1)
+
+
+def check_beginnings(one: Answer, varied: Answer, tokens: int) -> None:
+    """A text's beginning has the same numbers whatever follows; a server that caches beginnings may get them wrong."""
+    apart = _apart(one, varied, tokens - 1)  # numbers that are off by one are found elsewhere
+    if apart.mean() > LARGEST_MEAN_NOISE_NATS:
+        raise AnswerError(
+            f"gave the first {tokens} tokens of a text other log-probabilities (by {apart.mean():.2g} nat a token) when "
+            "it ended in another way; it must compute a token's from the tokens before it alone (prefix caching may be to "
+            "blame: switch it off)"
+        )
+
+
+def check_repeats(once: Answer, again: Answer) -> LogProbs:
+    """How far apart, in nats, the numbers of one text are that was sent twice."""
+    noise = _apart(once, again, len(once.logprobs) - 1)
+    if noise.mean() > LARGEST_MEAN_NOISE_NATS:
+        raise AnswerError(
+            f"gave one text, sent twice, log-probabilities that differ by {noise.mean():.2g} nat a token; it must give the "
+            "same text the same numbers"
+        )
+    return noise
+
+
+def remarks(noise: LogProbs) -> list[str]:
+    if noise.max() <= NOISE_TO_REMARK_NATS:
+        return []
+    remark = (
+        f"The server repeats its numbers only nearly: one text, sent twice, differed by up to {noise.max():.2g} nat in a "
+        f"token ({noise.mean():.2g} on average). Scores of this run can differ as much from those of another."
+    )
+    return [remark]
+
 
 Ids = list[int]
 # Scores all of these; the second argument says whether tokens are wanted spelt out rather than by id.
@@ -160,3 +236,96 @@ def _check_greedy_token(continued: Sequence[_Continued], limit_nats: float) -> N
             f"gave a token that it generated the log-probability {worst.generated:.4g}, and the same token, appended to the "
             f"prompt and scored by echo, {worst.greedy[-1]:.4g}; {NEEDED}"
         )
+
+
+# Scores all of these
+Echo = Callable[[Sequence[Ids]], list[Answer]]
+# The log-probability of each token as the one generated after the ids
+Force = Callable[[Sequence[tuple[Ids, int]]], list[float]]
+
+
+class Strings(Protocol):
+    """As `ByStrings`."""
+
+    def ids_of(self, text: str) -> Ids: ...
+
+    def text_of(self, ids: Sequence[int]) -> str: ...
+
+    def is_text(self, ids: Sequence[int]) -> bool: ...
+
+
+CUTS = (0.3, 0.6, 0.9)  # of a sentence
+FEWEST_PLACES = 6
+
+
+def probe_strings(echo: Echo, force: Force, strings: Strings, longest: Ids | None) -> list[str]:
+    """Check the server; what comes back are remarks for the person who scores with it.
+
+    Args:
+        strings: which ids a string becomes, and which string stands for ids.
+        longest: the longest of the texts to come; asked for twice, and once with another end.
+    Raises:
+        AnswerError: the server cannot be used: what it did, and what it would have to do.
+        ScoringError: from `echo` and `force`.
+    """
+    prompts: list[Ids] = [strings.ids_of(s) for s in SENTENCES]
+    repeated = longest or prompts[0]
+    varied, n_same = _other_end(strings, repeated)
+    *answers, once, again, other = echo([*prompts, repeated, repeated, varied])
+    values = [_numbers(answer) for answer in answers]
+    check_texts_differ(values)
+    noise = check_repeats(once, again)
+    check_beginnings(once, other, n_same)
+    places = [
+        (n, at)
+        for n, prompt in enumerate(prompts)
+        for at in sorted({int(len(prompt) * cut) for cut in CUTS})
+        if at > 1 and strings.is_text(prompt[:at])
+    ]
+    if len(places) < FEWEST_PLACES:
+        raise AnswerError(
+            "takes no token ids, and the tokenizer given makes other tokens of a sentence that is cut: it cannot be checked"
+        )
+    _check_forced(force, prompts, values, places, same_nats(values, noise))
+    return remarks(noise)
+
+
+def _check_forced(
+    force: Force,
+    prompts: Sequence[Ids],
+    values: Sequence[LogProbs],
+    places: Sequence[tuple[int, int]],
+    limit_nats: float,
+) -> None:
+    echoed = np.array([values[n][at] for n, at in places])
+    right = force([(prompts[n][:at], prompts[n][at]) for n, at in places])
+    gaps = np.abs(echoed - right)
+    if not (np.median(gaps) <= limit_nats and gaps.max() <= SINGLE * limit_nats):
+        worst = int(np.argmax(gaps))
+        raise AnswerError(
+            f"gave a token that it generated the log-probability {right[worst]:.4g}, and the same token, scored by echo in "
+            f"its place, {echoed[worst]:.4g}; {NEEDED}"
+        )
+    # The token before it stands for any other
+    wrong = force([(prompts[n][:at], prompts[n][at - 1]) for n, at in places])
+    if np.median(np.abs(echoed - wrong)) <= limit_nats:
+        raise AnswerError(
+            f"gave the token that it generated the same log-probability whichever it was; {NEEDED}"
+        )
+
+
+def _numbers(answer: Answer) -> LogProbs:
+    try:
+        return text_logprobs(answer)
+    except TextError as error:
+        raise AnswerError(f"cannot score a simple sentence, which {error}") from error
+
+
+def _other_end(strings: Strings, ids: Ids) -> tuple[Ids, int]:
+    """A text that begins as these ids do and ends in another way, and how many tokens they share."""
+    words = strings.text_of(ids).split(" ")
+    cut = " ".join(words[: max(1, 2 * len(words) // 3)])
+    other = strings.ids_of(f"{cut} {SENTENCES[1]}")
+    n = min(len(ids), len(other))
+    differ = np.flatnonzero(np.array(ids[:n]) != np.array(other[:n]))
+    return other, int(differ[0]) if differ.size else n

@@ -1,8 +1,9 @@
-"""Where a model's server is, and whether it may be spoken to. Opens no connection and reads no settings."""
+"""Where a model's server is, and whether texts may be sent there: SCORING_HOSTS. Opens no connection."""
 
 import ipaddress
+import os
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -102,3 +103,25 @@ def check_allowed(address: Address, allowed: Collection[str]) -> None:
 def _visible(text: str) -> str:
     """Without spaces and control characters, which some readers of addresses skip and others do not."""
     return "".join(c for c in text if c.isprintable() and not c.isspace())
+
+
+HERE = "localhost,127.0.0.1,[::1]"
+
+
+def allowed_address(base_url: str) -> Address:
+    """Where a server is, if texts may be sent there.
+
+    Raises:
+        ScoringError: it is no address, or its host is not allowed.
+    """
+    address = parse_address(base_url)
+    check_allowed(address, _allowed_hosts())
+    return address
+
+
+def _allowed_hosts() -> Sequence[str]:
+    from django.conf import ENVIRONMENT_VARIABLE, settings
+
+    if not settings.configured and ENVIRONMENT_VARIABLE not in os.environ:  # in a notebook
+        return [name for name in os.environ.get("SCORING_HOSTS", HERE).split(",") if name]
+    return list(settings.SCORING_HOSTS)

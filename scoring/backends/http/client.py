@@ -26,9 +26,9 @@ from scoring.backends.http.errors import (
     GaveUpError,
     RawReply,
     RetryableError,
+    pause_s,
 )
-from scoring.backends.http.pauses import pause_s
-from scoring.backends.http.policy import RetryPolicy
+from scoring.backends.options import RetryPolicy
 from scoring.domain.backend import NoAnswerError, ScoringError
 
 MAX_ERROR_BYTES = 100_000

@@ -1,4 +1,4 @@
-"""What can go wrong with a model's server, as errors whose sentences can be shown. Opens no connection.
+"""What can go wrong with a model's server, as errors whose sentences can be shown. And how long to wait before a request is sent again. Opens no connection.
 
 A server's own words are cleaned before they are shown: one line, without control characters, and short.
 """
@@ -16,6 +16,8 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 import httpx2
+from tenacity import RetryCallState
+from tenacity.wait import wait_exponential, wait_random_exponential
 
 from scoring.domain.backend import NoAnswerError, ScoringError
 
@@ -266,3 +268,14 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
             error = error.exceptions[0]
         else:
             error = error.__cause__ or error.__context__
+
+
+# A random half to whole of 0.5, 1, 2 ... up to 30 seconds
+BACKOFF = wait_exponential(multiplier=0.25, max=15) + wait_random_exponential(0.25, max=15)
+
+
+def pause_s(state: RetryCallState) -> float:
+    """Growing and random, but at least what the server asks for."""
+    error = state.outcome.exception() if state.outcome else None
+    asked_s = error.retry_after_s if isinstance(error, RetryableError) else None
+    return max(BACKOFF(state), asked_s or 0.0)

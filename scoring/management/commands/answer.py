@@ -9,7 +9,7 @@ from django.core.management.base import CommandError, CommandParser
 from experiment.management.studies import find_study
 from experiment.models import Study
 from lib.commands import add_json_argument, table_lines
-from scoring.backends.generating import OPENED_BY
+from scoring.backends.opening import GENERATORS
 from scoring.domain.generating import Finish
 from scoring.management.writing import (
     WritingCommand,
@@ -43,7 +43,7 @@ class Command(WritingCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--study", metavar="SLUG", required=True)
         source = parser.add_mutually_exclusive_group(required=True)
-        source.add_argument("--model", dest="generator", choices=list(OPENED_BY))
+        source.add_argument("--model", dest="generator", choices=list(GENERATORS))
         source.add_argument(
             "--file",
             type=Path,

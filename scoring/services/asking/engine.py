@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 
 from lib.jobs.leases import Lease
 from lib.jobs.running import run_job
-from scoring.backends.generating import open_generator
+from scoring.backends.opening import open_generator
 from scoring.domain.backend import NoAnswerError, ScoringError
 from scoring.domain.generating import (
     BatchGenerator,

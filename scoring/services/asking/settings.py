@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from django.contrib.auth.models import User
 from django.db.models import Count, Q, QuerySet, Sum
 
-from scoring.backends.generating import check_generator_args
+from scoring.backends.opening import check_generator_args
 from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Message, Prices, Usage
 from scoring.models.generating import GeneratingJob, ModelAnswer
@@ -47,7 +47,7 @@ class Asked:
         """
         check_generator_args(self.generator, self.model_args)
         if self.generator == "chat":
-            from scoring.backends.http.hosts import allowed_address
+            from scoring.backends.http.address import allowed_address
 
             allowed_address(self.model_args["base_url"])
         has_prices = [self.prompt_price is not None, self.completion_price is not None]

@@ -167,7 +167,7 @@ class _Work:
 
 def files_of(training: Training) -> dict[str, str]:
     """SHA-256 of what a training starts from, as far as it lies in folders."""
-    from scoring.backends.causal_lm.weights import config_sha256, weights_sha256
+    from scoring.backends.model_files import config_sha256, weights_sha256
 
     args, found = base_args(training), {}
     base, tokenizer, config = (

@@ -18,7 +18,7 @@ from transformers import (
 from transformers.pytorch_utils import Conv1D
 
 from scoring.backends.causal_lm.loading import load, quiet
-from scoring.backends.causal_lm.weights import refuse_adapter
+from scoring.backends.model_files import refuse_adapter
 from scoring.backends.tokenizers import load_tokenizer, set_start_token
 from scoring.domain.backend import ScoringError
 from scoring.training.settings import Lora, Shape, TrainingError, TrainingSettings

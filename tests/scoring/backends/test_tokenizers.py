@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks.completions.models import make_tokenizer
-from scoring.backends.completions.checks import SENTENCES
+from scoring.backends.completions.probe import SENTENCES
 from scoring.backends.tokenizers import load_tokenizer, tokenizer_hash
 from scoring.domain.backend import ScoringError
 from scoring.domain.conditions import MarkedText

@@ -9,7 +9,7 @@ import pytest
 
 from experiment.models import Study
 from lib.jobs import leases
-from scoring.backends.causal_lm.weights import weights_sha256
+from scoring.backends.model_files import weights_sha256
 from scoring.models import LanguageModel, ScoringRun
 from scoring.services.execute import execute
 from scoring.services.runs import create_run

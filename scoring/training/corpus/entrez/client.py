@@ -18,8 +18,7 @@ import httpx2
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
 
 from scoring.backends.http import errors
-from scoring.backends.http.errors import RawReply, RetryableError
-from scoring.backends.http.pauses import pause_s
+from scoring.backends.http.errors import RawReply, RetryableError, pause_s
 from scoring.domain.backend import ScoringError
 from scoring.training.corpus.document import CorpusError
 from scoring.training.corpus.entrez.pace import Pace

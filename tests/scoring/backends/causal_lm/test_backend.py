@@ -12,7 +12,7 @@ from transformers import AutoModelForCausalLM
 from scoring.backends import parse_model_args
 from scoring.backends.causal_lm.head import Backbone
 from scoring.backends.causal_lm.loading import quiet
-from scoring.backends.causal_lm.weights import weights_sha256
+from scoring.backends.model_files import weights_sha256
 from scoring.domain.backend import ScoringError, TextError, TokenText
 from scoring.services.open_model import open_backend
 from tests.scoring.backends.causal_lm.architectures import expected_logprobs, perplexity_of

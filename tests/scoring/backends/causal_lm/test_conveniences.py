@@ -13,14 +13,14 @@ import transformers as hf
 from transformers.integrations import hub_kernels
 
 from scoring import demo_lm
-from scoring.backends.causal_lm import arguments
+from scoring.backends.causal_lm import loading
 from scoring.backends.causal_lm.backend import TransformersBackend
 from scoring.backends.causal_lm.generator import TransformersGenerator
 from scoring.backends.causal_lm.loading import load
 from scoring.backends.opening import open_backend
 from scoring.backends.token_vectors import TokenVectors
 from scoring.backends.tokenizers import load_tokenizer
-from scoring.backends.vllm.backend import VllmBackend
+from scoring.backends.vllm import VllmBackend
 from scoring.demo_lm.backend import EmbeddedBackend
 from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Message
@@ -166,10 +166,10 @@ class TestPrecision:
 class TestWeights:
     def test_stored_quantized_are_named_and_quantized_no_second_time(self) -> None:
         config = hf.LlamaConfig(**LLAMA, quantization_config={"quant_method": "gptq", "bits": 4})
-        assert arguments.quantization(config, {}) == "gptq"
+        assert loading.quantization(config, {}) == "gptq"
         with pytest.raises(ScoringError, match=r"stored quantized.*gptq"):
-            arguments.quantization(config, {"quantization": "8bit"})
-        assert arguments.quantization(hf.LlamaConfig(**LLAMA), {"quantization": "8bit"}) == "8bit"
+            loading.quantization(config, {"quantization": "8bit"})
+        assert loading.quantization(hf.LlamaConfig(**LLAMA), {"quantization": "8bit"}) == "8bit"
 
     def test_that_a_configuration_ties_and_files_hold_twice_are_refused(
         self, tmp_path: Path

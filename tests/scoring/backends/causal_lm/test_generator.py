@@ -8,7 +8,7 @@ import torch
 from transformers import AutoTokenizer, LlamaConfig
 
 from scoring.backends.causal_lm.generator import TransformersGenerator
-from scoring.backends.generating import open_generator
+from scoring.backends.opening import open_generator
 from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Finish, Message
 from tests.scoring.tiny_models import save_gpt2, save_random

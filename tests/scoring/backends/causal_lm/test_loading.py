@@ -8,8 +8,7 @@ import torch
 import transformers as hf
 
 from scoring.backends.causal_lm.backend import TransformersBackend
-from scoring.backends.causal_lm.loading import load, quiet
-from scoring.backends.causal_lm.window import context_tokens
+from scoring.backends.causal_lm.loading import context_tokens, load, quiet
 from scoring.domain.backend import ScoringError, TokenText
 from tests.scoring.tiny_models import save_random
 

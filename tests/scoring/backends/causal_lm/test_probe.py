@@ -16,10 +16,8 @@ from transformers import (
 from scoring.backends.causal_lm import head as heads
 from scoring.backends.causal_lm import probe
 from scoring.backends.causal_lm.head import Backbone, OwnHead
-from scoring.backends.causal_lm.probe import choose
-from scoring.backends.causal_lm.tiny import tiny_model
-from scoring.backends.causal_lm.trials import Trial, random_groups, real_groups
-from scoring.backends.causal_lm.verdicts import Verdicts
+from scoring.backends.causal_lm.probe import Verdicts, choose
+from scoring.backends.causal_lm.trials import Trial, random_groups, real_groups, tiny_model
 from scoring.domain.backend import ScoringError, TokenText
 from scoring.services.open_model import open_backend
 from tests.scoring.backends.causal_lm.architectures import (

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from scoring.backends.chat.generator import ChatGenerator
-from scoring.backends.generating import check_generator_args, open_generator
+from scoring.backends.chat import ChatGenerator
+from scoring.backends.opening import check_generator_args, open_generator
 from scoring.domain.backend import NoAnswerError, ScoringError
 from scoring.domain.generating import Finish, Generated, Message, Usage
 from tests.scoring.backends.chat.stub import MODEL, ChatStub

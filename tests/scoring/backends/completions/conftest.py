@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.completions.models import make_tokenizer, tiny_markov
 from benchmarks.completions.stub import CompletionsStub
-from scoring.backends.completions.checks import SENTENCES
+from scoring.backends.completions.probe import SENTENCES
 from scoring.backends.tokenizers import load_tokenizer
 
 

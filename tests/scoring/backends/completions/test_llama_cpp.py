@@ -20,7 +20,7 @@ import pytest
 
 from benchmarks.completions.models import make_tokenizer
 from scoring.backends.completions.backend import CompletionsBackend
-from scoring.backends.completions.checks import SENTENCES
+from scoring.backends.completions.probe import SENTENCES
 from scoring.backends.tokenizers import load_tokenizer
 from scoring.domain.backend import ScoringError, TokenText
 from tests.conftest import ROOT

@@ -10,7 +10,7 @@ from tokenizers.processors import TemplateProcessing
 from benchmarks.completions.models import END, make_tokenizer, tiny_gpt2, torch_lm
 from benchmarks.completions.stub import MODEL, CompletionsStub
 from scoring.backends.completions.backend import CompletionsBackend
-from scoring.backends.completions.checks import SENTENCES
+from scoring.backends.completions.probe import SENTENCES
 from scoring.backends.tokenizers import load_tokenizer
 from scoring.domain.backend import ScoringError, TextError, TokenText
 from tests.scoring.backends.completions.test_backend import in_float64

@@ -14,10 +14,10 @@ from benchmarks.completions.models import (
     tiny_markov,
     torch_lm,
 )
-from scoring.backends.completions.checks import SENTENCES
+from scoring.backends.completions.probe import SENTENCES
 from scoring.backends.opening import check_model_args, open_backend
 from scoring.backends.tokenizers import load_tokenizer, tokenizer_hash
-from scoring.backends.vllm.backend import VllmBackend
+from scoring.backends.vllm import VllmBackend
 from scoring.domain.backend import ScoringError, TextError
 from scoring.models import ScoringRun
 from tests.factories import make_study

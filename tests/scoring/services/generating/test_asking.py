@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from lib.jobs.leases import CancelledError
-from scoring.backends.chat.generator import ChatGenerator
+from scoring.backends.chat import ChatGenerator
 from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Finish, Generated, Message, Usage
 from scoring.services.asking.engine import Question, ask_all

@@ -1,4 +1,7 @@
-"""Prompts as strings, for servers that take no token ids: llama-cpp-python's, in front of llama.cpp.
+"""How a completions server is asked: with token ids, or with strings.
+
+`ByIds`, as vLLM and SGLang take them: what is scored is what our tokenizer made. `ByStrings`, for servers that take no
+token ids (llama-cpp-python's, in front of llama.cpp):
 
 Such a server makes tokens of a string itself, puts the model's start token (BOS) before them, and with `echo` gives the
 numbers of all tokens but the start and the one after it. That one's is asked for alone: with the empty string as the
@@ -11,7 +14,8 @@ Without a start token such a server puts each number one token early, and cannot
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,15 +23,104 @@ import numpy as np
 from scoring.backends.completions.answers import (
     Answer,
     AnswerError,
+    Spelling,
     echoed_numbers,
     only_choice,
+    read_answer,
 )
-from scoring.backends.completions.endpoint import Endpoint
-from scoring.backends.completions.tokens import Spelling
 from scoring.backends.http.client import Client
 from scoring.backends.http.errors import RefusedError
-from scoring.backends.http.policy import RetryPolicy
+from scoring.backends.options import RetryPolicy
 from scoring.domain.backend import TextError
+
+BYTES_PER_TOKEN, BYTES_PER_ANSWER = 2048, 2**20
+PLAIN_S = 10  # to generate a token after a word
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """`/v1/completions` of a server, and a model there."""
+
+    path: str
+    model: str
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        """What every request says."""
+        return {"model": self.model, "max_tokens": 1, "temperature": 0, "logprobs": 1}
+
+    async def ask(
+        self,
+        client: Client,
+        policy: RetryPolicy,
+        n_tokens: int,
+        payload: dict[str, Any],
+        *,
+        is_trial: bool,
+        read: Callable[[bytes], Any] = json.loads,
+    ) -> Any:
+        """The answer's value to a prompt of so many tokens.
+
+        Args:
+            is_trial: of a server not yet known to score, which may be unable to for ever.
+            read: makes a value of the answer's bytes.
+        Raises:
+            RefusedError, GaveUpError, ScoringError: as `Client.ask`.
+        """
+
+        async def answers_plain() -> bool:
+            plain = {"model": self.model, "prompt": "The", "max_tokens": 1}
+            return await client.answers(self.path, plain, min(policy.attempt_s, PLAIN_S))
+
+        reply = await client.ask(
+            self.path,
+            policy,
+            BYTES_PER_ANSWER + BYTES_PER_TOKEN * n_tokens,
+            self.constants | payload,
+            answers_others=answers_plain if is_trial else None,
+            read=read,
+        )
+        return reply.value
+
+
+# Extensions of vLLM and SGLang: which ids were scored, and which was generated
+FLAGS = {"return_token_ids": True, "return_tokens_as_token_ids": True}
+
+
+class ByIds:
+    """Asks with ids; the flags are left out once a server has refused them."""
+
+    described = "token ids"
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._takes_flags = True
+
+    async def ask(
+        self,
+        client: Client,
+        ids: list[int],
+        policy: RetryPolicy,
+        *,
+        spelt: bool = False,
+        is_trial: bool = False,
+    ) -> Answer:
+        """The n + 1 numbers of n ids; `spelt`: with the tokens' texts, not their ids.
+
+        Raises:
+            AnswerError, RefusedError, ScoringError.
+        """
+        flags = {} if spelt or not self._takes_flags else FLAGS
+        payload: dict[str, Any] = {"prompt": ids, "echo": True, **flags}
+        try:
+            value = await self._endpoint.ask(client, policy, len(ids), payload, is_trial=is_trial)
+        except RefusedError as error:
+            if flags and any(flag in error.message for flag in FLAGS):
+                self._takes_flags = False  # a server that wants nothing beyond OpenAI's own
+                return await self.ask(client, ids, policy, spelt=True, is_trial=is_trial)
+            raise
+        return read_answer(value, ids)
+
 
 # OpenAI's largest: more than any logit of a model is behind another that matters
 FORCE = 100

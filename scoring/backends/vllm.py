@@ -11,11 +11,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from scoring.backends.batches import in_order
 from scoring.backends.completions.answers import Answer, AnswerError, text_logprobs
 from scoring.backends.completions.probe import probe
+from scoring.backends.options import engine_args
+from scoring.backends.reading import in_order
 from scoring.backends.tokenizers import load_tokenizer, tokenizer_hash
-from scoring.backends.vllm.options import engine_args
 from scoring.domain.backend import Group, GroupResult, LogProbs, ScoringError, TextError, TokenText
 
 logger = logging.getLogger(__name__)
@@ -171,7 +171,7 @@ def _weights_sha256(folder: Path) -> str | None:
     Raises:
         ScoringError: the folder holds no safetensors, or an adapter beside them.
     """
-    from scoring.backends.causal_lm.weights import check_folder, refuse_adapter, weights_sha256
+    from scoring.backends.model_files import check_folder, refuse_adapter, weights_sha256
 
     if not folder.is_dir():
         return None

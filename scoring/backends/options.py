@@ -1,0 +1,265 @@
+"""The arguments of servers and of vLLM, and of how any generator writes, read from texts. Loads none of them."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from scoring.domain.backend import ScoringError
+
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """Seconds for one attempt, and for all attempts of a request with the pauses between them.
+
+    tries: attempts that the server may fail at; None for no limit. One that it only puts off, or that does not reach it,
+    is none.
+    """
+
+    attempt_s: float
+    total_s: float
+    tries: int | None = None
+
+
+def read_policy(args: Mapping[str, str], attempt_s: float, total_s: float) -> RetryPolicy:
+    """`timeout` and `retry_seconds`, or these defaults; `tries` where they are given.
+
+    Raises:
+        ScoringError: one is no number in its range.
+    """
+    one = read_number(args, "timeout", attempt_s, 0.01, 86_400, whole=False)
+    # Who waits long for one answer wants at least that one
+    total = read_number(args, "retry_seconds", max(one, total_s), 0, 864_000, whole=False)
+    tries = int(read_number(args, "tries", 3, 1, 100)) if "tries" in args else None
+    return RetryPolicy(one, total, tries)
+
+
+def read_number(
+    args: Mapping[str, str],
+    name: str,
+    default: float,
+    least: float,
+    most: float,
+    *,
+    whole: bool = True,
+    kind: str = "a number of seconds",
+) -> float:
+    """An argument's number.
+
+    Raises:
+        ScoringError: it is none, or out of its range.
+
+    >>> read_number({"concurrency": "8"}, "concurrency", 4, 1, 256)
+    8.0
+    """
+    if name not in args:
+        return default
+    try:
+        value = float(args[name])
+    except ValueError:
+        value = math.nan
+    if not least <= value <= most or (whole and value != int(value)):
+        expected = "a whole number" if whole else kind
+        raise ScoringError(
+            f"{name}={args[name]!r} cannot be used: expected {expected} from {least:g} to {most:,.0f}."
+        )
+    return value
+
+
+WRITING = ("max_tokens", "temperature", "top_p", "seed")
+CHAT_NAMES = ("base_url", "model", "concurrency", "timeout", "retry_seconds", "tries", *WRITING)
+MAX_TOKENS = 4096
+
+
+@dataclass(frozen=True)
+class Writing:
+    """How an answer is drawn; None leaves it to the server, and means greedy for a model in this process."""
+
+    max_tokens: int
+    temperature: float | None
+    top_p: float | None
+    seed: int | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """What was asked for.
+
+        >>> Writing(100, 0.0, None, None).as_dict()
+        {'max_tokens': 100, 'temperature': 0.0}
+        """
+        return {name: value for name in WRITING if (value := getattr(self, name)) is not None}
+
+
+@dataclass(frozen=True)
+class ChatOptions:
+    base_url: str
+    model: str
+    concurrency: int
+    policy: RetryPolicy
+    writing: Writing
+
+
+def read_writing(args: Mapping[str, str]) -> Writing:
+    """Check and read how answers are drawn.
+
+    Raises:
+        ScoringError: a number is none, or out of its range.
+
+    >>> read_writing({"temperature": "0.7"}).temperature
+    0.7
+    """
+
+    def number(name: str, most: float, whole: bool = False) -> float | None:
+        if name not in args:
+            return None
+        return read_number(args, name, 0, 0, most, whole=whole, kind="a number")
+
+    seed = number("seed", 2**31 - 1, whole=True)
+    return Writing(
+        max_tokens=int(read_number(args, "max_tokens", MAX_TOKENS, 1, 1_000_000)),
+        temperature=number("temperature", 2),
+        top_p=number("top_p", 1),
+        seed=None if seed is None else int(seed),
+    )
+
+
+def read_chat_options(args: Mapping[str, str]) -> ChatOptions:
+    """Check and read the arguments of a chat server.
+
+    Raises:
+        ScoringError: one is missing, unknown or not a number in its range.
+
+    >>> read_chat_options({"base_url": "http://localhost:8000", "model": "m"}).concurrency
+    4
+    """
+    unknown = [name for name in args if name not in CHAT_NAMES]
+    if unknown:
+        raise ScoringError(
+            f"A chat server takes no argument “{unknown[0]}”: there are {', '.join(CHAT_NAMES)}."
+        )
+    missing = [name for name in CHAT_NAMES[:2] if not str(args.get(name, "")).strip()]
+    if missing:
+        raise ScoringError(f"A chat server needs {' and '.join(missing)}.")
+    return ChatOptions(
+        base_url=args["base_url"],
+        model=args["model"],
+        concurrency=int(read_number(args, "concurrency", 4, 1, 64)),
+        policy=read_policy(args, 180, 900),
+        writing=read_writing(args),
+    )
+
+
+COMPLETIONS_NAMES = (
+    "base_url",
+    "model",
+    "tokenizer",
+    "revision",
+    "concurrency",
+    "timeout",
+    "retry_seconds",
+    "context_tokens",
+)
+REQUIRED = COMPLETIONS_NAMES[:3]
+
+
+@dataclass(frozen=True)
+class CompletionsOptions:
+    """What was asked for; `probing` is the policy for a server that has not been seen to work."""
+
+    base_url: str
+    model: str
+    tokenizer: str
+    revision: str | None
+    concurrency: int
+    scoring: RetryPolicy
+    probing: RetryPolicy
+    context_tokens: int | None
+
+
+def read_completions_options(args: Mapping[str, str]) -> CompletionsOptions:
+    """Check and read the arguments.
+
+    Raises:
+        ScoringError: one is missing, unknown or not a number in its range.
+
+    >>> read_completions_options({"base_url": "http://localhost:8000", "model": "m", "tokenizer": "t"}).concurrency
+    4
+    """
+    unknown = [name for name in args if name not in COMPLETIONS_NAMES]
+    if unknown:
+        raise ScoringError(
+            f"A completions server takes no argument “{unknown[0]}”: there are {', '.join(COMPLETIONS_NAMES)}."
+        )
+    missing = [name for name in REQUIRED if not str(args.get(name, "")).strip()]
+    if missing:
+        raise ScoringError(
+            f"A completions server needs {' and '.join(missing)}: "
+            "--model_args base_url=http://HOST:PORT,model=NAME,tokenizer=FOLDER."
+        )
+    context = read_number(args, "context_tokens", 0, 2, 10**9)
+    return CompletionsOptions(
+        base_url=args["base_url"],
+        model=args["model"],
+        tokenizer=args["tokenizer"],
+        revision=args.get("revision") or None,
+        concurrency=int(read_number(args, "concurrency", 4, 1, 256)),
+        scoring=read_policy(args, 120, 300),
+        probing=read_policy(args, 30, 60),
+        context_tokens=int(context) or None,
+    )
+
+
+def _flag(text: str) -> bool:
+    return {"True": True, "False": False}[text]
+
+
+VLLM_READ: Mapping[str, Callable[[str], Any]] = {
+    "pretrained": str,
+    "revision": str,
+    "tokenizer": str,
+    "dtype": str,
+    "quantization": str,
+    "tensor_parallel_size": int,
+    "pipeline_parallel_size": int,
+    "max_model_len": int,
+    "max_num_batched_tokens": int,
+    "gpu_memory_utilization": float,
+    "enforce_eager": _flag,
+}
+
+
+def engine_args(args: Mapping[str, str]) -> dict[str, Any]:
+    """What `vllm.LLM` is called with.
+
+    A prompt's log-probabilities need the whole prompt computed, so that a cache of beginnings brings nothing and has
+    been wrong; weights come from safetensors and code that comes with a model is never run.
+
+    Raises:
+        ScoringError: an argument is unknown, missing or not of its kind.
+
+    >>> engine_args({"pretrained": "large", "tensor_parallel_size": "8"})["tensor_parallel_size"]
+    8
+    """
+    if not args.get("pretrained", "").strip():
+        raise ScoringError("--model vllm needs pretrained=… in --model_args.")
+    values = {}
+    for name, text in args.items():
+        if name not in VLLM_READ:
+            raise _wrong(f"{name} is not known here: vLLM takes {', '.join(VLLM_READ)}")
+        try:
+            values[name] = VLLM_READ[name](text)
+        except (KeyError, ValueError) as error:
+            kind = {int: "a whole number", float: "a number"}.get(VLLM_READ[name], "True or False")  # type: ignore[call-overload]
+            raise _wrong(f"{name}={text}: expected {kind}") from error
+    values["model"] = values.pop("pretrained")
+    if "revision" in values and "tokenizer" not in values:
+        values["tokenizer_revision"] = values["revision"]
+    return values | {
+        "enable_prefix_caching": False,
+        "load_format": "safetensors",
+        "trust_remote_code": False,
+        "seed": 0,
+    }
+
+
+def _wrong(what: str) -> ScoringError:
+    return ScoringError(f"{what}.", option="--model_args")
