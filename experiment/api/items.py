@@ -61,6 +61,7 @@ class ItemSerializer(serializers.ModelSerializer[Item]):
 
 
 class ItemsQuery(TableQuery):
+    lookups = {n: n for n in ("kind", "source", "status", "subfield")} | {"item": "key"}
     ordering = pages.Ordering(item_key=("key", "version"))
     kind = serializers.ChoiceField(choices=Item.Kind.values, required=False)
     source = serializers.ChoiceField(  # type: ignore[assignment]
@@ -80,12 +81,8 @@ class Items(StudyTable):
     result_class = ItemSerializer
 
     def rows(self) -> pages.Rows:
-        query = self.query
-        names = {"kind": "kind", "source": "source", "status": "status", "subfield": "subfield"}
-        wanted = {
-            field: query[name] for name, field in (names | {"item": "key"}).items() if name in query
-        }
-        return Item.objects.shown_by([self.study]).filter(**wanted).select_related("template")
+        items = Item.objects.shown_by([self.study]).filter(**self.wanted())
+        return items.select_related("template")
 
 
 class ExposureSerializer(serializers.Serializer[ItemExposure]):

@@ -1,16 +1,21 @@
-"""The OpenAPI description, from what views say of themselves."""
+"""The OpenAPI description, from what views say of themselves; and the answer to what the API does not have."""
 
 from collections.abc import Iterable
-from typing import Any
+from functools import cache
+from typing import Any, ClassVar
 
+from django.http import Http404, HttpResponse
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.renderers import OpenApiYamlRenderer
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, inline_serializer
 from rest_framework import serializers
+from rest_framework.request import Request
 
 from lib.api.problems import MEDIA_TYPE, ProblemSerializer
-from lib.api.views import TableView
+from lib.api.views import ApiView, TableView
 from lib.table_files import CONTENT_TYPES
 
 WORDS = {
@@ -77,3 +82,42 @@ class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
         return {"type": "http", "scheme": "bearer"}
+
+
+OPENAPI = "application/vnd.oai.openapi"
+
+
+@cache
+def description() -> bytes:
+    """As YAML; the same as long as the code is."""
+    schema = SchemaGenerator().get_schema(public=True)  # type: ignore[no-untyped-call]
+    renderer = OpenApiYamlRenderer()
+    text: bytes = renderer.render(schema, renderer_context={})  # type: ignore[no-untyped-call]
+    return text
+
+
+class Description(ApiView):
+    """The OpenAPI description of these addresses."""
+
+    access: ClassVar[str] = "public"
+    schema = None  # it does not describe itself
+
+    def get(self, request: Request) -> HttpResponse:
+        return HttpResponse(description(), content_type=OPENAPI)
+
+
+class Nothing(ApiView):
+    """Whatever has no address: a problem and no page."""
+
+    access: ClassVar[str] = "public"
+    schema = None
+
+    def find(self, **kwargs: Any) -> None:
+        raise Http404
+
+    def get(self, request: Request, **kwargs: Any) -> HttpResponse:
+        raise Http404
+
+    post = put = patch = delete = get
+    http_method_names = ["get", "post", "put", "patch", "delete", "head", "options"]
+    options = get  # type: ignore[assignment]

@@ -2,10 +2,10 @@
 
 from django.urls import path
 
-from lib.api import described
+from lib.api import schema
 
 urlpatterns = [
-    path("schema/", described.Description.as_view(), name="schema"),
-    path("", described.Nothing.as_view()),
-    path("<path:rest>", described.Nothing.as_view(), name="nothing"),
+    path("schema/", schema.Description.as_view(), name="schema"),
+    path("", schema.Nothing.as_view()),
+    path("<path:rest>", schema.Nothing.as_view(), name="nothing"),
 ]

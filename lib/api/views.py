@@ -1,10 +1,12 @@
-"""What every view of the API is: strict about what it is asked, never cached, and described by its own code."""
+"""What every view of the API is: strict about what it is asked, never cached, limited by the minute, and described by its own code."""
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
+from django.conf import settings
 from django.db.models import QuerySet
 from django.http.response import HttpResponseBase
 from django.utils.functional import cached_property
@@ -13,12 +15,34 @@ from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.throttling import SimpleRateThrottle
 from rest_framework.views import APIView
 
 from lib.api import files, pages, parameters
 from lib.api.parameters import Strict
-from lib.api.throttles import AnonymousThrottle, TokenThrottle
 from lib.snapshot import snapshot
+
+
+class TokenThrottle(SimpleRateThrottle):
+    def get_rate(self) -> str:
+        return f"{settings.API_REQUESTS_PER_MINUTE}/minute"
+
+    def get_cache_key(self, request: Request, view: APIView) -> str | None:
+        return None if request.auth is None else f"api-token-{request.auth.pk}"
+
+
+class AnonymousThrottle(SimpleRateThrottle):
+    """By address, of which a hash is kept in memory: it slows down who guesses tokens."""
+
+    def get_rate(self) -> str:
+        return f"{settings.API_ANONYMOUS_PER_MINUTE}/minute"
+
+    def get_cache_key(self, request: Request, view: APIView) -> str | None:
+        if request.auth is not None:
+            return None
+        address = hashlib.sha256(self.get_ident(request).encode()).hexdigest()
+        return f"api-anonymous-{address}"
+
 
 OF_FORM = ("format", "limit", "cursor")
 BLOCK = 2000  # rows of a file that are in memory at once
@@ -96,7 +120,9 @@ class ApiView(APIView):
 
 
 class TableQuery(Strict):
-    """The parameters that all lists have."""
+    """The parameters that all lists have; `lookups` names the columns that others are compared with."""
+
+    lookups: ClassVar[Mapping[str, str]] = {}
 
     format = serializers.ChoiceField(
         choices=("json", *files.FORMATS),
@@ -122,11 +148,17 @@ class TableQuery(Strict):
 class TableView(ApiView):
     """A list of flat rows, by pages or as a file. Its `query_class` is a TableQuery with `ordering`."""
 
+    query_class: ClassVar[type[TableQuery]]
     result_class: ClassVar[type[serializers.Serializer[Any]]]
 
     def rows(self) -> pages.Rows:
         """What the query selects, in any order."""
         raise NotImplementedError
+
+    def wanted(self) -> dict[str, Any]:
+        """What the rows are filtered by."""
+        lookups = self.query_class.lookups.items()
+        return {column: self.query[name] for name, column in lookups if name in self.query}
 
     def file_name(self) -> str:
         raise NotImplementedError

@@ -1,7 +1,5 @@
 """Language models' answers to a study's questions, and the runs that they came in."""
 
-from typing import Any
-
 from rest_framework import serializers
 
 from experiment.api.access import StudyTable
@@ -71,6 +69,7 @@ class AnswerSerializer(serializers.ModelSerializer[Answer]):
 
 
 class AnsweringRunsQuery(TableQuery):
+    lookups = {"model": "language_model__name", "status": "status"}
     ordering = pages.Ordering(run=("id",))
     model = serializers.CharField(required=False, help_text="Its whole name.")
     status = serializers.ChoiceField(choices=AnsweringRun.Status.values, required=False)
@@ -85,12 +84,17 @@ class AnsweringRuns(StudyTable):
     result_class = AnsweringRunSerializer
 
     def rows(self) -> pages.Rows:
-        names = {"model": "language_model__name", "status": "status"}
-        runs = self.study.answering_runs.filter(**_wanted(names, self.query))
+        runs = self.study.answering_runs.filter(**self.wanted())
         return runs.select_related("language_model").defer("items")
 
 
 class AnswersQuery(TableQuery):
+    lookups = {
+        "run": "run_id",
+        "model": "run__language_model__name",
+        "finish": "finish",
+        "item": "item__key",
+    }
     ordering = pages.Ordering(run=("run_id", "id"))
     run = parameters.whole_number(1)
     model = serializers.CharField(required=False, help_text="Its whole name.")
@@ -107,17 +111,7 @@ class Answers(StudyTable):
     result_class = AnswerSerializer
 
     def rows(self) -> pages.Rows:
-        names = {
-            "run": "run_id",
-            "model": "run__language_model__name",
-            "finish": "finish",
-            "item": "item__key",
-        }
-        answers = Answer.objects.filter(run__study=self.study, **_wanted(names, self.query))
+        answers = Answer.objects.filter(run__study=self.study, **self.wanted())
         related = answers.select_related("run__language_model", "item")
         long = ("raw", "messages", "request", "run__items", "run__identity", "item__markup")
         return related.defer(*long, "item__original", "item__expert_answer")
-
-
-def _wanted(names: dict[str, str], query: dict[str, Any]) -> dict[str, Any]:
-    return {column: query[name] for name, column in names.items() if name in query}

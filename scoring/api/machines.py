@@ -1,5 +1,6 @@
 """Language models, their runs and scores, as a study sees them."""
 
+import math
 from typing import Any
 
 from django.db.models import BooleanField, Count, ExpressionWrapper, F, FloatField, Q, QuerySet
@@ -14,12 +15,129 @@ from experiment.domain.roles import Right
 from experiment.models import Item
 from lib.api import pages, parameters
 from lib.api.views import TableQuery
-from scoring.api.serializers import ModelSerializer, RunSerializer, ScoreSerializer
 from scoring.models import ItemScore, LanguageModel, ScoringRun
 from scoring.services.summary import IS_CORRECT
 
 
+class Number(serializers.FloatField):
+    """A number, or null where it is none that JSON can hold."""
+
+    def to_representation(self, value: Any) -> float | None:  # type: ignore[override]
+        number = float(value)
+        return number if math.isfinite(number) else None
+
+
+class ModelSerializer(serializers.ModelSerializer[LanguageModel]):
+    model = serializers.CharField(source="name")
+    base_partner = serializers.CharField(source="base_partner.name", default=None, allow_null=True)
+    tuned_from = serializers.CharField(source="tuned_from.name", default=None, allow_null=True)
+
+    class Meta:
+        model = LanguageModel
+        fields = [
+            "model",
+            "display_name",
+            "family",
+            "n_parameters",
+            "is_chat",
+            "base_partner",
+            "tuned_from",
+            "training_cutoff",
+            "released",
+            "is_demo",
+        ]
+
+
+class RunSerializer(serializers.ModelSerializer[ScoringRun]):
+    run = serializers.IntegerField(source="pk")
+    model = serializers.CharField(source="language_model.name")
+    study = serializers.CharField(
+        source="study.slug",
+        default=None,
+        allow_null=True,
+        help_text="The one that asked for it; null: none that the token opens.",
+    )
+    status = serializers.ChoiceField(choices=ScoringRun.Status.values)
+    error = serializers.CharField(allow_null=True, help_text="Null: of another's study.")
+    accuracy = Number(
+        allow_null=True, help_text="Share of its pairs of texts that were decided rightly."
+    )
+    n_scored = serializers.IntegerField(help_text="Pairs of texts: of items, or of sentences.")
+
+    class Meta:
+        model = ScoringRun
+        fields = [
+            "run",
+            "model",
+            "study",
+            "backend",
+            "condition",
+            "prompt",
+            "source",
+            "seed",
+            "limit",
+            "status",
+            "done",
+            "total",
+            "n_scored",
+            "accuracy",
+            "error",
+            "created_at",
+            "started_at",
+            "finished_at",
+        ]
+
+    def to_representation(self, run: ScoringRun) -> dict[str, Any]:
+        told = super().to_representation(run)
+        if run.study_id is not None and run.study_id not in self.context["view"].opened:
+            # Which studies there are, and on what machines, is their members' to know
+            told |= {"study": None, "error": None}
+        return told
+
+
+class ScoreSerializer(serializers.ModelSerializer[ItemScore]):
+    run = serializers.IntegerField(source="run_id")
+    model = serializers.CharField(source="run.language_model.name")
+    condition = serializers.CharField(source="run.condition")
+    prompt = serializers.CharField(source="run.prompt")
+    item_key = serializers.CharField(source="item.key")
+    item_version = serializers.IntegerField(source="item.version")
+    item_source = serializers.CharField(source="item.source")
+    unit = serializers.IntegerField(help_text="The sentence, in condition isolated; else 0.")
+    ppl_original = Number(allow_null=True)
+    ppl_altered = Number(allow_null=True)
+    correct = serializers.BooleanField(help_text="Whether the original was the likelier one.")
+
+    class Meta:
+        model = ItemScore
+        fields = [
+            "run",
+            "model",
+            "condition",
+            "prompt",
+            "item_key",
+            "item_version",
+            "item_source",
+            "unit",
+            "ppl_original",
+            "ppl_altered",
+            "correct",
+            "nll_all_original_nats",
+            "nll_all_altered_nats",
+            "nll_text_original_nats",
+            "nll_text_altered_nats",
+            "tokens_all_original",
+            "tokens_all_altered",
+            "tokens_text_original",
+            "tokens_text_altered",
+            "zlib_original_bytes",
+            "zlib_altered_bytes",
+            "original_side",
+        ]
+
+
 class ModelsQuery(TableQuery):
+    lookups = {"family": "family"}
     ordering = pages.Ordering(model=("name",))
     family = serializers.CharField(required=False)
 
@@ -38,12 +156,11 @@ class Models(StudyTable):
         models = LanguageModel.objects.filter(
             Q(pk__in=runs.values("language_model")) | Q(pk__in=of_set.values("pk"))
         )
-        if "family" in self.query:
-            models = models.filter(family=self.query["family"])
-        return models.select_related("base_partner", "tuned_from")
+        return models.filter(**self.wanted()).select_related("base_partner", "tuned_from")
 
 
 class RunsQuery(TableQuery):
+    lookups = {"model": "language_model__name", "condition": "condition", "status": "status"}
     ordering = pages.Ordering(run=("id",))
     model = serializers.CharField(required=False, help_text="Its whole name.")
     condition = serializers.ChoiceField(choices=ScoringRun.Condition.values, required=False)
@@ -69,9 +186,7 @@ class Runs(StudyTable):
     result_class = RunSerializer
 
     def rows(self) -> pages.Rows:
-        names = {"model": "language_model__name", "condition": "condition", "status": "status"}
-        wanted = {field: self.query[name] for name, field in names.items() if name in self.query}
-        return counted(ScoringRun.objects.seen_in([self.study]).filter(**wanted))
+        return counted(ScoringRun.objects.seen_in([self.study]).filter(**self.wanted()))
 
 
 class OneRun(StudyView):
@@ -86,6 +201,13 @@ class OneRun(StudyView):
 
 
 class ScoresQuery(TableQuery):
+    lookups = {
+        "run": "run_id",
+        "model": "run__language_model__name",
+        "condition": "run__condition",
+        "source": "item__source",
+        "item": "item__key",
+    }
     ordering = pages.Ordering(run=("run_id", "item_id", "unit"))
     run = parameters.whole_number(1)
     model = serializers.CharField(required=False, help_text="Its whole name.")
@@ -105,17 +227,9 @@ class Scores(StudyTable):
     result_class = ScoreSerializer
 
     def rows(self) -> pages.Rows:
-        names = {
-            "run": "run_id",
-            "model": "run__language_model__name",
-            "condition": "run__condition",
-            "source": "item__source",
-            "item": "item__key",
-        }
-        wanted = {field: self.query[name] for name, field in names.items() if name in self.query}
         shown = Item.objects.shown_by([self.study]).values("pk")
         of_models = {"run__corpus": "", "run__language_model__checkpoint": None}
-        scores = ItemScore.objects.filter(item__in=shown, **of_models, **wanted)
+        scores = ItemScore.objects.filter(item__in=shown, **of_models, **self.wanted())
         scores = scores.annotate(correct=ExpressionWrapper(IS_CORRECT, BooleanField()))
         related = scores.select_related("run__language_model", "item")
         return related.defer(

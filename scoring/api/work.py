@@ -14,8 +14,7 @@ from experiment.models import Item
 from lib.api import parameters
 from lib.api.parameters import Strict
 from lib.name_fields import is_name
-from scoring.api.machines import counted
-from scoring.api.serializers import RunSerializer
+from scoring.api.machines import RunSerializer, counted
 from scoring.backends import ALIASES
 from scoring.domain.backend import ScoringError
 from scoring.lab.forms import BACKENDS, checked_model_args

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from django.test import Client
 
-from lib.api.described import description
+from lib.api.schema import description
 
 COMMITTED = Path(__file__).resolve().parents[2] / "docs/openapi.yaml"
 ANEW = "manage.py spectacular --validate --fail-on-warn --file docs/openapi.yaml"

@@ -25,7 +25,7 @@ from benchmarks.trust.people import BAD
 from experiment.domain.scopes import Scope
 from experiment.models import Study
 from experiment.services.rights import create_token
-from lib.api.described import description
+from lib.api.schema import description
 from scoring.models import ItemScore, ScoringRun
 from scoring.services.open_model import ensure_language_model
 from scoring.services.runs import create_run
