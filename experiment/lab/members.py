@@ -205,7 +205,7 @@ def trail(request: HttpRequest, study: Study) -> HttpResponse:
 @for_site_admins
 def site_trail(request: HttpRequest) -> HttpResponse:
     context = _events(request, AuditEvent.objects.all())
-    return show(request, "lab/members/site_trail.html", section="trail", **context)
+    return show(request, "lab/members/trail.html", section="trail", **context)
 
 
 def _events(request: HttpRequest, events: QuerySet[AuditEvent]) -> dict[str, Any]:
