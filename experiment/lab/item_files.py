@@ -179,6 +179,12 @@ def _shown(plan: ItemPlan, show: str, number: str | None) -> Difference:
 LARGE = 1_000  # rows; of more, a worker makes the import, where one lives
 
 
+def gone(request: HttpRequest, part: str, page: str, *args: Any) -> HttpResponse:
+    """A file that is kept no longer is to be sent again on its page."""
+    again = reverse(page, args=args)
+    return show(request, "lab/fields/gone.html", GONE, part=part, again=again)
+
+
 @require_safe
 @for_field(FieldRight.CURATE_FIELD)
 def import_page(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
@@ -213,7 +219,7 @@ def difference(request: HttpRequest, research_field: ResearchField, upload: str)
     try:
         data = item_files.read_upload(research_field, user_of(request), upload)
     except FileNotFoundError:
-        return show(request, "lab/item_files/gone.html", GONE)
+        return gone(request, "import", "lab:import_items", research_field.slug)
     if not form.is_valid():
         return redirect("lab:import_items", research_field.slug)
     plan = plan_import(data, research_field, form.options)
@@ -229,7 +235,7 @@ def apply(request: HttpRequest, research_field: ResearchField, upload: str) -> H
     try:
         data = item_files.read_upload(research_field, user, upload)
     except FileNotFoundError:
-        return show(request, "lab/item_files/gone.html", GONE)
+        return gone(request, "import", "lab:import_items", research_field.slug)
     if not form.is_valid():
         return redirect("lab:import_items", research_field.slug)
     if _is_for_workers(data):

@@ -18,11 +18,11 @@ from experiment.imports.store.plans import Action
 from experiment.imports.store.question_plans import QuestionPlan, plan_questions
 from experiment.imports.store.writing import PlanRefusedError, import_questions
 from experiment.lab.access import for_field, is_lead, user_of
-from experiment.lab.item_files import MAX_BYTES, LeadsForm, accepted_elsewhere
+from experiment.lab.item_files import MAX_BYTES, LeadsForm, accepted_elsewhere, gone
 from experiment.models import ResearchField
 from experiment.services import item_files
 from lib.http import either
-from lib.pages import CONFLICT, GONE, LimitedFileField, show
+from lib.pages import CONFLICT, LimitedFileField, show
 
 PER_PAGE = 50
 MOST = 20_000  # questions that a page imports; more are for import_questions
@@ -71,7 +71,7 @@ def difference(request: HttpRequest, research_field: ResearchField, upload: str)
     try:
         file = read_questions(item_files.read_upload(research_field, user_of(request), upload))
     except FileNotFoundError:
-        return _gone(request, research_field)
+        return gone(request, "questions", "lab:question_import", research_field.slug)
     accept = _accept(request, request.GET)
     return _difference(request, upload, plan_questions(file, research_field, accept))
 
@@ -84,7 +84,7 @@ def apply(request: HttpRequest, research_field: ResearchField, upload: str) -> H
     try:
         file = read_questions(item_files.read_upload(research_field, user, upload))
     except FileNotFoundError:
-        return _gone(request, research_field)
+        return gone(request, "questions", "lab:question_import", research_field.slug)
     if len(file.records) > MOST:
         return redirect("lab:question_difference", research_field.slug, upload)
     accept = _accept(request, request.POST)
@@ -102,11 +102,6 @@ def said(plan: QuestionPlan) -> str:
     new = ngettext("%(n)d question is new", "%(n)d questions are new", created) % {"n": created}
     changed = ngettext("%(n)d is changed", "%(n)d are changed", updated) % {"n": updated}
     return f"{new}, {changed}."
-
-
-def _gone(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
-    again = reverse("lab:question_import", args=[research_field.slug])
-    return show(request, "lab/questions/gone.html", GONE, again=again)
 
 
 def _accept(request: HttpRequest, sent: QueryDict) -> str:

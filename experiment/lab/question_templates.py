@@ -24,6 +24,7 @@ from experiment.imports.store.plans import Action
 from experiment.imports.store.question_plans import QuestionPlan, plan_questions
 from experiment.imports.store.writing import PlanRefusedError, import_questions
 from experiment.lab.access import for_field, is_lead, user_of
+from experiment.lab.item_files import gone
 from experiment.lab.question_files import AcceptForm, said
 from experiment.lab.questions import CategoriesField
 from experiment.models import QuestionTemplate, ResearchField
@@ -31,7 +32,7 @@ from experiment.services import item_files
 from experiment.services.questions import as_toml, is_fixed, save_template
 from lib.http import UNPROCESSABLE, either
 from lib.name_fields import is_name
-from lib.pages import CONFLICT, GONE, LimitedFileField, UnixTextField, attached, show
+from lib.pages import CONFLICT, LimitedFileField, UnixTextField, attached, show
 
 MAX_BYTES = 10 * 1024 * 1024
 BLANK_RULES = 3
@@ -225,7 +226,7 @@ def filling(
     try:
         data = item_files.read_upload(research_field, user, upload)
     except FileNotFoundError:
-        return show(request, "lab/questions/gone.html", GONE, **context)
+        return gone(request, "questions", "lab:question_template", research_field.slug, pk)
     filled: FilledTemplate | None = None
     if form.is_valid():
         try:

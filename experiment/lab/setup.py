@@ -170,10 +170,12 @@ def _section(
 def show_section(
     request: HttpRequest, study: Study, name: str, form: Any, **more: Any
 ) -> HttpResponse:
-    context = setup_context(study, name) | {"form": form} | more
+    """The section's page: of its own, or the one that all have which are a form alone."""
+    context = setup_context(study, name) | {"form": form, "title": LABELS[name]} | more
     if name in FIRST_PREVIEW:
         context |= preview_context(request, study, FIRST_PREVIEW[name])
-    return show(request, f"lab/setup/{name}.html", **context)
+    template = name if name in ("items", "rules") else "section"
+    return show(request, f"lab/setup/{template}.html", **context)
 
 
 def preview_context(request: HttpRequest, study: Study, first: str) -> dict[str, Any]:
