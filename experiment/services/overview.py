@@ -12,7 +12,8 @@ from experiment.models import Participant, PeopleCount, Study
 from experiment.models.participants import ParticipantQuerySet
 from experiment.services.flow import FIRST_TRIAL_PAGE
 
-Kind, Fate = Participant.Kind, PeopleCount.Fate
+Kind = Participant.Kind
+Fate = PeopleCount.Fate
 # The page that who passed a step has come to at least
 REACHED = {"consented": 0, "demographics": 1, "practice": 2, "started": FIRST_TRIAL_PAGE}
 

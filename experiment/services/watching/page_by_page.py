@@ -12,7 +12,8 @@ from experiment.models import Judgment, Participant, PeopleCount, Study
 from experiment.models.trials import server_ms
 from experiment.services.flow import FIRST_TRIAL_PAGE
 
-Fate, Stage = PeopleCount.Fate, Participant.Stage
+Fate = PeopleCount.Fate
+Stage = Participant.Stage
 # Enough for quartiles, and few enough that no planner reads all judgments for them
 TIMED = 50
 # A stage, and the position of a trial
