@@ -70,7 +70,7 @@ def _nothing_kept() -> None:
     """The ids of an earlier test come again: what a process keeps by them is forgotten."""
     if kept := sys.modules.get("experiment.participant.kept"):
         kept.forget()
-    if duration := sys.modules.get("experiment.services.duration"):
+    if duration := sys.modules.get("experiment.services.counts"):
         duration.forget()
     if channels := sys.modules.get("experiment.services.channels"):
         channels.forget()
@@ -130,7 +130,7 @@ def counters_say_what_the_rows_do(request: pytest.FixtureRequest) -> Iterator[No
     request.getfixturevalue("db")  # still there afterwards
     yield
     from experiment.models import ItemCount, Participant, PeopleCount, Study
-    from experiment.services.recount import check
+    from experiment.services.recounting import check
 
     counted = (Participant, ItemCount, PeopleCount)
     studies = {pk for model in counted for pk in model.objects.values_list("study", flat=True)}

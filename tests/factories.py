@@ -21,7 +21,7 @@ from experiment.models import (
     Study,
     Trial,
 )
-from experiment.services.recount import recount
+from experiment.services.recounting import recount
 from experiment.services.study_setup import create_study, pin_items
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)

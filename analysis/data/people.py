@@ -20,9 +20,8 @@ from experiment.imports.store.trials import EXTERNAL_SOURCE
 from experiment.models import Item, Judgment, Participant, Study, Trial
 from experiment.models.participants import ParticipantQuerySet
 from experiment.participant.forms import POSITIONS, PREFER_NOT
-from experiment.services.counts import kind_counts
+from experiment.services.counts import is_joined, judgments_of, kind_counts, people_of
 from experiment.services.exclusions import Verdicts
-from experiment.services.participant_kinds import is_joined, judgments_of, people_of
 
 CAREERS = {code: str(label) for code, label in POSITIONS}
 NOT_STATED = ""

@@ -10,7 +10,7 @@ from django.db.models.functions import Cast
 from analysis.data.filters import ReportOptions
 from experiment.models import DataRevision, Item, ItemCount, Participant, Study
 from experiment.services import counts
-from experiment.services.participant_kinds import default_kind
+from experiment.services.counts import default_kind
 from scoring.models import (
     AnsweringRun,
     GradingPlan,

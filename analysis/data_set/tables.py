@@ -18,10 +18,10 @@ from experiment.domain.codebook import TRIAL_COLUMNS, Column
 from experiment.domain.export_form import Form
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Participant, Study, Trial
+from experiment.services.counts import is_joined
 from experiment.services.export.columns import HEADER
 from experiment.services.export.data_set import Held, MoreTables, Table
 from experiment.services.export.trials import completed, trials
-from experiment.services.participant_kinds import is_joined
 from lib.table_files import Block, in_blocks
 from scoring.services.data_set import ITEM, MODEL
 

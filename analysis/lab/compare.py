@@ -19,10 +19,9 @@ from analysis.store import StoredResult
 from experiment.domain.roles import Right
 from experiment.lab.access import for_study
 from experiment.models import Participant, Study, StudyVersion
-from experiment.services.counts import kind_counts
-from experiment.services.participant_kinds import default_kind
+from experiment.services.counts import default_kind, kind_counts
 from experiment.services.rights import studies_with
-from experiment.services.version_comparison import rule_changes
+from experiment.services.study_versions import rule_changes
 
 Kind = Participant.Kind
 

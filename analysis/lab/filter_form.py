@@ -18,8 +18,7 @@ from analysis.data.filters import PARTICIPANTS, SOURCE_CHOICES, TEXTS, TRIALS, R
 from analysis.services.compute import Asked, Computer, Waiting
 from analysis.store import StoredResult
 from experiment.models import Item, Participant, Study
-from experiment.services.counts import kind_counts
-from experiment.services.participant_kinds import default_kind, published_elsewhere
+from experiment.services.counts import default_kind, kind_counts, published_elsewhere
 from scoring.models import LanguageModel, ModelSetMember, ScoringRun
 
 LABELS = {

@@ -14,7 +14,7 @@ from experiment.domain.assignment import QUESTION
 from experiment.models import Item, Membership, Study
 from experiment.services.channels import all_channels
 from experiment.services.export.columns import columns_of
-from experiment.services.study_setup import works_by_stratum
+from experiment.services.readiness import works_by_stratum
 from scoring.services.grading.plans import plan_of, rubric_of
 
 SIZES = (25, 50, 100, 200, 400, 800)

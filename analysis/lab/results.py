@@ -22,7 +22,7 @@ from analysis.store import StoredFigure, StoredResult
 from experiment.domain.roles import Right
 from experiment.lab.access import for_study
 from experiment.models import Participant, Study
-from experiment.services.rules_under_way import note_beside_numbers
+from experiment.services.reapplying import note_beside_numbers
 
 if TYPE_CHECKING:
     from analysis.report.stored import StoredReport

@@ -13,7 +13,7 @@ from analysis.data.filters import SOURCES
 from analysis.lab.filter_form import Chosen
 from analysis.teams.options import PUBLISHED
 from experiment.models import Item, ItemCount, Participant, Study, Trial
-from experiment.services.participant_kinds import is_joined, judgments_of
+from experiment.services.counts import is_joined, judgments_of
 from lib.formatting import number, percent
 from scoring.models import LanguageModel, ModelSetMember, ScoringRun
 from scoring.services.summary import count_by_run

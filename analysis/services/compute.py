@@ -26,7 +26,7 @@ from analysis.stats import NotEnough
 from analysis.store import StoredResult
 from analysis.teams.options import TeamOptions
 from experiment.models import ItemCount, Participant, Study
-from experiment.services.participant_kinds import default_kind
+from experiment.services.counts import default_kind
 from lib.code import code_digest
 from lib.jobs import background, presence
 from lib.jobs.leases import Lease, reopen, request_cancel

@@ -38,7 +38,7 @@ from analysis.teams.figures import draw_teams
 from analysis.teams.options import TeamOptions
 from analysis.teams.results import Method, TeamsDocument, TriedTeams
 from experiment.models import Participant, Study
-from experiment.services.rules_under_way import note_beside_numbers
+from experiment.services.reapplying import note_beside_numbers
 from experiment.services.study_versions import version_shown
 
 SCHEMA, SCHEMA_VERSION = "brainbench-live/teams", 1

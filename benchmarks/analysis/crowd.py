@@ -11,7 +11,7 @@ from django.db import connection, models, transaction
 from django.utils import timezone
 
 from experiment.models import Item, Judgment, Participant, Study, Trial
-from experiment.services.recount import recount
+from experiment.services.recounting import recount
 from scoring.models import ItemScore, LanguageModel, ModelSet, ModelSetMember, ScoringRun
 
 TRIALS_EACH = 9

@@ -17,7 +17,7 @@ from experiment.models import (
     Study,
     Trial,
 )
-from experiment.services.recount import recount
+from experiment.services.recounting import recount
 from experiment.services.study_versions import freeze, revise
 
 SLUG = "crowd"

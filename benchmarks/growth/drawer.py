@@ -20,7 +20,7 @@ def main() -> None:
     from benchmarks.growth.works import at_first_trial
     from benchmarks.web.site import SLUG
     from experiment.models import Study
-    from experiment.services import drawing, enrollment
+    from experiment.services import drawing, taking_part
 
     study = Study.objects.get(slug=SLUG)
     people = [at_first_trial(study) for _ in range(int(sys.argv[1]))]
@@ -38,7 +38,7 @@ def main() -> None:
     sys.stdin.readline()
     started = time.perf_counter()
     for person in people:
-        enrollment.show_trial(person, 1, timezone.now())
+        taking_part.show_trial(person, 1, timezone.now())
     found = {"draws": len(people), "tries": tries, "wall_s": time.perf_counter() - started}
     sys.stdout.write(json.dumps(found) + "\n")
 

@@ -14,7 +14,7 @@ from experiment.domain.assignment import rng_key
 from experiment.domain.draw_record import DrawRecord
 from experiment.models import Item, Judgment, Participant, RecruitmentRecord, Study, Trial
 from experiment.services.flow import FIRST_TRIAL_PAGE
-from experiment.services.recount import recount
+from experiment.services.recounting import recount
 
 KIND = Participant.Kind.REAL.value
 FINISHED_PER_LEFT = 5  # one participant leaves for so many who finish

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from benchmarks.growth.filling import KIND
 from experiment.models import Participant, Study, Trial
-from experiment.services import enrollment, judging
+from experiment.services import enrollment, taking_part
 from experiment.simulation.run import DEMOGRAPHICS
 
 Work = Callable[[], object]
@@ -30,7 +30,7 @@ def draws(study: Study, repeats: int) -> Iterator[Work]:
 
 
 def _show(person: Participant, position: int, shown: list[Trial]) -> None:
-    shown.append(enrollment.show_trial(person, position, timezone.now()))
+    shown.append(taking_part.show_trial(person, position, timezone.now()))
 
 
 def at_first_trial(study: Study) -> Participant:
@@ -40,15 +40,17 @@ def at_first_trial(study: Study) -> Participant:
     person = enrollment.enroll(
         study, kind=lambda: KIND, consent_sha256=consent.sha256, key=uuid.uuid4(), now=now
     )
-    person = enrollment.save_demographics(person, ABOUT, now)
-    enrollment.attempt_practice(person, enrollment.practice_side(person), now)
-    return enrollment.start_trials(person, now)
+    person = taking_part.save_demographics(person, ABOUT, now)
+    taking_part.attempt_practice(person, taking_part.practice_side(person), now)
+    return taking_part.start_trials(person, now)
 
 
 def answer(person: Participant, trial: Trial) -> None:
-    answer = judging.Answer(trial.original_side, 70, 40, True, True, recognised=False, rt_ms=60_000)
-    judging.judge(
-        person, judging.Sent(trial.position, trial.token, uuid.uuid4(), answer, timezone.now())
+    answer = taking_part.Answer(
+        trial.original_side, 70, 40, True, True, recognised=False, rt_ms=60_000
+    )
+    taking_part.judge(
+        person, taking_part.Sent(trial.position, trial.token, uuid.uuid4(), answer, timezone.now())
     )
 
 

@@ -12,7 +12,7 @@ from django.db.models import Count, F, Max
 from benchmarks.trust.people import Ledger, Sent
 from benchmarks.web.site import SLUG
 from experiment.models import AuditEvent, Judgment, Participant, Study
-from experiment.services import audit, recount
+from experiment.services import audit, recounting
 from experiment.services.flow import page_number
 
 SHOWN = 5  # of each kind
@@ -57,7 +57,7 @@ def _as_row(sent: Sent) -> tuple[int, str, int, int]:
 
 def out_of_step() -> Iterator[str]:
     """Counters that do not say what the rows do, and an audit trail that does not verify."""
-    drifts = recount.check(Study.objects.all())
+    drifts = recounting.check(Study.objects.all())
     yield from (f"counter: {drift}" for drift in drifts[:SHOWN])
     if (broken := audit.verify()) is not None:
         yield f"audit trail: event {broken.number}: {broken.what}"

@@ -7,8 +7,7 @@ from experiment.api.access import StudyTable
 from experiment.domain.questions import made_from
 from experiment.domain.roles import Right
 from experiment.models import Item, Participant
-from experiment.services.exposure import STRATA, ItemExposure, item_exposures
-from experiment.services.participant_kinds import default_kind
+from experiment.services.counts import STRATA, ItemExposure, default_kind, item_exposures
 from lib.api import pages, parameters
 from lib.api.views import TableQuery
 

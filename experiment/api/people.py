@@ -13,8 +13,8 @@ from experiment.domain.roles import Right
 from experiment.models import Participant
 from experiment.models.participants import ParticipantQuerySet
 from experiment.services import audit
+from experiment.services.counts import default_kind
 from experiment.services.export.columns import DEMOGRAPHICS, reasons_of
-from experiment.services.participant_kinds import default_kind
 from lib.api import pages, parameters
 from lib.api.views import TableQuery
 

@@ -16,8 +16,8 @@ from experiment.lab.access import for_study, user_of
 from experiment.models import DryRun, Participant, Study
 from experiment.services import counts, work
 from experiment.services import work as service
-from experiment.services.exposure import summary
-from experiment.services.study_setup import completion_problems
+from experiment.services.counts import summary
+from experiment.services.readiness import completion_problems
 from lib.pages import refused, show
 from lib.table_files import CONTENT_TYPES
 

@@ -25,6 +25,7 @@ from experiment.domain.trial_query import QueryError, TrialQuery
 from experiment.lab.access import for_study, user_of
 from experiment.models import Item, Participant, Study, TrialExport
 from experiment.services import counts
+from experiment.services.counts import default_kind
 from experiment.services.export import jobs
 from experiment.services.export.columns import asks_questions, columns_of
 from experiment.services.export.files import Manifest, export_trials, record_export
@@ -42,8 +43,7 @@ from experiment.services.export.trials import (
     is_quickly_counted,
     subfields,
 )
-from experiment.services.participant_kinds import default_kind
-from experiment.services.rules_under_way import note_beside_numbers, refuse_mixed_release
+from experiment.services.reapplying import note_beside_numbers, refuse_mixed_release
 from lib.csv import cell
 from lib.pages import offer, refused, show
 from lib.table_files import CONTENT_TYPES, ZIP_TYPE

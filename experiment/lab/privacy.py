@@ -17,7 +17,7 @@ from experiment.lab.access import for_study, user_of
 from experiment.models import Participant, RecruitmentRecord, Study
 from experiment.services import audit
 from experiment.services.retention import NotDueError, ask, concerned, is_due
-from experiment.services.study_settings import withdrawal_problem
+from experiment.services.study_setup import withdrawal_problem
 from experiment.services.withdrawal import find_on_request, withdraw_on_request
 from lib.http import UNPROCESSABLE
 from lib.pages import refused, show

@@ -18,10 +18,9 @@ from experiment.domain.roles import Right
 from experiment.lab.access import for_study, user_of
 from experiment.models import Channel, Participant, Study
 from experiment.models.channels import PLAIN
-from experiment.services import counts, study_setup
-from experiment.services.channels import ENDS, save_channel
-from experiment.services.recruitment import SAMPLE_CODE, overdue
-from experiment.services.recruitment import links as recruitment_links
+from experiment.services import counts, readiness, study_setup
+from experiment.services.channels import ENDS, SAMPLE_CODE, overdue, save_channel
+from experiment.services.channels import links as recruitment_links
 from experiment.services.study_language import speaking
 from lib.pages import refused, show
 
@@ -59,7 +58,7 @@ def recruiting(request: HttpRequest, study: Study) -> HttpResponse:
         "lab/recruitment/page.html",
         links=recruitment_links(study, settings.BASE_URL + study.get_absolute_url()),
         has_channel={channel.code for channel in study.channels.all()},
-        problems=study_setup.readiness_problems(study),
+        problems=readiness.readiness_problems(study),
         recruitment_states=Study.Recruitment,
         n_overdue=overdue(now.date()).filter(study=study).count(),
         n_valid=n_valid,

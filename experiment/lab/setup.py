@@ -19,12 +19,11 @@ from experiment.domain.roles import Right
 from experiment.lab import setup_forms as forms
 from experiment.lab.access import View, for_study, user_of
 from experiment.models import Participant, Study
-from experiment.services.participant_kinds import default_kind
-from experiment.services.preflight import Finding, preflight
+from experiment.services.counts import default_kind
+from experiment.services.readiness import Finding, preflight
 from experiment.services.study_file import as_bytes
-from experiment.services.study_settings import change_study
-from experiment.services.study_versions import ReasonRequiredError, Revision
-from experiment.services.version_comparison import compare_rules
+from experiment.services.study_setup import change_study
+from experiment.services.study_versions import ReasonRequiredError, Revision, compare_rules
 from lib.http import either
 from lib.pages import attached, refused, show
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from experiment.domain.exclusion import Rules
 from experiment.models import Study
 from experiment.models.studies import DEMOGRAPHIC_FIELDS, RULE_COLUMNS
-from experiment.services.study_setup import works_by_stratum
+from experiment.services.readiness import works_by_stratum
 from lib.pages import UnixTextField
 
 DEMOGRAPHIC_LABELS = {

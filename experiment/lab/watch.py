@@ -19,15 +19,13 @@ from experiment.domain.exclusion import PARTICIPANT_REASONS, WITHDRAWN
 from experiment.domain.roles import Right
 from experiment.lab.access import LabRequest, for_study
 from experiment.models import Participant, Study
-from experiment.services import counts, exposure, overview
-from experiment.services.participant_kinds import kind_note, watched_kind
-from experiment.services.recruitment import links
-from experiment.services.rules_under_way import rules_under_way, sentence
+from experiment.services import counts, overview
+from experiment.services.channels import links
+from experiment.services.counts import kind_note, watched_kind
+from experiment.services.overview import forecast, page_by_page
+from experiment.services.people import People, Status, Wanted, people, timeline
+from experiment.services.reapplying import mixed_sentence, rules_under_way
 from experiment.services.study_versions import version_shown
-from experiment.services.watching.page_by_page import page_by_page
-from experiment.services.watching.people import People, Status, Wanted, people
-from experiment.services.watching.target import forecast
-from experiment.services.watching.timeline import timeline
 from lib.pages import show
 
 STATUSES = (
@@ -102,7 +100,7 @@ def live_context(
     study: Study, kind: str, rights: Collection[Right], now: datetime
 ) -> dict[str, Any]:
     """The parts of the page that change while people take part."""
-    items = exposure.item_exposures(study, kind, now)
+    items = counts.item_exposures(study, kind, now)
     flow = overview.flow(study, kind, now)
     target = study.target_valid if kind == Kind.REAL else None
     comments = overview.recent_comments(study, kind) if Right.IDENTIFY in rights else ()
@@ -111,7 +109,7 @@ def live_context(
         "kind_label": Kind(kind).label,
         "kind_note": kind_note(study, kind),
         "rules_job": rules_under_way(study),
-        "rules_note": sentence(study),
+        "rules_note": mixed_sentence(study),
         "tabs": tabs(study, kind),
         "flow": flow,
         "readings": overview.readings(study, kind),
@@ -120,7 +118,7 @@ def live_context(
         "target_percent": min(100.0, 100 * flow.valid / target) if target else 0.0,
         "forecast": forecast(study, kind, flow.valid, now),
         "pages": page_by_page(study, kind, now),
-        "exposures": exposure.exposures(items),
+        "exposures": counts.exposures(items),
         "items": items,
         "comments": comments,
         "updated_at": now,

@@ -13,12 +13,10 @@ from experiment.participant.forms import DemographicsForm
 from experiment.participant.guards import resume, shows_problems
 from experiment.participant.problems import problem
 from experiment.participant.showing import go_on, is_preview
-from experiment.services import enrollment, returns
-from experiment.services.channels import channel_of
-from experiment.services.duration import study_duration
-from experiment.services.enrollment import ExternalIds
+from experiment.services import enrollment
+from experiment.services.channels import NO_EXTERNAL_IDS, ExternalIds, channel_of, ending, sent_by
+from experiment.services.counts import study_duration
 from experiment.services.flow import KnownIdError, NotOpenError
-from experiment.services.recruitment import ending, sent_by
 from experiment.services.sign_in import keep_or_end
 from lib.http import UNPROCESSABLE
 from lib.unguessable import unguessable_id
@@ -44,7 +42,7 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
             is_new, seen = True, newcomer
     elif participant is not None and seen.may_be(participant):
         response = resume(request, study, participant)
-    elif (returner := returns.find_by_link(study, seen.external)) is not None:
+    elif (returner := enrollment.find_by_link(study, seen.external)) is not None:
         response = resume(request, study, returner)
         identity.write_participant(response, study, returner)
     else:
@@ -145,6 +143,6 @@ def decline(request: HttpRequest, study: Study, seen: identity.Entry | None) -> 
     if participant is not None and (seen is None or seen.may_be(participant)):
         url = pages.url_of(participant)
         return problem(request, "already_taking_part", study=study, action_url=url)
-    external = seen.external if seen else enrollment.NO_EXTERNAL_IDS
+    external = seen.external if seen else NO_EXTERNAL_IDS
     context = {"study": study, "ending": ending(study, external)}
     return render(request, "participant/declined.html", context)

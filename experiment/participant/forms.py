@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from django_countries import countries
 from django_stubs_ext import StrOrPromise
 
-from experiment.services.judging import Answer, Written
+from experiment.services.taking_part import Answer, Written
 
 PREFER_NOT = "prefer_not_to_say"
 DECLINE = (PREFER_NOT, _("Prefer not to say"))

@@ -13,7 +13,8 @@ from experiment.domain.assignment import NoItemLeftError
 from experiment.models import Participant, Study
 from experiment.participant import identity, pages
 from experiment.participant.problems import problem
-from experiment.services import channels, enrollment
+from experiment.services import taking_part
+from experiment.services.channels import NO_EXTERNAL_IDS, count_unfilled_link, ending
 from experiment.services.flow import (
     FlowError,
     KnownIdError,
@@ -22,7 +23,6 @@ from experiment.services.flow import (
     UnfilledLinkError,
     WrongPageError,
 )
-from experiment.services.recruitment import ending
 from experiment.services.study_language import speaking
 
 View = Callable[..., HttpResponse]
@@ -51,12 +51,12 @@ def refused(request: HttpRequest, study: Study, error: FlowError) -> HttpRespons
     """What is shown of an action that the participant's state, or the study's, does not allow."""
     url, code = study.get_absolute_url(), ""
     if isinstance(error, UnfilledLinkError):
-        channels.count_unfilled_link(study)
+        count_unfilled_link(study)
         return problem(request, error.refusal, study=study, parameter=error.parameter)
     is_newcomer = isinstance(error, NotOpenError | KnownIdError)
     if is_newcomer:
         entry = identity.read_entry(request, study)
-        external = entry.external if entry else enrollment.NO_EXTERNAL_IDS
+        external = entry.external if entry else NO_EXTERNAL_IDS
         ends, is_full = ending(study, external), error.refusal == Refusal.STUDY_FULL
         url = ends.full_url if is_full else ends.screen_out_url
         code = ends.full_code if is_full else ends.screen_out_code
@@ -116,4 +116,4 @@ def resume(request: HttpRequest, study: Study, participant: Participant) -> Http
 
 
 def may_go_on(participant: Participant) -> bool:
-    return participant.has_ended or enrollment.may_resume(participant, timezone.now())
+    return participant.has_ended or taking_part.may_resume(participant, timezone.now())

@@ -16,8 +16,15 @@ from experiment.models import Participant, RecruitmentRecord, Study
 from experiment.models.channels import PLAIN
 from experiment.models.recruitment import MAX_EXTERNAL_ID
 from experiment.participant.problems import BadLinkError, UnknownChannelError
-from experiment.services.channels import SOURCES, Parameter, channels, of_platform, parameters
-from experiment.services.enrollment import NO_EXTERNAL_IDS, ExternalIds
+from experiment.services.channels import (
+    NO_EXTERNAL_IDS,
+    SOURCES,
+    ExternalIds,
+    Parameter,
+    channels,
+    of_platform,
+    parameters,
+)
 from experiment.services.flow import UnfilledLinkError
 from experiment.services.study_language import find_study, newest_text_of
 from lib.prepared import Prepared
@@ -84,7 +91,7 @@ def read_parameters(study: Study, query: QueryDict) -> tuple[ExternalIds, bool]:
 
 
 def _read_ids(query: QueryDict, source: str, names: Sequence[Parameter]) -> ExternalIds:
-    values = [_clean_id(p.name, query[p.name]) if p.name in query else "" for p in names]
+    values = [_clean_id(p.name, str(query[p.name])) if p.name in query else "" for p in names]
     return ExternalIds(source, *values) if values and values[0] else NO_EXTERNAL_IDS
 
 

@@ -12,8 +12,8 @@ from experiment.domain.assignment import QUESTION, Side
 from experiment.domain.markup import Alternation, Segment
 from experiment.models import Item, Judgment, Participant, Trial
 from experiment.services.drawing import known_item
-from experiment.services.enrollment import practice_item, practice_side
 from experiment.services.flow import current_page, n_pages, page_number
+from experiment.services.taking_part import practice_item, practice_side
 from lib.prepared import Prepared
 
 Stage = Participant.Stage

@@ -19,9 +19,9 @@ from experiment.participant.identity import external_ids
 from experiment.participant.kept import fill, shown_abstract, version_of
 from experiment.participant.problems import wants_json
 from experiment.participant.writing import MAX_ANSWER, QuestionForm
-from experiment.services import enrollment
-from experiment.services.duration import study_duration
-from experiment.services.recruitment import ending
+from experiment.services import taking_part
+from experiment.services.channels import ending
+from experiment.services.counts import study_duration
 
 logger = logging.getLogger(__name__)
 Stage = Participant.Stage
@@ -98,7 +98,7 @@ def start(request: HttpRequest, participant: Participant) -> HttpResponse:
 
 
 def trial(request: HttpRequest, participant: Participant) -> HttpResponse:
-    shown = enrollment.show_trial(participant, participant.position, timezone.now())
+    shown = taking_part.show_trial(participant, participant.position, timezone.now())
     return render_trial(request, participant, pages.trial_page(shown))
 
 

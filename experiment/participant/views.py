@@ -26,9 +26,9 @@ from experiment.participant.identity import external_ids
 from experiment.participant.problems import problem, wants_json
 from experiment.participant.showing import go_on, render_page, render_trial, show
 from experiment.participant.writing import QuestionForm
-from experiment.services import enrollment, judging, returns, withdrawal
+from experiment.services import enrollment, taking_part, withdrawal
+from experiment.services.channels import ending, sent_by
 from experiment.services.flow import FlowError, WrongPageError, current_page
-from experiment.services.recruitment import ending, sent_by
 from experiment.services.withdrawal import held_about
 from lib.http import UNPROCESSABLE
 from lib.passing import is_lock_elsewhere, is_passing
@@ -45,7 +45,7 @@ def demographics(request: HttpRequest, study: Study, participant: Participant) -
     form = DemographicsForm(request.POST, fields=study.demographic_fields, field=study.field)
     if form.is_valid():
         return go_on(
-            request, enrollment.save_demographics(participant, form.cleaned_data, timezone.now())
+            request, taking_part.save_demographics(participant, form.cleaned_data, timezone.now())
         )
     if participant.stage != Stage.DEMOGRAPHICS:
         raise WrongPageError
@@ -66,10 +66,10 @@ def practice(request: HttpRequest, study: Study, participant: Participant) -> Ht
     if not form.is_valid() or form.needs_reminder:
         return render_again(request, participant, page, form)
     side = form.cleaned_data["side"]
-    if wants_json(request) and side != enrollment.practice_side(participant):
+    if wants_json(request) and side != taking_part.practice_side(participant):
         # The script sends the form once more as a page; that one is the attempt.
         return problem(request, "wrong_side")
-    here = enrollment.attempt_practice(participant, side, timezone.now())
+    here = taking_part.attempt_practice(participant, side, timezone.now())
     if here.stage != Stage.PRACTICE:
         return go_on(request, here)
     return render_trial(
@@ -81,7 +81,7 @@ def practice(request: HttpRequest, study: Study, participant: Participant) -> Ht
 def start(request: HttpRequest, study: Study, participant: Participant) -> HttpResponse:
     if request.method != "POST":
         return show(request, participant)
-    return go_on(request, enrollment.start_trials(participant, timezone.now()))
+    return go_on(request, taking_part.start_trials(participant, timezone.now()))
 
 
 @on_stage(Stage.TRIAL)
@@ -97,20 +97,20 @@ def trial(
     form = form_class(request.POST, ratings_required=study.ratings_required)
     if form.is_valid() and not form.needs_reminder:
         token, key = form.cleaned_data["trial_token"], form.cleaned_data["idempotency_key"]
-        sent = judging.Sent(position, token, key, form.answer(), now, form.written)
+        sent = taking_part.Sent(position, token, key, form.answer(), now, form.written)
         return take(request, participant, sent)
-    if not enrollment.is_shown(participant, position):
+    if not taking_part.is_shown(participant, position):
         raise WrongPageError
-    page = pages.trial_page(enrollment.show_trial(participant, position, now))
+    page = pages.trial_page(taking_part.show_trial(participant, position, now))
     return render_again(request, participant, page, form)
 
 
-def take(request: HttpRequest, participant: Participant, sent: judging.Sent) -> HttpResponse:
+def take(request: HttpRequest, participant: Participant, sent: taking_part.Sent) -> HttpResponse:
     """Store the answer; for a page's own script, show what comes next with it."""
     alone: AbstractContextManager[None] = nullcontext()
     if wants_json(request):
         try:
-            here, shown = judging.judge_and_show(participant, sent)
+            here, shown = taking_part.judge_and_show(participant, sent)
         except FlowError:
             raise
         except Exception as error:
@@ -126,7 +126,7 @@ def take(request: HttpRequest, participant: Participant, sent: judging.Sent) -> 
         else:
             return go_on(request, here, shown)
     with alone:
-        judgment = judging.judge(participant, sent)
+        judgment = taking_part.judge(participant, sent)
     # Where drawing failed, its page's own request says why
     return go_on(request, judgment.trial.participant, with_page=False)
 
@@ -155,7 +155,7 @@ def debrief(request: HttpRequest, study: Study, participant: Participant) -> Htt
         values = form.cleaned_data
         cheated, comments = values["cheated"], values["comments"]
         external = external_ids(participant)
-        participant = judging.finish(
+        participant = taking_part.finish(
             participant, cheated=cheated, comments=comments, now=timezone.now()
         )
         url = ending(study, external).completion_url
@@ -192,7 +192,7 @@ def come_back(request: HttpRequest, study: Study) -> HttpResponse:
     if request.method != "POST":
         return render(request, "participant/return.html", {"study": study})
     code = request.POST.get("code", "")
-    participant = returns.find_by_code(study, code[:100])
+    participant = enrollment.find_by_code(study, code[:100])
     if participant is None:
         context = {
             "study": study,
@@ -211,9 +211,9 @@ def ping(request: HttpRequest, slug: str) -> HttpResponse:
     """The participant's page is open."""
     participant = identity.read_participant(request, identity.read_study(request, slug))
     now = timezone.now()
-    if participant is None or participant.has_ended or not enrollment.may_resume(participant, now):
+    if participant is None or participant.has_ended or not taking_part.may_resume(participant, now):
         return HttpResponse(status=204)
-    enrollment.touch(participant, timezone.now())
+    taking_part.touch(participant, timezone.now())
     return HttpResponse(status=204)
 
 
@@ -233,7 +233,7 @@ def withdraw(request: HttpRequest, study: Study) -> HttpResponse:
         raise BadRequest("The form was not sent by the page.")
     is_confirmed = "confirm" in request.POST
     found = withdrawal.withdraw(study, code, timezone.now()) if is_confirmed else None
-    participant = found or returns.find_by_code(study, code)
+    participant = found or enrollment.find_by_code(study, code)
     if participant is None:
         context = {
             "study": study,

@@ -6,7 +6,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from experiment.participant.forms import Comment, Milliseconds, TrialForm
-from experiment.services.judging import Answer, Written
+from experiment.services.taking_part import Answer, Written
 
 MAX_ANSWER = 4_000
 # What only an abstract has

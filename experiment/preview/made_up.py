@@ -6,8 +6,8 @@ from experiment.domain import markup
 from experiment.models import Item, Participant, Study
 from experiment.participant.identity import Entry
 from experiment.participant.pages import Result, Results, TrialPage, original_segments
+from experiment.services.channels import SAMPLE_CODE
 from experiment.services.item_choice import read_items
-from experiment.services.recruitment import SAMPLE_CODE
 
 MOST_RESULTS = 20
 SIDES = "AB"

@@ -1,8 +1,11 @@
-"""The ways in which participants come to a study, and what a recruitment site's addresses may be."""
+"""The ways in which participants come to a study, what a recruitment site's addresses may be, and what it is promised and given: the ends of a study, and how long its ids are kept."""
 
 import re
+from dataclasses import dataclass
+from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
+from urllib.parse import quote
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -11,9 +14,17 @@ from django.db import transaction
 from django.db.models import F
 from django.utils.translation import gettext as _
 
-from experiment.models import Channel, Participant, Study
+from experiment.models import (
+    Channel,
+    Participant,
+    RecruitmentRecord,
+    Study,
+)
 from experiment.models.channels import PLAIN
+from experiment.models.recruitment import RecruitmentRecordQuerySet
 from experiment.services.audit import Action, record
+from experiment.services.counting import raise_revision
+from experiment.services.export.jobs import delete_exports
 
 ADDRESSES = ("completion_url", "screen_out_url", "full_url")
 ENDS = (
@@ -149,3 +160,130 @@ def _host(url: str) -> str:
 
 def _hosts() -> list[str]:
     return [host.lower() for host in settings.RECRUITMENT_HOSTS]
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalIds:
+    """Who the participant is at the place that recruited them; all empty for a plain link.
+
+    source: whose ids these are, a platform's or one channel's.
+    """
+
+    source: str = ""
+    id: str = ""
+    study_id: str = ""
+    session_id: str = ""
+    channel: str = ""  # the short name of the channel whose link it was
+
+    @property
+    def who(self) -> tuple[str, str]:
+        return self.source, self.id
+
+
+NO_EXTERNAL_IDS = ExternalIds()
+
+
+ID_PLACE = "{external_id}"
+
+
+SAMPLE_CODE = "ABCD-EFGH-JKMN"
+SAMPLE_ID = "EXAMPLE-ID"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An entry link to give out, and what who follows it meets at the end."""
+
+    code: str
+    label: str
+    is_open: bool
+    url: str
+    ending: "Ends"
+
+
+def links(study: Study, address: str) -> list[Link]:
+    """One for each channel, with the placeholders of its recruitment site."""
+    return [
+        Link(c.code, c.label, c.is_open, link(c, address), sample_ending(c))
+        for c in all_channels(study)
+    ]
+
+
+def link(channel: Channel, address: str) -> str:
+    """The placeholders are the site's own syntax, and are not quoted."""
+    given = [f"{p.name}={p.placeholder}" for p in parameters(channel) if p.name]
+    if channel.code != PLAIN:
+        given.insert(0, f"channel={channel.code}")
+    return f"{address}?{'&'.join(given)}" if given else address
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Where a participant is sent at the end, or when they do not take part; empty where nowhere."""
+
+    completion_url: str = ""
+    completion_code: str = ""
+    screen_out_url: str = ""
+    screen_out_code: str = ""
+    full_url: str = ""
+    full_code: str = ""
+
+
+def ending(study: Study, external: ExternalIds = NO_EXTERNAL_IDS) -> Ends:
+    """For who came with these ids, by their channel."""
+    channel = channel_of(study, external.channel)
+    return Ends() if channel is None else _ending(channel, external.id)
+
+
+def sent_by(study: Study, code: str) -> str:
+    """What the channel of this short name, or the platform, is called; empty for a plain link."""
+    channel = channels(study).get(code)
+    return channel.label if channel else str(dict(Channel.Platform.choices).get(code, code))
+
+
+def sample_ending(channel: Channel) -> Ends:
+    """As who comes by it is shown, under an id that is made up."""
+    return _ending(channel, SAMPLE_ID if parameters(channel) else "")
+
+
+def _ending(channel: Channel, external_id: str) -> Ends:
+    full = (channel.full_url, channel.full_code)
+    screen_out = (channel.screen_out_url, channel.screen_out_code)
+    full_url, full_code = full if any(full) else screen_out
+    return Ends(
+        _fill_in(channel.completion_url, external_id),
+        channel.completion_code,
+        _fill_in(channel.screen_out_url, external_id),
+        channel.screen_out_code,
+        _fill_in(full_url, external_id),
+        full_code,
+    )
+
+
+def _fill_in(url: str, external_id: str) -> str:
+    """The address with the participant's id in it, quoted; none where it needs an id and there is none."""
+    if ID_PLACE in url and not external_id:
+        return ""
+    return url.replace(ID_PLACE, quote(external_id, safe=""))
+
+
+def overdue(today: date) -> RecruitmentRecordQuerySet:
+    """Recruitment ids that are still there after the day that consent named."""
+    return RecruitmentRecord.objects.filter(until__lt=today)
+
+
+@transaction.atomic
+def forget_ids(today: date) -> int:
+    """Erase the recruitment ids that are past their day, and prepared exports that hold them.
+
+    The site's name stays, which says nothing of a person.
+    """
+    records = overdue(today)
+    changed = set(records.order_by().values_list("study", "participant__kind").distinct())
+    studies = Study.objects.in_bulk({study for study, _ in changed})
+    n, _ = records.delete()
+    for pk, kind in sorted(changed):
+        raise_revision(studies[pk], kind)
+    for study in studies.values():
+        delete_exports(study)
+    return n

@@ -15,9 +15,9 @@ from prometheus_client.metrics_core import Metric
 from experiment.checks import codes_open
 from experiment.domain.withdrawal_code import digest, unseal
 from experiment.models import AuditEvent, ItemCount, Judgment, Participant, PeopleCount, Study
-from experiment.services import audit, item_files, recount, sign_in
-from experiment.services.recount import check
-from experiment.services.recruitment import forget_ids
+from experiment.services import audit, item_files, recounting, sign_in
+from experiment.services.channels import forget_ids
+from experiment.services.recounting import check
 from experiment.services.withdrawal import Reapplied, reapply_withdrawals
 from lib.backup.manifest import BackupError, Fact, Facts
 from lib.jobs.presence import living
@@ -50,7 +50,7 @@ def forget_ended_sessions() -> None:
 
 def check_counters() -> None:
     """Fail, for the log and for /healthz/deep, where a counter does not say what the rows do; check_counters repairs it."""
-    found = recount.check(Study.objects.all())
+    found = recounting.check(Study.objects.all())
     if found:
         raise DriftError(f"{len(found)} counters differ from the rows")
 

@@ -1,20 +1,28 @@
-"""Reads the counters, with what the few participants under way add to them."""
+"""Reads the counters, with what the few participants under way add to them: how many there are of which kind, how often test cases were judged, how long a study takes."""
 
+import statistics
+import time
 from collections import Counter, defaultdict
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
+from django.template.loader import render_to_string
 
+from experiment.domain.duration import MIN_FINISHERS, Duration, expected_duration
 from experiment.models import (
     DataRevision,
+    Item,
     ItemCount,
+    Judgment,
     Participant,
     PeopleCount,
     Study,
     Trial,
 )
+from experiment.models.participants import ParticipantQuerySet
+from experiment.models.trials import JudgmentQuerySet
 
 Fate = PeopleCount.Fate
 
@@ -110,3 +118,214 @@ def data_state(study: Study, kind: str, *, with_live: bool) -> list[object]:
         judged = people.order_by("pk").annotate(n=Count("trials__judgment"))
         state.append(list(judged.values_list("pk", "stage", "n")))
     return state
+
+
+Kind = Participant.Kind
+
+
+def default_kind(study: Study) -> str:
+    """The kind to show where none is asked for: real; imported where published people are all that is not simulated.
+
+    Never simulated or pilot: whoever wants these asks for them.
+    """
+    counts = kind_counts(study)
+    is_published = Kind.IMPORTED in counts and counts.keys() <= {Kind.IMPORTED, Kind.SIMULATED}
+    return (Kind.IMPORTED if is_published else Kind.REAL).value
+
+
+def watched_kind(study: Study) -> str:
+    """The kind to watch where none is asked for: the first, in this order, of which there are any."""
+    counts = kind_counts(study)
+    order = (Kind.REAL, Kind.PILOT, Kind.IMPORTED, Kind.SIMULATED)
+    return next((kind for kind in order if counts.get(kind)), Kind.REAL).value
+
+
+def people_of(study: Study, kind: str) -> ParticipantQuerySet:
+    """The participants of this kind that a study's results are about.
+
+    Imported people can be joined: where the study holds none of its own, they are those of other studies that judged a
+    test case that this one shows.
+    """
+    if is_joined(study, kind):
+        return published_elsewhere(study)
+    return Participant.objects.of(study, kind)
+
+
+def judgments_of(study: Study, kind: str) -> JudgmentQuerySet:
+    """All that these people judged; who is joined may also have judged what this study does not show."""
+    if is_joined(study, kind):
+        return Judgment.objects.filter(trial__participant__in=published_elsewhere(study))
+    return Judgment.objects.of(study, kind)
+
+
+def is_joined(study: Study, kind: str) -> bool:
+    """Whether people of this kind would come from other studies."""
+    return kind == Kind.IMPORTED and kind not in kind_counts(study)
+
+
+def published_elsewhere(study: Study) -> ParticipantQuerySet:
+    """Imported people of other studies that judged a test case of this one; of a person imported twice the first."""
+    shown = Item.objects.shown_by([study]).filter(kind=Item.Kind.TEST).values("pk")
+    # By the index participant_published, whoever else took part
+    others = Participant.objects.filter(kind=Kind.IMPORTED).exclude(study=study)
+    known_before = others.filter(
+        external_source=OuterRef("external_source"),
+        published_id=OuterRef("published_id"),
+        pk__lt=OuterRef("pk"),
+    ).exclude(published_id="")
+    judged = Trial.objects.filter(
+        participant=OuterRef("pk"), item__in=shown, judgment__isnull=False
+    )
+    return others.filter(~Exists(known_before), Exists(judged))
+
+
+def studies_joined(study: Study, kind: str) -> list[str]:
+    """The studies whose imported people would stand in for this one's, in which their trials are exported."""
+    if not is_joined(study, kind):
+        return []
+    return sorted(set(published_elsewhere(study).values_list("study__slug", flat=True)))
+
+
+def name_problem(name: str, kind: str) -> str:
+    """What is wrong with a file's name: that of simulated trials says so, since the file may travel without its story."""
+    if kind != Kind.SIMULATED or kind in name.casefold():
+        return ""
+    return render_to_string("experiment/name_problem.txt", {"name": name, "kind": kind}).strip()
+
+
+def kind_note(study: Study, kind: str) -> str:
+    """What has to be said beside numbers of this kind; empty where they are of real people."""
+    counts = kind_counts(study)
+    joined = is_joined(study, kind) and published_elsewhere(study).exists()
+    if kind == Kind.REAL and (kind in counts or not counts):
+        return ""
+    context = {
+        "kind": Kind(kind).value,
+        "label": Kind(kind).label,
+        "is_joined": joined,
+        "has_kind": joined or kind in counts,
+        "has_real": Kind.REAL in counts,
+        "others": _other_kinds(counts, kind),
+    }
+    return render_to_string("experiment/kind_note.txt", context).strip()
+
+
+def _other_kinds(counts: dict[str, int], kind: str) -> list[tuple[str, str, int]]:
+    """Code, label and number of the kinds that the study has participants of, but for this one."""
+    return [(k.value, str(k.label), counts[k]) for k in Kind if k in counts and k != kind]
+
+
+NOT_GIVEN = KeyCounts(valid=0, judged=0, held=0)
+STRATA = ("human", "machine", "catch", "question")
+# A bar per number of judgments while there are few of them; then bars over equal ranges.
+MAX_BARS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """Of a histogram: how many items have `first` to `last` judgments; `percent` is of the longest bar."""
+
+    first: int
+    last: int
+    n_items: int
+    percent: float
+
+
+@dataclass(frozen=True, slots=True)
+class Exposures:
+    """Valid judgments per item of one stratum; `sd` is of the items themselves, not estimated."""
+
+    stratum: str
+    n_items: int
+    mean: float
+    sd: float
+    min: int
+    max: int
+    bars: tuple[Bar, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemExposure:
+    item: Item
+    stratum: str
+    valid: int
+    judged: int
+    held: int
+
+
+def item_exposures(study: Study, kind: str, now: datetime) -> list[ItemExposure]:
+    """The study's items other than practice, with how often each was judged, least exposed first.
+
+    Judgments of any version count, since a published text is judged as version 1 and drawn as its repair. Who is
+    shown what next goes by the version itself.
+    """
+    counts = by_key(study, kind, now)
+    items = study.items.exclude(kind=Item.Kind.PRACTICE).only(
+        "key", "version", "kind", "source", "subfield", "status"
+    )
+    rows = [
+        ItemExposure(item, item.stratum, **asdict(counts.get(item.key, NOT_GIVEN)))
+        for item in items
+    ]
+    return sorted(rows, key=lambda row: (STRATA.index(row.stratum), row.valid, row.item.key))
+
+
+def exposures(rows: Sequence[ItemExposure]) -> list[Exposures]:
+    """Summary and histogram per stratum that has items."""
+    of_each = {s: [row.valid for row in rows if row.stratum == s] for s in STRATA}
+    return [summary(stratum, counts) for stratum, counts in of_each.items() if counts]
+
+
+def summary(stratum: str, counts: Sequence[int]) -> Exposures:
+    """Of one stratum, from the judgments of each of its items."""
+    mean, sd = statistics.fmean(counts), statistics.pstdev(counts)
+    return Exposures(stratum, len(counts), mean, sd, min(counts), max(counts), histogram(counts))
+
+
+def histogram(counts: Sequence[int]) -> tuple[Bar, ...]:
+    """Bars over all values from the lowest to the highest, empty ones included."""
+    low, high = min(counts), max(counts)
+    span = -(-(high - low + 1) // MAX_BARS)
+    tally = Counter((count - low) // span for count in counts)
+    longest = max(tally.values())
+    return tuple(
+        Bar(
+            first=start,
+            last=start + span - 1,
+            n_items=tally[n],
+            percent=100 * tally[n] / longest,
+        )
+        for n, start in enumerate(range(low, high + 1, span))
+    )
+
+
+# Enough to know the middle half, and the newest: a study's length can change
+LATEST = 500
+KEPT_S = 60
+# (study, its abstracts, its questions) -> when it was found, by the process's clock in seconds, and what; as often asked as a study is opened
+_durations: dict[tuple[int, int, int], tuple[float, Duration]] = {}
+
+
+def study_duration(study: Study) -> Duration:
+    """Minutes from consent to the end, of real valid finishers; of the number of trials where they are few.
+
+    Each process finds it anew once a minute.
+    """
+    key, now = (study.pk, study.n_abstracts, study.question_items), time.monotonic()
+    if key not in _durations or now - _durations[key][0] >= KEPT_S:
+        _durations[key] = (now, _duration(study))
+    return _durations[key][1]
+
+
+def _duration(study: Study) -> Duration:
+    people = Participant.objects.of(study, Participant.Kind.REAL).valid()
+    times = people.filter(consented_at__isnull=False, finished_at__gte=F("consented_at"))
+    newest = times.order_by("-finished_at").values_list("consented_at", "finished_at")[:LATEST]
+    minutes = [(end - start).total_seconds() / 60 for start, end in newest if start and end]
+    known = minutes if len(minutes) >= MIN_FINISHERS else ()
+    return expected_duration(study.n_abstracts, known, study.question_items)
+
+
+def forget_durations() -> None:
+    """Keep nothing; for tests, which use the ids of earlier ones again."""
+    _durations.clear()

@@ -146,3 +146,9 @@ def advance(participant: Participant, stage: str, now: datetime, position: int =
     participant.stage, participant.position = stage, position
     participant.page_reached = max(participant.page_reached, page_number(participant))
     participant.last_seen_at = max(participant.last_seen_at or now, now)
+
+
+def first_tried(participant: Participant) -> str:
+    """The page after those about oneself: questions need no practice."""
+    stage = Participant.Stage
+    return stage.PRACTICE if participant.judges_abstracts else stage.START

@@ -1,15 +1,20 @@
-"""The flow of a study's participants, and what they wrote: what the lab's page shows."""
+"""What a study's first page shows: the flow of its participants, how far they come, how long they stay, what they wrote, and when its target will be reached."""
 
-from collections import Counter
-from collections.abc import Sequence
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from enum import StrEnum
+from itertools import pairwise
 
 from django.db.models import Count, Q, Sum
 
 from experiment.domain.exclusion import PARTICIPANT_REASONS, WITHDRAWN
-from experiment.models import Participant, PeopleCount, Study
+from experiment.domain.forecast import wait_for
+from experiment.models import Judgment, Participant, PeopleCount, Study
 from experiment.models.participants import ParticipantQuerySet
+from experiment.models.trials import server_ms
 from experiment.services.flow import FIRST_TRIAL_PAGE
 
 Kind = Participant.Kind
@@ -134,3 +139,226 @@ def recent_comments(study: Study, kind: str, n: int = 5) -> ParticipantQuerySet:
         Participant.objects.of(study, kind).exclude(comments="").filter(finished_at__isnull=False)
     )
     return people.only("public_id", "comments", "finished_at").order_by("-finished_at")[:n]
+
+
+Stage = Participant.Stage
+# Enough for quartiles, and few enough that no planner reads all judgments for them
+TIMED = 50
+# A stage, and the position of a trial
+Page = tuple[str, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Quartiles:
+    """Seconds."""
+
+    q1_s: float
+    median_s: float
+    q3_s: float
+
+    @classmethod
+    def of(cls, seconds: Iterable[float]) -> "Quartiles | None":
+        """
+        >>> Quartiles.of([4.0, 1.0, 2.0, 3.0, 5.0])
+        Quartiles(q1_s=2.0, median_s=3.0, q3_s=4.0)
+        """
+        values = list(seconds)
+        if not values:
+            return None
+        if len(values) == 1:
+            return cls(values[0], values[0], values[0])
+        return cls(*statistics.quantiles(values, n=4, method="inclusive"))
+
+
+@dataclass(frozen=True, slots=True)
+class PageRow:
+    """A page of the study: who came to it, who left there for good, who is on it; `position` is of a trial.
+
+    `percent_left` is of those who came; `bar` of the page that most left.
+    """
+
+    page: str
+    position: int | None
+    reached: int
+    left: int
+    now: int
+    percent_left: float
+    bar: float
+    time: Quartiles | None
+
+
+@dataclass(frozen=True, slots=True)
+class PageByPage:
+    """`n_timed`: the valid finishers whose times these are, the latest."""
+
+    rows: tuple[PageRow, ...]
+    n_timed: int
+
+
+def page_by_page(study: Study, kind: str, now: datetime) -> PageByPage | None:
+    """Every page from consent on; None where nobody came, or nothing is known of pages, as of imported people."""
+    if kind == Participant.Kind.IMPORTED:
+        return None
+    came, left, here = _by_furthest_page(study, kind, now)
+    if not came:
+        return None
+    times, n_timed = _times(study, kind)
+    names = _page_names(study, max(came))
+    most = max(left.values(), default=0)
+    rows = []
+    for page, (name, position) in names.items():
+        reached = sum(n for furthest, n in came.items() if furthest >= page)
+        gone = left.get(page, 0)
+        rows.append(
+            PageRow(
+                page=name,
+                position=position,
+                reached=reached,
+                left=gone,
+                now=here.get(page, 0),
+                percent_left=100 * gone / reached if reached else 0.0,
+                bar=100 * gone / most if most else 0.0,
+                time=Quartiles.of(times.get((name, position), ())),
+            )
+        )
+    return PageByPage(tuple(rows), n_timed)
+
+
+def _page_names(study: Study, furthest: int) -> dict[int, Page]:
+    """Page number -> what it is; as many trials as the study has now, or somebody had before it was changed."""
+    n_trials = max(study.n_trials, furthest - FIRST_TRIAL_PAGE - 1)
+    before = [Stage.DEMOGRAPHICS, Stage.PRACTICE, Stage.START]
+    names: dict[int, Page] = {n: (s.value, None) for n, s in enumerate(before)}
+    if not study.demographic_fields:
+        del names[0]
+    for position in range(1, n_trials + 1):
+        names[FIRST_TRIAL_PAGE + position - 1] = (Stage.TRIAL.value, position)
+    names[FIRST_TRIAL_PAGE + n_trials] = (Stage.DEBRIEF.value, None)
+    return names
+
+
+def _by_furthest_page(
+    study: Study, kind: str, now: datetime
+) -> tuple[dict[int, int], dict[int, int], dict[int, int]]:
+    """By furthest page: all, those who left there, and those who are there.
+
+    Who is silent has left, whether or not that is noted yet.
+    """
+    came: dict[int, int] = defaultdict(int)
+    left: dict[int, int] = defaultdict(int)
+    here: dict[int, int] = {}
+    settled = PeopleCount.objects.filter(study=study, kind=kind, n__gt=0)
+    for fate, page, n in settled.values_list("fate", "page", "n"):
+        came[page] += n
+        if fate in (Fate.LEFT, Fate.WITHDRAWN):
+            left[page] += n
+    people = Participant.objects.of(study, kind).under_way().order_by()
+    is_live = Q(last_seen_at__gte=study.live_since(now))
+    under_way = people.values_list("page_reached").annotate(
+        n=Count("pk"), live=Count("pk", filter=is_live)
+    )
+    for page, n, live in under_way:
+        came[page] += n
+        left[page] += n - live
+        here[page] = live
+    return came, left, here
+
+
+def _times(study: Study, kind: str) -> tuple[Mapping[Page, list[float]], int]:
+    """Seconds of each of the latest valid finishers; and how many these are."""
+    seconds: dict[Page, list[float]] = defaultdict(list)
+    people = Participant.objects.of(study, kind).valid().filter(finished_at__isnull=False)
+    newest = people.order_by("-finished_at").values_list(
+        "pk", "consented_at", "demographics_at", "started_at", "debriefed_at", "finished_at"
+    )[:TIMED]
+    pks = []
+    for pk, consented, described, started, debriefed, finished in newest:
+        pks.append(pk)
+        _add(seconds[Stage.DEMOGRAPHICS.value, None], consented, described)
+        _add(seconds[Stage.PRACTICE.value, None], described or consented, started)
+        _add(seconds[Stage.DEBRIEF.value, None], debriefed, finished)
+    judged = Judgment.objects.filter(trial__participant__in=pks).order_by()
+    for position, rt_ms, shown, received in judged.values_list(
+        "trial__position", "rt_ms", "trial__shown_at", "received_at"
+    ):
+        ms = server_ms(shown, received) if rt_ms is None else rt_ms
+        if ms is not None:
+            seconds[Stage.TRIAL.value, position].append(ms / 1000)
+    return seconds, len(pks)
+
+
+def _add(to: list[float], start: datetime | None, end: datetime | None) -> None:
+    # Not where the clock was set back meanwhile
+    if start is not None and end is not None and start <= end:
+        to.append((end - start).total_seconds())
+
+
+LATEST = 200
+LATELY = timedelta(days=14)
+SOON = timedelta(days=4)
+FARTHEST = timedelta(days=365)
+
+
+class Outlook(StrEnum):
+    """What can be said; the page words each."""
+
+    REACHED = "reached"
+    EXPECTED = "expected"
+    FAR = "far"  # not within a year
+    CLOSED = "closed"  # nobody is let in
+    UNKNOWN = "unknown"  # too few came lately, or too unevenly
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """`soonest` and `latest` hold 95% of such forecasts; `latest` is None where it lies beyond a year.
+
+    `n_lately`: valid finishers of the last 14 days, of whom no more than 200 are looked at; `since`: the first of them.
+    """
+
+    outlook: Outlook
+    n_missing: int
+    n_lately: int = 0
+    since: datetime | None = None
+    soonest: datetime | None = None
+    expected: datetime | None = None
+    latest: datetime | None = None
+
+    @property
+    def is_soon(self) -> bool:
+        """Whether the hour matters."""
+        if self.soonest is None or self.latest is None:
+            return False
+        return self.latest - self.soonest < SOON
+
+
+def forecast(study: Study, kind: str, n_valid: int, now: datetime) -> Forecast | None:
+    """Of the study's target of valid real finishers; None where there is no target."""
+    if study.target_valid is None or kind != Kind.REAL:
+        return None
+    n_missing = study.target_valid - n_valid
+    if n_missing <= 0:
+        return Forecast(Outlook.REACHED, 0)
+    if study.recruitment != Study.Recruitment.OPEN:
+        return Forecast(Outlook.CLOSED, n_missing)
+    times = _finished_lately(study, now)
+    since = times[0] if times else None
+    gaps = [(b - a).total_seconds() for a, b in pairwise([*times, now])]
+    wait = wait_for(n_missing, gaps)
+    if wait is None:
+        return Forecast(Outlook.UNKNOWN, n_missing, len(times), since)
+    if wait.low_s > FARTHEST.total_seconds():
+        return Forecast(Outlook.FAR, n_missing, len(times), since)
+    soonest, expected, latest = (
+        now + timedelta(seconds=s) if s <= FARTHEST.total_seconds() else None
+        for s in (wait.low_s, wait.expected_s, wait.high_s)
+    )
+    return Forecast(Outlook.EXPECTED, n_missing, len(times), since, soonest, expected, latest)
+
+
+def _finished_lately(study: Study, now: datetime) -> list[datetime]:
+    """In their order; by the index participant_valid."""
+    people = Participant.objects.of(study, Kind.REAL).valid()
+    lately = people.filter(finished_at__gte=now - LATELY, finished_at__lte=now)
+    newest = lately.order_by("-finished_at").values_list("finished_at", flat=True)[:LATEST]
+    return sorted(time for time in newest if time is not None)

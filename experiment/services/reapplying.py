@@ -13,13 +13,17 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.db import transaction
 from django.db.models import F
+from django.template.loader import render_to_string
 
 from experiment.domain.exclusion import Rules
+from experiment.domain.export_form import Form
+from experiment.domain.trial_query import Problem, QueryError, TrialQuery
 from experiment.models import Judgment, Participant, RuleApplication, Study
 from experiment.models.participants import ParticipantQuerySet
 from experiment.services.counting import Difference, raise_revision
+from experiment.services.counts import kind_note
 from experiment.services.exclusions import judged_people, mark_all
-from experiment.services.fast_pages import FastPages
+from experiment.services.recounting import FastPages
 from lib.jobs import background, presence
 from lib.jobs.leases import Lease
 from lib.jobs.queue import enqueue
@@ -178,3 +182,39 @@ def _decide_again(
     Participant.objects.bulk_update(changed_people, ["excluded_by", "flags"])
     Judgment.objects.bulk_update(changed_judgments, ["excluded_by", "flags"])
     return Changed(n_people, n_trials)
+
+
+def rules_under_way(study: Study) -> RuleApplication | None:
+    """What applies the newest rules, or failed or was stopped before all were decided; None where all are."""
+    jobs = study.rule_applications.order_by("pk")
+    still_open = jobs.filter(status__in=RuleApplication.OPEN_STATUSES).first()
+    newest = still_open or jobs.last()
+    is_over = newest is None or newest.status == RuleApplication.Status.FINISHED
+    return None if is_over else newest
+
+
+def are_mixed(study: Study, kind: str, rules: int | None = None) -> bool:
+    """Whether two versions of the rules decide about these participants; a version that is asked for decides alone."""
+    return (
+        rules is None and kind != Participant.Kind.IMPORTED and rules_under_way(study) is not None
+    )
+
+
+def note_beside_numbers(study: Study, kind: str, rules: int | None = None) -> str:
+    """What has to be said beside numbers of this kind, and of who is left out of them."""
+    mixed = mixed_sentence(study) if are_mixed(study, kind, rules) else ""
+    return " ".join(filter(None, (kind_note(study, kind), mixed)))
+
+
+def mixed_sentence(study: Study) -> str:
+    return render_to_string("experiment/rules_mixed.txt", {"version": study.version}).strip()
+
+
+def refuse_mixed_release(study: Study, query: TrialQuery, form: Form) -> None:
+    """Nothing is published that would say of some trials by mistake that no rule excludes them.
+
+    Raises:
+        QueryError: trials of the analysis for the public, while two versions of the rules decide.
+    """
+    if form.k and query.set == "analysis" and are_mixed(study, query.kind, query.rules):
+        raise QueryError([Problem("release", "true", why=mixed_sentence(study))])

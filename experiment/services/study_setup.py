@@ -1,28 +1,26 @@
-"""Researchers set a study up, pin its items, word its consent and switch recruitment."""
+"""Researchers set a study up, change its settings, pin its items, pause them, word its consent and switch recruitment."""
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from datetime import datetime
 from itertools import chain, count
-from typing import Any, Literal
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.template.loader import render_to_string
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from experiment.domain.assignment import QUESTION
+from experiment.domain.exclusion import Rules
 from experiment.domain.presets import PRESETS
-from experiment.models import Channel, ConsentVersion, Item, Study
+from experiment.models import ConsentVersion, Item, Participant, Study, StudyItem, Trial
 from experiment.models.studies import RULE_COLUMNS, Tasks
 from experiment.services import audit
 from experiment.services.audit import Action
-from experiment.services.channels import ADDRESSES, channels, host_problem
-from experiment.services.recruitment import ID_PLACE
+from experiment.services.readiness import StudyProblem, item_problems, readiness_problems
 from experiment.services.study_language import speaking_language
-from experiment.services.study_versions import revise
+from experiment.services.study_versions import Revision, revise
 
 BRIEFINGS: Mapping[Tasks, str] = {
     "abstracts": "experiment/default_briefing.txt",
@@ -104,133 +102,6 @@ def pin_items(study: Study, items: Iterable[Item], reason: str = "", by: User | 
     return study.study_items.filter(item__in=items).count() - n_before
 
 
-ProblemCode = Literal[
-    "too_few_items",
-    "works_run_out",
-    "no_practice",
-    "no_consent",
-    "no_contact",
-    "no_completion",
-    "completion_without_id",
-    "no_screen_out",
-    "host_not_allowed",
-    "recruitment_over",
-    # Worth knowing (preflight.py)
-    "no_ethics",
-    "field_of_questions",
-    "untranslated",
-    "trials_disagree",
-    "minutes_disagree",
-    "field_disagree",
-    "days_disagree",
-    "date_disagree",
-]
-
-
-@dataclass(frozen=True, slots=True)
-class StudyProblem:
-    """What keeps participants from completing a study, or the study from being opened; a template words it."""
-
-    code: ProblemCode
-    stratum: str = ""
-    needed: int = 0
-    found: int = 0
-    other_stratum: str = ""
-    channel: str = ""  # its short name
-    address: str = ""
-    # Of a text: which, a phrase of it, and what the settings say
-    text: str = ""
-    said: str = ""
-    is_so: str = ""
-
-    def __str__(self) -> str:
-        return render_to_string("experiment/study_problem.txt", {"problem": self}).strip()
-
-
-def readiness_problems(study: Study) -> list[StudyProblem]:
-    """What keeps the study from being opened to people; empty when it can be."""
-    problems = completion_problems(study)
-    if not study.contact.strip():
-        problems.append(StudyProblem("no_contact"))
-    if study.closes_at is not None and study.closes_at <= timezone.now():
-        problems.append(StudyProblem("recruitment_over"))
-    open_ones = [channel for channel in channels(study).values() if channel.is_open]
-    return problems + [problem for channel in open_ones for problem in _channel_problems(channel)]
-
-
-def _channel_problems(channel: Channel) -> Iterator[StudyProblem]:
-    """What those who come by it would lack at the end."""
-    code = channel.code
-    for address in (getattr(channel, name) for name in ADDRESSES):
-        if host_problem(address):
-            yield StudyProblem("host_not_allowed", channel=code, address=address)
-    if channel.platform == Channel.Platform.PLAIN:
-        return
-    if channel.platform == Channel.Platform.SONA and ID_PLACE not in channel.completion_url:
-        yield StudyProblem("completion_without_id", channel=code)
-    elif not (channel.completion_url or channel.completion_code):
-        yield StudyProblem("no_completion", channel=code)
-    if not (channel.screen_out_url or channel.screen_out_code):
-        yield StudyProblem("no_screen_out", channel=code)
-
-
-def completion_problems(study: Study) -> list[StudyProblem]:
-    """What keeps participants, simulated ones too, from completing the study."""
-    problems = item_problems(study)
-    if study.consent is None:
-        problems.append(StudyProblem("no_consent"))
-    return problems
-
-
-def works_by_stratum(study: Study, without: Collection[int] = ()) -> dict[str, Counter[str]]:
-    """The works that each stratum can be drawn from, with how many trials each allows one participant.
-
-    That is one of an abstract, since nobody meets a work twice, and of questions as many as are about it.
-
-    without: primary keys of items that are taken for paused.
-    """
-    works: dict[str, Counter[str]]
-    works = {s: Counter() for s in ("human", "machine", "catch", QUESTION)}
-    rows = study.drawable_items.exclude(kind=Item.Kind.PRACTICE).exclude(pk__in=without)
-    for item in rows.only("key", "doi", "kind", "source"):
-        found = works[item.stratum]
-        found[item.work] = found[item.work] + 1 if item.is_question else 1
-    return works
-
-
-def item_problems(study: Study, without: Collection[int] = ()) -> list[StudyProblem]:
-    """What test cases are lacking; `without` as in `works_by_stratum`."""
-    works = works_by_stratum(study, without)
-    counts: dict[str, int] = dict(study.trial_counts.items())
-    problems = [
-        StudyProblem("too_few_items", stratum, needed, works[stratum].total())
-        for stratum, needed in counts.items()
-        if needed > works[stratum].total()
-    ]
-    problems += _running_out(works, counts)
-    practice = study.drawable_items.filter(kind=Item.Kind.PRACTICE)
-    if study.shows_abstracts and not practice.exclude(pk__in=without).exists():
-        problems.append(StudyProblem("no_practice"))
-    return problems
-
-
-def _running_out(
-    works: Mapping[str, Counter[str]], counts: Mapping[str, int]
-) -> Iterator[StudyProblem]:
-    """A work met in one stratum is closed in the others: in the worst case those are gone that allow most trials there."""
-    sharing = ("human", "machine", QUESTION)
-    for stratum in sharing:
-        own, n = works[stratum], counts.get(stratum, 0)
-        shared = {s: own.keys() & works[s].keys() for s in sharing if s != stratum}
-        met = sum(min(counts.get(s, 0), len(both)) for s, both in shared.items())
-        at_most = sorted((own[work] for work in set().union(*shared.values())), reverse=True)
-        if own.total() - sum(at_most[:met]) < n <= own.total():
-            most = max(shared, key=lambda s: min(counts.get(s, 0), len(shared[s])))
-            yield StudyProblem(
-                "works_run_out", stratum, found=len(shared[most]), other_stratum=most
-            )
-
-
 @transaction.atomic
 def set_recruitment(study: Study, state: str, by: User | None = None, reason: str = "") -> Study:
     """Switch recruitment; a study that cannot be completed is not opened."""
@@ -248,3 +119,117 @@ def set_recruitment(study: Study, state: str, by: User | None = None, reason: st
         change = {"before": before, "after": study.recruitment}
         audit.record(Action.RECRUITMENT, by=by, study=study, reason=reason, **change)
     return study
+
+
+def withdrawal_problem(study: Study, policy: str) -> str:
+    """Why a locked study cannot have this policy: who agreed to deletion is owed it. Empty where it can."""
+    promised, keeps = Study.WithdrawalPolicy.DELETE, Study.WithdrawalPolicy.ANONYMISE
+    if study.version and study.withdrawal_policy == promised and policy == keeps:
+        return _(
+            "The study has real participants, who agreed to take part because their answers are deleted when they withdraw."
+        )
+    return ""
+
+
+def reader_problem(study: Study, reader: str) -> str:
+    """Why a locked study cannot name this reader of answers: who agreed was not told of it. Empty where it can."""
+    if study.version and reader not in ("", study.answers_read_by):
+        return _(
+            "The study has real participants, who agreed to take part without being told of this reader. Copy the study to begin anew with it."
+        )
+    return ""
+
+
+@transaction.atomic
+def change_study(
+    study: Study,
+    values: Mapping[str, Any],
+    *,
+    by: User,
+    rules: Rules | None = None,
+    consent: str | None = None,
+    reason: str = "",
+) -> Revision:
+    """Set these columns, and revise rules and consent where they are given. `study` is brought up to date.
+
+    Raises:
+        ReasonRequiredError: rules or consent of a frozen study would change, and no reason is given.
+        ValidationError: another study has the title, or participants were promised another withdrawal or other readers.
+    """
+    locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    if problem := withdrawal_problem(locked, values.get("withdrawal_policy", "")):
+        raise ValidationError({"withdrawal_policy": problem})
+    if problem := reader_problem(locked, values.get("answers_read_by", "")):
+        raise ValidationError({"answers_read_by": problem})
+    changed = [name for name, value in values.items() if getattr(locked, name) != value]
+    language = locked.language
+    for name, value in values.items():
+        setattr(locked, name, value)
+        setattr(study, name, value)
+    if changed:
+        if fit_briefing(locked, language):
+            study.briefing = locked.briefing
+            changed.append("briefing")
+        try:
+            with transaction.atomic():
+                locked.save(update_fields=changed)
+        except IntegrityError as error:  # somebody else took the title meanwhile
+            raise ValidationError({"title": _("Another study of this site has it.")}) from error
+        audit.record(audit.Action.STUDY_CHANGED, by=by, study=study, changed=changed)
+    return revise(study, rules=rules, consent=consent, reason=reason, by=by)
+
+
+@transaction.atomic
+def pause_item(study: Study, item: Item, *, by: User, reason: str, now: datetime) -> StudyItem:
+    """Draw it no more. Of one that is paused nothing changes.
+
+    Raises:
+        ValidationError: no reason is given.
+    """
+    return _set_paused(study, item, now, "paused", by, reason)
+
+
+@transaction.atomic
+def resume_item(study: Study, item: Item, *, by: User, reason: str) -> StudyItem:
+    """Draw it again. Of one that is not paused nothing changes.
+
+    Raises:
+        ValidationError: no reason is given.
+    """
+    return _set_paused(study, item, None, "resumed", by, reason)
+
+
+def _set_paused(
+    study: Study, item: Item, paused_at: datetime | None, change: str, by: User, reason: str
+) -> StudyItem:
+    if not reason.strip():
+        raise ValidationError(_("Say why: the study's trail keeps it."), code="reason_required")
+    row = StudyItem.objects.select_for_update().get(study=study, item=item)
+    if (row.paused_at is None) == (paused_at is None):
+        return row
+    row.paused_at = paused_at
+    row.save(update_fields=["paused_at"])
+    audit.record(
+        audit.Action.ITEMS_CHANGED,
+        by=by,
+        study=study,
+        reason=reason.strip(),
+        item=str(item),
+        change=change,
+    )
+    return row
+
+
+def lacking_without(study: Study, item: Item) -> list[StudyProblem]:
+    """What participants would run out of while this one is paused, beyond what they do now.
+
+    Who finds no test case left is told so, and goes on where they were once there is one.
+    """
+    now = item_problems(study)
+    return [problem for problem in item_problems(study, [item.pk]) if problem not in now]
+
+
+def n_still_shown(study: Study, item: Item, now: datetime) -> int:
+    """Participants under way who were given it and have not answered it yet."""
+    live = Participant.objects.filter(study=study).live(study, now)
+    return Trial.objects.filter(item=item, participant__in=live, judgment=None).count()

@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from experiment.models import DryRun, Participant, RuleApplication, Study
 from experiment.services import reapplying
 from experiment.services.audit import Action, record
-from experiment.services.recount import recount
-from experiment.services.study_setup import completion_problems
+from experiment.services.readiness import completion_problems
+from experiment.services.recounting import recount
 from lib.jobs import leases
 from lib.jobs.models import Job
 from lib.jobs.queue import all_kinds, enqueue

@@ -12,8 +12,8 @@ from experiment.domain.dry_run import Simulated
 from experiment.domain.simulation import Arrival
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import DryRun, Participant, Study
+from experiment.services.counts import STRATA, item_exposures
 from experiment.services.export.files import export_trials
-from experiment.services.exposure import STRATA, item_exposures
 from experiment.services.work import remove_simulated, sample_storage
 from experiment.simulation.run import Plan, ServiceDriver, count_flow, count_steps, simulate
 from lib.jobs.leases import Lease

@@ -16,8 +16,8 @@ from experiment.domain.assignment import QUESTION, participant_rng
 from experiment.domain.simulation import Arrival, Script, TrialScript, draw_arrivals, draw_scripts
 from experiment.models import Participant, Study
 from experiment.participant.writing import MAX_ANSWER
-from experiment.services import enrollment, judging
-from experiment.services.exposure import Exposures, exposures, item_exposures
+from experiment.services import enrollment, taking_part
+from experiment.services.counts import Exposures, exposures, item_exposures
 
 # A commit per so many pages: SQLite waits for the disk at each.
 PAGES_PER_COMMIT = 100
@@ -71,18 +71,18 @@ class ServiceDriver:
 
     def demographics(self, answers: dict[str, str], now: datetime) -> None:
         if self.participant.stage == Participant.Stage.DEMOGRAPHICS:
-            self.participant = enrollment.save_demographics(self.participant, answers, now)
+            self.participant = taking_part.save_demographics(self.participant, answers, now)
 
     def practise(self, now: datetime) -> None:
         if self.participant.judges_abstracts:
-            enrollment.attempt_practice(
-                self.participant, enrollment.practice_side(self.participant), now
+            taking_part.attempt_practice(
+                self.participant, taking_part.practice_side(self.participant), now
             )
         # The page that says how many trials come is left at once
-        enrollment.start_trials(self.participant, now)
+        taking_part.start_trials(self.participant, now)
 
     def show(self, position: int, now: datetime) -> None:
-        self.trial = enrollment.show_trial(self.participant, position, now)
+        self.trial = taking_part.show_trial(self.participant, position, now)
 
     def answer(
         self, trial: TrialScript, *, is_right: Callable[[str], bool], key: uuid.UUID, now: datetime
@@ -96,7 +96,7 @@ class ServiceDriver:
             if is_right(shown.stratum)
             else ("B" if shown.original_side == "A" else "A")
         )
-        answer = judging.Answer(
+        answer = taking_part.Answer(
             side=side,
             confidence=trial.confidence,
             expertise=trial.expertise,
@@ -107,28 +107,30 @@ class ServiceDriver:
             rt_final_choice_ms=round(0.8 * trial.rt_ms),
             rt_ms=trial.rt_ms,
         )
-        judging.judge(self.participant, judging.Sent(shown.position, shown.token, key, answer, now))
+        taking_part.judge(
+            self.participant, taking_part.Sent(shown.position, shown.token, key, answer, now)
+        )
 
     def _write(self, trial: TrialScript, key: uuid.UUID, now: datetime) -> None:
         shown = self.trial
         text = trial.written(shown.item.expert_answer, MAX_ANSWER)
-        answer = judging.Answer(
+        answer = taking_part.Answer(
             side="",
             confidence=trial.confidence if text else None,
             confidence_moved=bool(text),
             rt_ms=trial.rt_ms,
         )
         begun, ended = (round(share * trial.rt_ms) for share in (0.3, 0.8))
-        written = judging.Written(text, not text, begun, ended)
-        sent = judging.Sent(shown.position, shown.token, key, answer, now, written)
-        judging.judge(self.participant, sent)
+        written = taking_part.Written(text, not text, begun, ended)
+        sent = taking_part.Sent(shown.position, shown.token, key, answer, now, written)
+        taking_part.judge(self.participant, sent)
 
     def finish(self, *, cheated: bool, now: datetime) -> None:
-        judging.finish(self.participant, cheated=cheated, comments="", now=now)
+        taking_part.finish(self.participant, cheated=cheated, comments="", now=now)
 
     def stay_until(self, now: datetime) -> None:
         # An open page pings until it is left; the last ping says as much as all of them.
-        enrollment.touch(self.participant, now)
+        taking_part.touch(self.participant, now)
 
     def close(self) -> None:
         """Nothing is open."""

@@ -21,7 +21,7 @@ from analysis.report.contents import CHAPTERS, chapter_named
 from analysis.report.report import SCHEMA, Header, Published, Report
 from analysis.stats import NotEnough
 from experiment.models import Study
-from experiment.services.participant_kinds import kind_note
+from experiment.services.counts import kind_note
 from tests.analysis import made
 
 FLOW = chapter_named("flow")

@@ -8,7 +8,7 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from experiment.models import Participant, Study
-from experiment.services.duration import study_duration
+from experiment.services.counts import study_duration
 from tests.browser.drivers import NoScriptDriver
 from tests.browser.visitor import Visitor
 from tests.factories import make_channel, recruited

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from playwright.sync_api import expect
 
 from experiment.models import Study
-from experiment.services.duration import study_duration
+from experiment.services.counts import study_duration
 from tests.browser import engines
 from tests.browser.visitor import Answer, Visitor, other
 

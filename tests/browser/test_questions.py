@@ -7,13 +7,13 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from experiment.models import Study, WrittenAnswer
-from experiment.services.enrollment import (
+from experiment.services.taking_part import (
+    Written,
     attempt_practice,
     practice_side,
     save_demographics,
     start_trials,
 )
-from experiment.services.judging import Written
 from tests.browser.accessibility import faults
 from tests.browser.drivers import NoScriptDriver
 from tests.browser.test_lost_network import WAITING

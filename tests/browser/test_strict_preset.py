@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, expect
 
 from experiment.domain.exclusion import Rules
 from experiment.models import Study, Trial
-from experiment.services.enrollment import show_trial
+from experiment.services.taking_part import show_trial
 from tests.browser import engines
 from tests.browser.visitor import Visitor
 from tests.experiment.people import start

@@ -9,7 +9,7 @@ from django.db.models import F
 from playwright.sync_api import Page, expect
 
 from experiment.models import Participant, Study
-from experiment.services.recount import recount
+from experiment.services.recounting import recount
 from scoring.models import LanguageModel
 from tests.analysis.teams import made_teams
 from tests.browser.accessibility import faults

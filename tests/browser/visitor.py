@@ -11,9 +11,9 @@ from playwright.sync_api import ConsoleMessage, Locator, Page, Request, expect
 
 from experiment.models import Judgment, Participant, Study, Trial
 from experiment.participant import identity
-from experiment.services.enrollment import (
+from experiment.services.enrollment import enroll
+from experiment.services.taking_part import (
     attempt_practice,
-    enroll,
     practice_side,
     save_demographics,
     start_trials,

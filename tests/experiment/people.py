@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from experiment.models import Judgment, Participant, Study, Trial
 from experiment.participant import identity
-from experiment.services import enrollment, judging
+from experiment.services import enrollment, taking_part
 
 PAGES = ("consent", "about-you", "practice", "start", "trial", "debrief", "withdraw")
 ABOUT_ME = {
@@ -67,27 +67,27 @@ def enroll(study: Study, **fields: Any) -> Participant:
 def start(study: Study, **fields: Any) -> Participant:
     """Somebody who has passed the practice trial, where there is one, and the page after it."""
     person = enroll(study, **fields)
-    person = enrollment.save_demographics(person, {"age": "34"}, timezone.now())
+    person = taking_part.save_demographics(person, {"age": "34"}, timezone.now())
     if person.judges_abstracts:
-        right = enrollment.practice_side(person)
-        assert enrollment.attempt_practice(person, right, timezone.now()).stage == "start"
-    return enrollment.start_trials(person, timezone.now())
+        right = taking_part.practice_side(person)
+        assert taking_part.attempt_practice(person, right, timezone.now()).stage == "start"
+    return taking_part.start_trials(person, timezone.now())
 
 
 def answer(person: Participant, *, until: int, side: str | None = None) -> Participant:
     """Show and answer the trials that are left, up to this position; rightly unless a side is given."""
     for position in range(person.position, until + 1):
-        trial = enrollment.show_trial(person, position, timezone.now())
+        trial = taking_part.show_trial(person, position, timezone.now())
         written = None
-        choice = judging.Answer(
+        choice = taking_part.Answer(
             side or trial.original_side, 70, 9, True, True, recognised=False, rt_ms=60_000
         )
         if trial.stratum == "question":
-            choice = judging.Answer("", 70, confidence_moved=True, rt_ms=60_000)
-            written = judging.Written("It rises.")
+            choice = taking_part.Answer("", 70, confidence_moved=True, rt_ms=60_000)
+            written = taking_part.Written("It rises.")
         now = timezone.now()
-        sent = judging.Sent(position, trial.token, uuid.uuid4(), choice, now, written)
-        judging.judge(person, sent)
+        sent = taking_part.Sent(position, trial.token, uuid.uuid4(), choice, now, written)
+        taking_part.judge(person, sent)
     person.refresh_from_db()
     return person
 
@@ -95,7 +95,7 @@ def answer(person: Participant, *, until: int, side: str | None = None) -> Parti
 def finish(study: Study) -> Participant:
     """Somebody who took the whole study, and validly."""
     person = answer(start(study), until=study.n_trials)
-    return judging.finish(person, cheated=False, comments="", now=timezone.now())
+    return taking_part.finish(person, cheated=False, comments="", now=timezone.now())
 
 
 def client_of(person: Participant | None = None, **options: Any) -> Client:
@@ -123,12 +123,12 @@ def open_page(study: Study, page: str, **options: Any) -> AtPage:
         person = enroll(study)
         fields = ABOUT_ME
     elif page == "practice":
-        person = enrollment.save_demographics(enroll(study), {"age": "34"}, timezone.now())
+        person = taking_part.save_demographics(enroll(study), {"age": "34"}, timezone.now())
         keys = {"trial_token": str(uuid.uuid4()), "idempotency_key": str(uuid.uuid4())}
-        fields = {**keys, "side": enrollment.practice_side(person), **RATED, **MEASURES}
+        fields = {**keys, "side": taking_part.practice_side(person), **RATED, **MEASURES}
     elif page == "start":
-        person = enrollment.save_demographics(enroll(study), {"age": "34"}, timezone.now())
-        enrollment.attempt_practice(person, enrollment.practice_side(person), timezone.now())
+        person = taking_part.save_demographics(enroll(study), {"age": "34"}, timezone.now())
+        taking_part.attempt_practice(person, taking_part.practice_side(person), timezone.now())
         fields = {}
     elif page == "debrief":
         person = answer(start(study), until=study.n_trials)
@@ -140,7 +140,7 @@ def open_page(study: Study, page: str, **options: Any) -> AtPage:
 
 def open_trial(person: Participant, **options: Any) -> AtPage:
     """This person at the trial that they are on."""
-    trial = enrollment.show_trial(person, person.position, timezone.now())
+    trial = taking_part.show_trial(person, person.position, timezone.now())
     fields = {
         "trial_token": str(trial.token),
         "idempotency_key": str(uuid.uuid4()),

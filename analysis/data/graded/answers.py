@@ -12,8 +12,8 @@ from analysis.data.filters import ReportOptions
 from analysis.data.graded.tables import PEOPLE
 from analysis.data.items import renumber
 from experiment.models import Item, Participant, Study, WrittenAnswer
+from experiment.services.counts import judgments_of
 from experiment.services.exclusions import Verdicts
-from experiment.services.participant_kinds import judgments_of
 from scoring.domain.generating import MILLION, Finish
 from scoring.models import Answer, AnsweringRun, GradingRun
 from scoring.services.answering import counted

@@ -11,9 +11,9 @@ from experiment.domain.export_form import DATA_SET
 from experiment.domain.trial_query import QueryError
 from experiment.management.asking import add_filters, add_release, asked
 from experiment.management.studies import find_study
+from experiment.services.counts import name_problem
 from experiment.services.export.files import export_trials, record_export
 from experiment.services.export.trials import completed
-from experiment.services.participant_kinds import name_problem
 from lib.commands import ReportingCommand, add_json_argument
 from lib.files import atomic_file
 

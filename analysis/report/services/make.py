@@ -20,8 +20,8 @@ from analysis.report.report import SCHEMA, Header, Published, Report
 from analysis.stats import NotEnough
 from analysis.stats.graded.bert_score import Vectors
 from experiment.models import Participant, Study
-from experiment.services.participant_kinds import is_joined
-from experiment.services.rules_under_way import note_beside_numbers
+from experiment.services.counts import is_joined
+from experiment.services.reapplying import note_beside_numbers
 from experiment.services.study_versions import version_shown
 
 PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "django")

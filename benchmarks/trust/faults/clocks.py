@@ -15,7 +15,7 @@ from benchmarks.web.database import using
 from benchmarks.web.site import SLUG
 from experiment.domain.exclusion import TOO_FAST
 from experiment.models import Judgment, Participant, Study
-from experiment.services.watching.page_by_page import page_by_page
+from experiment.services.overview import page_by_page
 
 CLOCK = Path(__file__).parent / "clock"
 DAY_S = 24 * 3600

@@ -9,7 +9,7 @@ from experiment.imports.read.testcases import FILES, Identity
 from experiment.imports.read.trials import PublishedParticipant, PublishedTrial
 from experiment.models import Item, Judgment, Participant, Study, Trial
 from experiment.services.flow import page_number
-from experiment.services.recount import recount
+from experiment.services.recounting import recount
 
 EXTERNAL_SOURCE = "brainbench"
 

@@ -5,7 +5,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from experiment.management.studies import find_study
 from experiment.models import Study
-from experiment.services.recount import check, recount
+from experiment.services.recounting import check, recount
 from lib.commands import ReportingCommand, add_json_argument, table_lines
 
 

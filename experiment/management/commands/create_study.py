@@ -8,7 +8,8 @@ from experiment.domain.presets import PRESETS
 from experiment.management.choosing import add_choice, choice_of, item_lines, numbers
 from experiment.models import Study
 from experiment.services.item_choice import create_chosen_study, taken
-from experiment.services.study_setup import readiness_problems, set_recruitment
+from experiment.services.readiness import readiness_problems
+from experiment.services.study_setup import set_recruitment
 from lib.commands import ReportingCommand, add_json_argument
 
 ETHICS = {

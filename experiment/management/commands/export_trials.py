@@ -11,7 +11,7 @@ from experiment.domain.trial_query import QueryError, TrialQuery
 from experiment.management.asking import add_filters, add_release, asked
 from experiment.management.studies import find_study
 from experiment.models import Study
-from experiment.services.counts import kind_counts
+from experiment.services.counts import kind_counts, kind_note, name_problem, studies_joined
 from experiment.services.export.files import (
     Manifest,
     export_to_file,
@@ -20,8 +20,7 @@ from experiment.services.export.files import (
     record_export,
 )
 from experiment.services.export.trials import completed
-from experiment.services.participant_kinds import kind_note, name_problem, studies_joined
-from experiment.services.rules_under_way import refuse_mixed_release
+from experiment.services.reapplying import refuse_mixed_release
 from lib.commands import ReportingCommand, add_json_argument
 
 

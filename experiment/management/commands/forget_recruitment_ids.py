@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from experiment.services.recruitment import forget_ids
+from experiment.services.channels import forget_ids
 from lib.commands import ReportingCommand, add_json_argument
 
 

@@ -9,8 +9,8 @@ from django.core.management.base import CommandError, CommandParser
 from experiment.domain.simulation import ARRIVALS
 from experiment.management.studies import find_study
 from experiment.models import Study
-from experiment.services.exposure import Exposures
-from experiment.services.study_setup import completion_problems
+from experiment.services.counts import Exposures
+from experiment.services.readiness import completion_problems
 from experiment.services.work import is_under_way, remove_simulated
 from experiment.simulation.over_http import HttpDriver, PageError
 from experiment.simulation.run import (

@@ -6,8 +6,12 @@ from django.core.management.base import CommandError, CommandParser
 
 from experiment.management.studies import find_study
 from experiment.models import Participant, StudyVersion
-from experiment.services.study_versions import UnknownVersionError
-from experiment.services.version_comparison import Comparison, Outcome, compare_versions
+from experiment.services.study_versions import (
+    Comparison,
+    Outcome,
+    UnknownVersionError,
+    compare_versions,
+)
 from lib.commands import ReportingCommand, add_json_argument, table_lines
 
 

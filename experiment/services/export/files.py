@@ -26,7 +26,7 @@ from experiment.services.export.data_set import items_table as items
 from experiment.services.export.data_set import participants_table as participants
 from experiment.services.export.release import dropped, release_of, released, released_columns
 from experiment.services.export.trials import completed, deciding, trials
-from experiment.services.rules_under_way import are_mixed, refuse_mixed_release
+from experiment.services.reapplying import are_mixed, refuse_mixed_release
 from lib.code import code_version
 from lib.files import atomic_file, write_file
 from lib.snapshot import snapshot

@@ -17,6 +17,7 @@ from experiment.domain.trial_query import Problem, QueryError, TrialQuery
 from experiment.models import Item, ItemCount, Judgment, Participant, Study
 from experiment.models.trials import JudgmentQuerySet
 from experiment.services import counts
+from experiment.services.counts import default_kind
 from experiment.services.exclusions import verdicts_of
 from experiment.services.export.columns import (
     HEADER,
@@ -28,7 +29,6 @@ from experiment.services.export.columns import (
     names_of,
     rows_of,
 )
-from experiment.services.participant_kinds import default_kind
 from experiment.services.study_versions import UnknownVersionError, rules_of, version_shown
 from lib.code import code_digest
 from lib.table_files import Block

@@ -10,7 +10,7 @@ from analysis.data.items import read_columns
 from analysis.report.services.make import data_version
 from analysis.stats import NotEnough
 from experiment.models import Item, Judgment, Participant, Study, StudyItem
-from experiment.services.recount import recount
+from experiment.services.recounting import recount
 from experiment.services.withdrawal import withdraw
 from scoring.models import ItemScore, LanguageModel, ModelSet, ModelSetMember, ScoringRun
 from tests.analysis.data.scored import read, score

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from benchmarks.analysis.crowd import make_crowd
 from experiment.models import Participant, Study
-from experiment.services.recount import recount
+from experiment.services.recounting import recount
 from tests.factories import make_user
 
 pytestmark = [

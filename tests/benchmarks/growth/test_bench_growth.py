@@ -12,7 +12,7 @@ from django.db import connection
 from benchmarks.growth.filling import Crowd
 from benchmarks.growth.measuring import WORKS, Growth, measure_works
 from experiment.models import Judgment, Participant, Study, Trial
-from experiment.services.recount import check
+from experiment.services.recounting import check
 from tests.factories import make_study
 
 

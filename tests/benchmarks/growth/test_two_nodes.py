@@ -17,7 +17,7 @@ from benchmarks.web.site import ENTRY, make_study, serve_site
 from benchmarks.web.walks import Visitor, walk_site
 from experiment.domain.exclusion import Rules
 from experiment.models import ItemCount, Participant, Study
-from experiment.services.recount import check
+from experiment.services.recounting import check
 from experiment.services.study_versions import revise
 
 PEOPLE = 8

@@ -16,7 +16,7 @@ from psycopg.sql import SQL, Identifier
 
 from config.env import parse_database_url
 from experiment.models import Participant, Study
-from experiment.services.recount import check
+from experiment.services.recounting import check
 from experiment.services.withdrawal import withdraw
 from lib.backup import files as backup_files
 from lib.backup import manifest as manifests

@@ -12,9 +12,9 @@ from django.utils import timezone
 from experiment.domain.exclusion import ParticipantFacts, Rules, TrialFacts, judge_participant
 from experiment.imports.read import repair
 from experiment.models import Item, Judgment, Participant, Study, StudyItem, Trial
-from experiment.services import exposure
+from experiment.services import counts
 from experiment.services.curation import reviews
-from experiment.services.study_setup import readiness_problems
+from experiment.services.readiness import readiness_problems
 from scoring.models import (
     CorpusScore,
     ItemScore,
@@ -108,8 +108,8 @@ def test_exposures_are_the_published_ones(study):
 
 def test_the_labs_page_counts_repaired_items_with_their_published_judgments(study):
     # Reference: the GPT-4-created test cases were judged 2 to 9 times, 5.03 on average
-    items = exposure.item_exposures(study, "imported", timezone.now())
-    human, machine = exposure.exposures([row for row in items if row.stratum != "catch"])
+    items = counts.item_exposures(study, "imported", timezone.now())
+    human, machine = counts.exposures([row for row in items if row.stratum != "catch"])
     assert (machine.n_items, machine.min, machine.max, machine.mean) == (100, 2, 9, 5.03)
     assert (human.n_items, human.min, human.max) == (199, 1, 9)
 

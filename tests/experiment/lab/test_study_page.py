@@ -16,10 +16,10 @@ from playwright.sync_api import Browser, expect
 
 from experiment.domain.exclusion import Rules
 from experiment.models import Judgment, Participant, Study
-from experiment.services import drawing, exposure, overview
+from experiment.services import counts, drawing, overview
+from experiment.services.counts import default_kind
 from experiment.services.exclusions import verdicts
-from experiment.services.participant_kinds import default_kind
-from experiment.services.recount import recount
+from experiment.services.recounting import recount
 from experiment.services.study_setup import pin_items
 from experiment.services.withdrawal import withdraw
 from tests.experiment.lab_client import page, run
@@ -98,8 +98,8 @@ def test_exposures_count_valid_judgments_only(study: Study) -> None:
         excluded_by="too_fast"
     )
     recount(study, "real")
-    items = exposure.item_exposures(study, "real", NOW)
-    human, machine, catch = exposure.exposures(items)
+    items = counts.item_exposures(study, "real", NOW)
+    human, machine, catch = counts.exposures(items)
     assert (human.n_items, human.min, human.max, human.mean) == (8, 0, 1, 5 / 8)
     assert human.sd == pytest.approx((5 / 8 * 3 / 8) ** 0.5)
     assert [(bar.first, bar.last, bar.n_items) for bar in human.bars] == [(0, 0, 3), (1, 1, 5)]
@@ -116,18 +116,18 @@ def test_judgments_of_an_earlier_version_count_where_they_are_shown_and_not_wher
     judged = Judgment.objects.filter(trial__stratum="human").earliest("pk").trial.item
     repaired = make_item(judged.key, version=2, texts="repaired")
     pin_items(study, [repaired])
-    row = next(r for r in exposure.item_exposures(study, "real", NOW) if r.item == repaired)
+    row = next(r for r in counts.item_exposures(study, "real", NOW) if r.item == repaired)
     assert (row.valid, row.judged) == (1, 1)
-    assert sum(row.held for row in exposure.item_exposures(study, "real", NOW)) == 1
+    assert sum(row.held for row in counts.item_exposures(study, "real", NOW)) == 1
     pool = {row.item_id: row.valid for row in drawing.read(study, "real", "human", NOW).pool}
     assert pool[repaired.pk] == 0
 
 
 @pytest.mark.parametrize("counts", [[0], [3, 3], [0, 100], list(range(40)), [7, 8, 8]])
 def test_a_histogram_holds_every_item_once(counts: list[int]) -> None:
-    bars = exposure.histogram(counts)
+    bars = counts.histogram(counts)
     assert sum(bar.n_items for bar in bars) == len(counts)
-    assert len(bars) <= exposure.MAX_BARS
+    assert len(bars) <= counts.MAX_BARS
     assert max(bar.percent for bar in bars) == 100
 
 

@@ -9,8 +9,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from experiment.models import Participant, RecruitmentRecord, Study
-from experiment.services import judging
-from experiment.services.enrollment import ExternalIds
+from experiment.services import taking_part
+from experiment.services.channels import ExternalIds
 from experiment.services.study_setup import set_recruitment
 from tests.experiment.people import answer, client_of, enroll, start
 from tests.factories import make_channel, make_study
@@ -116,7 +116,7 @@ def test_the_code_is_shown_only_after_every_answer_is_stored(study: Study) -> No
 
 def test_taking_part_again_needs_a_channel_that_allows_it(study: Study) -> None:
     person = answer(start(study, external=IDS), until=study.n_trials)
-    judging.finish(person, cheated=False, comments="", now=timezone.now())
+    taking_part.finish(person, cheated=False, comments="", now=timezone.now())
     client = client_of(person)
     assert CODE in come(study, LINK, client)
     make_channel(study, "uk", returns="again")
@@ -131,7 +131,7 @@ def test_taking_part_again_needs_a_channel_that_allows_it(study: Study) -> None:
 def test_who_is_not_let_in_again_still_finds_their_code(study: Study, shut: dict[str, Any]) -> None:
     make_channel(study, "uk", returns="again")
     person = answer(start(study, external=IDS), until=study.n_trials)
-    judging.finish(person, cheated=False, comments="", now=timezone.now())
+    taking_part.finish(person, cheated=False, comments="", now=timezone.now())
     client = client_of(person)
     Study.objects.filter(pk=study.pk).update(**shut)
     assert CODE in come(study, LINK, client)

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Judgment, Participant, RecruitmentRecord, Study, Trial
-from experiment.services import enrollment, judging
+from experiment.services import enrollment, taking_part
 from experiment.services.export.trials import count
 from experiment.services.study_setup import word_consent
 from tests.experiment.people import (
@@ -306,7 +306,7 @@ def test_a_study_that_reached_its_target_is_full_for_new_people_only(study: Stud
     assert_page(full, 403, "This study is complete", full_url)
     assert_page(late.send(), 403, "This study is complete")
     assert at.send().status_code == 303
-    judging.finish(
+    taking_part.finish(
         answer(Participant.objects.get(pk=at.person.pk), until=study.n_trials),
         cheated=False,
         comments="",
@@ -344,4 +344,4 @@ def test_a_trial_that_was_never_opened_cannot_be_answered(study: Study) -> None:
     assert_page(at.send(trial_token=str(uuid.uuid4())), 403, "This is not your page")
     assert_page(at.send(side=""), 409, "on another page")
     assert stored() == before
-    assert enrollment.may_resume(person, timezone.now())
+    assert taking_part.may_resume(person, timezone.now())

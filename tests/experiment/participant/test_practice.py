@@ -5,7 +5,7 @@ import re
 import pytest
 
 from experiment.models import Judgment, Participant, Study
-from experiment.services.duration import study_duration
+from experiment.services.counts import study_duration
 from tests.experiment.people import open_page
 from tests.experiment.refusals import assert_page
 

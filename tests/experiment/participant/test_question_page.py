@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from experiment.models import Judgment, Participant, Study, WrittenAnswer
 from experiment.participant.writing import MAX_ANSWER
-from experiment.services import enrollment
+from experiment.services import taking_part
 from tests.experiment.asked import EXPERT, make_asking_study, open_question, position_of
 from tests.experiment.people import AtPage, answer, client_of, enroll, finish, open_trial, start
 from tests.factories import make_study
@@ -200,7 +200,7 @@ def consent(study: Study) -> str:
 
 def test_questions_alone_come_without_a_practice() -> None:
     study = make_asking_study(counts=(0, 0, 0))
-    person = enrollment.save_demographics(enroll(study), {"age": "34"}, timezone.now())
+    person = taking_part.save_demographics(enroll(study), {"age": "34"}, timezone.now())
     client = client_of(person)
     page = client.get(study.get_absolute_url(), follow=True).content.decode()
     assert "You will answer <strong>2 questions</strong>" in page

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from experiment.models import Judgment, Study
-from experiment.services import enrollment
+from experiment.services import taking_part
 from tests.experiment.http_client import Server, hidden_fields, send_bytes
 from tests.experiment.people import PAGES, open_page, stored
 from tests.experiment.refusals import (
@@ -225,4 +225,4 @@ def test_a_ping_never_breaks(study: Study) -> None:
     assert at.client.get(address).status_code == 405
     assert Client().post(address).status_code == 204
     assert Client().post("/s/unknown/ping/").status_code == 404
-    assert enrollment.may_resume(at.person, at.person.last_seen_at)
+    assert taking_part.may_resume(at.person, at.person.last_seen_at)

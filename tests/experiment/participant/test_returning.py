@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from experiment.models import Participant, RecruitmentRecord, Study
-from experiment.services.recruitment import forget_ids
+from experiment.services.channels import forget_ids
 from tests.experiment.people import answer, client_of, start
 from tests.factories import make_channel, make_study
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from experiment.checks import recruitment_ids_are_ids
 from experiment.models import Participant, RecruitmentRecord, Study
 from experiment.participant import identity
-from experiment.services.enrollment import ExternalIds
-from experiment.services.recruitment import links
+from experiment.services.channels import ExternalIds, links
 from tests.experiment.people import enroll
 from tests.factories import make_channel, make_study, make_user
 

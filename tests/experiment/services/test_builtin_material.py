@@ -11,7 +11,7 @@ from django.db.models import Count
 from experiment.domain.markup import parse, render
 from experiment.models import Item, Study
 from experiment.services.item_choice import ensure_items, read_items
-from experiment.services.study_setup import readiness_problems
+from experiment.services.readiness import readiness_problems
 from tests.factories import make_item
 
 SUBFIELDS = {

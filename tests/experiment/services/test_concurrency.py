@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from experiment.models import Judgment, Participant, Study, Trial
-from experiment.services import drawing, enrollment, judging
+from experiment.services import channels, drawing, taking_part
 from experiment.services.flow import AlreadyAnsweredError, KnownIdError
 from tests.experiment.http_client import Server, Visitor, at_once, send_copies
 from tests.experiment.people import ABOUT_ME, RATED, answer, enroll, start
@@ -21,7 +21,7 @@ N_COPIES = 50
 def start_on_a_trial(study: Study) -> Participant:
     """From consent to the first trial, through the use cases that the pages call."""
     person = start(study)
-    enrollment.show_trial(person, 1, timezone.now())
+    taking_part.show_trial(person, 1, timezone.now())
     return person
 
 
@@ -57,7 +57,7 @@ def test_64_starts_and_draws_at_once_give_everyone_different_items_evenly(
 
     def play(person: Participant) -> None:
         answer(person, until=2, side="A")
-        enrollment.show_trial(person, 3, timezone.now())
+        taking_part.show_trial(person, 3, timezone.now())
 
     at_once([lambda person=person: play(person) for person in people])
     assert_fair_draws(open_study, 3)
@@ -75,7 +75,7 @@ def test_64_starts_at_once_are_as_even_under_the_papers_policy(open_study: Study
 
 @pytest.mark.django_db(transaction=True)
 def test_of_16_browsers_at_once_under_one_recruitment_id_one_takes_part(open_study: Study) -> None:
-    external = enrollment.ExternalIds("prolific", "5f3a", "s1", "e1")
+    external = channels.ExternalIds("prolific", "5f3a", "s1", "e1")
 
     def come() -> bool:
         try:
@@ -96,17 +96,17 @@ def test_every_step_taken_64_times_at_once_is_taken_once(open_study: Study) -> N
     (person, *_) = people
     now = timezone.now()
     about_me = {"age": "34"}
-    at_once([lambda: enrollment.save_demographics(person, about_me, now)] * N_AT_ONCE)
-    right = enrollment.practice_side(person)
-    there = at_once([lambda: enrollment.attempt_practice(person, right, now)] * N_AT_ONCE)
+    at_once([lambda: taking_part.save_demographics(person, about_me, now)] * N_AT_ONCE)
+    right = taking_part.practice_side(person)
+    there = at_once([lambda: taking_part.attempt_practice(person, right, now)] * N_AT_ONCE)
     assert {copy.stage for copy in there} == {"start"}
     person.refresh_from_db()
     assert (person.stage, person.practice_attempts) == ("start", 1)
-    at_once([lambda: enrollment.start_trials(person, now)] * N_AT_ONCE)
+    at_once([lambda: taking_part.start_trials(person, now)] * N_AT_ONCE)
     person.refresh_from_db()
     assert (person.stage, person.position) == ("trial", 1)
     answer(person, until=open_study.n_trials)
-    at_once([lambda: judging.finish(person, cheated=True, comments="Hi", now=now)] * N_AT_ONCE)
+    at_once([lambda: taking_part.finish(person, cheated=True, comments="Hi", now=now)] * N_AT_ONCE)
     person.refresh_from_db()
     assert (person.stage, person.cheated, person.comments) == ("finished", True, "Hi")
 
@@ -114,7 +114,7 @@ def test_every_step_taken_64_times_at_once_is_taken_once(open_study: Study) -> N
 @pytest.mark.django_db(transaction=True)
 def test_one_trial_shown_64_times_at_once_is_drawn_once(open_study: Study) -> None:
     person = answer(start(open_study), until=1)
-    shown = at_once([lambda: enrollment.show_trial(person, 2, timezone.now())] * N_AT_ONCE)
+    shown = at_once([lambda: taking_part.show_trial(person, 2, timezone.now())] * N_AT_ONCE)
     assert len({trial.pk for trial in shown}) == 1
     assert Trial.objects.count() == 2
 
@@ -129,8 +129,9 @@ def test_of_64_different_answers_at_once_one_is_stored_and_the_others_are_told(
     def judge() -> uuid.UUID | None:
         key = uuid.uuid4()
         try:
-            judging.judge(
-                person, judging.Sent(1, trial.token, key, judging.Answer("A"), timezone.now())
+            taking_part.judge(
+                person,
+                taking_part.Sent(1, trial.token, key, taking_part.Answer("A"), timezone.now()),
             )
         except AlreadyAnsweredError:
             return None
@@ -181,7 +182,7 @@ def test_50_copies_of_every_post_at_once_count_once(server: Server, open_study: 
         copies = send_copies(visitor.prepare(visitor.open(), **ABOUT_ME), N_COPIES)
         assert_taken_once(copies, f"{home}practice/")
 
-        right = enrollment.practice_side(person)
+        right = taking_part.practice_side(person)
         copies = send_copies(visitor.prepare(visitor.open(), side=right, **RATED), N_COPIES)
         assert_taken_once(copies, f"{home}start/")
         person.refresh_from_db()

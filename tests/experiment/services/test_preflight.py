@@ -4,7 +4,7 @@ import pytest
 
 from experiment.domain.text_checks import Facts, disagreements
 from experiment.models import Study
-from experiment.services.preflight import preflight
+from experiment.services.readiness import preflight
 from experiment.services.study_setup import set_recruitment, word_consent
 from tests.factories import make_study
 

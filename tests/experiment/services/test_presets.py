@@ -12,7 +12,7 @@ from experiment.domain.exclusion import Rules
 from experiment.models import Judgment, Participant, Study
 from experiment.participant import pages
 from experiment.participant.forms import DemographicsForm
-from experiment.services import enrollment, judging
+from experiment.services import taking_part
 from experiment.services.study_setup import create_study
 from tests.experiment import people
 from tests.factories import NOW, make_study
@@ -202,15 +202,15 @@ def test_pages_come_in_the_printed_order() -> None:
 
     person = people.enroll(study)
     note(person)
-    enrollment.save_demographics(person, {"age": "34"}, NOW)
+    taking_part.save_demographics(person, {"age": "34"}, NOW)
     note(person)
-    enrollment.attempt_practice(person, enrollment.practice_side(person), NOW)
+    taking_part.attempt_practice(person, taking_part.practice_side(person), NOW)
     note(person)
-    person = enrollment.start_trials(person, NOW)
+    person = taking_part.start_trials(person, NOW)
     note(person)
     for n in range(1, study.n_trials + 1):
         people.answer(person, until=n)
         note(person)
-    judging.finish(person, cheated=False, comments="", now=NOW)
+    taking_part.finish(person, cheated=False, comments="", now=NOW)
     note(person)
     assert met == ["demographics", "practice", "experiment", "debrief", "finished"]

@@ -6,9 +6,9 @@ from django.utils import timezone
 
 from experiment.domain.exclusion import Rules
 from experiment.models import Judgment, Participant, RuleApplication, Study
-from experiment.services import overview, reapplying, recount
+from experiment.services import overview, reapplying, recounting
 from experiment.services.exclusions import Marks, verdicts_of
-from experiment.services.fast_pages import FastPages
+from experiment.services.recounting import FastPages
 from experiment.services.study_versions import Revision, revise
 from experiment.services.withdrawal import withdraw_on_request
 from lib.jobs import leases
@@ -43,7 +43,7 @@ def assert_decided(study: Study, rules: Rules) -> None:
     for found, rows in ((said.participants, finished), (said.judgments, judgments)):
         kept = rows.values_list("pk", "excluded_by", "flags")
         assert found == {pk: Marks(*marks) for pk, *marks in kept}
-    assert not recount.check([study])
+    assert not recounting.check([study])
 
 
 def test_few_people_are_decided_at_once(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,14 +59,14 @@ def test_few_people_are_decided_at_once(study: Study, monkeypatch: pytest.Monkey
 def test_many_are_decided_in_steps_between_which_the_counters_are_right(study: Study) -> None:
     revision = change(study, SLOWER)
     assert (revision.is_applied, revision.excluded) == (False, None)
-    assert not recount.check([study])
+    assert not recounting.check([study])
     job = RuleApplication.objects.get()
     lease = leases.take(job)
     assert lease is not None
     steps = 0
     while not reapplying.advance(job, lease):
         steps += 1
-        assert not recount.check([study])
+        assert not recounting.check([study])
     job.refresh_from_db()
     assert (steps, job.done, job.total, job.status) == (4, 7, 7, "finished")
     assert_decided(study, SLOWER)
@@ -96,7 +96,7 @@ def test_rules_that_change_meanwhile_hold_for_all_and_for_who_finishes(study: St
     change(study, LENIENT)
     people.finish(study)
     while not reapplying.advance(job, lease):
-        assert not recount.check([study])
+        assert not recounting.check([study])
     job.refresh_from_db()
     assert (job.status, job.done) == ("finished", 8)
     assert_decided(study, LENIENT)
@@ -125,9 +125,9 @@ def test_fast_pages_are_counted_under_one_time_until_all_are_under_the_next(stud
     by = make_user("ruth")
     for person in (finished[0], finished[5]):  # who was decided already, and who was not
         withdraw_on_request(study, [person], timezone.now(), by=by, reason="Asked.")
-    assert not recount.check([study])
+    assert not recounting.check([study])
     while not reapplying.advance(job, lease):
-        assert not recount.check([study])
+        assert not recounting.check([study])
     study.refresh_from_db()
     assert study.counted_min_rt_ms is None
     assert overview.readings(study, Participant.Kind.REAL) != before
@@ -144,4 +144,4 @@ def test_who_finishes_after_fast_pages_were_read_is_counted_with_them(study: Stu
     study.refresh_from_db()
     assert study.counted_min_rt_ms is None
     assert overview.readings(study, Participant.Kind.REAL).fast_page > 0
-    assert not recount.check([study])
+    assert not recounting.check([study])

@@ -19,7 +19,7 @@ from experiment.models import RuleApplication, Study
 from experiment.services import reapplying
 from experiment.services.export.files import export_trials
 from experiment.services.export.trials import data_state
-from experiment.services.rules_under_way import note_beside_numbers, rules_under_way, sentence
+from experiment.services.reapplying import mixed_sentence, note_beside_numbers, rules_under_way
 from experiment.services.study_versions import revise
 from lib.jobs import leases
 from lib.jobs.leases import Lease
@@ -69,9 +69,9 @@ def test_it_is_said_until_one_of_them_has_finished(
     reapplying.advance(job, lease)
     end(lease)
     assert rules_under_way(study) == job
-    assert sentence(study) in note_beside_numbers(study, "real")
-    assert sentence(study) not in note_beside_numbers(study, "imported")
-    assert sentence(study) not in note_beside_numbers(study, "real", rules=1)
+    assert mixed_sentence(study) in note_beside_numbers(study, "real")
+    assert mixed_sentence(study) not in note_beside_numbers(study, "imported")
+    assert mixed_sentence(study) not in note_beside_numbers(study, "real", rules=1)
     reapplying.start(newest := reapplying.ask(study))
     if newest.pk == job.pk:
         lease.release()
@@ -107,7 +107,7 @@ def test_a_manifest_says_so_and_nothing_of_the_analysis_is_published(study: Stud
 
 def test_a_report_says_so_and_is_made_anew_afterwards(study: Study) -> None:
     before = data_version(study)
-    assert sentence(study) in make_report(study, ReportOptions()).header.participants.note
+    assert mixed_sentence(study) in make_report(study, ReportOptions()).header.participants.note
     reapplying.run(RuleApplication.objects.get())
     assert data_version(study) != before
     assert not make_report(study, ReportOptions()).header.participants.note
@@ -122,12 +122,12 @@ def test_the_lab_says_so_and_goes_on_with_what_failed(
     reapplying.advance(job, lease)
     fail(lease)
     shown = unescape(page(ruth, study))
-    assert sentence(study) in shown
+    assert mixed_sentence(study) in shown
     assert "2 of 4" in shown
     results = ruth.get(reverse("lab:results", args=[study.slug])).content.decode()
-    assert sentence(study) in unescape(results)
+    assert mixed_sentence(study) in unescape(results)
     public = f"{reverse('lab:export', args=[study.slug])}?set=analysis&release=true"
-    assert sentence(study) in unescape(ruth.get(public).content.decode())
+    assert mixed_sentence(study) in unescape(ruth.get(public).content.decode())
     address = reverse("lab:work_retry", args=[study.slug, job.kind, job.pk])
     assert address in shown
     started: list[int] = []
@@ -137,4 +137,4 @@ def test_the_lab_says_so_and_goes_on_with_what_failed(
     assert (started, job.status) == ([job.pk], "waiting")
     reapplying.run(job)
     assert "live-rules" in page(ruth, study)
-    assert sentence(study) not in unescape(page(ruth, study))
+    assert mixed_sentence(study) not in unescape(page(ruth, study))

@@ -5,12 +5,8 @@ from django.core.exceptions import ValidationError
 
 from experiment.models import Study
 from experiment.services.curation.reviews import revise
-from experiment.services.study_setup import (
-    pin_items,
-    readiness_problems,
-    set_recruitment,
-    word_consent,
-)
+from experiment.services.readiness import readiness_problems
+from experiment.services.study_setup import pin_items, set_recruitment, word_consent
 from tests.factories import accepted, make_item, make_study
 
 pytestmark = pytest.mark.django_db

@@ -11,17 +11,8 @@ from experiment.domain.assignment import NoItemLeftError
 from experiment.domain.exclusion import Rules
 from experiment.models import Judgment, Participant
 from experiment.services import drawing
-from experiment.services.enrollment import (
-    ExternalIds,
-    attempt_practice,
-    enroll,
-    entry_kind,
-    practice_side,
-    save_demographics,
-    show_trial,
-    start_trials,
-    touch,
-)
+from experiment.services.channels import ExternalIds
+from experiment.services.enrollment import enroll, entry_kind
 from experiment.services.flow import (
     AlreadyAnsweredError,
     ConsentChangedError,
@@ -29,15 +20,22 @@ from experiment.services.flow import (
     NotOpenError,
     WrongPageError,
 )
-from experiment.services.judging import Answer, Sent, finish, judge
+from experiment.services.readiness import StudyProblem, readiness_problems
 from experiment.services.reapplying import Changed, reapply_exclusions
-from experiment.services.study_setup import (
-    StudyProblem,
-    readiness_problems,
-    set_recruitment,
-    word_consent,
-)
+from experiment.services.study_setup import set_recruitment, word_consent
 from experiment.services.study_versions import revise
+from experiment.services.taking_part import (
+    Answer,
+    Sent,
+    attempt_practice,
+    finish,
+    judge,
+    practice_side,
+    save_demographics,
+    show_trial,
+    start_trials,
+    touch,
+)
 from tests.factories import NOW, answers_open, make_item, make_participant, make_study, recruited
 
 pytestmark = [pytest.mark.both, pytest.mark.django_db]

@@ -22,14 +22,14 @@ from experiment.models import (
     Trial,
     WrittenAnswer,
 )
-from experiment.services import drawing, enrollment, judging, withdrawal
+from experiment.services import drawing, taking_part, withdrawal
+from experiment.services.counts import exposures, item_exposures
 from experiment.services.exclusions import verdicts
-from experiment.services.exposure import exposures, item_exposures
 from experiment.services.flow import AlreadyAnsweredError
 from experiment.services.item_choice import fitting_counts
-from experiment.services.study_setup import item_problems, pin_items, set_recruitment
-from experiment.services.study_versions import revise
-from experiment.services.version_comparison import compare_rules
+from experiment.services.readiness import item_problems
+from experiment.services.study_setup import pin_items, set_recruitment
+from experiment.services.study_versions import compare_rules, revise
 from experiment.services.withdrawal import held_about
 from tests.experiment.asked import make_asking_study, position_of
 from tests.experiment.people import answer, enroll, finish, start
@@ -47,12 +47,14 @@ def at_question(study: Study) -> tuple[Participant, Trial]:
     person = start(study)
     position = position_of(person, "question")
     person = answer(person, until=position - 1)
-    return person, enrollment.show_trial(person, position, timezone.now())
+    return person, taking_part.show_trial(person, position, timezone.now())
 
 
-def sent(trial: Trial, written: judging.Written, **given: Any) -> judging.Sent:
-    reply = judging.Answer("", **given)
-    return judging.Sent(trial.position, trial.token, uuid.uuid4(), reply, timezone.now(), written)
+def sent(trial: Trial, written: taking_part.Written, **given: Any) -> taking_part.Sent:
+    reply = taking_part.Answer("", **given)
+    return taking_part.Sent(
+        trial.position, trial.token, uuid.uuid4(), reply, timezone.now(), written
+    )
 
 
 def test_questions_are_judged_equally_often_and_by_nobody_twice(study: Study) -> None:
@@ -78,37 +80,37 @@ def test_under_the_papers_policy_they_are_given_equally_often_too(study: Study) 
 def test_an_answer_is_stored_with_its_judgment_and_is_neither_right_nor_wrong(study: Study) -> None:
     person, trial = at_question(study)
     assert trial.original_side == ""
-    written = judging.Written("It rises.", first_ms=9_000, last_ms=61_000)
+    written = taking_part.Written("It rises.", first_ms=9_000, last_ms=61_000)
     first = sent(trial, written, confidence=80, confidence_moved=True, rt_ms=75_000)
-    judgment = judging.judge(person, first)
+    judgment = taking_part.judge(person, first)
     assert (judgment.correct, judgment.side, judgment.confidence) == (None, "", 80)
     stored = WrittenAnswer.objects.get()
     assert (stored.judgment, stored.text, stored.abstained) == (judgment, "It rises.", False)
     assert (stored.first_ms, stored.last_ms) == (9_000, 61_000)
     # The same again gives the same; another one is refused
-    assert judging.judge(person, first) == judgment
-    other = replace(first, key=uuid.uuid4(), written=judging.Written("It falls."))
+    assert taking_part.judge(person, first) == judgment
+    other = replace(first, key=uuid.uuid4(), written=taking_part.Written("It falls."))
     with pytest.raises(AlreadyAnsweredError):
-        judging.judge(person, other)
+        taking_part.judge(person, other)
     assert WrittenAnswer.objects.get() == stored
 
 
 def test_who_does_not_know_writes_nothing(study: Study) -> None:
     person, trial = at_question(study)
-    judging.judge(person, sent(trial, judging.Written(abstained=True)))
+    taking_part.judge(person, sent(trial, taking_part.Written(abstained=True)))
     assert list(WrittenAnswer.objects.values_list("text", "abstained")) == [("", True)]
 
 
 @pytest.mark.parametrize(
-    "written", [judging.Written(), judging.Written("It rises.", abstained=True)]
+    "written", [taking_part.Written(), taking_part.Written("It rises.", abstained=True)]
 )
 def test_an_answer_and_not_knowing_exclude_each_other(
-    study: Study, written: judging.Written
+    study: Study, written: taking_part.Written
 ) -> None:
     person, trial = at_question(study)
     before = Judgment.objects.count()
     with pytest.raises(DatabaseError), transaction.atomic():
-        judging.judge(person, sent(trial, written))
+        taking_part.judge(person, sent(trial, written))
     # Nothing of it is stored: neither the judgment nor the page that comes next
     assert Judgment.objects.count() == before
     person.refresh_from_db()
@@ -118,13 +120,13 @@ def test_an_answer_and_not_knowing_exclude_each_other(
 def test_a_side_is_no_answer_to_a_question_nor_are_words_one_to_an_abstract(study: Study) -> None:
     person, trial = at_question(study)
     with pytest.raises(ValueError, match="question"):
-        judging.judge(person, replace(sent(trial, judging.Written("x")), written=None))
+        taking_part.judge(person, replace(sent(trial, taking_part.Written("x")), written=None))
     other = start(study)
     position = position_of(other, "human")
     other = answer(other, until=position - 1)
-    shown = enrollment.show_trial(other, position, timezone.now())
+    shown = taking_part.show_trial(other, position, timezone.now())
     with pytest.raises(ValueError, match="question"):
-        judging.judge(other, sent(shown, judging.Written("x")))
+        taking_part.judge(other, sent(shown, taking_part.Written("x")))
 
 
 def test_the_database_keeps_what_was_written(study: Study) -> None:
@@ -154,10 +156,10 @@ def test_whoever_is_made_anonymous_keeps_no_words_of_their_own(study: Study) -> 
     Study.objects.update(withdrawal_policy="anonymise")
     study.refresh_from_db()
     person, trial = at_question(study)
-    judging.judge(person, sent(trial, judging.Written(abstained=True, first_ms=8_000)))
+    taking_part.judge(person, sent(trial, taking_part.Written(abstained=True, first_ms=8_000)))
     person.refresh_from_db()
     person = answer(person, until=study.n_trials)
-    person = judging.finish(person, cheated=False, comments="", now=timezone.now())
+    person = taking_part.finish(person, cheated=False, comments="", now=timezone.now())
     assert WrittenAnswer.objects.filter(abstained=False).count() == 1
     withdrawal.withdraw(study, person.withdrawal_code, timezone.now())
     # What stays is that there was an answer, and a choice, without times; judgments and ratings stay, too
@@ -182,11 +184,11 @@ def test_counters_and_verdicts_agree_on_finishers_who_never_rated_an_answer() ->
     for abstained in (False, True):
         person = start(study)
         for position in range(1, 3):
-            trial = enrollment.show_trial(person, position, timezone.now())
-            written = judging.Written("" if abstained else "It rises.", abstained)
-            judging.judge(person, sent(trial, written, rt_ms=60_000))
+            trial = taking_part.show_trial(person, position, timezone.now())
+            written = taking_part.Written("" if abstained else "It rises.", abstained)
+            taking_part.judge(person, sent(trial, written, rt_ms=60_000))
         person.refresh_from_db()
-        judging.finish(person, cheated=False, comments="", now=timezone.now())
+        taking_part.finish(person, cheated=False, comments="", now=timezone.now())
     everybody = set(study.participants.values_list("pk", flat=True))
     readings: tuple[Untouched, ...] = ("neither", "either")
     for reading in readings:
@@ -204,15 +206,15 @@ def test_questions_have_a_time_of_their_own_and_who_does_not_know_is_never_too_f
     study.refresh_from_db()
     person = start(study)
     for position, (stratum, _) in enumerate(person.plan, start=1):
-        trial = enrollment.show_trial(person, position, timezone.now())
+        trial = taking_part.show_trial(person, position, timezone.now())
         if stratum != "question":
             person = answer(person, until=position)
             continue
         nth = person.trials.filter(stratum="question").count()
         words, time_ms = ("", 3_000) if nth == 1 else ("It rises.", nth * 1_000)
-        judging.judge(person, sent(trial, judging.Written(words, not words), rt_ms=time_ms))
+        taking_part.judge(person, sent(trial, taking_part.Written(words, not words), rt_ms=time_ms))
         person.refresh_from_db()
-    judging.finish(person, cheated=False, comments="", now=timezone.now())
+    taking_part.finish(person, cheated=False, comments="", now=timezone.now())
 
     # The abstracts' five seconds leave no answer to a question out
     asked = Judgment.objects.filter(trial__stratum="question").order_by("trial__position")
@@ -236,11 +238,11 @@ def test_who_finishes_is_decided_by_the_time_for_questions(fast: bool) -> None:
     revise(study, rules=replace(study.exclusion_rules, question_min_rt_ms=4_000))
     person = start(study)
     for position, words in ((1, "It rises."), (2, "")):
-        trial = enrollment.show_trial(person, position, timezone.now())
-        given = judging.Written(words, not words)
-        judging.judge(person, sent(trial, given, rt_ms=3_999 if fast else 4_000))
+        trial = taking_part.show_trial(person, position, timezone.now())
+        given = taking_part.Written(words, not words)
+        taking_part.judge(person, sent(trial, given, rt_ms=3_999 if fast else 4_000))
     person.refresh_from_db()
-    judging.finish(person, cheated=False, comments="", now=timezone.now())
+    taking_part.finish(person, cheated=False, comments="", now=timezone.now())
     rows = Judgment.objects.order_by("trial__position").values_list("excluded_by", flat=True)
     assert list(rows) == ["too_fast" if fast else "", ""]
 
@@ -249,7 +251,7 @@ def test_questions_alone_need_no_practice() -> None:
     study = make_asking_study(counts=(0, 0, 0))
     study.study_items.filter(item__kind="practice").delete()
     assert item_problems(study) == []
-    person = enrollment.save_demographics(enroll(study), {}, timezone.now())
+    person = taking_part.save_demographics(enroll(study), {}, timezone.now())
     assert (person.stage, person.page_reached) == ("start", 2)
     Study.objects.update(demographic_fields=[])
     study.refresh_from_db()
@@ -329,9 +331,9 @@ def test_a_draw_asks_as_little_however_many_questions_were_met() -> None:
     n_queries = []
     for position in range(1, 9):
         with CaptureQueriesContext(connection) as queries:
-            trial = enrollment.show_trial(person, position, timezone.now())
+            trial = taking_part.show_trial(person, position, timezone.now())
         n_queries.append(len(queries))
-        judging.judge(person, sent(trial, judging.Written("It rises.")))
+        taking_part.judge(person, sent(trial, taking_part.Written("It rises.")))
         person.refresh_from_db()
     assert len(set(n_queries[1:])) == 1
 

@@ -13,7 +13,7 @@ from benchmarks.web.database import using
 from benchmarks.web.site import ENTRY, SLUG
 from benchmarks.web.walks import hidden_fields
 from experiment.models import ItemCount, Participant, RecruitmentRecord, Study
-from experiment.services.recount import check
+from experiment.services.recounting import check
 
 AT_ONCE = 64
 COPIES = 4

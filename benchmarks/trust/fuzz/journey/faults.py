@@ -79,10 +79,10 @@ def befallen(fault: Fault | None) -> Iterator[None]:
 def forget_process_state() -> None:
     """What a process keeps in memory, another one does not have."""
     from experiment.participant import kept
-    from experiment.services import channels, drawing, duration, study_language
+    from experiment.services import channels, counts, drawing, study_language
 
     kept.forget()
-    duration.forget()
+    counts.forget_durations()
     channels.forget()
     drawing.known_item.cache_clear()
     study_language.own_texts.cache_clear()

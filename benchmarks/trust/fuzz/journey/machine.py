@@ -24,9 +24,8 @@ from benchmarks.trust.fuzz.journey.faults import KINDS, Clock, Fault, forget_pro
 from benchmarks.trust.fuzz.journey.person import FoundError, Person, Post
 from benchmarks.trust.fuzz.material import make_study
 from experiment.models import Participant, Study, StudyItem
-from experiment.services import audit
-from experiment.services.curation import pausing
-from experiment.services.recount import check
+from experiment.services import audit, study_setup
+from experiment.services.recounting import check
 from experiment.services.study_setup import set_recruitment, word_consent
 
 OF = "journey"
@@ -207,11 +206,11 @@ class Journeys(RuleBasedStateMachine):
         rows = list(StudyItem.objects.filter(study=self.study, item__kind="test").order_by("pk"))
         item = rows[number % 4].item  # enough of each stratum are left
         if item.source == "human" and is_paused:
-            pausing.pause(
+            study_setup.pause_item(
                 self.study, item, by=self.user, reason="Under review.", now=self.clock.now()
             )
         else:
-            pausing.resume(self.study, item, by=self.user, reason="It was right.")
+            study_setup.resume_item(self.study, item, by=self.user, reason="It was right.")
 
     @rule()
     def forget_what_the_process_knows(self) -> None:

@@ -18,7 +18,7 @@ from benchmarks.trust.fuzz.material import Material
 from benchmarks.web.walks import ABOUT, MEASURES, RATED
 from experiment.models import Participant, Study
 from experiment.participant import identity
-from experiment.services import enrollment, judging
+from experiment.services import enrollment, taking_part
 
 HOST = "127.0.0.1"
 TABLE = b"original,altered\nA cake rose slowly.,A cake fell slowly.\n"
@@ -130,7 +130,7 @@ class People:
             case "about-you":
                 return ABOUT | {"age_number": "34", "experience_years_number": "9.5"}
             case "practice":
-                return {"side": enrollment.practice_side(person), **RATED, **MEASURES}
+                return {"side": taking_part.practice_side(person), **RATED, **MEASURES}
             case "trial":
                 return {"side": "A", **RATED, **MEASURES}
             case "debrief":
@@ -169,18 +169,20 @@ class People:
         )
         if page in ("about-you", "ping", "withdraw", "return"):
             return person
-        person = enrollment.save_demographics(person, {"age": "34"}, now)
+        person = taking_part.save_demographics(person, {"age": "34"}, now)
         if page == "practice":
             return person
-        person = enrollment.attempt_practice(person, enrollment.practice_side(person), now)
+        person = taking_part.attempt_practice(person, taking_part.practice_side(person), now)
         if page == "start":
             return person
-        person = enrollment.start_trials(person, now)
+        person = taking_part.start_trials(person, now)
         last = person.n_trials if page == "debrief" else 0
         for position in range(1, last + 1):
-            trial = enrollment.show_trial(person, position, now)
-            answer = judging.Answer(side="A", confidence=50, expertise=50)
-            judging.judge(person, judging.Sent(position, trial.token, uuid.uuid4(), answer, now))
+            trial = taking_part.show_trial(person, position, now)
+            answer = taking_part.Answer(side="A", confidence=50, expertise=50)
+            taking_part.judge(
+                person, taking_part.Sent(position, trial.token, uuid.uuid4(), answer, now)
+            )
         person.refresh_from_db()
         return person
 

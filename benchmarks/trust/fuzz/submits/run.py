@@ -20,7 +20,7 @@ from benchmarks.trust.people import BAD, GONE
 from config.requests import Request
 from experiment.models import Participant, Study
 from experiment.services import audit
-from experiment.services.recount import check
+from experiment.services.recounting import check
 
 OF = "submits"
 LONGEST_S = 20.0

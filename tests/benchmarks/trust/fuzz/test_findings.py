@@ -20,7 +20,7 @@ from benchmarks.trust.fuzz.submits.forms import People
 from benchmarks.trust.outcome import Figure
 from experiment.models import AuditEvent
 from experiment.participant import views
-from experiment.services import audit, judging
+from experiment.services import audit, taking_part
 
 FORM = Sent("/s/fuzz/", [("agree", "yes"), ("consent_sha256", "0" * 64)], {"csrftoken": "x" * 32})
 
@@ -125,7 +125,7 @@ def test_a_journey_finds_an_answer_that_is_told_and_not_stored(
 ) -> None:
     """Without the mistake the same journeys find nothing."""
     if is_broken:
-        monkeypatch.setattr(judging, "insert", lambda judgment: None)
+        monkeypatch.setattr(taking_part, "insert", lambda judgment: None)
     user = prepare().user
     cache.clear()
     tally = machine.run(user, 2, range(3))

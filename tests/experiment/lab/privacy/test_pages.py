@@ -18,7 +18,7 @@ from experiment.models import (
     Study,
 )
 from experiment.services.retention import run
-from experiment.services.study_settings import change_study
+from experiment.services.study_setup import change_study
 from tests.experiment.people import finish
 from tests.factories import make_participant, make_study, make_user, recruited
 

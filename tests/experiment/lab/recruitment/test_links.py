@@ -10,10 +10,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from experiment.models import AuditEvent, Channel, Study
-from experiment.services.channels import host_problem
-from experiment.services.enrollment import ExternalIds
-from experiment.services.recruitment import ending, links
-from experiment.services.study_setup import readiness_problems, set_recruitment
+from experiment.services.channels import ExternalIds, ending, host_problem, links
+from experiment.services.readiness import readiness_problems
+from experiment.services.study_setup import set_recruitment
 from tests.factories import make_channel, make_participant, make_study, make_user
 
 pytestmark = pytest.mark.django_db

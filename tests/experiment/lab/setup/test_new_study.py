@@ -9,8 +9,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from experiment.models import AuditEvent, Item, Study
+from experiment.services.readiness import readiness_problems
 from experiment.services.study_file import as_bytes, document
-from experiment.services.study_setup import default_briefing, readiness_problems
+from experiment.services.study_setup import default_briefing
 from tests.factories import (
     make_channel,
     make_item,

@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from experiment.models import Membership, Study
-from experiment.services.participant_kinds import watched_kind
+from experiment.services.counts import watched_kind
 from tests.experiment.lab_client import page
 from tests.factories import make_participant, make_study
 

@@ -13,7 +13,7 @@ from experiment.domain.codebook import QUESTION_COLUMNS, TRIAL_COLUMNS
 from experiment.domain.export_form import Form
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Study
-from experiment.services import enrollment, judging, withdrawal
+from experiment.services import taking_part, withdrawal
 from experiment.services.export.files import export_trials
 from experiment.services.export.trials import count, first_rows
 from tests.experiment.asked import EXPERT, make_asking_study
@@ -37,18 +37,18 @@ def written(study: Study, form: Form, set_name: str = "all") -> str:
     return file.read().decode()
 
 
-def answer_with(study: Study, reply: judging.Written) -> None:
+def answer_with(study: Study, reply: taking_part.Written) -> None:
     """One finishes who gives this answer to every question."""
     person = start(study)
     for position in range(1, study.n_trials + 1):
         if person.is_asked(position):
-            trial = enrollment.show_trial(person, position, timezone.now())
+            trial = taking_part.show_trial(person, position, timezone.now())
             given = {} if reply.abstained else {"confidence": 70, "confidence_moved": True}
-            judging.judge(person, sent(trial, reply, rt_ms=60_000, **given))
+            taking_part.judge(person, sent(trial, reply, rt_ms=60_000, **given))
             person.refresh_from_db()
         else:
             person = answer(person, until=position)
-    judging.finish(person, cheated=False, comments="", now=timezone.now())
+    taking_part.finish(person, cheated=False, comments="", now=timezone.now())
 
 
 def test_without_questions_there_are_no_columns_of_them(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_without_questions_there_are_no_columns_of_them(tmp_path: Path) -> None:
 def test_columns_of_questions_come_last_and_say_what_was_written(
     study: Study, tmp_path: Path
 ) -> None:
-    answer_with(study, judging.Written("=1+1 is, 2", first_ms=9_000, last_ms=61_000))
+    answer_with(study, taking_part.Written("=1+1 is, 2", first_ms=9_000, last_ms=61_000))
     rows = export(study, path=tmp_path / "trials.csv")
     assert list(rows[0]) == ALL
     asked = [row for row in rows if row["stratum"] == "question"]
@@ -80,8 +80,8 @@ def test_columns_of_questions_come_last_and_say_what_was_written(
 
 
 def test_cells_of_questions_hold_what_the_codebook_allows(study: Study) -> None:
-    answer_with(study, judging.Written(abstained=True))
-    answer_with(study, judging.Written("It rises."))
+    answer_with(study, taking_part.Written(abstained=True))
+    answer_with(study, taking_part.Written("It rises."))
     columns = {column.name: column for column in (*TRIAL_COLUMNS, *QUESTION_COLUMNS)}
     for line in written(study, Form("jsonl")).splitlines():
         row = json.loads(line)
@@ -128,7 +128,7 @@ def test_the_description_says_what_was_asked(study: Study, abstracts: int, said:
 
 def test_a_release_holds_no_words_of_anybody(study: Study) -> None:
     for _ in range(2):
-        answer_with(study, judging.Written("I am the baker of the village."))
+        answer_with(study, taking_part.Written("I am the baker of the village."))
     file = io.BytesIO()
     manifest = export_trials(study, TrialQuery(), file, Form("csv", k=2))
     text = file.read().decode()
@@ -143,7 +143,7 @@ def test_a_release_holds_no_words_of_anybody(study: Study) -> None:
 
 def test_a_release_holds_them_where_somebody_asks_for_it(study: Study) -> None:
     for _ in range(2):
-        answer_with(study, judging.Written("It rises."))
+        answer_with(study, taking_part.Written("It rises."))
     file = io.BytesIO()
     manifest = export_trials(study, TrialQuery(), file, Form("csv", k=2, words=True))
     rows = list(csv.DictReader(io.StringIO(file.read().decode())))

@@ -22,7 +22,7 @@ from experiment.services.export.trials import (
     first_rows,
     is_quickly_counted,
 )
-from experiment.services.recount import recount
+from experiment.services.recounting import recount
 from experiment.services.study_versions import revise
 from tests.experiment import people
 from tests.factories import NOW, answers_open, make_participant, make_study

@@ -10,9 +10,8 @@ from django.core.management import CommandError, call_command
 from experiment.domain.exclusion import Rules
 from experiment.models import Judgment, Study
 from experiment.services.export import trials as trial_rows
-from experiment.services.recount import recount
-from experiment.services.study_versions import revise
-from experiment.services.version_comparison import compare_versions
+from experiment.services.recounting import recount
+from experiment.services.study_versions import compare_versions, revise
 from tests.experiment import people
 from tests.experiment.services.export.command import export
 from tests.factories import answers_open, make_item, make_participant, make_study

@@ -17,7 +17,7 @@ from analysis.store import StoredResult
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Participant, Study
 from experiment.participant import kept
-from experiment.services import enrollment
+from experiment.services import taking_part
 from experiment.services.export import jobs
 from scoring.domain.grading.rubric import BIOSCORE
 from scoring.models import JudgeGrade, PersonGrade
@@ -106,7 +106,7 @@ def finish_as(person: Participant, client: Client) -> Participant:
     """Through the rest of the pages, with marked words."""
     home = person.study.get_absolute_url()
     client.post(f"{home}about-you/", ABOUT_ME | {"country": "TV"})
-    enrollment.attempt_practice(person, enrollment.practice_side(person), timezone.now())
+    taking_part.attempt_practice(person, taking_part.practice_side(person), timezone.now())
     client.post(f"{home}start/")
     for _ in range(person.study.n_trials):
         person.refresh_from_db()

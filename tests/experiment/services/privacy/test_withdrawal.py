@@ -13,7 +13,7 @@ from experiment.domain.trial_query import TrialQuery
 from experiment.models import AuditEvent, Judgment, Participant, RecruitmentRecord, Study
 from experiment.services import withdrawal
 from experiment.services.export.trials import count
-from experiment.services.recount import check
+from experiment.services.recounting import check
 from experiment.services.withdrawal import (
     Reapplied,
     find_on_request,

@@ -15,15 +15,15 @@ from experiment.models import AuditEvent, Item, QuestionTemplate, Study
 from experiment.services.curation.remarks import standing
 from experiment.services.file_places import StudyFileError
 from experiment.services.item_choice import ItemChoice, choose_items, read_keys, taken
-from experiment.services.preflight import preflight
 from experiment.services.questions import (
     QuestionChoice,
     choose_questions,
     pin_questions,
     take_questions,
 )
+from experiment.services.readiness import item_problems, preflight
 from experiment.services.study_file import as_bytes, copy_study, create_from_file
-from experiment.services.study_setup import create_study, item_problems
+from experiment.services.study_setup import create_study
 from scoring.services.texts import _study_texts
 from tests.factories import make_question, make_research_field, make_study, make_user
 

@@ -6,10 +6,9 @@ from django.test import Client
 from django.urls import reverse
 
 from experiment.models import Study
-from experiment.services.duration import study_duration
+from experiment.services.counts import study_duration
 from experiment.services.questions import take_questions
-from experiment.services.study_settings import change_study
-from experiment.services.study_setup import create_study, default_briefing
+from experiment.services.study_setup import change_study, create_study, default_briefing
 from tests.experiment.asked import make_asking_study
 from tests.factories import make_question, make_research_field, make_study, make_user
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from experiment.services.watching.page_by_page import PageByPage, page_by_page
+from experiment.services.overview import PageByPage, page_by_page
 from experiment.services.withdrawal import withdraw
 from tests.factories import make_participant, make_study
 

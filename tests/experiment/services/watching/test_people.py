@@ -4,8 +4,8 @@ import pytest
 from django.utils import timezone
 
 from experiment.models import Study
-from experiment.services.watching import people as listing
-from experiment.services.watching.people import Status, Wanted, people
+from experiment.services import people as listing
+from experiment.services.people import Status, Wanted, people
 from experiment.services.withdrawal import withdraw
 from tests.factories import make_participant, make_study
 

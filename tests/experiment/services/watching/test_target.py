@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from experiment.models import Study
-from experiment.services.watching.target import FARTHEST, Forecast, Outlook, forecast
+from experiment.services.overview import FARTHEST, Forecast, Outlook, forecast
 from tests.factories import NOW, make_participant, make_study
 
 pytestmark = pytest.mark.django_db

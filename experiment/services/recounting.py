@@ -1,6 +1,6 @@
-"""Counts from the rows what the counters should say: to check them, and to put them right."""
+"""Counts from the rows what the counters should say: to check them, to put them right, and to count under another time that is fast."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -19,7 +19,7 @@ from experiment.models import (
     Trial,
 )
 from experiment.models.participants import ParticipantQuerySet
-from experiment.services.counting import Ending, ensure_item_counts, raise_revision
+from experiment.services.counting import Ending, ensure_item_counts, hold_counters, raise_revision
 from lib.snapshot import snapshot
 
 Fate, Stage = PeopleCount.Fate, Participant.Stage
@@ -222,3 +222,54 @@ def _compare(
             before, after = kept.get(of, {}).get(name, 0), counted.get(of, {}).get(name, 0)
             if before != after:
                 yield Drift(study.slug, kind, of, name, before, after)
+
+
+Pages = dict[int, tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class FastPages:
+    """Of each finisher, by primary key, how many; their answers change no more, but for who is made anonymous."""
+
+    limit_ms: int
+    of: Pages
+
+    @classmethod
+    def read(cls, study: Study) -> "FastPages":
+        return cls(study.min_rt_ms, _pages(_lasting(study), study.min_rt_ms))
+
+    def write(self, study: Study) -> None:
+        """Count under this limit from now on; the study's row is held, so that nobody counts under another."""
+        for (kind,) in study.participants.order_by().values_list("kind").distinct():
+            self._write(study, kind)
+        study.counted_min_rt_ms = None
+        study.save(update_fields=["counted_min_rt_ms"])
+
+    def _write(self, study: Study, kind: str) -> None:
+        hold_counters(study, kind)
+        finished = Participant.objects.of(study, kind).finished().order_by()
+        rows = list(finished.values_list("pk", "page_reached", "excluded_by", "is_anonymous"))
+        later = [pk for pk, *_, is_anonymous in rows if pk not in self.of and not is_anonymous]
+        of = self.of | _pages(finished.filter(pk__in=later), self.limit_ms)
+        of |= _pages(finished.filter(is_anonymous=True), self.limit_ms)
+        sums: dict[tuple[int, str], Counter[str]] = defaultdict(Counter)
+        for pk, page, excluded_by, _ in rows:
+            n_page, n_choice = of[pk]
+            sums[page, excluded_by].update(fast_page=n_page, fast_choice=n_choice)
+        counters = PeopleCount.objects.filter(
+            study=study, kind=kind, fate=PeopleCount.Fate.FINISHED
+        )
+        for row in counters:
+            n = sums[row.page, row.excluded_by]
+            row.fast_page, row.fast_choice = n["fast_page"], n["fast_choice"]
+            row.save(update_fields=["fast_page", "fast_choice"])
+
+
+def _lasting(study: Study) -> ParticipantQuerySet:
+    return study.participants.finished().filter(is_anonymous=False).order_by()
+
+
+def _pages(people: ParticipantQuerySet, limit_ms: int) -> Pages:
+    # First, since who finishes in between is seen by the second
+    found = dict.fromkeys(people.values_list("pk", flat=True), (0, 0))
+    return found | {pk: (n_page, n_choice) for pk, n_page, n_choice in fast_pages(people, limit_ms)}

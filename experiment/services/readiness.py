@@ -1,0 +1,234 @@
+"""What keeps a study from being opened, what is worth knowing before, and where each is mended."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from django.template.loader import render_to_string
+from django.utils import timezone
+
+from experiment.domain.assignment import QUESTION
+from experiment.domain.text_checks import Facts, Kind, disagreements
+from experiment.models import Channel, Item, Study
+from experiment.services.channels import ADDRESSES, ID_PLACE, channels, host_problem
+from experiment.services.counts import study_duration
+from experiment.services.study_language import untranslated
+
+ProblemCode = Literal[
+    "too_few_items",
+    "works_run_out",
+    "no_practice",
+    "no_consent",
+    "no_contact",
+    "no_completion",
+    "completion_without_id",
+    "no_screen_out",
+    "host_not_allowed",
+    "recruitment_over",
+    # Worth knowing
+    "no_ethics",
+    "field_of_questions",
+    "untranslated",
+    "trials_disagree",
+    "minutes_disagree",
+    "field_disagree",
+    "days_disagree",
+    "date_disagree",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class StudyProblem:
+    """What keeps participants from completing a study, or the study from being opened; a template words it."""
+
+    code: ProblemCode
+    stratum: str = ""
+    needed: int = 0
+    found: int = 0
+    other_stratum: str = ""
+    channel: str = ""  # its short name
+    address: str = ""
+    # Of a text: which, a phrase of it, and what the settings say
+    text: str = ""
+    said: str = ""
+    is_so: str = ""
+
+    def __str__(self) -> str:
+        return render_to_string("experiment/study_problem.txt", {"problem": self}).strip()
+
+
+def readiness_problems(study: Study) -> list[StudyProblem]:
+    """What keeps the study from being opened to people; empty when it can be."""
+    problems = completion_problems(study)
+    if not study.contact.strip():
+        problems.append(StudyProblem("no_contact"))
+    if study.closes_at is not None and study.closes_at <= timezone.now():
+        problems.append(StudyProblem("recruitment_over"))
+    open_ones = [channel for channel in channels(study).values() if channel.is_open]
+    return problems + [problem for channel in open_ones for problem in _channel_problems(channel)]
+
+
+def _channel_problems(channel: Channel) -> Iterator[StudyProblem]:
+    """What those who come by it would lack at the end."""
+    code = channel.code
+    for address in (getattr(channel, name) for name in ADDRESSES):
+        if host_problem(address):
+            yield StudyProblem("host_not_allowed", channel=code, address=address)
+    if channel.platform == Channel.Platform.PLAIN:
+        return
+    if channel.platform == Channel.Platform.SONA and ID_PLACE not in channel.completion_url:
+        yield StudyProblem("completion_without_id", channel=code)
+    elif not (channel.completion_url or channel.completion_code):
+        yield StudyProblem("no_completion", channel=code)
+    if not (channel.screen_out_url or channel.screen_out_code):
+        yield StudyProblem("no_screen_out", channel=code)
+
+
+def completion_problems(study: Study) -> list[StudyProblem]:
+    """What keeps participants, simulated ones too, from completing the study."""
+    problems = item_problems(study)
+    if study.consent is None:
+        problems.append(StudyProblem("no_consent"))
+    return problems
+
+
+def works_by_stratum(study: Study, without: Collection[int] = ()) -> dict[str, Counter[str]]:
+    """The works that each stratum can be drawn from, with how many trials each allows one participant.
+
+    That is one of an abstract, since nobody meets a work twice, and of questions as many as are about it.
+
+    without: primary keys of items that are taken for paused.
+    """
+    works: dict[str, Counter[str]]
+    works = {s: Counter() for s in ("human", "machine", "catch", QUESTION)}
+    rows = study.drawable_items.exclude(kind=Item.Kind.PRACTICE).exclude(pk__in=without)
+    for item in rows.only("key", "doi", "kind", "source"):
+        found = works[item.stratum]
+        found[item.work] = found[item.work] + 1 if item.is_question else 1
+    return works
+
+
+def item_problems(study: Study, without: Collection[int] = ()) -> list[StudyProblem]:
+    """What test cases are lacking; `without` as in `works_by_stratum`."""
+    works = works_by_stratum(study, without)
+    counts: dict[str, int] = dict(study.trial_counts.items())
+    problems = [
+        StudyProblem("too_few_items", stratum, needed, works[stratum].total())
+        for stratum, needed in counts.items()
+        if needed > works[stratum].total()
+    ]
+    problems += _running_out(works, counts)
+    practice = study.drawable_items.filter(kind=Item.Kind.PRACTICE)
+    if study.shows_abstracts and not practice.exclude(pk__in=without).exists():
+        problems.append(StudyProblem("no_practice"))
+    return problems
+
+
+def _running_out(
+    works: Mapping[str, Counter[str]], counts: Mapping[str, int]
+) -> Iterator[StudyProblem]:
+    """A work met in one stratum is closed in the others: in the worst case those are gone that allow most trials there."""
+    sharing = ("human", "machine", QUESTION)
+    for stratum in sharing:
+        own, n = works[stratum], counts.get(stratum, 0)
+        shared = {s: own.keys() & works[s].keys() for s in sharing if s != stratum}
+        met = sum(min(counts.get(s, 0), len(both)) for s, both in shared.items())
+        at_most = sorted((own[work] for work in set().union(*shared.values())), reverse=True)
+        if own.total() - sum(at_most[:met]) < n <= own.total():
+            most = max(shared, key=lambda s: min(counts.get(s, 0), len(shared[s])))
+            yield StudyProblem(
+                "works_run_out", stratum, found=len(shared[most]), other_stratum=most
+            )
+
+
+Section = Literal[
+    "general", "texts", "wording", "items", "trials", "rules", "target", "recruitment"
+]
+Severity = Literal["blocking", "worth_knowing"]
+# Where each is mended
+SECTIONS: dict[str, Section] = {
+    "too_few_items": "items",
+    "works_run_out": "items",
+    "no_practice": "items",
+    "no_consent": "texts",
+    "no_contact": "general",
+    "no_completion": "recruitment",
+    "completion_without_id": "recruitment",
+    "no_screen_out": "recruitment",
+    "host_not_allowed": "recruitment",
+    "recruitment_over": "recruitment",
+    "no_ethics": "general",
+    "field_of_questions": "general",
+    "untranslated": "wording",
+}
+DISAGREEMENTS: dict[Kind, ProblemCode] = {
+    "trials": "trials_disagree",
+    "minutes": "minutes_disagree",
+    "field": "field_disagree",
+    "days": "days_disagree",
+    "date": "date_disagree",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is missing or odd."""
+
+    problem: StudyProblem
+    severity: Severity
+
+    @property
+    def section(self) -> Section:
+        return "texts" if self.problem.text else SECTIONS[self.problem.code]
+
+    @property
+    def is_blocking(self) -> bool:
+        return self.severity == "blocking"
+
+
+def preflight(study: Study) -> list[Finding]:
+    """Blocking ones first."""
+    blocking = [Finding(problem, "blocking") for problem in readiness_problems(study)]
+    return blocking + [Finding(problem, "worth_knowing") for problem in _worth_knowing(study)]
+
+
+def _worth_knowing(study: Study) -> Iterator[StudyProblem]:
+    if not study.ethics_number:
+        yield StudyProblem("no_ethics")
+    yield from _other_fields(study)
+    if missing := untranslated(study):
+        yield StudyProblem("untranslated", found=len(missing))
+    consent, facts = study.consent, facts_of(study)
+    texts = {
+        "briefing": study.briefing,
+        "consent": "" if consent is None else consent.text,
+        "debriefing": study.debriefing,
+    }
+    for name, text in texts.items():
+        for each in disagreements(text, facts):
+            code = DISAGREEMENTS[each.kind]
+            yield StudyProblem(code, text=name, said=each.said, is_so=each.is_so)
+
+
+def _other_fields(study: Study) -> Iterator[StudyProblem]:
+    """Questions of a field that neither participants nor models hear of."""
+    if not study.question_items or not study.field:
+        return
+    rows = study.items.filter(kind=Item.Kind.QUESTION).exclude(field__in=("", study.field))
+    if others := sorted({*rows.values_list("field", flat=True)}):
+        yield StudyProblem("field_of_questions", said=", ".join(others), is_so=study.field)
+
+
+def facts_of(study: Study) -> Facts:
+    """What texts may say of the study."""
+    duration, counts = study_duration(study), study.trial_counts
+    in_all, abstracts = study.n_trials, study.n_abstracts
+    return Facts(
+        n_trials=in_all,
+        parts=frozenset({abstracts, abstracts - counts["catch"], abstracts + 1, *counts.values()}),
+        minutes=(duration.low, duration.high),
+        field=study.field,
+        id_days=study.external_id_days,
+        retain_until=study.retain_until,
+    )

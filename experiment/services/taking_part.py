@@ -1,0 +1,345 @@
+"""What a participant does, page by page: about themselves, the practice, the trials, each shown and answered, and the end."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+
+from experiment.domain import assignment
+from experiment.domain.assignment import QUESTION, NoItemLeftError
+from experiment.models import (
+    Item,
+    Judgment,
+    Participant,
+    Study,
+    Trial,
+    WrittenAnswer,
+)
+from experiment.services import drawing
+from experiment.services.counting import sweep_if_due
+from experiment.services.drawing import until_drawn
+from experiment.services.exclusions import apply_exclusions
+from experiment.services.flow import (
+    FLOW_FIELDS,
+    AlreadyAnsweredError,
+    AlreadySentError,
+    ForeignTrialError,
+    WrongPageError,
+    advance,
+    first_tried,
+    lock,
+    require,
+)
+from lib.prepared import Prepared, insert, update
+
+# Who was seen a moment ago need not be noted again
+SEEN_EVERY = timedelta(seconds=10)
+# Of trials, what a draw and a page need
+OF_MET = (
+    "participant_id",
+    "position",
+    "stratum",
+    "item_id",
+    "original_side",
+    "token",
+    "shown_at",
+    "item__doi",
+    "item__key",
+    "item__sha256",
+    "item__template",
+    "judgment__idempotency_key",
+)
+
+
+def may_resume(participant: Participant, now: datetime) -> bool:
+    """Whether a return now goes on where the participant was."""
+    seen = participant.last_seen_at
+    return seen is not None and now - seen <= timedelta(hours=participant.study.resume_hours)
+
+
+@transaction.atomic
+def save_demographics(
+    participant: Participant, answers: Mapping[str, str], now: datetime
+) -> Participant:
+    participant = lock(participant)
+    if participant.stage not in (Stage.DEMOGRAPHICS, Stage.WITHDRAWN):
+        if participant.demographics != answers:
+            raise AlreadySentError
+        return participant  # a copy of the same form
+    require(participant, Stage.DEMOGRAPHICS)
+    participant.demographics = dict(answers)
+    participant.demographics_at = now
+    advance(participant, first_tried(participant), now)
+    update(participant, *FLOW_FIELDS, "demographics", "demographics_at")
+    return participant
+
+
+def practice_item(study: Study) -> Item:
+    """The study's practice item; the first by key where there are several."""
+    found = _practice_item(study.pk)
+    if not found:
+        raise assignment.NoItemLeftError(f"study {study.slug} has no practice item")
+    return drawing.known_item(*found[0])
+
+
+_practice_item = Prepared(
+    lambda study: (
+        Item.objects.drawable_in(study)
+        .filter(kind=Item.Kind.PRACTICE)
+        .order_by("key")
+        .values_list("pk", "sha256")[:1]
+    ),
+    (1, 2),
+)
+
+
+def practice_side(participant: Participant) -> assignment.Side:
+    """The side of the original in this participant's practice trial."""
+    return assignment.participant_rng(participant.seed, "practice").choice(assignment.SIDES)
+
+
+@transaction.atomic
+def attempt_practice(participant: Participant, side: str, now: datetime) -> Participant:
+    """Answer the practice trial; on to the start page if the choice was right."""
+    participant = lock(participant)
+    right = side == practice_side(participant)
+    if right and participant.stage in (Stage.START, Stage.TRIAL) and participant.started_at is None:
+        return participant  # a copy of the same form
+    require(participant, Stage.PRACTICE)
+    participant.practice_attempts += 1
+    if right:
+        advance(participant, Stage.START, now)
+    update(participant, *FLOW_FIELDS, "practice_attempts")
+    return participant
+
+
+@transaction.atomic
+def start_trials(participant: Participant, now: datetime) -> Participant:
+    """Go on from the start page to the first trial; a copy of the form changes nothing."""
+    participant = lock(participant)
+    if participant.stage == Stage.TRIAL and participant.position == 1:
+        return participant
+    require(participant, Stage.START)
+    advance(participant, Stage.TRIAL, now)
+    update(participant, *FLOW_FIELDS)
+    return participant
+
+
+def touch(participant: Participant, now: datetime) -> None:
+    """Note that the participant's page is open."""
+    here = Participant.objects.filter(pk=participant.pk, left_at=None)
+    if not here.filter(last_seen_at__lt=now).update(last_seen_at=now) and not here.exists():
+        _return(participant, now)
+
+
+@transaction.atomic
+def _return(participant: Participant, now: datetime) -> None:
+    """Who was taken for having left is there again."""
+    back = lock(participant)
+    back.last_seen_at = max(back.last_seen_at or now, now)
+    update(back, "last_seen_at")
+
+
+def is_shown(participant: Participant, position: int) -> bool:
+    """Whether the participant is on this trial's page and it was drawn."""
+    on_page = participant.stage == Stage.TRIAL and participant.position == position
+    return on_page and participant.trials.filter(position=position).exists()
+
+
+def show_trial(participant: Participant, position: int, now: datetime) -> Trial:
+    """The trial at this position, drawn now if it was not shown before."""
+    # Who has left holds no item
+    sweep_if_due(participant.study, participant.kind, now)
+    return _lock_and_show(participant, position, now)
+
+
+@drawing.until_drawn
+def _lock_and_show(participant: Participant, position: int, now: datetime) -> Trial:
+    locked = lock(participant)
+    return show(locked, trials_met(locked), position, now)
+
+
+def trials_met(participant: Participant) -> list[Trial]:
+    """What the participant was given, with the judgments: what a draw, a page and an answer need of them."""
+    trials = _trials_met(participant.pk)
+    for trial in trials:
+        trial.participant = participant
+    return trials
+
+
+_trials_met = Prepared(
+    lambda pk: (
+        Trial.objects.filter(participant=pk)
+        .select_related("item", "judgment")
+        .only(*OF_MET)
+        .order_by("position")
+    ),
+    (1, 2),
+)
+
+
+def show(participant: Participant, met: Sequence[Trial], position: int, now: datetime) -> Trial:
+    """As `show_trial`, of a participant who is locked and has met these trials."""
+    require(participant, Stage.TRIAL, position)
+    trial = next((trial for trial in met if trial.position == position), None)
+    if trial is None:
+        trial = _draw(participant, position, met, now)
+    else:
+        trial.item = drawing.known_item(trial.item_id, trial.item.sha256)
+    if trial.shown_at is None:
+        trial.shown_at = now
+        update(trial, "shown_at")
+    seen = participant.last_seen_at
+    if participant.started_at is None or seen is None or now - seen >= SEEN_EVERY:
+        participant.started_at = participant.started_at or now
+        participant.last_seen_at = max(seen or now, now)
+        update(participant, "started_at", "last_seen_at")
+    return trial
+
+
+def _draw(participant: Participant, position: int, met: Sequence[Trial], now: datetime) -> Trial:
+    if participant.policy == Study.Policy.PAPER:
+        drawing.draw_all(participant, now)
+        return participant.trials.select_related("item").get(position=position)
+    return drawing.draw(participant, position, drawing.Met.of(met), now, shown_at=now)
+
+
+Stage = Participant.Stage
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a participant sends for one trial; None is "not given" or, for measures, "no JavaScript".
+
+    To a question, `side` is "": what was written is in `Sent`.
+    """
+
+    side: str
+    confidence: int | None = None
+    expertise: int | None = None
+    confidence_moved: bool = False
+    expertise_moved: bool = False
+    recognised: bool | None = None
+    rt_choice_ms: int | None = None
+    rt_final_choice_ms: int | None = None
+    rt_ms: int | None = None
+    confidence_first_ms: int | None = None
+    confidence_last_ms: int | None = None
+    expertise_first_ms: int | None = None
+    expertise_last_ms: int | None = None
+    changes: int | None = None
+    aid_switches: int | None = None
+    blur_count: int | None = None
+    hidden_ms: int | None = None
+    reloads: int | None = None
+    viewport_width: int | None = None
+    viewport_height: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An answer in a participant's own words, or "I do not know" without any; times as those of `Answer`."""
+
+    text: str = ""
+    abstained: bool = False
+    first_ms: int | None = None
+    last_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """An answer as it arrived: for which trial, by position and token; `key` is the same when it is sent again.
+
+    written: the answer to a question; None to anything else.
+    """
+
+    position: int
+    token: uuid.UUID
+    key: uuid.UUID
+    answer: Answer
+    received_at: datetime
+    written: Written | None = None
+
+
+@transaction.atomic
+def judge(participant: Participant, sent: Sent) -> Judgment:
+    """Store an answer exactly once; the same key again returns what is stored.
+
+    The participant as they are now is the judgment's `trial.participant`.
+    """
+    locked = lock(participant)
+    return _judge(locked, trials_met(locked), sent)
+
+
+def judge_and_show(participant: Participant, sent: Sent) -> tuple[Participant, Trial | None]:
+    """Store an answer as `judge` does, and show the trial that comes next, if one does; in one transaction.
+
+    The answer is stored all the same where no item is left to be shown.
+    """
+    sweep_if_due(participant.study, participant.kind, sent.received_at)
+    return _judge_and_show(participant, sent)
+
+
+@until_drawn
+def _judge_and_show(participant: Participant, sent: Sent) -> tuple[Participant, Trial | None]:
+    participant = lock(participant)
+    met = trials_met(participant)
+    _judge(participant, met, sent)
+    if participant.stage != Stage.TRIAL:
+        return participant, None
+    try:
+        return participant, show(participant, met, participant.position, sent.received_at)
+    except NoItemLeftError:
+        return participant, None
+
+
+def _judge(participant: Participant, met: Sequence[Trial], sent: Sent) -> Judgment:
+    trial = next((trial for trial in met if trial.token == sent.token), None)
+    if trial is None and participant.stage != Stage.WITHDRAWN:
+        raise ForeignTrialError
+    if trial is None or trial.position != sent.position:
+        raise WrongPageError
+    if hasattr(trial, "judgment"):
+        if trial.judgment.idempotency_key == sent.key:
+            return trial.judgment
+        raise AlreadyAnsweredError
+    require(participant, Stage.TRIAL, sent.position)
+    is_question = trial.stratum == QUESTION
+    if is_question == (sent.written is None):
+        raise ValueError("a written answer is to a question, and to nothing else")
+    judgment = Judgment(
+        trial=trial,
+        idempotency_key=sent.key,
+        correct=None if is_question else sent.answer.side == trial.original_side,
+        received_at=sent.received_at,
+        **asdict(sent.answer),
+    )
+    insert(judgment)
+    if sent.written is not None:
+        insert(WrittenAnswer(judgment=judgment, **asdict(sent.written)))
+    now = sent.received_at
+    if sent.position < participant.n_trials:
+        advance(participant, Stage.TRIAL, now, sent.position + 1)
+    else:
+        advance(participant, Stage.DEBRIEF, now, sent.position)
+        participant.debriefed_at = now
+    update(participant, *FLOW_FIELDS, "debriefed_at")
+    return judgment
+
+
+@transaction.atomic
+def finish(participant: Participant, *, cheated: bool, comments: str, now: datetime) -> Participant:
+    """The debrief was sent: the session is complete. Sending the same again changes nothing."""
+    participant = lock(participant)
+    if participant.stage == Stage.FINISHED:
+        if (participant.cheated, participant.comments) != (cheated, comments):
+            raise AlreadySentError
+        return participant
+    require(participant, Stage.DEBRIEF)
+    participant.cheated, participant.comments, participant.finished_at = cheated, comments, now
+    advance(participant, Stage.FINISHED, now, participant.position)
+    update(participant, *FLOW_FIELDS, "cheated", "comments", "finished_at")
+    apply_exclusions(participant)
+    return participant
