@@ -13,7 +13,7 @@ class AnalysisConfig(AppConfig):
         from experiment.services.withdrawal import people_erased
         from scoring.lm_eval import ADDED_TO_SAMPLES
 
-        ADDED_TO_SAMPLES.append("analysis.report.services.sample_flips.sample_flips")
+        ADDED_TO_SAMPLES.append("analysis.report.services.traces.sample_flips")
         data_set.TABLES.append("analysis.data_set.tables.more_tables")
         data_set.STATES.append("analysis.data_set.state.state")
         people_erased.connect(forget_results, sender=Study)

@@ -130,7 +130,7 @@ class StoredView(ResultView):
             return self.told(state, 202)
         if not isinstance(asked.options, ReportOptions):
             return Response(state.values)
-        from analysis.report.stored import StoredReport  # heavy, and only where there is one
+        from analysis.report.report import StoredReport  # heavy, and only where there is one
 
         return Response(StoredReport(state, asked.options.source).values)
 

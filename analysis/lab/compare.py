@@ -152,8 +152,8 @@ def _answer(sides: tuple[Side, Side], source: str, *, may_compute: bool) -> dict
     if any(isinstance(state, Waiting) for state in states):
         return _progress(sides, states)
     # Here, since pages without results do without what computes
+    from analysis.report.report import StoredReport
     from analysis.report.services import compare as comparing
-    from analysis.report.stored import StoredReport
 
     is_one_study = sides[0].study == sides[1].study
     first, second = (

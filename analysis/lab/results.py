@@ -25,7 +25,7 @@ from experiment.models import Participant, Study
 from experiment.services.reapplying import note_beside_numbers
 
 if TYPE_CHECKING:
-    from analysis.report.stored import StoredReport
+    from analysis.report.report import StoredReport
 
 TYPES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}
 CSV = "text/csv; charset=utf-8"
@@ -120,7 +120,7 @@ def numbers(request: HttpRequest, study: Study, page: str) -> HttpResponse:
 @for_study(Right.SEE_DATA)
 def html(request: HttpRequest, study: Study) -> HttpResponse:
     """The whole page as one file, to be stored or sent."""
-    from analysis.report.page.html import render_file
+    from analysis.report.page import render_file
 
     chosen = filter_form.read(study, request.GET)
     return _file(request, chosen, "report.html", lambda r: render_file(_stored(chosen, r)).encode())
@@ -226,13 +226,13 @@ class _Links:
 
 def _stored(chosen: Chosen, result: StoredResult) -> "StoredReport":
     # Here and below, since pages without results do without what computes
-    from analysis.report.stored import StoredReport
+    from analysis.report.report import StoredReport
 
     return StoredReport(result, chosen.options.source)
 
 
 def _of_report(chosen: Chosen, result: StoredResult, links: _Links) -> dict[str, Any]:
-    from analysis.report.page.context import report_context
+    from analysis.report.page import report_context
 
     stored = _stored(chosen, result)
     return {

@@ -15,13 +15,13 @@ from experiment.lab.access import for_study
 from experiment.models import Study
 
 if TYPE_CHECKING:
-    from analysis.report.services.trace import RunTraces
+    from analysis.report.services.traces import RunTraces
 
 
 @require_safe
 @for_study(Right.SEE_DATA)
 def trace(request: HttpRequest, study: Study) -> HttpResponse:
-    from analysis.report.services.trace import traceable_runs
+    from analysis.report.services.traces import traceable_runs
 
     found = _read(request, study)
     context = {"study": study, "part": "results", "runs": traceable_runs(study)}
@@ -50,7 +50,7 @@ def trace_picture(request: HttpRequest, study: Study) -> HttpResponse:
 
 def _read(request: HttpRequest, study: Study) -> "RunTraces | None":
     """Of the run that the address names; else of the newest that has token records."""
-    from analysis.report.services.trace import read_traces, traceable_runs
+    from analysis.report.services.traces import read_traces, traceable_runs
 
     runs = traceable_runs(study)
     if pk := request.GET.get("run"):

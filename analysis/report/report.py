@@ -1,16 +1,19 @@
-"""The report: the typed results of all chapters, and report.json, its form on disk."""
+"""The report: the typed results of all chapters, report.json, its form on disk, and one that is stored."""
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, make_dataclass, replace
+from functools import cached_property
 from typing import Any
 
+from analysis import codec
 from analysis.codec import from_json, to_json
 from analysis.data.dataset import Participants, StudyName
 from analysis.data.filters import ReportOptions
 from analysis.report.chapter import About, SourceResults, Tables
 from analysis.report.contents import CHAPTERS
-from analysis.report.headline import headline
+from analysis.report.headline import Headline, headline
+from analysis.store import StoredFigure, StoredResult
 
 SCHEMA = "brainbench-live/report"
 
@@ -68,6 +71,16 @@ class Report:
         return cls(header, sources)
 
 
+def json_schema() -> dict[str, Any]:
+    """JSON Schema of report.json."""
+    keys = [(f.name, f.type) for chapter in CHAPTERS for f in fields(chapter.results)]
+    source: Any = make_dataclass("Source", [("headline", Headline), *keys], frozen=True)
+    report = make_dataclass(
+        "Report", [("sources", dict[str, source])], bases=(Header,), frozen=True
+    )
+    return codec.json_schema(report)
+
+
 def source_to_json(source: SourceResults) -> dict[str, Any]:
     """One source's part of report.json: the answer first, which is read from the chapters and not stored again."""
     chapters = {key: v for chapter in CHAPTERS for key, v in chapter.to_json(source).items()}
@@ -76,3 +89,31 @@ def source_to_json(source: SourceResults) -> dict[str, Any]:
 
 def source_from_json(name: str, values: Mapping[str, Any]) -> SourceResults:
     return SourceResults(name, {c.results: c.from_json(values) for c in CHAPTERS})
+
+
+@dataclass(frozen=True)
+class StoredReport:
+    """`source`: "all", or the one whose part is meant."""
+
+    result: StoredResult
+    source: str = "all"
+
+    @cached_property
+    def values(self) -> Mapping[str, Any]:
+        """report.json."""
+        values = dict(self.result.values)
+        if self.source in values["sources"]:
+            values["sources"] = {self.source: values["sources"][self.source]}
+            values["options"] = values["options"] | {"source": self.source}
+        return values
+
+    @cached_property
+    def report(self) -> Report:
+        return Report.from_json(self.values)
+
+    @property
+    def figures(self) -> list[StoredFigure]:
+        return [f for f in self.result.figures if f.source in self.values["sources"]]
+
+    def has_table(self, source: str, name: str) -> bool:
+        return f"{source}_{name}" in self.result.tables

@@ -7,11 +7,10 @@ from pathlib import Path
 
 from analysis.data.dataset import SIMULATED
 from analysis.data.filters import ReportOptions
-from analysis.report.page.html import render_file
+from analysis.report.page import render_file
 from analysis.report.replication.build import markdown, replicate
-from analysis.report.report import SCHEMA, Report
+from analysis.report.report import SCHEMA, Report, StoredReport
 from analysis.report.services.save import save_report
-from analysis.report.stored import StoredReport
 from analysis.services.compute import Asked
 from analysis.store import DEFAULT_FORMATS, FORMATS, StoredFigure
 from experiment.models import Study

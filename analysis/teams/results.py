@@ -5,18 +5,13 @@ Shares are from 0 to 1, intervals (low, high) of 95%, log losses in nats.
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from analysis.data.dataset import Participants, StudyName
 from analysis.stats import MissingResult
 from analysis.stats.arrays import Interval
 from analysis.teams.options import TeamOptions
-
-FLATTENED: Mapping[str, Any] = {"flatten": True, "renames": {}}
-FLATTENED_MODEL: Mapping[str, Any] = {"flatten": True, "renames": {"team": "model"}}
-LEFT_OUT: Mapping[str, Any] = {"omit_none": True}
 
 
 class MemberKind(StrEnum):
@@ -45,10 +40,10 @@ class Team:
     names and display_name follow from the members, but for a team that is chosen anew in each fold, which has none.
     """
 
-    label: str = field(metadata={"json": "team"})
-    names: tuple[str, ...] = field(metadata={"json": "members"})
+    label: str
+    names: tuple[str, ...]
     display_name: str
-    members: tuple[Member, ...] = field(metadata={"json": "member_details"})
+    members: tuple[Member, ...]
 
     @classmethod
     def of(cls, members: tuple[Member, ...]) -> "Team":
@@ -82,7 +77,7 @@ class MemberResult:
     n_correct and accuracy are None for a model that is left out, having missed n_missing of the judged test cases.
     """
 
-    name: str = field(metadata={"json": "member"})
+    name: str
     kind: MemberKind
     display_name: str
     family: str
@@ -135,7 +130,7 @@ class Penalties:
     """Penalty chosen -> in how many folds; participants: None in teams of models."""
 
     weights: Mapping[str, int]
-    participants: Mapping[str, int] | None = field(default=None, metadata=LEFT_OUT)
+    participants: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -229,7 +224,7 @@ class PolicyPoint:
     random_accuracy: expected, were as many trials drawn at random. cost: people's judgments per trial.
     """
 
-    team: Team = field(metadata=FLATTENED_MODEL)
+    team: Team
     policy: Policy
     share: float
     share_asked: float
@@ -250,7 +245,7 @@ class ChosenPolicy:
     threshold: median over the folds. gain: accuracy less that of the models (`team`) alone.
     """
 
-    team: Team = field(metadata=FLATTENED_MODEL)
+    team: Team
     policy: Policy
     threshold: float
     share_asked: float
@@ -385,7 +380,7 @@ class TeamResult:
     that were evaluated together. gain_two_way_*: normal-theory, robust to clusters of people and of items.
     """
 
-    team: Team = field(metadata=FLATTENED)
+    team: Team
     method: Method
     n_humans: int
     n_models: int
@@ -395,8 +390,8 @@ class TeamResult:
     n_correct: int
     accuracy: float
     accuracy_ci95: Interval | None
-    log_loss_nats: float = field(metadata={"json": "log_loss"})
-    log_loss_nats_ci95: Interval | None = field(metadata={"json": "log_loss_ci95"})
+    log_loss_nats: float
+    log_loss_nats_ci95: Interval | None
     brier: float
     brier_ci95: Interval | None
     calibration_error: float
@@ -410,7 +405,7 @@ class TeamResult:
     gain_two_way_se: float | None
     gain_two_way_ci95: Interval | None
     selector_accuracy: float
-    selector_accuracy_ci95: Interval | None = field(metadata={"json": "selector_ci95"})
+    selector_accuracy_ci95: Interval | None
     complementarity: Complementarity | None
     near_chance: NearChance | None
     about: LogisticAbout | ImprovedAbout | BayesianAbout | About
@@ -458,11 +453,11 @@ class AddingHuman:
     with_human: the larger team's label. p_holm: over the comparisons of a method.
     """
 
-    team: Team = field(metadata=FLATTENED)
+    team: Team
     with_human: str
     added: Member
     method: Method
-    gain: Gain = field(metadata=FLATTENED)
+    gain: Gain
     p_holm: float | None
 
     @property
@@ -474,7 +469,7 @@ class AddingHuman:
 class NotPossible:
     """A team that could not be fitted, and what would be needed."""
 
-    team: Team = field(metadata=FLATTENED)
+    team: Team
     method: Method
     reason: str
     needed: str
@@ -545,7 +540,7 @@ class TeamsDocument:
     options: TeamOptions
     participants: Participants
     source: str
-    tried: TriedTeams = field(metadata=FLATTENED)
+    tried: TriedTeams
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,7 +41,7 @@ from experiment.models import Participant, Study
 from experiment.services.reapplying import note_beside_numbers
 from experiment.services.study_versions import version_shown
 
-SCHEMA, SCHEMA_VERSION = "brainbench-live/teams", 1
+SCHEMA, SCHEMA_VERSION = "brainbench-live/teams", 2
 MOST_PREDICTIONS = 5_000_000  # rows of the table of predictions
 
 

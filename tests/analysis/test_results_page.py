@@ -13,9 +13,8 @@ from analysis.data.filters import ReportOptions
 from analysis.presentation import Gap, Section
 from analysis.report.chapters.accuracy.results import Accuracy, ModelsVsHumans
 from analysis.report.contents import CHAPTERS
-from analysis.report.page.html import render_file
-from analysis.report.page.sections import sections
-from analysis.report.stored import StoredReport
+from analysis.report.page import render_file, sections
+from analysis.report.report import StoredReport
 from analysis.services.compute import Asked
 from experiment.models import Item, Study
 from lib import formatting

@@ -13,7 +13,7 @@ from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.chapters.participants.results import Flow, ItemExposures
 from analysis.report.chapters.uncertainty.results import Crossed
 from analysis.report.headline import Headline, headline
-from analysis.report.stored import StoredReport
+from analysis.report.report import StoredReport
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Interval
 from analysis.stats.estimates import PairedTest, Sample, TwoSamples, paired_t, two_samples

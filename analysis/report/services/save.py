@@ -3,11 +3,25 @@
 from collections.abc import Callable, Iterator
 
 from analysis import store
+from analysis.charts.figure import Figure
 from analysis.models import Computation
 from analysis.presentation import provenance
-from analysis.report.figures import draw_all
+from analysis.report.chapter import SourceResults, Tables
+from analysis.report.contents import CHAPTERS
 from analysis.report.report import Report
+from analysis.stats import NotEnough
 from analysis.store import Drawing
+
+
+def draw_all(source: SourceResults, tables: Tables) -> Iterator[tuple[str, Figure]]:
+    """Each figure that the data support, with the id of its chapter, in the order of the page."""
+    for chapter in CHAPTERS:
+        for build in chapter.figure_builders().values():
+            try:
+                yield chapter.id, build(source, tables)
+            except NotEnough:
+                continue
+
 
 Progress = Callable[[str], None]
 

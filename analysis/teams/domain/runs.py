@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -185,17 +186,17 @@ def member_results(
 
 
 TEAM_COLUMNS = (
-    "team", "display_name", "method", "n_humans", "n_models", "n_trials", "n_items", "n_participants", "n_correct",
-    "accuracy", "accuracy_ci95", "log_loss", "log_loss_ci95", "brier", "brier_ci95", "calibration_error",
+    "team=team.label", "display_name=team.display_name", "method", "n_humans", "n_models", "n_trials", "n_items", "n_participants", "n_correct",
+    "accuracy", "accuracy_ci95", "log_loss=log_loss_nats", "log_loss_ci95=log_loss_nats_ci95", "brier", "brier_ci95", "calibration_error",
     "calibration_error_ci95", "best_member", "best_member_accuracy", "gain", "gain_ci95", "gain_p", "gain_p_holm",
-    "gain_two_way_se", "gain_two_way_ci95", "selector_accuracy", "selector_ci95",
+    "gain_two_way_se", "gain_two_way_ci95", "selector_accuracy", "selector_ci95=selector_accuracy_ci95",
 )  # fmt: skip
 POLICY_COLUMNS = (
-    "model", "display_name", "policy", "share", "share_asked", "threshold", "n_asked", "n_trials", "n_correct",
+    "model=team.label", "display_name=team.display_name", "policy", "share", "share_asked", "threshold", "n_asked", "n_trials", "n_correct",
     "accuracy", "random_accuracy", "cost", "accuracy_ci95",
 )  # fmt: skip
 CHOSEN_COLUMNS = (
-    "model", "display_name", "policy", "threshold", "share_asked", "n_asked", "n_trials", "n_correct", "accuracy",
+    "model=team.label", "display_name=team.display_name", "policy", "threshold", "share_asked", "n_asked", "n_trials", "n_correct", "accuracy",
     "cost", "folds", "accuracy_ci95", "gain", "gain_ci95",
 )  # fmt: skip
 END = "_ci95"
@@ -217,9 +218,9 @@ def chosen_policy_table(rows: Sequence[ChosenPolicy]) -> pd.DataFrame:
 def _table(
     rows: Sequence[TeamResult | PolicyPoint | ChosenPolicy], names: Sequence[str]
 ) -> pd.DataFrame:
-    """The fields of these names, as JSON has them."""
-    columns = [part for name in names for part in _parts(name)]
-    return pd.DataFrame([_cells(to_json(row), names) for row in rows], columns=columns)
+    """The fields of these names; `name=path` stands under another."""
+    columns = [part for name in names for part in _parts(name.partition("=")[0])]
+    return pd.DataFrame([_cells(row, names) for row in rows], columns=columns)
 
 
 def _parts(name: str) -> list[str]:
@@ -227,10 +228,11 @@ def _parts(name: str) -> list[str]:
     return [f"{stem}_low", f"{stem}_high"] if name.endswith(END) else [name]
 
 
-def _cells(values: dict[str, Any], names: Sequence[str]) -> list[Any]:
+def _cells(row: Any, names: Sequence[str]) -> list[Any]:
     cells: list[Any] = []
     for name in names:
-        cells += values[name] or (None, None) if name.endswith(END) else (values[name],)
+        value = to_json(attrgetter(name.rpartition("=")[2])(row))
+        cells += (value or (None, None)) if name.endswith(END) else (value,)
     return cells
 
 

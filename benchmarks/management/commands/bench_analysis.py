@@ -10,9 +10,9 @@ from analysis.charts.save import specification, svg
 from analysis.data import read
 from analysis.data.filters import ReportOptions
 from analysis.data.version import data_version
-from analysis.report.figures import draw_all
 from analysis.report.report import source_to_json
 from analysis.report.services.make import build_source
+from analysis.report.services.save import draw_all
 from analysis.store import csv_text
 from benchmarks.analysis.crowd import make_crowd
 from benchmarks.analysis.quiz import make_quiz

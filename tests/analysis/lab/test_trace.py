@@ -12,7 +12,7 @@ from analysis.data.filters import ReportOptions
 from analysis.data.read import read
 from analysis.report.chapters.flips.results import ChangesOfMind
 from analysis.report.contents import chapter_named
-from analysis.report.services.trace import RunTraces, read_traces
+from analysis.report.services.traces import RunTraces, read_traces
 from analysis.stats.flips import PPL
 from experiment.models import Item, Study
 from scoring.models import ScoringRun

@@ -88,7 +88,7 @@ def report(capsys, *arguments: object) -> str:
 
 def test_it_writes_numbers_tables_figures_and_a_page(written):
     folder, said, values, crowd = written.folder, written.printed, written.values, written.crowd
-    assert (values["schema"], values["schema_version"]) == ("brainbench-live/report", 2)
+    assert (values["schema"], values["schema_version"]) == ("brainbench-live/report", 3)
     assert values["sources"].keys() == {"human"}
     assert values["sources"]["human"].keys() >= KEYS
     tables = {path.name for path in (folder / "tables").iterdir()}
@@ -103,7 +103,7 @@ def test_it_writes_numbers_tables_figures_and_a_page(written):
     assert "<script" not in page
     assert not (folder / "replication.md").exists()
     assert not list(folder.rglob(".*"))
-    accuracy = values["sources"]["human"]["humans"]["accuracy"]
+    accuracy = values["sources"]["human"]["humans"]["trials"]["accuracy"]
     assert f"accuracy {accuracy:.4f}" in said
     assert "(270 trials)" in said
     assert str(folder) in said
@@ -121,7 +121,7 @@ def test_terminal_page_and_file_lead_with_the_crossed_interval(written):
         ("difference", crossed["difference"], points_interval),
     ):
         low, high = answer[name]["ci95"]
-        assert [low, high] == part["two_way_ci95"]
+        assert [low, high] == part["errors"]["two_way_ci95"]
         naive = answer[name]["naive_ci95"]
         sign = "+" if name == "difference" else ""
         said = written.printed
@@ -130,7 +130,7 @@ def test_terminal_page_and_file_lead_with_the_crossed_interval(written):
         assert said.rindex("naive", 0, named) > led
         led, named = panel.index(form((low, high))), panel.index(form(naive))
         assert panel.rindex("naive", 0, named) > led
-    assert answer["humans"]["naive_ci95"] == human["humans"]["ci95"]
+    assert answer["humans"]["naive_ci95"] == human["humans"]["trials"]["ci95"]
 
 
 def test_json_prints_the_same_report_and_nothing_else(crowd, tmp_path, capsys, not_computed):
@@ -158,7 +158,7 @@ def test_one_person_without_models_gets_what_can_be_said(capsys):
     study = make_study()
     make_participant(study)
     human = json.loads(report(capsys, study.slug, "--json"))["sources"]["human"]
-    assert human["humans"]["n_trials"] == 6
+    assert human["humans"]["trials"]["n"] == 6
     assert "reason" in human["models_mean"]
     assert "reason" in human["mixed_model"]
 
@@ -286,7 +286,7 @@ def estimates(value: Any, at: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
 
 def test_each_estimate_of_a_crowd_says_how_many_it_is_from_and_has_an_interval(written):
     human = written.values["sources"]["human"]
-    assert (human["humans"]["n_trials"], len(human["models"])) == (270, 4)
+    assert (human["humans"]["trials"]["n"], len(human["models"])) == (270, 4)
     assert human["exposures"]["mean"] == pytest.approx(270 / 24)
     assert sum(row["n"] for row in human["flow"]["steps"] if row["code"] == "analysed") == 30
     seen = list(estimates(human))
@@ -295,7 +295,7 @@ def test_each_estimate_of_a_crowd_says_how_many_it_is_from_and_has_an_interval(w
         at for at, part in seen if not any(name == "n" or name.startswith("n_") for name in part)
     }
     # These hold others, which have their own n
-    assert without_n <= {".crossed", ".memorisation", ".mixed_model.lrt"}
+    assert without_n <= {".crossed", ".memorisation", ".mixed_model.lrt", ".teaming.adding_human[]"}
     shares = [(at, part) for at, part in seen if part.keys() & {"accuracy", "sem", "rho", "t"}]
     assert {at for at, part in shares if not any("ci95" in name for name in part)} == set()
 

@@ -51,12 +51,14 @@ def test_json_has_every_team_that_the_members_can_form(crowd: Study, capsys: Any
     values = values_of(capsys, crowd.slug, *asked)
     names = ["human", "simulated/model-00", "simulated/model-03"]
     wanted = [[n] for n in names] + [names[:2], names[::2], names[1:], names]
-    assert sorted(t["team"] for t in values["teams"]) == sorted("+".join(w) for w in wanted)
-    for one in values["teams"]:
+    assert sorted(t["team"]["label"] for t in values["tried"]["teams"]) == sorted(
+        "+".join(w) for w in wanted
+    )
+    for one in values["tried"]["teams"]:
         assert one["n_trials"] == 270
         assert one["accuracy"] == one["n_correct"] / 270
-        assert one["log_loss"] > 0
-        assert one["method"] == ("alone" if len(one["members"]) == 1 else "logistic")
+        assert one["log_loss_nats"] > 0
+        assert one["method"] == ("alone" if len(one["team"]["names"]) == 1 else "logistic")
     assert (values["options"]["method"], values["options"]["source"]) == ("logistic", "human")
 
 
@@ -64,20 +66,20 @@ def test_without_names_a_human_and_the_three_most_accurate_models_are_a_team(
     crowd: Study, capsys: Any
 ) -> None:
     values = values_of(capsys, crowd.slug)
-    kinds = [m["kind"] for m in values["members"]]
+    kinds = [m["kind"] for m in values["tried"]["members"]]
     assert sorted(kinds) == ["human", "model", "model", "model"]
-    whole = max(values["teams"], key=lambda t: len(t["members"]))
-    assert len(whole["members"]) == 4
+    whole = max(values["tried"]["teams"], key=lambda t: len(t["team"]["names"]))
+    assert len(whole["team"]["names"]) == 4
 
 
 def test_a_human_named_twice_is_two_people(crowd: Study, capsys: Any) -> None:
     values = values_of(capsys, crowd.slug, "--members", "human,human", "--method", "majority")
-    assert [t["team"] for t in values["teams"]] == ["human", "human+human-2"]
+    assert [t["team"]["label"] for t in values["tried"]["teams"]] == ["human", "human+human-2"]
 
 
 def test_teams_may_be_kept_small(crowd: Study, capsys: Any) -> None:
     values = values_of(capsys, crowd.slug, "--all-subsets", "--up-to", "2", "--method", "majority")
-    assert max(len(t["members"]) for t in values["teams"]) == 2
+    assert max(len(t["team"]["names"]) for t in values["tried"]["teams"]) == 2
 
 
 def test_the_text_is_an_aligned_table_and_sentences(crowd: Study, capsys: Any) -> None:
@@ -124,7 +126,9 @@ def test_predictions_have_a_row_for_every_team_and_held_out_trial(
     of_team = [row for row in found if row["team"] == "human+simulated/model-00"]
     right = sum(row["is_right"] == "True" for row in of_team)
     values = values_of(capsys, crowd.slug, "--members", "human,model-00")
-    (same,) = [t for t in values["teams"] if t["team"] == "human+simulated/model-00"]
+    (same,) = [
+        t for t in values["tried"]["teams"] if t["team"]["label"] == "human+simulated/model-00"
+    ]
     assert right == same["n_correct"]
     assert all(0 < float(row["p_original"]) < 1 for row in of_team)
 

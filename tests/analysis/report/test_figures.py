@@ -19,7 +19,7 @@ from analysis.data.dataset import SourceData
 from analysis.report.chapter import SourceResults, Tables
 from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.contents import CHAPTERS, chapter_named
-from analysis.report.figures import draw_all
+from analysis.report.services.save import draw_all
 from analysis.stats import NotEnough
 from tests.analysis import made
 from tests.analysis import results_stub as stub

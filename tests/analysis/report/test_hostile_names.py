@@ -13,7 +13,7 @@ from analysis.charts import save
 from analysis.charts.figure import Figure
 from analysis.data.dataset import SourceData
 from analysis.data.graded.tables import GradedData
-from analysis.report.figures import draw_all
+from analysis.report.services.save import draw_all
 from tests.analysis import made
 from tests.analysis.graded_made import make_graded
 from tests.analysis.report.test_figures import built

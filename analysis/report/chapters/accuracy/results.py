@@ -9,7 +9,7 @@ import pandas as pd
 from django.utils.translation import gettext_lazy as _
 
 from analysis import columns as c
-from analysis.codec import MissingResult, flattened, present, try_estimate
+from analysis.codec import MissingResult, present, try_estimate
 from analysis.data.dataset import NO_TRIALS, Bools, Floats, ModelName, SourceData
 from analysis.report.chapter import Built
 from analysis.stats import NotEnough
@@ -49,7 +49,7 @@ class ExpertTrials:
     """The trials at or above a percentile of self-rated expertise (0 to 100)."""
 
     threshold: float
-    trials: Proportion = flattened(n="n_trials")
+    trials: Proportion
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +57,7 @@ class TopExpertise:
     """The top share of each item's trials by self-rated expertise; the tie_* are accuracies over ways to break ties."""
 
     share: float
-    trials: Proportion = flattened(n="n_trials")
+    trials: Proportion
     n_items_contributing: int
     n_items_without: int
     mean_expertise: float
@@ -71,7 +71,7 @@ class TopExpertise:
 
 @dataclass(frozen=True, kw_only=True)
 class HumanAccuracy:
-    trials: Proportion = flattened(n="n_trials")
+    trials: Proportion
     n_participants: int
     n_items: int
     over_participants: Mean
@@ -83,7 +83,7 @@ class HumanAccuracy:
 class ModelAccuracy(ModelName):
     is_chat: bool
     n_parameters: float
-    items: Proportion = flattened(n="n_items")
+    items: Proportion
     n_ties: int
     n_near_ties: int
     near_tie_items: tuple[str, ...]
@@ -95,7 +95,7 @@ class ModelAccuracy(ModelName):
 class ModelsVsHumans:
     """`t_item_means`: the t of the same test against the mean of people's accuracies per item."""
 
-    test: PairedTest = flattened()
+    test: PairedTest
     human_accuracy: float
     t_item_means: float
 
@@ -111,7 +111,7 @@ class ChatPair:
 @dataclass(frozen=True)
 class BaseVsChat:
     pairs: tuple[ChatPair, ...]
-    test: PairedTest | MissingResult = flattened()
+    test: PairedTest | MissingResult
 
 
 @dataclass(frozen=True)
@@ -303,7 +303,7 @@ SUBFIELDS = c.data(
 
 @dataclass(frozen=True)
 class ModelItems(ModelName):
-    share: Proportion = flattened(n="n_items")
+    share: Proportion
 
 
 @dataclass(frozen=True)
@@ -311,7 +311,7 @@ class ModelsMean:
     """`sd_ddof0`: the standard deviation with n, as the paper has it."""
 
     sd_ddof0: float
-    over_models: Mean = flattened()
+    over_models: Mean
 
 
 @dataclass(frozen=True)
@@ -406,7 +406,7 @@ POSITIONS = (
 class PositionAccuracy:
     position: str
     n_participants: int
-    trials: Proportion = flattened(n="n_trials")
+    trials: Proportion
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import altair as alt
 import pandas as pd
 from django.utils.translation import gettext as _
 
+from analysis import columns as c
 from analysis.charts.figure import Figure, Place, columns_for, grid
 from analysis.charts.marks import (
     CHANCE,
@@ -24,31 +25,31 @@ from analysis.charts.marks import (
 )
 from analysis.charts.rows import PEOPLE, Rows, by_family, labels, rows_of
 from analysis.charts.style import FULL, HALF, HUMANS, NOTE, SOFT, family_colour
-from analysis.codec import need, present, to_json
+from analysis.codec import need, present
 from analysis.presentation import make_figure, plain
 from analysis.report.chapter import SourceResults, Tables
 from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.chapters.confidence.results import (
     HUMAN_ROW,
     OVERALL,
-    BinnedAccuracy,
     Calibration,
     CalibrationResults,
     Expertise,
     ModelCalibration,
 )
 from analysis.stats import NotEnough
+from analysis.stats.calibration import Binned
 from analysis.stats.logistic import Logistic
 from lib import formatting as f
 
+BIN = c.data("bin", "midpoint", "n", "n_correct", "accuracy", "low=ci95.0", "high=ci95.1")
+BAR = c.data("low", "high", "n")
 COLUMNS = ["bin", "midpoint", "confidence", "n", "n_correct", "accuracy", "low", "high", "fit"]
 
 
-def bins_frame(found: BinnedAccuracy) -> pd.DataFrame:
+def bins_frame(found: Binned) -> pd.DataFrame:
     """One row per bin with its interval, its place among all ranks (0 to 1) and the regression's value there."""
-    frame = pd.DataFrame(to_json(found.bins)).reindex(columns=COLUMNS)
-    frame["low"] = [one.ci95[0] for one in found.bins]
-    frame["high"] = [one.ci95[1] for one in found.bins]
+    frame = c.tidy(BIN, found.bins).reindex(columns=COLUMNS)
     frame["confidence"] = frame["midpoint"] / found.n
     frame["fit"] = found.line.intercept + found.line.slope * frame["midpoint"].astype(float)
     return frame
@@ -236,7 +237,7 @@ def expertise(source: SourceResults, tables: Tables) -> Figure:
     """A histogram per subfield and over all, with the 80th percentile as a line."""
     groups = need(source.of(Expertise).expertise).distributions
     names = [own.subfield or _("not stated") for own in groups]
-    frames = [pd.DataFrame(to_json(own.ratings.histogram)) for own in groups]
+    frames = [c.tidy(BAR, own.ratings.histogram) for own in groups]
     frames = [frame.assign(share=frame["n"] / frame["n"].sum()) for frame in frames]
     top = max(float(frame["share"].max()) for frame in frames)
 

@@ -10,7 +10,7 @@ from analysis.codec import present
 from analysis.presentation import Table
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.confidence.results import (
-    HUMAN_ROW,
+    S3,
     Calibration,
     CalibrationResults,
     ConfidenceFits,
@@ -129,16 +129,9 @@ def _errors(groups: Groups) -> list[Table]:
 
 
 def _table_s3(found: CalibrationResults) -> list[Table]:
-    columns = (
-        c.text(_("Who"), lambda row: _("Humans") if row.name == HUMAN_ROW.name else row.label),
-        c.number(_("Coefficient"), "fit.coef_mean", digits=3),
-        c.number(_("SEM"), "fit.coef_sem", digits=3),
-        c.number(_("Intercept"), "fit.intercept_mean", digits=3),
-        c.number("t", "fit.t", digits=1),
-    )
     rows = [row for row in found.table_s3 if present(row.fit)]
     caption = _("The paper's Table S3 procedure; its t is no valid test, since the samples overlap")
-    return c.page_table(caption, columns, rows, "table_s3")
+    return c.page_table(caption, S3, rows, "table_s3")
 
 
 # --- What the chapter on expertise shows.

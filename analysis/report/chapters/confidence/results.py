@@ -7,22 +7,55 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from django.utils.translation import gettext_lazy as _
 
-from analysis.codec import MissingResult, flattened, present, renamed, tidy_table, try_estimate
+from analysis import columns as c
+from analysis.codec import MissingResult, present, try_estimate
 from analysis.data.dataset import NO_TRIALS, Floats, ModelName, SourceData
 from analysis.report.chapter import Built
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Interval
-from analysis.stats.calibration import Bin, CalibrationError, Line, binned, calibration_error
-from analysis.stats.expertise import P80, Distribution, HistogramClass, distribution
+from analysis.stats.calibration import (
+    Bin,
+    Binned,
+    CalibrationError,
+    Line,
+    binned,
+    calibration_error,
+)
+from analysis.stats.expertise import P80, Distribution, distribution
 from analysis.stats.families import Family, family
 from analysis.stats.logistic import Logistic, fit_slope, held_out_probability, logistic
 from analysis.stats.table_s3 import NOTE, TableRow, table_s3
 from analysis.stats.trial_slope import Direction, TrialSlope, trial_slope
 
-BIN_COLUMNS = ("who", "name", "display_name", "family", "bin", "midpoint", "n", "accuracy", "sem", "ci_low", "ci_high", "score_low", "score_high")  # fmt: skip
-S3_COLUMNS = ("name", "display_name", "n", "coef_mean", "coef_sem", "intercept_mean", "intercept_sem", "t", "df", "p")  # fmt: skip
 HUMAN_ROW = ModelName("human", "Humans", "")  # people as a row among the models
+# Of rows: who, what carries the name, bin
+BINS = c.data(
+    "who=0",
+    "name=1.name",
+    "display_name=1.display_name",
+    "family=1.family",
+    "bin=2.bin",
+    "midpoint=2.midpoint",
+    "n=2.n",
+    "accuracy=2.accuracy",
+    "sem=2.sem",
+    "ci=2.ci95",
+    "score_low=2.score_low",
+    "score_high=2.score_high",
+)
+S3 = (
+    *c.data("name", "display_name"),
+    c.text(_("Who"), lambda row: _("Humans") if row.name == HUMAN_ROW.name else row.label),
+    *c.data("n=fit.n"),
+    c.number(_("Coefficient"), "fit.coef_mean", "coef_mean", digits=3),
+    c.number(_("SEM"), "fit.coef_sem", "coef_sem", digits=3),
+    c.number(_("Intercept"), "fit.intercept_mean", "intercept_mean", digits=3),
+    *c.data("intercept_sem=fit.intercept_sem"),
+    c.number("t", "fit.t", "t", digits=1),
+    *c.data("df=fit.df", "p=fit.p"),
+)
 CALIBRATION_N_BINS = 20
 HUMAN_RULE = "Confidence 1 to 100 read as probability .5 + .5 confidence / 100 of being correct (a reading of ours); "
 MODEL_RULE = "Probability of being correct from the logistic fit on the absolute difference of perplexities to the other items"
@@ -31,22 +64,11 @@ S3_SEED = 42  # the paper's, whatever the report's
 ONE_KIND = "A draw held correct or wrong judgements only, so there is nothing to fit."
 
 
-@dataclass(frozen=True)
-class BinnedAccuracy:
-    """Accuracy in bins of equally many along the ranks of a score, and the line through the bins."""
-
-    n: int
-    bin_rule: str
-    bins: tuple[Bin, ...]
-    method: str
-    line: Line = flattened()
-
-
 @dataclass(frozen=True, kw_only=True)
 class ConfidenceFits:
     """What confidence says about accuracy: over bins, in a logistic fit to all data, read as a probability."""
 
-    binned: BinnedAccuracy | MissingResult = flattened()
+    binned: Binned | MissingResult
     logistic: Logistic | MissingResult
     ece: CalibrationError | MissingResult
 
@@ -59,7 +81,7 @@ class WithoutUntouched:
     n_untouched: int
     bin_rule: str
     method: str
-    line: Line = flattened()
+    line: Line
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +102,7 @@ class TableS3Row:
 
     name: str
     display_name: str
-    fit: TableRow | MissingResult = flattened()
+    fit: TableRow | MissingResult
 
     @property
     def label(self) -> str:
@@ -101,14 +123,6 @@ class Calibration:
     calibration: CalibrationResults | MissingResult
 
 
-@dataclass(frozen=True)
-class _BinLine(ModelName):
-    """A row of the tidy table."""
-
-    who: str
-    bin: Bin = flattened()
-
-
 def build_calibration(data: SourceData) -> Built:
     """Raises NotEnough with neither trials nor scores."""
     if data.trials.empty and not len(data.set_models):
@@ -122,18 +136,10 @@ def build_calibration(data: SourceData) -> Built:
         table_s3_note=NOTE,
     )
     tables = {
-        "calibration_bins": tidy_table(_calibration_lines(found), BIN_COLUMNS),
-        "table_s3": tidy_table(found.table_s3, S3_COLUMNS),
+        "calibration_bins": c.tidy(BINS, _bins(found)),
+        "table_s3": c.tidy(S3, found.table_s3),
     }
     return Built(Calibration(found), tables)
-
-
-def binned_accuracy(
-    score: npt.ArrayLike, is_correct: npt.ArrayLike, n_bins: int = CALIBRATION_N_BINS
-) -> BinnedAccuracy:
-    """`binned` as the report has it: the line's values beside the bins."""
-    found = binned(score, is_correct, n_bins)
-    return BinnedAccuracy(found.n, found.bin_rule, found.bins, found.method, found.line)
 
 
 def confidence_of(data: SourceData, model: int) -> Floats:
@@ -146,7 +152,7 @@ def _humans(data: SourceData) -> HumanCalibration:
     trials = data.need_trials()
     confidence, right = trials["confidence"], trials["is_correct"]
     return HumanCalibration(
-        binned=try_estimate(binned_accuracy, confidence, right),
+        binned=try_estimate(binned, confidence, right),
         logistic=try_estimate(logistic, confidence, right, trials["participant"]),
         ece=try_estimate(_human_error, data),
         without_untouched=try_estimate(_without_untouched, trials),
@@ -157,7 +163,7 @@ def _model(data: SourceData, model: int) -> ModelCalibration:
     score, right = confidence_of(data, model), data.model_correct[model]
     return ModelCalibration(
         **data.model_name(model),
-        binned=try_estimate(binned_accuracy, score, right),
+        binned=try_estimate(binned, score, right),
         logistic=try_estimate(logistic, score, right),
         ece=try_estimate(_model_error, score, right, data.seed),
         holm_p=math.nan,
@@ -185,7 +191,7 @@ def _family(
 
 def _without_untouched(trials: pd.DataFrame) -> WithoutUntouched:
     moved = trials["slider_moved"].to_numpy(dtype=bool)
-    found = binned_accuracy(trials["confidence"][moved], trials["is_correct"][moved])
+    found = binned(trials["confidence"][moved], trials["is_correct"][moved])
     n_untouched = int((~moved).sum())
     return WithoutUntouched(found.n, n_untouched, found.bin_rule, found.method, found.line)
 
@@ -229,23 +235,23 @@ def _table_s3(data: SourceData) -> tuple[TableS3Row, ...]:
     )
 
 
-def _calibration_lines(found: CalibrationResults) -> Iterator[_BinLine]:
+def _bins(found: CalibrationResults) -> Iterator[tuple[str, ModelName, Bin]]:
     humans = present(found.humans)
-    groups = [("human", HUMAN_ROW, humans.binned)] if humans else []
-    for kind, who, fit in [*groups, *(("model", m, m.binned) for m in found.models)]:
+    groups: list[tuple[str, ModelName, Binned | MissingResult]] = []
+    groups += [("human", HUMAN_ROW, humans.binned)] if humans else []
+    groups += [("model", model, model.binned) for model in found.models]
+    for kind, who, fit in groups:
         own = present(fit)
         for one in own.bins if own else ():
-            yield _BinLine(who.name, who.display_name, who.family, kind, one)
+            yield kind, who, one
 
 
 # --- How people rate their knowledge of the field of each item, and whether accuracy follows.
 
 EXPERTISE_N_BINS = 4
-ALL, OVERALL = (
-    "All",
-    "overall",
-)  # what report.json calls the whole, in `distribution` and in `calibration`
-COLUMNS = ("subfield", "low", "high", "n")
+# What report.json calls the whole, in `distributions` and in `calibration`
+ALL, OVERALL = "All", "overall"
+HISTOGRAM = c.data("subfield=0", "low=1.low", "high=1.high", "n=1.n")
 
 
 @dataclass(frozen=True)
@@ -260,13 +266,13 @@ class Percentile80:
 @dataclass(frozen=True)
 class Ratings:
     subfield: str
-    ratings: Distribution = flattened()
+    ratings: Distribution
 
 
 @dataclass(frozen=True)
 class ExpertiseCalibration:
     subfield: str
-    binned: BinnedAccuracy | MissingResult = flattened()
+    binned: Binned | MissingResult
 
 
 @dataclass(frozen=True)
@@ -274,7 +280,7 @@ class ExpertiseSlope:
     """Accuracy of trials over expertise, per point of the rating."""
 
     direction: Direction
-    slope: TrialSlope = flattened()
+    slope: TrialSlope
 
 
 @dataclass(frozen=True)
@@ -284,7 +290,7 @@ class SubfieldSlope:
     subfield: str
     holm_p: float
     direction: Direction
-    slope: TrialSlope = flattened()
+    slope: TrialSlope
 
 
 @dataclass(frozen=True)
@@ -303,20 +309,12 @@ class SelfRatedExpertise:
     slopes_by_subfield: SubfieldSlopes | MissingResult
     p80_by_subfield: tuple[Percentile80, ...]
     calibration: tuple[ExpertiseCalibration, ...]
-    distributions: tuple[Ratings, ...] = renamed("distribution")
+    distributions: tuple[Ratings, ...]
 
 
 @dataclass(frozen=True)
 class Expertise:
     expertise: SelfRatedExpertise | MissingResult
-
-
-@dataclass(frozen=True)
-class _HistogramLine:
-    """A row of the tidy table."""
-
-    subfield: str
-    bar: HistogramClass = flattened()
 
 
 def build_expertise(data: SourceData) -> Built:
@@ -343,9 +341,8 @@ def build_expertise(data: SourceData) -> Built:
         ),
         distributions=(*described, Ratings(ALL, distribution(rated["expertise"]))),
     )
-    return Built(
-        Expertise(found), {"expertise_histogram": tidy_table(_expertise_lines(found), COLUMNS)}
-    )
+    bars = [(one.subfield, bar) for one in found.distributions for bar in one.ratings.histogram]
+    return Built(Expertise(found), {"expertise_histogram": c.tidy(HISTOGRAM, bars)})
 
 
 def _fit(rows: pd.DataFrame) -> tuple[TrialSlope, Floats]:
@@ -385,11 +382,5 @@ def _percentile(own: Ratings) -> Percentile80:
 
 
 def _calibration(name: str, rows: pd.DataFrame) -> ExpertiseCalibration:
-    binned = try_estimate(binned_accuracy, rows["expertise"], rows["is_correct"], EXPERTISE_N_BINS)
-    return ExpertiseCalibration(name, binned)
-
-
-def _expertise_lines(found: SelfRatedExpertise) -> Iterator[_HistogramLine]:
-    for own in found.distributions:
-        for bar in own.ratings.histogram:
-            yield _HistogramLine(own.subfield, bar)
+    found = try_estimate(binned, rows["expertise"], rows["is_correct"], EXPERTISE_N_BINS)
+    return ExpertiseCalibration(name, found)

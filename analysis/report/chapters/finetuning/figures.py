@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 from scipy.stats import gaussian_kde
 
+from analysis import columns as c
 from analysis.charts.figure import Figure, Place, columns_for, grid
 from analysis.charts.marks import Drawn, chart, share_domain, share_x, spread, upright
 from analysis.charts.rows import Rows, by_family, labels
 from analysis.charts.style import FULL, GAINED, INK, LOST, SOFT
-from analysis.codec import need, present, tidy_table
+from analysis.codec import need, present
 from analysis.presentation import make_figure
 from analysis.report.chapter import SourceResults, Tables
 from analysis.report.chapters.finetuning.results import Comparison, FineTuning, TunedModel
@@ -25,7 +26,20 @@ Compared = tuple[TunedModel, Comparison]
 BEFORE, AFTER = "before", "after"
 WHEN = alt.Scale(domain=[BEFORE, AFTER], range=["#9aa5b1", "#0072b2"])
 TICKS = [1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 200, 500, 1000]
-TABLE = ("name", "display_name", "base", "base_display_name", "n_items", "accuracy_before", "sem_before", "accuracy_after", "sem_after", "method", "family")  # fmt: skip
+TABLE = (
+    *c.data("name=0.name", "display_name=0.display_name", "base=0.base"),
+    *c.data("base_display_name=0.base_display_name", "n_items=0.n_items"),
+    *c.data("accuracy_before=1.before.accuracy", "sem_before=1.before.sem"),
+    *c.data(
+        "accuracy_after=1.after.accuracy",
+        "sem_after=1.after.sem",
+        "method=1.after.method",
+        "family=0.family",
+    ),
+    *c.data("mcnemar_gained=1.mcnemar.gained", "mcnemar_lost=1.mcnemar.lost"),
+    *c.data("mcnemar_p=1.mcnemar.p"),
+)
+PPL = c.data("before_mean", "after_mean", "t=test.t", "df=test.df", "p=test.p", "d_av=test.d_av")
 POINTS = 80  # of a density's curve
 
 
@@ -151,19 +165,9 @@ def _curves(items: pd.DataFrame) -> pd.DataFrame:
 
 def _table(pairs: Sequence[Compared]) -> pd.DataFrame:
     """A row for each tuned model; what was tested has the test's name before it. Perplexities of one prompt alone."""
-    mcnemar = tidy_table([found.mcnemar for _, found in pairs], ("gained", "lost", "p"))
-    ppl = tidy_table(
-        [found.ppl_correct for _, found in pairs],
-        ("before_mean", "after_mean", "t", "df", "p", "d_av"),
-    )
-    return pd.concat(
-        [
-            tidy_table([model for model, _ in pairs], TABLE),
-            mcnemar.add_prefix("mcnemar_"),
-            ppl.where(pd.Series([model.have_one_prompt for model, _ in pairs])).add_prefix("ppl_"),
-        ],
-        axis=1,
-    )
+    ppl = c.tidy(PPL, [found.ppl_correct for _, found in pairs])
+    one_prompt = pd.Series([model.have_one_prompt for model, _ in pairs])
+    return pd.concat([c.tidy(TABLE, pairs), ppl.where(one_prompt).add_prefix("ppl_")], axis=1)
 
 
 # --- The field or the answer: how much the log perplexity of originals and of altered versions fell, and the difference.

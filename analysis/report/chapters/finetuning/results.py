@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from analysis.codec import MissingResult, flattened, present, try_estimate
+from analysis.codec import MissingResult, present, try_estimate
 from analysis.data.dataset import Bools, Floats, ModelName, SourceData, TrainingSummary
 from analysis.report.chapter import Built
 from analysis.report.chapters.memorisation.results import corpus_label
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Ints
-from analysis.stats.estimates import McNemar, PairedTest, Proportion
+from analysis.stats.estimates import PairedTest
 from analysis.stats.families import Family, family
 from analysis.stats.finetuning import (
     Decided,
@@ -48,33 +48,12 @@ class Pair:
         return is_right(self.after)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Decisions:
-    """Of both models on the same items."""
-
-    mcnemar: McNemar
-    before: Proportion = flattened(
-        n="n_items",
-        n_correct="n_correct_before",
-        accuracy="accuracy_before",
-        sem="sem_before",
-        ci95="ci95_before",
-    )
-    after: Proportion = flattened(
-        n="n_items",
-        n_correct="n_correct_after",
-        accuracy="accuracy_after",
-        sem="sem_after",
-        ci95="ci95_after",
-    )
-
-
 @dataclass(frozen=True)
 class Part:
     """Some of a pair's items; below three there is a reason in place of the decisions."""
 
     n_items: int
-    decisions: Decisions | MissingResult = flattened()
+    decisions: Decided | MissingResult
 
 
 def pairs_of(data: SourceData) -> Iterator[Pair]:
@@ -100,12 +79,7 @@ def pairs_of(data: SourceData) -> Iterator[Pair]:
 def part(pair: Pair, of: Bools) -> Part:
     """`of`: (n,) which of the pair's items."""
     found = try_estimate(decided, pair.right_before[of], pair.right_after[of])
-    own = decisions(found) if isinstance(found, Decided) else found
-    return Part(int(np.count_nonzero(of)), own)
-
-
-def decisions(found: Decided) -> Decisions:
-    return Decisions(mcnemar=found.mcnemar, before=found.before, after=found.after)
+    return Part(int(np.count_nonzero(of)), found)
 
 
 # --- The change of decisions by subfield, and on what was published before and after the tuned model's training data end.
@@ -128,7 +102,7 @@ NO_DATES = (
 @dataclass(frozen=True)
 class SubfieldChange:
     subfield: str
-    part: Part = flattened()
+    part: Part
 
 
 @dataclass(frozen=True)
@@ -203,7 +177,7 @@ class CorpusChange:
     label: str
     in_training: str
     n_texts: int
-    change: TextsChange | MissingResult = flattened()
+    change: TextsChange | MissingResult
 
 
 def corpus_changes(data: SourceData, pair: Pair) -> tuple[CorpusChange, ...]:
@@ -260,11 +234,11 @@ class PerplexityChange:
 
     before_mean: float
     after_mean: float
-    test: PairedTest = flattened()
+    test: PairedTest
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison(Decisions):
+class Comparison(Decided):
     """`signed_difference` tests PPL(original) - PPL(altered), before minus after; `nats` the same on log perplexities."""
 
     ppl_correct: PerplexityChange
@@ -285,7 +259,7 @@ class TunedModel(ModelName):
     base_display_name: str
     n_items: int
     prompts: tuple[str, str]
-    comparison: Comparison | MissingResult = flattened()
+    comparison: Comparison | MissingResult
     mcnemar_holm_p: float
     interaction_holm_p: float
     subfields: tuple[SubfieldChange, ...]
@@ -349,7 +323,7 @@ def _tuned(data: SourceData, pair: Pair) -> TunedModel:
 
 def _comparison(pair: Pair) -> Comparison:
     found = compare(pair.before, pair.after)
-    own = decisions(found.decided)
+    own = found.decided
     original, altered = zip(found.means_before, found.means_after, strict=True)
     return Comparison(
         mcnemar=own.mcnemar,

@@ -19,6 +19,7 @@ from analysis.report.chapters.graded_agreement.results import (
     Reliability,
     Threshold,
     Thresholds,
+    corrections,
 )
 from analysis.report.chapters.graded_rates.page import is_telling, rate_columns
 from analysis.stats.graded.agreement import Agreement
@@ -146,13 +147,8 @@ def _corrected(own: CorrectedModels) -> list[Table]:
         c.percent(_("Corrected"), "2.value"),
         c.share_ci(_("95% CI"), "2.ci95"),
     )
-    rows = [
-        (model, rate, found)
-        for model in own.models
-        for rate in RATES
-        if (found := getattr(model.found, rate)) is not None
-    ]
-    return c.page_table(_("Rates corrected by people's grades"), columns, rows, "graded_corrected")
+    caption = _("Rates corrected by people's grades")
+    return c.page_table(caption, columns, corrections(own), "graded_corrected")
 
 
 def _thresholds(own: Thresholds) -> list[Table]:

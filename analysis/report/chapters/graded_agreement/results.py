@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from analysis import columns as c
 from analysis.codec import MissingResult, present, try_estimate
 from analysis.data.dataset import SourceData
 from analysis.data.graded.tables import NOT_GRADED, AnswererName, GradedData
@@ -163,43 +163,50 @@ def vary(data: GradedData) -> Thresholds:
     return Thresholds(models, data.is_simulated)
 
 
+# Of rows: model, rate, found
+CORRECTED = (
+    *c.data("name=0.name", "judge=0.judge", "rate=1", "n=2.n", "n_with_text=2.n_text"),
+    *c.data("n_by_people=2.n_sample", "judge_value=2.judge.value", "judge=2.judge.ci95"),
+    *c.data("people=2.human.value", "people=2.human.ci95"),
+    *c.data("corrected=2.value", "corrected=2.ci95", "n_contested=0.n_contested"),
+)
+
+
 def corrected_table(own: CorrectedModels) -> pd.DataFrame:
-    return pd.DataFrame(
-        [
-            {"name": model.name, "judge": model.judge, "rate": rate, **_corrected_columns(found), "n_contested": model.n_contested}
-            for model in own.models
-            for rate in RATES
-            if (found := getattr(model.found, rate)) is not None
-        ]
-    )  # fmt: skip
+    return c.tidy(CORRECTED, corrections(own))
+
+
+def corrections(own: CorrectedModels) -> list[tuple[ModelCorrected, str, Corrected]]:
+    """Each model's rates that are defined."""
+    return [
+        (model, rate, found)
+        for model in own.models
+        for rate in RATES
+        if (found := getattr(model.found, rate)) is not None
+    ]
+
+
+def _rate(name: str) -> tuple[c.Column, ...]:
+    path = f"1.{name}"
+    n = c.percent("", f"{path}.n")
+    return (
+        *c.data(f"{name}={path}.value"),
+        c.Column(None, lambda row: n.of(row) or 0, str, csv=(f"{name}_n",)),
+        *c.data(f"{name}={path}.ci95"),
+    )
+
+
+# Of rows: model, threshold
+THRESHOLD_COLUMNS = (
+    *c.data("name=0.name", "good_from=1.good_from", "abstaining=1.abstaining", "is_rule=1.is_rule"),
+    *(column for rate in RATES for column in _rate(rate)),
+    *c.data("quadrant=1.quadrant"),
+)
 
 
 def threshold_table(own: Thresholds) -> pd.DataFrame:
     """A row for each model, threshold and reading, with each rate, its denominator and its interval."""
-    return pd.DataFrame(
-        [
-            {
-                "name": model.name,
-                "good_from": one.good_from,
-                "abstaining": one.abstaining,
-                "is_rule": one.is_rule,
-                **{key: value for rate in RATES for key, value in _varied(rate, getattr(one, rate)).items()},
-                "quadrant": one.quadrant,
-            }
-            for model in own.models
-            for one in model.thresholds
-        ]
-    )  # fmt: skip
-
-
-def _varied(rate: str, found: Varied | None) -> dict[str, Any]:
-    low, high = found.ci95 if found else (np.nan, np.nan)
-    return {
-        rate: found.value if found else np.nan,
-        f"{rate}_n": found.n if found else 0,
-        f"{rate}_low": low,
-        f"{rate}_high": high,
-    }
+    return c.tidy(THRESHOLD_COLUMNS, [(m, one) for m in own.models for one in m.thresholds])
 
 
 def _rows(data: GradedData, model: int) -> pd.DataFrame:
@@ -249,25 +256,6 @@ def _of_share(share: Share) -> Varied:
 def _corrected_clusters(data: GradedData, rows: pd.DataFrame) -> list[int]:
     found: list[int] = data.cached(question_clusters)[rows["question"].to_numpy()].tolist()
     return found
-
-
-def _corrected_columns(found: Corrected) -> dict[str, Any]:
-    low, high = found.ci95 or (np.nan, np.nan)
-    people_low, people_high = found.human.ci95 or (np.nan, np.nan)
-    return {
-        "n": found.n,
-        "n_with_text": found.n_text,
-        "n_by_people": found.n_sample,
-        "judge_value": found.judge.value,
-        "judge_low": found.judge.ci95[0],
-        "judge_high": found.judge.ci95[1],
-        "people": found.human.value,
-        "people_low": people_low,
-        "people_high": people_high,
-        "corrected": found.value,
-        "corrected_low": low,
-        "corrected_high": high,
-    }
 
 
 # --- How far grades can be relied on: judge and people, people among one another, and what sways a judge.
@@ -471,22 +459,15 @@ def _graded_agreement_clusters(data: GradedData) -> npt.NDArray[np.int64]:
     return np.asarray(by_question[data.answers["question"].to_numpy()], dtype=np.int64)
 
 
+PAIRS = (
+    *c.data("first", "second", "n", "share_equal", "share_same_fate", "mean_difference"),
+    *c.data("kappa=kappa.value", "kappa=kappa.ci95", "fate_kappa=fate_kappa.value"),
+    *c.data("fate_kappa=fate_kappa.ci95", "alpha=alpha.value", "alpha=alpha.ci95"),
+)
+
+
 def _tables(own: Reliability) -> dict[str, pd.DataFrame]:
-    pairs = [
-        {
-            "first": pair.first,
-            "second": pair.second,
-            "n": pair.n,
-            "share_equal": pair.share_equal,
-            "share_same_fate": pair.share_same_fate,
-            "mean_difference": pair.mean_difference,
-            **_graded_agreement_columns("kappa", pair.kappa),
-            **_graded_agreement_columns("fate_kappa", pair.fate_kappa),
-            **_graded_agreement_columns("alpha", pair.alpha),
-        }
-        for pair in own.pairs
-    ]
-    found = {"graded_pairs": pd.DataFrame(pairs)}
+    found = {"graded_pairs": c.tidy(PAIRS, own.pairs)}
     if isinstance(own.confusion, Confusion):
         cells = [
             (own.confusion.judge, judge, human, n)
@@ -496,10 +477,3 @@ def _tables(own: Reliability) -> dict[str, pd.DataFrame]:
         names = ["judge", "judge_points", "human_points", "n"]
         found["graded_confusion"] = pd.DataFrame(cells, columns=names)
     return found
-
-
-def _graded_agreement_columns(name: str, found: Agreement | MissingResult) -> dict[str, float]:
-    if isinstance(found, MissingResult):
-        return dict.fromkeys((name, f"{name}_low", f"{name}_high"), np.nan)
-    low, high = found.ci95 or (np.nan, np.nan)
-    return {name: found.value, f"{name}_low": low, f"{name}_high": high}

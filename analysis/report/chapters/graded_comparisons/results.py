@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
+from analysis import columns as c
 from analysis.codec import MissingResult, try_estimate
 from analysis.data.dataset import SourceData
 from analysis.data.graded.tables import NO_TEXT, NOT_GRADED, AnswererName, GradedData
@@ -82,24 +83,19 @@ def compare_models(data: GradedData) -> Compared:
 
 
 def pair_table(own: Compared) -> pd.DataFrame:
-    return pd.DataFrame(
-        [
-            {
-                "rate": pair.rate,
-                "first": pair.first,
-                "second": pair.second,
-                "n": pair.n,
-                "n_clusters": pair.n_clusters,
-                "difference": pair.difference,
-                "se": pair.se,
-                "ci_low": pair.ci95[0] if pair.ci95 else np.nan,
-                "ci_high": pair.ci95[1] if pair.ci95 else np.nan,
-                "p": pair.p,
-                "p_holm": pair.p_holm,
-            }
-            for pair in (*own.rqr, *own.sr)
-        ]
-    )
+    names = [
+        "rate",
+        "first",
+        "second",
+        "n",
+        "n_clusters",
+        "difference",
+        "se",
+        "ci=ci95",
+        "p",
+        "p_holm",
+    ]
+    return c.tidy(c.data(*names), [*own.rqr, *own.sr])
 
 
 def _fates(data: GradedData, model: int) -> list[str | None]:

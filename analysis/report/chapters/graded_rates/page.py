@@ -12,6 +12,7 @@ from analysis.data.graded.answers import ABSTAINED
 from analysis.presentation import Table
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.graded_rates.results import (
+    COST,
     FEWEST,
     STATES,
     Cell,
@@ -198,7 +199,15 @@ def graded_answers_page(source: SourceResults, about: About) -> Page:
         "n_not_whole": sum(model.n_not_whole for model in own.models),
         "total_cost": sum(model.cost for model in priced) if priced else None,
     }
-    return Page(context, [*_states(own), *_by_category(own), *_cost(own)], [own.method])
+    return Page(
+        context,
+        [
+            *_states(own),
+            *_by_category(own),
+            *c.page_table(_("What the answers took"), COST, own.models, "graded_cost"),
+        ],
+        [own.method],
+    )
 
 
 def _states(own: Described) -> list[Table]:
@@ -228,16 +237,3 @@ def _by_category(own: Described) -> list[Table]:
     )
     caption = _("How the models' answers ended, by category")
     return c.page_table(caption, columns, own.categories, "graded_states")
-
-
-def _cost(own: Described) -> list[Table]:
-    columns = (
-        c.text(_("Who answered"), "label"),
-        c.count(_("Tokens read"), "prompt_tokens"),
-        c.count(_("Tokens written"), "completion_tokens"),
-        c.number(_("Cost"), "cost", digits=4),
-        c.number(_("Of 1,000 answers"), lambda row: 1000 * row.cost / row.n, digits=4),
-        c.compact(_("Of a good answer"), "cost_of_good"),
-        c.number(_("Seconds, median"), "median_seconds", digits=1),
-    )
-    return c.page_table(_("What the answers took"), columns, own.models, "graded_cost")

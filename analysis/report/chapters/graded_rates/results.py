@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from django.utils.translation import gettext_lazy as _
 
-from analysis.codec import MissingResult, flattened
+from analysis import columns as c
+from analysis.codec import MissingResult
 from analysis.data.dataset import SourceData
 from analysis.data.graded.answers import ABSTAINED
 from analysis.data.graded.tables import NO_TEXT, AnswererName, GradedData
@@ -16,7 +18,7 @@ from analysis.report.chapter import Built
 from analysis.stats import NotEnough
 from analysis.stats.graded import ABSTAINED as FATE_ABSTAINED
 from analysis.stats.graded import FATES, UNPARSED
-from analysis.stats.graded.rates import CLUSTERED, METHOD, ClusteredRates, Share, rates_of_counts
+from analysis.stats.graded.rates import CLUSTERED, METHOD, ClusteredRates, rates_of_counts
 from analysis.stats.graded.ratios import clusters_of
 from analysis.stats.graded.scale import said
 from scoring.domain.generating import Finish
@@ -107,9 +109,7 @@ class GradedRates:
 def build_graded_rates(data: SourceData) -> Built:
     """The rates, and the table graded_rates. Raises NotEnough without graded answers."""
     rated = data.need_graded().cached(_rated)
-    return Built(
-        GradedRates(rated), {"graded_rates": pd.DataFrame(map(_graded_rates_line, rated.models))}
-    )
+    return Built(GradedRates(rated), {"graded_rates": c.tidy(RATES, rated.models)})
 
 
 def _rated(data: GradedData) -> Rated:
@@ -148,33 +148,34 @@ def _graded_rates_model(data: GradedData, model: int, answers: pd.DataFrame) -> 
     )
 
 
-def _graded_rates_line(model: ModelRates) -> dict[str, Any]:
-    own = model.found.rates
-    counts = ("n", "n_good", "n_abstained", "n_bad", "n_unparsed")
-    line = {
-        **{n: getattr(model, n) for n in ("name", "display_name", "family", "is_people", "is_simulated", "judge", "rubric", "n_answers")},
-        **{n: getattr(own, n) for n in counts},
-        "n_no_text": model.n_no_text,
-        "n_contested": model.n_contested,
-    }  # fmt: skip
-    for name in ("rqr", "sr", "ar"):
-        line |= share_columns(name, getattr(model.found, name))
-    return line | {"quadrant": own.quadrant or ""}
-
-
-def share_columns(name: str, share: Share | None) -> dict[str, Any]:
+def share_columns(path: str, name: str) -> tuple[c.Column, ...]:
     """A rate in a tidy table, with Wilson's interval of its denominator, the one by template, and which of them holds."""
-    wilson = share.wilson_ci95 if share else (None, None)
-    clustered = (share and share.clustered_ci95) or (None, None)
-    return {
-        name: share and share.value,
-        f"{name}_n": share.n if share else 0,
-        f"{name}_wilson_low": wilson[0],
-        f"{name}_wilson_high": wilson[1],
-        f"{name}_clustered_low": clustered[0],
-        f"{name}_clustered_high": clustered[1],
-        f"{name}_method": share.interval_method if share else "",
-    }
+    share = c.percent("", path)
+    return (
+        *c.data(f"{name}={path}.value"),
+        c.Column(
+            None, lambda row: share.of(row).n if share.of(row) else 0, str, csv=(f"{name}_n",)
+        ),
+        *c.data(f"{name}_wilson={path}.wilson_ci95", f"{name}_clustered={path}.clustered_ci95"),
+        c.Column(
+            None,
+            lambda row: share.of(row).interval_method if share.of(row) else "",
+            str,
+            csv=(f"{name}_method",),
+        ),
+    )
+
+
+RATES = (
+    *c.data("name", "display_name", "family", "is_people", "is_simulated", "judge", "rubric"),
+    *c.data("n_answers", "n=found.rates.n", "n_good=found.rates.n_good"),
+    *c.data("n_abstained=found.rates.n_abstained", "n_bad=found.rates.n_bad"),
+    *c.data("n_unparsed=found.rates.n_unparsed", "n_no_text", "n_contested"),
+    *share_columns("found.rqr", "rqr"),
+    *share_columns("found.sr", "sr"),
+    *share_columns("found.ar", "ar"),
+    c.Column(None, lambda model: model.found.rates.quadrant or "", str, csv=("quadrant",)),
+)
 
 
 # --- The rates of graded answers for each category of the questions.
@@ -253,7 +254,7 @@ def _graded_categories_built(data: GradedData) -> Built:
             rows = places.get((one.dimension, one.category, model))
             found = None if rows is None else rates_of(data, table.iloc[rows])
             cells.append(_cell(one, names[model].name, found))
-            lines.append(_graded_categories_line(one, names[model], found))
+            lines.append((one, names[model], found))
     own = InCategories(
         n_questions=len(data.questions),
         n_without=len(data.questions) - int(data.categories["question"].nunique()),
@@ -262,7 +263,7 @@ def _graded_categories_built(data: GradedData) -> Built:
         models=tuple(names.values()),
         cells=tuple(cells),
     )
-    return Built(GradedCategories(own), {"graded_categories": pd.DataFrame(lines)})
+    return Built(GradedCategories(own), {"graded_categories": c.tidy(IN_CATEGORIES, lines)})
 
 
 def _graded_categories_categories(data: GradedData) -> Iterator[Category]:
@@ -288,26 +289,22 @@ def _cell(of: Category, model: str, found: ClusteredRates | None) -> Cell:
     )
 
 
-def _graded_categories_line(
-    of: Category, model: AnswererName, found: ClusteredRates | None
-) -> dict[str, Any]:
-    """Every number, however few its rows."""
-    own = found and found.rates
-    line: dict[str, Any] = {
-        "dimension": of.dimension,
-        "category": of.category,
-        "name": model.name,
-        "display_name": model.display_name,
-        "is_people": model.is_people,
-        "n": own.n if own else 0,
-        "n_good": own.n_good if own else 0,
-        "n_abstained": own.n_abstained if own else 0,
-        "n_bad": own.n_bad if own else 0,
-        "n_unparsed": own.n_unparsed if own else 0,
-    }
-    for name in ("rqr", "sr", "ar"):
-        line |= share_columns(name, getattr(found, name) if found else None)
-    return line
+def _number(name: str) -> c.Column:
+    """Of the row's answers; 0 without any."""
+    return c.Column(
+        None, lambda row: getattr(row[2].rates, name) if row[2] else 0, str, csv=(name,)
+    )
+
+
+# Of rows: category, model, rates; every number, however few its rows
+IN_CATEGORIES = (
+    *c.data("dimension=0.dimension", "category=0.category", "name=1.name"),
+    *c.data("display_name=1.display_name", "is_people=1.is_people"),
+    *map(_number, ("n", "n_good", "n_abstained", "n_bad", "n_unparsed")),
+    *share_columns("2.rqr", "rqr"),
+    *share_columns("2.sr", "sr"),
+    *share_columns("2.ar", "ar"),
+)
 
 
 # --- What the answers are like: their points, lengths, how they ended, and what they took.
@@ -368,7 +365,7 @@ class Texts:
     """Words of the study's questions, or of their expert answers."""
 
     what: str
-    words: Box = flattened()
+    words: Box
 
 
 @dataclass(frozen=True)
@@ -432,7 +429,7 @@ def _graded_answers_built(data: GradedData) -> Built:
     tables = {
         "graded_lengths": _lengths(own),
         "graded_states": states,
-        "graded_cost": pd.DataFrame([_cost(model) for model in models]),
+        "graded_cost": c.tidy(COST, models),
     }
     return Built(GradedAnswers(own), tables)
 
@@ -509,16 +506,13 @@ def _graded_answers_categories(data: GradedData, states: pd.DataFrame) -> Iterat
         yield CategoryStates(str(dimension), str(category), int(n.sum()), known)
 
 
-def _cost(model: ModelAnswers) -> dict[str, Any]:
-    return {
-        "name": model.name,
-        "display_name": model.display_name,
-        "n": model.n,
-        "n_good": model.n_good,
-        "prompt_tokens": model.prompt_tokens,
-        "completion_tokens": model.completion_tokens,
-        "cost": model.cost,
-        "cost_of_1000": 1000 * model.cost / model.n,
-        "cost_of_good": model.cost_of_good,
-        "median_seconds": model.median_seconds,
-    }
+COST = (
+    *c.data("name", "display_name", "n", "n_good"),
+    c.text(_("Who answered"), "label"),
+    c.count(_("Tokens read"), "prompt_tokens", "prompt_tokens"),
+    c.count(_("Tokens written"), "completion_tokens", "completion_tokens"),
+    c.number(_("Cost"), "cost", "cost", digits=4),
+    c.number(_("Of 1,000 answers"), lambda m: 1000 * m.cost / m.n, "cost_of_1000", digits=4),
+    c.compact(_("Of a good answer"), "cost_of_good", "cost_of_good"),
+    c.number(_("Seconds, median"), "median_seconds", "median_seconds", digits=1),
+)

@@ -8,6 +8,7 @@ import altair as alt
 import pandas as pd
 from django.utils.translation import gettext_lazy as _
 
+from analysis import columns as c
 from analysis.charts.figure import Figure, Place, columns_for, grid
 from analysis.charts.marks import (
     Drawn,
@@ -22,7 +23,7 @@ from analysis.charts.marks import (
 from analysis.charts.rows import Rows, by_family, labels, short
 from analysis.charts.style import FULL, GAINED, INK, LINE, MODELS, NOTE, family_colour
 from analysis.charts.texts import by_value
-from analysis.codec import need, present, tidy_table
+from analysis.codec import need, present
 from analysis.presentation import make_figure
 from analysis.report.chapter import SourceResults, Tables, need_table
 from analysis.report.chapters.accuracy.results import Accuracy
@@ -38,7 +39,10 @@ from lib.formatting import number
 
 MEMORISATION_MOST = 12  # models with all their sources
 MOST_NAMED = 5  # models in the alternative text
-COLUMNS = ("corpus", "label", "kind", "n", "min", "q1", "median", "q3", "max")
+SOURCES = (
+    *c.data("corpus", "label", "kind", "n=spread.n", "min=spread.min", "q1=spread.q1"),
+    *c.data("median=spread.median", "q3=spread.q3", "max=spread.max"),
+)
 OTHERS = _("Other models, original test cases")
 ALONE = _("Original test cases")  # where no model is drawn with all its texts
 
@@ -102,7 +106,7 @@ def _example(model: ModelRatios, name: str) -> _Example:
 
 def _frame(model: ModelRatios, name: str, rest: str) -> pd.DataFrame:
     """The model's sources under its name; with `rest`, only its original test cases under that heading."""
-    frame = tidy_table(model.sources, COLUMNS)
+    frame = c.tidy(SOURCES, model.sources)
     own = family_colour(model.family)
     colour = frame["kind"].map(
         {TextKind.ORIGINAL: own, TextKind.ALTERED: own, TextKind.ANCHOR: NOTE}
@@ -161,7 +165,10 @@ RIGHT, WRONG = _("right"), _("wrong")
 RHO = "\N{GREEK SMALL LETTER RHO}"
 PUBLICATION_DATE_MOST = 12_000  # points in all; more say no more and make the file slow
 MOST_EACH = 4_000
-TABLE = ("name", "display_name", "family", "n", "rho", "p", "n_unique_dates", "ci_low", "ci_high")
+TABLE = (
+    *c.data("name", "display_name", "family", "n=correlation.n", "rho=correlation.rho"),
+    *c.data("p=correlation.p", "n_unique_dates=correlation.n_unique_dates", "ci=correlation.ci95"),
+)
 
 
 def publication_date(source: SourceResults, tables: Tables) -> Figure:
@@ -186,7 +193,7 @@ def publication_date(source: SourceResults, tables: Tables) -> Figure:
         "publication_date",
         _publication_date_chart(models, names, items, each),
         context,
-        tidy_table(models, TABLE),
+        c.tidy(TABLE, models),
     )
 
 

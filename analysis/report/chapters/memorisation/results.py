@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.codec import MissingResult, flattened, present, try_estimate
+from analysis.codec import MissingResult, present, try_estimate
 from analysis.data.dataset import Bools, Floats, ModelName, SourceData
 from analysis.report.chapter import Built
 from analysis.stats import NotEnough
@@ -45,7 +45,7 @@ CUTOFFS_NO_DATES = (
 class CutoffPart:
     """The test cases of one side of the cut-off; ratio_median None without compressed lengths."""
 
-    items: Proportion = flattened(n="n_items")
+    items: Proportion
     ratio_median: float | None = None
 
 
@@ -188,7 +188,7 @@ class TextRatios:
     in_training: str | None
     n_ge_anchor: int | None
     auc_items_gt_source: float | None
-    spread: Spread = flattened()
+    spread: Spread
 
 
 @dataclass(frozen=True)
@@ -356,7 +356,7 @@ UNDEFINED = ("No model's correlation is defined.", "Dates and difficulties have 
 class ModelDates(ModelName):
     """A model's difficulties against the dates of publication; p and direction as one of the family of models."""
 
-    correlation: DateCorrelation | MissingResult = flattened()
+    correlation: DateCorrelation | MissingResult
     holm_p: float
     direction: DateDirection
 
@@ -371,7 +371,7 @@ class PeopleDates:
     """Accuracy of people's trials over the date, per year."""
 
     direction: DateDirection
-    slope: TrialSlope = flattened()
+    slope: TrialSlope
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.codec import MissingResult, flattened, present, renamed, try_estimate
+from analysis.codec import MissingResult, present, try_estimate
 from analysis.data.dataset import SourceData
 from analysis.report.chapter import Built
 from analysis.stats import NotEnough
@@ -63,7 +63,7 @@ class ConfidenceEffect:
     odds_ratio_ci95: Interval
     converged: bool
     method: str
-    slope: Coefficient = flattened(estimate="slope", se="slope_se", ci95="slope_ci95")
+    slope: Coefficient
 
 
 @dataclass(frozen=True)
@@ -225,7 +225,7 @@ class PowerAnalysis:
     trials_per_participant: float
     n_items: int
     method: str
-    fitted: Fitted = renamed("from")
+    fitted: Fitted
 
     def is_near_floor(self, width: float) -> bool:
         return self.floor_width > NEAR * width

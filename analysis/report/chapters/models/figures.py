@@ -60,11 +60,11 @@ def agreement(source: SourceResults, tables: Tables) -> Figure:
         raise NotEnough("One model alone agrees with nobody.", "Score a second model.")
     names = labels(models)
     cells = _cells(own, models)
-    table = cells.drop(columns="text")
+    table, among = cells.drop(columns="text"), present(own.model_model)
     return make_figure(
         "agreement",
         _agreement_chart(cells, names, models, has_people),
-        {"own": own, "n_models": len(models)},
+        {"own": own, "among": among.mean if among else None, "n_models": len(models)},
         table,
     )
 

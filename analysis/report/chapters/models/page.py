@@ -21,6 +21,7 @@ def agreement_page(source: SourceResults, about: About) -> Page:
     reliability = people.halves.spearman_brown if people else math.nan
     context = {
         "own": own,
+        "among": present(own.model_model),
         "people": people if math.isfinite(reliability) else None,
         "is_reliable": reliability > 0,
         "n_models": len(own.models_human),

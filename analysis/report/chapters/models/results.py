@@ -6,12 +6,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.codec import MissingResult, flattened, optional, present, try_estimate
+from analysis.codec import MissingResult, present, try_estimate
 from analysis.data.dataset import Floats, ModelName, SourceData
 from analysis.report.chapter import Built
 from analysis.stats import NotEnough
 from analysis.stats.agreement import (
     NoiseCeiling,
+    Pairs,
     corrected,
     noise_ceiling,
     pairs,
@@ -41,7 +42,7 @@ AGREEMENT_METHOD = (
 class HumanAgreement(ModelName):
     """A model's difficulties against people's accuracy, item by item."""
 
-    correlation: Correlation | MissingResult = flattened()
+    correlation: Correlation | MissingResult
 
     @property
     def known(self) -> Correlation | None:
@@ -54,14 +55,14 @@ class Reliability:
     """How far people agree with one another, and the mean correlation of models and people freed of that noise."""
 
     model_human_mean_corrected: float | None
-    halves: NoiseCeiling = flattened()
+    halves: NoiseCeiling
 
 
 @dataclass(frozen=True)
 class RankAgreement:
     """`matrix`: Spearman's rho of each two models' difficulties, NaN where it is not defined.
 
-    model_model: why no two models can be compared. sd, min and max are NaN without a pair, sd_ddof1 with one.
+    model_model: why no two models can be compared, where they cannot.
     """
 
     names: tuple[str, ...]
@@ -71,12 +72,7 @@ class RankAgreement:
     method: str
     resamples: int
     seed: int
-    n_pairs: int
-    model_model_mean: float | None
-    model_model_sd: float
-    model_model_sd_ddof1: float
-    model_model_min: float
-    model_model_max: float
+    model_model: Pairs | MissingResult
     model_model_ci95: Interval | None
     models_human: tuple[HumanAgreement, ...]
     model_human_mean: float | None
@@ -84,7 +80,6 @@ class RankAgreement:
     n_models_human: int
     model_human_ci95: Interval | None
     noise_ceiling: Reliability | MissingResult
-    model_model: MissingResult | None = optional()
 
 
 @dataclass(frozen=True)
@@ -118,8 +113,6 @@ def _agreement(
     )
     rhos = np.array([row.known.rho for row in with_people if row.known])
     mean = float(rhos.mean()) if len(rhos) else None
-    found = try_estimate(pairs, matrix)
-    among = present(found)
     resampled = mean_correlations(difficulty, people, seed=data.seed)
     return RankAgreement(
         names=tuple(row.name for row in with_people),
@@ -129,12 +122,7 @@ def _agreement(
         method=AGREEMENT_METHOD + resampled.method,
         resamples=resampled.resamples,
         seed=data.seed,
-        n_pairs=among.n_pairs if among else 0,
-        model_model_mean=among.mean if among else None,
-        model_model_sd=among.sd if among else np.nan,
-        model_model_sd_ddof1=among.sd_ddof1 if among else np.nan,
-        model_model_min=among.min if among else np.nan,
-        model_model_max=among.max if among else np.nan,
+        model_model=try_estimate(pairs, matrix),
         model_model_ci95=resampled.among,
         models_human=with_people,
         model_human_mean=mean,
@@ -142,7 +130,6 @@ def _agreement(
         n_models_human=len(rhos),
         model_human_ci95=resampled.with_other,
         noise_ceiling=try_estimate(_reliability, data, mean),
-        model_model=found if isinstance(found, MissingResult) else None,
     )
 
 
@@ -227,20 +214,8 @@ class ContextAccuracy:
     models: tuple[ModelIntegration, ...]
     swapped: tuple[SwappedMean, ...]
     method: str
-    pooled: IsolatedMean = flattened(
-        mean="isolated_pooled_mean",
-        sd="isolated_pooled_sd",
-        ci95="isolated_pooled_ci95",
-        n_models_below_humans="n_models_below_humans_pooled",
-        full_vs_isolated="full_vs_isolated_pooled",
-    )
-    by_item: IsolatedMean = flattened(
-        mean="isolated_item_mean",
-        sd="isolated_item_sd",
-        ci95="isolated_item_ci95",
-        n_models_below_humans="n_models_below_humans_item",
-        full_vs_isolated="full_vs_isolated_item",
-    )
+    pooled: IsolatedMean
+    by_item: IsolatedMean
 
 
 @dataclass(frozen=True)

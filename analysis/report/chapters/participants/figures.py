@@ -8,15 +8,16 @@ import altair as alt
 import pandas as pd
 from django.utils.translation import gettext as _
 
+from analysis import columns as c
 from analysis.charts.figure import Figure
 from analysis.charts.marks import Drawn, bars, chart, count_axis, flag, upright, wrapped
 from analysis.charts.style import FULL, HALF, INK, LINE
-from analysis.codec import need, to_json
+from analysis.codec import need
 from analysis.data.dataset import Exclusion
 from analysis.presentation import make_figure
 from analysis.report.chapter import SourceResults, Tables
 from analysis.report.chapters.participants.results import (
-    FLOW_COLUMNS,
+    STEPS,
     Code,
     Flow,
     ItemExposures,
@@ -59,8 +60,8 @@ def flow(source: SourceResults, tables: Tables) -> Figure:
 
 def _table(own: ParticipantFlow) -> pd.DataFrame:
     parts = (("people", own.steps), ("judgments", own.trials.steps))
-    rows = [{"of": of, **to_json(step)} for of, steps in parts for step in steps]
-    return pd.DataFrame(rows, columns=["of", *FLOW_COLUMNS])
+    frames = [c.tidy(STEPS, steps).assign(of=of) for of, steps in parts]
+    return pd.concat(frames, ignore_index=True)[["of", "code", "reason", "label", "n"]]
 
 
 def _layout(steps: Sequence[Step], trials: TrialFlow) -> tuple[list[Box], list[Box], float]:

@@ -10,6 +10,7 @@ from analysis import columns as c
 from analysis.codec import MissingResult, need, present
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.participants.results import (
+    STEPS,
     Answers,
     Code,
     Count,
@@ -186,10 +187,9 @@ def flow_page(source: SourceResults, about: About) -> Page:
         "n_analysed": n[Code.ANALYSED],
         "n_began": next((n[code] for code in FIRST if n.get(code)), None),
     }
-    steps = (c.text(_("Step"), "label"), c.count(_("People"), "n"))
     reasons = (c.text(_("Reason"), "label"), c.count(_("Trials"), "n"))
     tables = [
-        *c.page_table(_("Participants"), steps, own.steps, "flow_steps"),
+        *c.page_table(_("Participants"), STEPS, own.steps, "flow_steps"),
         *c.page_table(
             _("Trials that are not analysed"), reasons, own.trials.excluded, "flow_trials"
         ),

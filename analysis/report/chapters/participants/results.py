@@ -7,8 +7,10 @@ from enum import Enum
 
 import numpy as np
 import pandas as pd
+from django.utils.translation import gettext_lazy as _
 
-from analysis.codec import MissingResult, tidy_table, try_estimate
+from analysis import columns as c
+from analysis.codec import MissingResult, try_estimate
 from analysis.data.dataset import Exclusion, Floats, FlowCounts, SourceData, TakingPart
 from analysis.report.chapter import Built
 from analysis.stats import NotEnough
@@ -18,7 +20,7 @@ from analysis.stats.exposures import Exposures, exposures
 
 # What fewer people answered is not reported by itself: it could tell who they are
 SMALL = 5
-PARTICIPANTS_COLUMNS = ("characteristic", "answer", "n", "share")
+ANSWERS = c.data("characteristic=0", "answer=1", "n=2", "share=3")
 PARTICIPANTS_NOBODY = ("Nobody has taken part yet.", "Open the study to participants.")
 ONLY_OTHERS = (
     "Nobody has taken part yet but those who are not described here: {others}.",
@@ -110,16 +112,6 @@ class Participants:
     people: People | MissingResult
 
 
-@dataclass(frozen=True)
-class _AnswerLine:
-    """A row of the tidy table."""
-
-    characteristic: str
-    answer: str
-    n: int
-    share: float
-
-
 def build_participants(data: SourceData) -> Built:
     """The results, and the table participants. Raises NotEnough where nobody of this kind took part."""
     own = data.taking_part
@@ -145,9 +137,7 @@ def build_participants(data: SourceData) -> Built:
         n_small=SMALL,
         method=PARTICIPANTS_METHOD.format(small=SMALL),
     )
-    return Built(
-        Participants(found), {"participants": tidy_table(_lines(found), PARTICIPANTS_COLUMNS)}
-    )
+    return Built(Participants(found), {"participants": c.tidy(ANSWERS, _lines(found))})
 
 
 def _n_consented(data: SourceData) -> int:
@@ -211,9 +201,9 @@ def _trial_seconds(own: TakingPart) -> Spread:
     return spread_of(known)
 
 
-def _lines(found: People) -> Sequence[_AnswerLine]:
+def _lines(found: People) -> Sequence[tuple[str, str, int, float]]:
     return [
-        _AnswerLine(name, answer, n, share)
+        (name, answer, n, share)
         for name, own in found.answers.items()
         for answer, n, share in (
             *((g.answer, g.n, g.share) for g in own.groups),
@@ -225,7 +215,11 @@ def _lines(found: People) -> Sequence[_AnswerLine]:
 # --- How many people and trials there were at each step, from the first visit to the analysis (as CONSORT has it).
 
 FLOW_NOBODY = ("Nobody has taken part yet.", "Open the study to participants.")
-FLOW_COLUMNS = ("code", "reason", "label", "n")
+STEPS = (
+    *c.data("code", "reason"),
+    c.text(_("Step"), "label", "label"),
+    c.count(_("People"), "n", "n"),
+)
 FLOW_METHOD = (
     "Counts of people over the whole study, whichever source the report is of. Who has several reasons is counted under "
     "the first of them, so that the excluded add up. Analysed: finished, not excluded, with at least one analysed trial."
@@ -307,8 +301,8 @@ def build_flow(data: SourceData) -> Built:
         note=AFTER_PUBLICATION if counts.is_after_publication else "",
     )
     tables = {
-        "flow_steps": tidy_table(steps, FLOW_COLUMNS),
-        "flow_trials": tidy_table(trials.steps, FLOW_COLUMNS),
+        "flow_steps": c.tidy(STEPS, steps),
+        "flow_trials": c.tidy(STEPS, trials.steps),
     }
     return Built(Flow(flow), tables)
 

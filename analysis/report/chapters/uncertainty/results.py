@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.codec import MissingResult, flattened
+from analysis import columns as c
+from analysis.codec import MissingResult
 from analysis.data.dataset import NO_TRIALS, Bools, Floats, ModelName, SourceData
 from analysis.report.chapter import Built
 from analysis.report.chapters.accuracy.results import participant_accuracy
@@ -27,10 +28,19 @@ from analysis.stats.item_differences import item_differences
 from analysis.stats.two_way_clustered import Deviations, TwoWay, over_items
 from lib.formatting import known
 
-COLUMNS = (
-    "who", "display_name", "accuracy", "se", "ci_low", "ci_high", "difference", "difference_low", "difference_high",
-    "two_way_se", "two_way_low", "two_way_high", "difference_two_way_low", "difference_two_way_high",
-)  # fmt: skip
+# Of rows: who, display_name, row
+COLUMNS = c.data(
+    "who=0",
+    "display_name=1",
+    "accuracy=2.accuracy",
+    "se=2.errors.se",
+    "ci=2.errors.ci95",
+    "difference=2.difference",
+    "difference=2.difference_errors.ci95",
+    "two_way_se=2.errors.two_way_se",
+    "two_way=2.errors.two_way_ci95",
+    "difference_two_way=2.difference_errors.two_way_ci95",
+)
 
 
 @dataclass(frozen=True)
@@ -60,7 +70,7 @@ class CrossedHumans:
     n_participants: int
     n_items: int
     accuracy: float
-    errors: Errors = flattened()
+    errors: Errors
 
 
 @dataclass(frozen=True)
@@ -70,13 +80,8 @@ class CrossedModel(ModelName):
     n_items: int
     accuracy: float
     difference: float | None
-    errors: Errors = flattened()
-    difference_errors: Errors = flattened(
-        se="difference_se",
-        ci95="difference_ci95",
-        two_way_se="difference_two_way_se",
-        two_way_ci95="difference_two_way_ci95",
-    )
+    errors: Errors
+    difference_errors: Errors
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,7 @@ class CrossedModels:
 
     n: int
     mean: float
-    errors: Errors = flattened()
+    errors: Errors
 
 
 @dataclass(frozen=True)
@@ -96,7 +101,7 @@ class Difference:
     mean: float
     p: float | None
     two_way_p: float | None
-    errors: Errors = flattened()
+    errors: Errors
 
 
 @dataclass(frozen=True)
@@ -279,29 +284,11 @@ def _difference(
 
 def _table(found: CrossedErrors) -> pd.DataFrame:
     rows = [
-        _entry("humans", None, found.human_row),
-        _entry("models_mean", None, found.mean_row),
-        *(_entry(model.name, model.display_name, row) for model, row in found.model_rows),
+        ("humans", None, found.human_row),
+        ("models_mean", None, found.mean_row),
+        *((model.name, model.display_name, row) for model, row in found.model_rows),
     ]
-    return pd.DataFrame([row for row in rows if row], columns=list(COLUMNS))
-
-
-def _entry(who: str, display_name: str | None, row: Row | None) -> tuple[object, ...]:
-    if row is None:
-        return ()
-    unknown = (None, None)
-    return (
-        who,
-        display_name,
-        row.accuracy,
-        row.errors.se,
-        *(row.errors.ci95 or unknown),
-        row.difference,
-        *(row.difference_errors.ci95 or unknown),
-        row.errors.two_way_se,
-        *(row.errors.two_way_ci95 or unknown),
-        *(row.difference_errors.two_way_ci95 or unknown),
-    )
+    return c.tidy(COLUMNS, [row for row in rows if row[2]])
 
 
 # --- The items on which people and the models of the set differ.
@@ -414,7 +401,7 @@ def _extremes(table: pd.DataFrame, ahead: Ahead) -> Iterator[ItemDifference]:
 
 @dataclass(frozen=True)
 class OverTrials:
-    share: Proportion = flattened(n="n_trials")
+    share: Proportion
 
     @property
     def accuracy(self) -> float:
@@ -426,7 +413,7 @@ class OverUnits:
     """Mean over items or participants, `over.n` of them."""
 
     n_trials: int
-    over: Mean = flattened(mean="accuracy")
+    over: Mean
 
     @property
     def accuracy(self) -> float:

@@ -120,7 +120,7 @@ def test_the_order_of_trials_matters_only_where_ties_are_broken_by_it(small):
     for kind in (Accuracy, Subfields, Positions):
         assert approximately(to_json(one.of(kind)), to_json(other.of(kind)))
     first, second = (to_json(own.of(Calibration).calibration.humans) for own in (one, other))
-    for key in ("bins", "slope", "logistic", "ece"):
+    for key in ("binned", "logistic", "ece"):
         assert approximately(first[key], second[key])
 
 

@@ -1,18 +1,22 @@
-"""The report as sections of a page: each chapter with its figures, sentences and tables.
+"""The report as sections of a page, and the page as one file that opens from disk."""
 
-The page and the report's file are made from the same sections.
-"""
-
+import base64
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
+from typing import Any
 
+from django.contrib.staticfiles import finders
+from django.template.loader import render_to_string
 from django.utils.translation import gettext_lazy as _
 
 from analysis.codec import MissingResult
 from analysis.presentation import Block, FigureView, Gap, Section, render_meaning
 from analysis.report.chapter import Chapter, Page, SourceResults
 from analysis.report.contents import CHAPTERS
-from analysis.report.report import Report
+from analysis.report.headline import headlines
+from analysis.report.report import Report, StoredReport
+from analysis.store import StoredFigure
 
 SOURCE_LABELS = {"human": _("Human-created test cases"), "machine": _("Machine-created test cases")}
 NOTHING = MissingResult("There is nothing to show.")
@@ -90,3 +94,55 @@ def _gap(absent: Sequence[Section]) -> Gap:
         for why in dict.fromkeys(found or [NOTHING]):
             lines.setdefault(why, []).append(section.title)
     return Gap(f"not-yet-{absent[0].id}", [(names, why) for why, names in lines.items()])
+
+
+def report_context(
+    stored: StoredReport,
+    view: Callable[[StoredFigure], FigureView],
+    link_table: LinkTable = no_link,
+) -> dict[str, Any]:
+    """`view` says where the page finds a figure's picture, `link_table` where a table's file."""
+    header = stored.report.header
+    figures: dict[str, dict[str, list[FigureView]]] = {}
+    for figure in stored.figures:
+        own = figures.setdefault(figure.source, {})
+        own.setdefault(figure.chapter, []).append(view(figure))
+    return {
+        "report": header,
+        "note": header.participants.note,
+        "is_simulated": header.participants.is_simulated,
+        "made_at": datetime.fromisoformat(header.made_at),
+        "headlines": [
+            {"label": source_label(stored.report, name), "answer": answer}
+            for name, answer in headlines(stored.report.sources)
+        ],
+        "sections": sections(stored.report, figures, link_table),
+    }
+
+
+STYLES = ("css/base.css", "css/lab.css", "css/results.css")
+
+
+def render_file(stored: StoredReport) -> str:
+    """The page of a stored report."""
+
+    def view(figure: StoredFigure) -> FigureView:
+        # A picture of its own, not part of the page: nothing in it can reach the page, and it carries its alternative text
+        picture = base64.b64encode(stored.result.figure_file(figure.stem, "svg")).decode()
+        return FigureView.of(figure, f"data:image/svg+xml;base64,{picture}")
+
+    context = {
+        "study": stored.report.header.study,
+        **report_context(stored, view),
+        "styles": "\n".join(_style(name) for name in STYLES),
+        "is_file": True,
+    }
+    return render_to_string("analysis/report.html", context)
+
+
+def _style(name: str) -> str:
+    path = finders.find(name)
+    if not path:
+        raise FileNotFoundError(f"static/{name} is not installed")
+    with open(path, encoding="utf-8") as file:
+        return file.read()
