@@ -9,8 +9,7 @@ from transformers import AutoModelForCausalLM, MistralConfig
 from benchmarks.scoring.gpu import n_weights
 from benchmarks.scoring.measuring import matrix_product_flops
 from scoring.backends.causal_lm.loading import quiet
-from scoring.training.lm.estimate import MISTRAL_7B
-from scoring.training.lm.measure import measure
+from scoring.training.lm.estimate import MISTRAL_7B, measure
 from scoring.training.lm.models import parameters, with_adapter
 from scoring.training.settings import Lora, TrainingSettings, of_preset
 

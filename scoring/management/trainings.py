@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, get_args
 from django.core.management.base import CommandError, CommandParser
 
 from scoring.models import Training
-from scoring.training.progress import Point
 from scoring.training.settings import (
     PRESETS,
     Lora,
     Mode,
     Packing,
+    Point,
     Shape,
     TrainingError,
     TrainingSettings,

@@ -6,6 +6,7 @@ A step's tokens are rows on a device x accumulation x devices x tokens of a row.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 Mode = Literal["lora", "full", "scratch"]
@@ -185,3 +186,39 @@ def of_preset(name: str, mode: Mode | None = None, **changes: Any) -> TrainingSe
         raise TrainingError(f"There is no preset {name}: choose one of {', '.join(PRESETS)}.")
     settings = replace(PRESETS[name], **changes)
     return settings.in_mode(mode or settings.mode)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """After an optimiser step; losses are nats per token, means over tokens."""
+
+    step: int
+    steps: int
+    tokens: int  # seen so far
+    loss: float | None  # of training, since the last point
+    held_out_loss: float | None  # where it was measured
+    learning_rate: float
+    tokens_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """What came of a training; losses are nats per token, means over tokens."""
+
+    steps: int
+    tokens: int  # seen, over all epochs
+    best_step: int  # whose weights were written
+    held_out_loss: float  # of the best step
+    untrained_held_out_loss: float
+    trainable_parameters: int
+    parameters: int
+    versions: Mapping[str, str]
+    files: Mapping[str, str]  # of the model that was written: name -> SHA-256
+    rows: int = 0  # to learn from, in each epoch
+    tokens_left_out: int = 0  # that did not fill a last row
+    held_out_tokens: int = 0
+
+
+def kept_folder(folder: Path, step: int) -> Path:
+    """Where a training keeps the weights of a step that was asked for: an adapter, or a model with its tokenizer."""
+    return folder / f"step-{step:06d}"

@@ -23,8 +23,7 @@ from scoring.models import Corpus, Training
 from scoring.services.training import create, run
 from scoring.training.corpus.document import CorpusError
 from scoring.training.corpus.manifest import open_corpus
-from scoring.training.progress import Point
-from scoring.training.settings import TrainingError, TrainingSettings
+from scoring.training.settings import Point, TrainingError, TrainingSettings
 
 Status = Training.Status
 

@@ -22,7 +22,7 @@ from scoring.demo_lm import MODEL_FOLDER, NAME
 from scoring.models import Corpus, GeneratedDraft
 from scoring.training.corpus.building.build import OnProgress, Settings, build
 from scoring.training.corpus.building.overlap import ItemTexts, fingerprint, overlaps
-from scoring.training.corpus.building.statistics import TokenCounter
+from scoring.training.corpus.building.store import TokenCounter
 from scoring.training.corpus.document import CorpusError, to_line
 from scoring.training.corpus.entrez.client import Access, Client
 from scoring.training.corpus.manifest import BuiltCorpus, Excluded, open_corpus

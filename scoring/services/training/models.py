@@ -22,8 +22,7 @@ from scoring.services.runs import Queued, queue_runs
 from scoring.services.summary import count, scores_in
 from scoring.services.training.create import base_args
 from scoring.training.corpus.document import last_day
-from scoring.training.progress import Trained, kept_folder
-from scoring.training.settings import TrainingError, of_recipe
+from scoring.training.settings import Trained, TrainingError, kept_folder, of_recipe
 
 if TYPE_CHECKING:  # it loads pyarrow, and pages load this
     from scoring.training.corpus.manifest import BuiltCorpus, Manifest

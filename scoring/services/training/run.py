@@ -17,8 +17,7 @@ from scoring.services.training.create import base_args, fingerprint
 from scoring.services.training.models import register
 from scoring.training.corpus.document import CorpusError
 from scoring.training.corpus.manifest import BuiltCorpus, sha256
-from scoring.training.progress import Point, Trained
-from scoring.training.settings import TrainingError, of_recipe
+from scoring.training.settings import Point, Trained, TrainingError, of_recipe
 
 
 def is_first() -> bool:

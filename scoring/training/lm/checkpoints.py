@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 
-from scoring.training.lm.staging import remove
-from scoring.training.progress import kept_folder
+from scoring.training.lm.tokenizer import remove
+from scoring.training.settings import kept_folder
 
 RESUME = "resume"
 STATE = "trainer_state.json"  # the Trainer's own name for it

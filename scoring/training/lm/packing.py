@@ -21,7 +21,7 @@ from torch.utils.data import Dataset
 
 from scoring.backends.tokenizers import tokenizer_hash
 from scoring.training.corpus.manifest import BuiltCorpus
-from scoring.training.lm.staging import staged_folder
+from scoring.training.lm.tokenizer import staged_folder
 from scoring.training.settings import Packing, TrainingError
 
 FOLDER = "tokens"

@@ -3,9 +3,12 @@
 Knows no row of the database: who calls it is told how it goes, and may stop it.
 """
 
+import json
 import platform
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -13,18 +16,67 @@ from typing import Any
 import torch
 from transformers import TrainingArguments
 
+from lib.files import write_file
 from scoring.backends.causal_lm.loading import quiet
+from scoring.backends.tokenizers import tokenizer_hash
 from scoring.training.corpus.document import CorpusError
-from scoring.training.corpus.manifest import BuiltCorpus
+from scoring.training.corpus.manifest import BuiltCorpus, sha256
 from scoring.training.lm import checkpoints
-from scoring.training.lm.following import Following
 from scoring.training.lm.models import Start, model_of, parameters, tokenizer_of
 from scoring.training.lm.packing import Rows, pack, rows_of
-from scoring.training.lm.plan import accumulation_here, plan_of
-from scoring.training.lm.result import about_of, claim, written
-from scoring.training.lm.trainer import CorpusTrainer
-from scoring.training.progress import Point, Trained
-from scoring.training.settings import TrainingError, TrainingSettings
+from scoring.training.lm.tokenizer import staged_folder
+from scoring.training.lm.trainer import CorpusTrainer, Following, accumulation_here, plan_of
+from scoring.training.settings import Point, Trained, TrainingError, TrainingSettings, kept_folder
+
+ABOUT = "training.json"  # beside checkpoints: which training they are of; beside the result: how it came about
+
+
+def about_of(settings: TrainingSettings, corpus: BuiltCorpus, tokenizer: Any) -> dict[str, Any]:
+    """What decides a training, besides the model that it starts from."""
+    return {
+        "settings": asdict(settings),
+        "corpus": {"name": corpus.manifest.name, "sha256": corpus.sha256},
+        "tokenizer": tokenizer_hash(tokenizer),
+    }
+
+
+def claim(folder: Path, output: Path, about: Mapping[str, Any]) -> None:
+    """See that both folders are this training's own or new, before hours of work rather than after.
+
+    Raises:
+        TrainingError: they are another's.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    for left_over in (*folder.glob(".step-*"), *folder.glob("step-*/.*.gone")):
+        shutil.rmtree(left_over)
+    wanted = json.loads(json.dumps(about))
+    for path in (folder, output):
+        if path.exists() and any(path.iterdir()) and _found(path, about) != wanted:
+            raise TrainingError(f"{path} holds something else: name a folder that is empty or new.")
+    write_file(folder / ABOUT, json.dumps(about, indent=2) + "\n")
+
+
+def _found(folder: Path, about: Mapping[str, Any]) -> Any:
+    try:
+        found = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+        return {name: found[name] for name in about}
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def written(trained: Trained, about: Mapping[str, Any], folder: Path, output: Path) -> Trained:
+    """Write the best step's weights to their place, with how they came about; return it with their hashes."""
+    best = kept_folder(folder, trained.best_step)
+    with staged_folder(output) as part:
+        for path in best.iterdir():
+            if path.is_file() and path.name != checkpoints.STATE:
+                shutil.copy2(path, part)
+        told = {name: value for name, value in asdict(trained).items() if name != "files"}
+        (part / ABOUT).write_text(json.dumps({**about, **told}, indent=2) + "\n", encoding="utf-8")
+    files = {path.name: sha256(path) for path in sorted(output.iterdir())}
+    return replace(trained, files=files)
+
 
 SCHEDULES = {"cosine": "cosine", "linear": "linear", "constant": "constant_with_warmup"}
 LIBRARIES = ("torch", "transformers", "peft", "accelerate", "tokenizers", "safetensors")

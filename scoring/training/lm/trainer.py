@@ -4,22 +4,184 @@ Knows neither corpus nor settings. DeepSpeed and FSDP, which part a model among 
 """
 
 import json
+import math
 import shutil
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import torch
 from peft import PeftModel
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
+from transformers import (
+    PrinterCallback,
+    Trainer,
+    TrainerCallback,
+    TrainerControl,
+    TrainerState,
+    TrainingArguments,
+)
 
 from scoring.training.lm import checkpoints
 from scoring.training.lm.packing import IGNORED, Rows, stack
-from scoring.training.lm.staging import part_of, put_in_place, remove, system_errors
-from scoring.training.progress import kept_folder
-from scoring.training.settings import TrainingError
+from scoring.training.lm.tokenizer import part_of, put_in_place, remove, system_errors
+from scoring.training.settings import Point, TrainingError, TrainingSettings, kept_folder
+
+TOLD = 500  # points of the loss of training, over the whole training
+SAVED = 50  # checkpoints; the newest is kept, and what was asked for
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A training of `rows` rows of `context` tokens each epoch.
+
+    >>> plan = Plan(rows=10, context=8, rows_per_step=4, epochs=2, evaluations=2)
+    >>> plan.steps, plan.evaluated, [plan.tokens(step) for step in range(1, 7)]
+    (6, frozenset({3, 6}), [32, 64, 80, 112, 144, 160])
+    """
+
+    rows: int
+    context: int
+    rows_per_step: int
+    epochs: float
+    evaluations: int
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """The last one takes what is left."""
+        return math.ceil(self.rows / self.rows_per_step)
+
+    @property
+    def steps(self) -> int:
+        return math.ceil(self.epochs * self.steps_per_epoch)
+
+    @cached_property
+    def evaluated(self) -> frozenset[int]:
+        return self._spread(self.evaluations)
+
+    @cached_property
+    def saved(self) -> frozenset[int]:
+        """Where it is evaluated too: the best of these is the result."""
+        return self._spread(SAVED) | self.evaluated
+
+    @cached_property
+    def told(self) -> frozenset[int]:
+        """Where it is saved too, so that a loss covers the same steps in a training that was resumed."""
+        return self._spread(TOLD) | self.saved
+
+    def tokens(self, step: int) -> int:
+        """How many were seen after this many steps."""
+        epochs, left = divmod(step, self.steps_per_epoch)
+        rows = epochs * self.rows + min(left * self.rows_per_step, self.rows)
+        return rows * self.context
+
+    def _spread(self, number: int) -> frozenset[int]:
+        """Steps at equal distances, the last one among them."""
+        number = max(1, min(number, self.steps))
+        return frozenset(math.ceil(self.steps * n / number) for n in range(1, number + 1))
+
+
+def plan_of(settings: TrainingSettings, rows: int) -> Plan:
+    """The plan for a corpus of so many whole rows.
+
+    Raises:
+        TrainingError: it does not fill a step.
+    """
+    if rows < settings.rows_per_step:
+        raise TrainingError(
+            f"The corpus fills {rows:,} rows of {settings.context:,} tokens, and a step takes "
+            f"{settings.rows_per_step:,}: gather more texts, or ask for fewer rows a step or a shorter context."
+        )
+    return Plan(
+        rows, settings.context, settings.rows_per_step, settings.epochs, settings.evaluations
+    )
+
+
+def accumulation_here(settings: TrainingSettings, processes: int) -> int:
+    """How many batches each of the devices at hand gathers for a step, so that it has as many rows as was asked for.
+
+    Raises:
+        TrainingError: the rows of a step cannot be shared evenly.
+    """
+    batches, left = divmod(settings.accumulation * settings.devices, processes)
+    if left or not batches:
+        raise TrainingError(
+            f"A step of {settings.accumulation * settings.devices} batches cannot be shared by {processes} devices: "
+            "set accumulation and devices so that it can."
+        )
+    return batches
+
+
+class Following(TrainerCallback):
+    def __init__(
+        self,
+        plan: Plan,
+        keep: Collection[int],
+        on_point: Callable[[Point], None],
+        check: Callable[[], None],
+    ) -> None:
+        self.plan, self.keep, self.on_point, self.check = plan, frozenset(keep), on_point, check
+        self.loss: float | None = None
+        self.learning_rate = 0.0
+        self.told_step, self.told_at = 0, perf_counter()
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        self.told_step, self.told_at = state.global_step, perf_counter()
+
+    def on_substep_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        self.check()
+
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        self.check()
+        step, kept = state.global_step, state.global_step in self.keep
+        control.should_evaluate = kept or step in self.plan.evaluated
+        control.should_save = kept or step in self.plan.saved
+        control.should_log = kept or step in self.plan.told
+
+    def on_log(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        logs: Mapping[str, float] | None = None,
+        **_: Any,
+    ) -> None:
+        if logs and "loss" in logs:
+            self.loss, self.learning_rate = logs["loss"], logs["learning_rate"]
+            if not control.should_evaluate:  # else it is told of with the held-out loss
+                self._tell(state.global_step, None)
+
+    def on_evaluate(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        metrics: Mapping[str, float] | None = None,
+        **_: Any,
+    ) -> None:
+        if metrics:
+            self._tell(state.global_step, metrics["eval_loss"])
+
+    def _tell(self, step: int, held_out_loss: float | None) -> None:
+        now = perf_counter()
+        tokens = self.plan.tokens(step)
+        learned = tokens - self.plan.tokens(self.told_step)
+        speed = learned / (now - self.told_at) if learned else 0.0
+        point = Point(
+            step, self.plan.steps, tokens, self.loss, held_out_loss, self.learning_rate, speed
+        )
+        self.loss, self.told_step, self.told_at = None, step, now
+        self.on_point(point)
 
 
 class CorpusTrainer(Trainer):

@@ -22,9 +22,14 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from scoring.training.corpus.building.near_duplicates import SHINGLE, shingles
-from scoring.training.corpus.building.normalise import normalise
-from scoring.training.corpus.building.runs import Hashes, runs, word_hashes
+from scoring.training.corpus.building.near_duplicates import (
+    SHINGLE,
+    Hashes,
+    normalise,
+    runs,
+    shingles,
+    word_hashes,
+)
 from scoring.training.corpus.document import plain_doi
 from scoring.training.corpus.manifest import BuiltCorpus, Excluded, Part
 

@@ -5,12 +5,13 @@ of the environment used, nothing that an answer names is loaded. Parameters are 
 logs might keep: one of them is the key.
 """
 
+import calendar
 import re
 import ssl
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -21,9 +22,64 @@ from scoring.backends.http import errors
 from scoring.backends.http.errors import RawReply, RetryableError, pause_s
 from scoring.domain.backend import ScoringError
 from scoring.training.corpus.document import CorpusError
-from scoring.training.corpus.entrez.pace import Pace
-from scoring.training.corpus.entrez.slices import Slice
-from scoring.training.corpus.read.records import local_name, parse
+from scoring.training.corpus.read.xml import local_name, parse
+
+
+class Pace:
+    """Lets requests begin at least 1 / `per_second` apart: in no second are there more."""
+
+    def __init__(
+        self,
+        per_second: float,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._apart_s, self._sleep, self._clock = 1 / per_second, sleep, clock
+        self._next_s = clock()
+
+    def wait(self) -> None:
+        """Until the next request may begin."""
+        now_s = self._clock()
+        if now_s < self._next_s:
+            self._sleep(self._next_s - now_s)
+        self._next_s = max(now_s, self._next_s) + self._apart_s
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """From the first day to the last; its name is "2019", "2019-03" or "2019-03-07"."""
+
+    name: str
+    first: date
+    last: date
+
+    def parts(self) -> tuple["Slice", ...]:
+        """The months of a year, the days of a month; a day has none.
+
+        >>> [part.name for part in year_of(2020).parts()[1].parts()][-1]
+        '2020-02-29'
+        """
+        year, *more = map(int, self.name.split("-"))
+        if not more:
+            return tuple(_month(year, month) for month in range(1, 13))
+        if len(more) > 1:
+            return ()
+        days = (self.first + timedelta(n) for n in range((self.last - self.first).days + 1))
+        return tuple(Slice(day.isoformat(), day, day) for day in days)
+
+
+def year_of(year: int) -> Slice:
+    return Slice(f"{year:04d}", date(year, 1, 1), date(year, 12, 31))
+
+
+def years(first: int, last: int) -> Iterator[Slice]:
+    return map(year_of, range(first, last + 1))
+
+
+def _month(year: int, month: int) -> Slice:
+    _, days = calendar.monthrange(year, month)
+    return Slice(f"{year:04d}-{month:02d}", date(year, month, 1), date(year, month, days))
+
 
 Database = Literal["pubmed", "pmc"]
 LARGEST = 9_999  # hits of one query that PubMed gives

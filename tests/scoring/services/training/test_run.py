@@ -23,8 +23,7 @@ from scoring.services.execute import execute
 from scoring.services.summary import count_by_run
 from scoring.services.training import models, run
 from scoring.training.corpus.manifest import open_corpus
-from scoring.training.progress import Point
-from scoring.training.settings import TrainingError
+from scoring.training.settings import Point, TrainingError
 from tests.experiment.http_client import ROOT, database_url
 from tests.scoring.training.lm.made import make_tokenizer_folder, small
 from tests.scoring.trainings import asked, build_onions, folders_in

@@ -10,7 +10,7 @@ from typing import Any
 from scoring.demo_lm import MODEL_FOLDER
 from scoring.training.corpus.building.build import Settings, build
 from scoring.training.corpus.building.overlap import ItemTexts
-from scoring.training.corpus.building.statistics import TokenCounter
+from scoring.training.corpus.building.store import TokenCounter
 from scoring.training.corpus.document import Document, write_documents
 from scoring.training.corpus.manifest import BuiltCorpus
 

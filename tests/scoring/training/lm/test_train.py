@@ -7,10 +7,8 @@ from scoring.backends.causal_lm.backend import TransformersBackend
 from scoring.demo_lm import MODEL_FOLDER
 from scoring.training.corpus.manifest import BuiltCorpus, sha256
 from scoring.training.lm.models import Start
-from scoring.training.lm.result import claim
-from scoring.training.lm.train import train
-from scoring.training.progress import Point
-from scoring.training.settings import TrainingError
+from scoring.training.lm.train import claim, train
+from scoring.training.settings import Point, TrainingError
 from tests.scoring.training.lm.made import make_corpus, make_tokenizer_folder, small
 
 

@@ -20,8 +20,8 @@ from scoring.domain.backend import TokenText
 from scoring.training.corpus.manifest import BuiltCorpus
 from scoring.training.lm.models import Start, model_of
 from scoring.training.lm.packing import Packed, Rows, pack
-from scoring.training.lm.plan import accumulation_here, plan_of
 from scoring.training.lm.train import train
+from scoring.training.lm.trainer import accumulation_here, plan_of
 from scoring.training.settings import Lora, Mode, TrainingError, TrainingSettings
 from tests.scoring.tiny_models import save_gpt2
 from tests.scoring.training.lm import made

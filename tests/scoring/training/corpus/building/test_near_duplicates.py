@@ -7,17 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.training.corpus.building.groups import Groups
 from scoring.training.corpus.building.near_duplicates import (
     BANDS,
     ROWS,
     THRESHOLD,
+    Groups,
+    Hashes,
     Signer,
     jaccard,
     join_near_copies,
+    runs,
     shingles,
+    word_hashes,
 )
-from scoring.training.corpus.building.runs import Hashes, runs, word_hashes
 
 Sets = list[set[int]]
 

@@ -5,8 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.training.corpus.building.normalise import normalise, normalised
-from scoring.training.corpus.building.runs import words
+from scoring.training.corpus.building.near_duplicates import normalise, normalised, words
 from tests.scoring.training.corpus.made import document
 
 TEXTS = st.text(

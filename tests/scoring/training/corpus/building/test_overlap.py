@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from scoring.training.corpus.building.near_duplicates import shingles
-from scoring.training.corpus.building.normalise import normalised
+from scoring.training.corpus.building.near_duplicates import normalised, shingles, word_hashes
 from scoring.training.corpus.building.overlap import (
     ItemTexts,
     Overlap,
@@ -13,7 +12,6 @@ from scoring.training.corpus.building.overlap import (
     fingerprint,
     overlaps,
 )
-from scoring.training.corpus.building.runs import word_hashes
 from scoring.training.corpus.document import Document
 from tests.scoring.training.corpus.made import build_of, document, ids, prose
 

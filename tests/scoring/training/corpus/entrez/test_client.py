@@ -5,9 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from scoring.training.corpus.document import CorpusError
-from scoring.training.corpus.entrez.client import Access, Client
-from scoring.training.corpus.entrez.pace import Pace
-from scoring.training.corpus.entrez.slices import year_of
+from scoring.training.corpus.entrez.client import Access, Client, Pace, year_of
 from tests.scoring.training.corpus.entrez.test_fetch import PAPERS, Waits
 from tests.scoring.training.stub_entrez import EntrezStub
 

@@ -50,7 +50,7 @@ def stub() -> Iterator[EntrezStub]:
 
 @pytest.fixture(autouse=True)
 def small_pages(monkeypatch: pytest.MonkeyPatch):
-    for module in ("client", "gather"):
+    for module in ("client", "fetch"):
         monkeypatch.setattr(f"scoring.training.corpus.entrez.{module}.PAGE", {"pubmed": 2, "pmc": 2})  # fmt: skip
 
 
@@ -311,11 +311,11 @@ def test_only_one_run_at_a_time_fetches_into_a_folder(stub: EntrezStub, tmp_path
 KILLED = """
 import sys
 from pathlib import Path
-from scoring.training.corpus.entrez import client, gather
+from scoring.training.corpus.entrez import client, fetch
 from scoring.training.corpus.entrez.fetch import Order, opened
 from scoring.training.corpus.entrez.sources import of_journal
 
-client.PAGE = gather.PAGE = {"pubmed": 2, "pmc": 2}
+client.PAGE = fetch.PAGE = {"pubmed": 2, "pmc": 2}
 sources = tuple(map(of_journal, ("J Sleep", "J Wake")))
 order = Order(sources, 2019, 2020, "abstracts", Path(sys.argv[2]))
 with client.Client(client.Access(sys.argv[1]), lambda s: None) as entrez, opened(entrez, order) as run:

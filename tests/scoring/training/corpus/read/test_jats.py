@@ -1,8 +1,7 @@
 """Full texts in the shape in which PMC answers efetch; the articles are made up."""
 
 from scoring.training.corpus.document import Document
-from scoring.training.corpus.read.jats import read_jats
-from scoring.training.corpus.read.records import Records, parse
+from scoring.training.corpus.read.xml import Records, parse, read_jats
 
 FRONT = """<front><journal-meta><journal-id journal-id-type="nlm-ta">J Sleep</journal-id>
 <journal-title-group><journal-title>Journal of Sleep</journal-title></journal-title-group></journal-meta>

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from scoring.training.corpus.document import CorpusError, Document
-from scoring.training.corpus.read.pubget import is_pubget, read_pubget
+from scoring.training.corpus.read.local import is_pubget, read_pubget
 
 METADATA = "pmcid,pmid,doi,title,journal,publication_year,license\n"
 TEXT = "pmcid,title,keywords,abstract,body\n"

@@ -3,8 +3,7 @@
 import pytest
 
 from scoring.training.corpus.document import Document
-from scoring.training.corpus.read.pubmed import read_pubmed
-from scoring.training.corpus.read.records import Records, parse
+from scoring.training.corpus.read.xml import Records, parse, read_pubmed
 
 HEAD = """<?xml version="1.0" ?>
 <!DOCTYPE PubmedArticleSet PUBLIC "-//NLM//DTD PubMedArticle, 1st January 2025//EN"
