@@ -10,6 +10,7 @@ VAR_DIR ?= $(CURDIR)/var
 
 BIN := .venv/bin
 RUN := $(BIN)/python manage.py
+DEV := $(BIN)/python -m benchmarks
 STAMP := .venv/.installed
 CODE := config lib experiment scoring analysis benchmarks scripts manage.py
 # Quick tests of the rules, the estimators and what changes data
@@ -26,7 +27,7 @@ demo serve: export PORT := $(PORT)
 demo serve braingpt: export BASE_URL := $(BASE_URL)
 
 .DEFAULT_GOAL := help
-.PHONY: audit help venv demo braingpt serve lint lint-types lint-rest check check-core test test-postgresql sweep bench trust trust-sqlite trust-postgresql hour hour-sqlite hour-postgresql browser migrate port clean constraints llama-cpp
+.PHONY: audit help venv demo braingpt serve lint lint-types lines lint-rest check check-core test test-postgresql sweep bench trust trust-sqlite trust-postgresql hour hour-sqlite hour-postgresql browser migrate port clean constraints llama-cpp
 .DELETE_ON_ERROR:
 
 help:
@@ -42,6 +43,7 @@ help:
 	@echo 'make trust   slow: every fault, attack and load of docs/trust.md on both databases'
 	@echo 'make hour    slow: half of what the site can bear for an hour on each database, beside each other, with faults'
 	@echo 'make audit   before a release: known vulnerabilities of the pinned packages; fails where it cannot ask'
+	@echo 'make lines   how many lines each part has, beside the most that it should have'
 	@echo 'make clean   remove .venv and caches; the database in var/ stays'
 
 venv: $(STAMP)
@@ -126,28 +128,28 @@ sweep: $(STAMP)
 # Slow: scoring beside the published loop and lm-evaluation-harness; BENCH="--items DIR --model_args ..." adds to it;
 # then the report's numbers, and teams, on up to a million simulated trials; and the participants' pages beside oTree's
 bench: $(STAMP)
-	$(RUN) bench_scoring $(BENCH)
-	$(RUN) bench_analysis
-	$(RUN) bench_teams
-	$(RUN) bench_export
-	$(RUN) bench_web
+	$(DEV) bench scoring $(BENCH)
+	$(DEV) bench analysis
+	$(DEV) bench teams
+	$(DEV) bench export
+	$(DEV) bench web
 
 # Slow: strikes a site of its own in every way, and writes docs/trust.md
 # The faults of both databases beside each other: they mostly wait. What is measured by the clock comes alone
 trust: $(STAMP)
 	@mkdir -p '$(VAR_DIR)' && rm -f '$(VAR_DIR)/trust-red'
 	@$(MAKE) --no-print-directory --jobs 2 --keep-going trust-sqlite trust-postgresql || touch '$(VAR_DIR)/trust-red'
-	$(RUN) trust --part load --write docs/trust.json
+	$(DEV) trust --part load --write docs/trust.json
 	@test ! -e '$(VAR_DIR)/trust-red'
 
 trust-sqlite trust-postgresql: trust-%: $(STAMP)
-	$(RUN) trust --database $* $(FAULTS) --write docs/trust.json
+	$(DEV) trust --database $* $(FAULTS) --write docs/trust.json
 
 hour:
 	@$(MAKE) --no-print-directory --jobs 2 --keep-going hour-sqlite hour-postgresql
 
 hour-sqlite hour-postgresql: hour-%: $(STAMP)
-	$(RUN) trust --only hour --database $* --write docs/trust.json
+	$(DEV) trust --only hour --database $* --write docs/trust.json
 
 # For the sweep: llama.cpp behind its Python server, compiled here (about 10 minutes; needs gcc), in a place of its own
 llama-cpp:
@@ -160,6 +162,10 @@ audit: $(STAMP)
 	@$(VAR_DIR)/pip-audit/bin/pip install --quiet pip-audit==2.10.1
 	@$(VAR_DIR)/pip-audit/bin/pip-audit --strict --disable-pip --no-deps --progress-spinner off --requirement requirements/constraints.txt \
 		|| { echo 'The audit found a vulnerability, or could not ask about every package: do not release.' >&2; exit 1; }
+
+# Lines of each part, beside the most that it should have
+lines:
+	@python3 scripts/count_lines.py
 
 clean:
 	rm -rf .venv .hypothesis var/ruff var/mypy var/pytest var/static var/test-*

@@ -49,7 +49,6 @@ INSTALLED_APPS = [
     "experiment.apps.ExperimentConfig",
     "scoring.apps.ScoringConfig",
     "analysis.apps.AnalysisConfig",
-    "benchmarks",
 ]
 
 MIDDLEWARE = [

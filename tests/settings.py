@@ -3,7 +3,9 @@
 import os
 
 from config.settings import *  # noqa: F403 (these are the settings, changed below)
-from config.settings import DATABASES, STORAGES, VAR_DIR
+from config.settings import DATABASES, INSTALLED_APPS, STORAGES, VAR_DIR
+
+INSTALLED_APPS = [*INSTALLED_APPS, "benchmarks"]
 
 STORAGES = {
     **STORAGES,

@@ -1,4 +1,4 @@
-"""Three ways to score the same texts under the same model object, for `bench_scoring`."""
+"""Three ways to score the same texts under the same model object, for `bench scoring`."""
 
 import logging
 from collections.abc import Callable, Sequence

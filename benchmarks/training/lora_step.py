@@ -43,7 +43,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Bench:
+class Steps:
     device: str
     dtype: str
     context: int
@@ -53,7 +53,7 @@ class Bench:
     steps: tuple[Step, ...]
 
 
-def bench(tick: Callable[[], None]) -> Bench:
+def bench(tick: Callable[[], None]) -> Steps:
     """Mistral-7B's shape with the paper's adapter in bfloat16 on a GPU; a small shape in float32 on a CPU."""
     is_cuda = torch.cuda.is_available()
     device = torch.device("cuda" if is_cuda else "cpu")
@@ -65,7 +65,7 @@ def bench(tick: Callable[[], None]) -> Bench:
     with torch.device("meta"), quiet():
         total, trainable = parameters(_model(settings, config, dtype))
     name = torch.cuda.get_device_name(device) if is_cuda else "CPU"
-    return Bench(name, settings.dtype, settings.context, total, trainable, product, steps)
+    return Steps(name, settings.dtype, settings.context, total, trainable, product, steps)
 
 
 def _small(settings: TrainingSettings) -> TrainingSettings:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.trust.waiting import wait_until
+from benchmarks.trust.site import wait_until
 from benchmarks.web.site import SLUG
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Study, TrialExport

@@ -3,7 +3,7 @@
 import fcntl
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,8 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 
 from benchmarks.machine import machine
-from benchmarks.trust.check import Check, Database, Part
-from benchmarks.trust.outcome import Figure, Outcome
-from benchmarks.trust.running import Result
+from benchmarks.trust.fault import Database, Fault, Figure, Outcome
+from benchmarks.trust.world import Result
 from lib.code import code_version
 
 
@@ -34,7 +33,7 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One check on one database, as it is kept."""
+    """One fault on one database, as it is kept."""
 
     check: str
     database: Database
@@ -44,12 +43,11 @@ class Row:
 
 
 def as_row(result: Result, stamp: Stamp) -> Row:
-    outcome = replace(result.outcome, figures=tuple(map(_rounded, result.outcome.figures)))
-    return Row(result.check.name, result.database, stamp, round(result.seconds, 1), outcome)
-
-
-def _rounded(figure: Figure) -> Figure:
-    return replace(figure, value=float(f"{figure.value:.4g}"))
+    figures = (
+        replace(figure, value=float(f"{figure.value:.4g}")) for figure in result.outcome.figures
+    )
+    outcome = replace(result.outcome, figures=tuple(figures))
+    return Row(result.fault.name, result.database, stamp, round(result.seconds, 1), outcome)
 
 
 def read(path: Path) -> list[Row]:
@@ -68,87 +66,56 @@ def _row(kept: dict[str, Any]) -> Row:
     return Row(kept["check"], Database(kept["database"]), stamp, kept["seconds"], outcome)
 
 
-def merged(kept: Iterable[Row], new: Iterable[Row], checks: Sequence[Check[Any]]) -> list[Row]:
-    """New rows in the place of old ones of the same check and database; in the checks' order, without those that are gone."""
-    rows = {(row.check, row.database): row for row in (*kept, *new)}
-    wanted = [(check.name, database) for check in checks for database in check.databases]
-    return [rows[key] for key in wanted if key in rows]
+def keep(path: Path, row: Row, faults: Sequence[Fault]) -> None:
+    """Put one more row with those at `path`, where another process may be doing the same, and the page beside it.
 
-
-def keep(path: Path, row: Row, checks: Sequence[Check[Any]]) -> None:
-    """Put one more row with those at `path`, where another process may be doing the same."""
+    It takes the place of an older one of the same fault and database; rows of faults that are gone go.
+    """
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
-        write(path, merged(read(path), [row], checks), checks)
+        rows = {(kept.check, kept.database): kept for kept in (*read(path), row)}
+        wanted = [(fault.name, database) for fault in faults for database in fault.databases]
+        write(path, [rows[key] for key in wanted if key in rows], faults)
     finally:
         os.close(folder)
 
 
-def write(path: Path, rows: Sequence[Row], checks: Sequence[Check[Any]]) -> None:
-    """The rows at `path`, and the page beside it."""
+def write(path: Path, rows: Sequence[Row], faults: Sequence[Fault]) -> None:
     kept = {"rows": [asdict(row) for row in rows]}
     path.write_text(json.dumps(kept, indent=1) + "\n")
-    path.with_suffix(".md").write_text(page(rows, checks))
+    path.with_suffix(".md").write_text(page(rows, faults))
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A row of the page: a check, what it found on a database, and which stamp it has."""
-
-    check: Check[Any]
-    row: Row
-    stamp: int
-
-
-@dataclass(frozen=True, slots=True)
-class Pivot:
-    """Figures that are one row each: named columns, and cells."""
-
-    check: Check[Any]
-    database: Database
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[Figure, ...]], ...]
-
-
-def page(rows: Sequence[Row], checks: Sequence[Check[Any]]) -> str:
-    """docs/trust.md: every number of it comes from the rows."""
-    by_name = {check.name: check for check in checks}
-    found = {(row.check, row.database) for row in rows}
-    stamps = list(dict.fromkeys(row.stamp for row in rows))
-    lines = [Line(by_name[row.check], row, 1 + stamps.index(row.stamp)) for row in rows]
-    grown = [line for line in lines if line.check.part is Part.GROWTH]
-    counted = [line for line in lines if line.check.part is not Part.GROWTH]
-    parts = [(part, [line for line in counted if line.check.part is part]) for part in Part]
-    outcomes = [line.row.outcome for line in counted]
+def page(rows: Sequence[Row], faults: Sequence[Fault]) -> str:
+    """docs/trust.md: a row a fault, a column a database; every number of it comes from the rows."""
+    found = {(row.check, row.database): row.outcome for row in rows}
+    outcomes = found.values()
+    scores = {fault.name for fault in faults if fault.scores}
     context = {
-        "parts": [(part, found) for part, found in parts if found],
-        "pivots": [_pivot(line) for line in grown],
-        "stamps": stamps,
-        "answers": _acknowledged(counted, scores=False),
-        "texts": _acknowledged(counted, scores=True),
+        "lines": [
+            (fault, [_cell(fault, database, found) for database in Database]) for fault in faults
+        ],
+        "answers": sum(row.outcome.acknowledged for row in rows if row.check not in scores),
+        "texts": sum(row.outcome.acknowledged for row in rows if row.check in scores),
         "lost": sum(outcome.lost for outcome in outcomes),
         "doubled": sum(outcome.doubled for outcome in outcomes),
         "errors": sum(outcome.errors for outcome in outcomes),
-        "missing": [
-            (check, database)
-            for check in checks
-            for database in check.databases
-            if (check.name, database) not in found
-        ],
-        "red": [line for line in lines if not line.row.outcome.is_green],
+        "days": sorted({row.stamp.day for row in rows}),
+        "machines": sorted({row.stamp.machine for row in rows}),
     }
     return render_to_string("benchmarks/trust.md", context)
 
 
-def _acknowledged(lines: Sequence[Line], *, scores: bool) -> int:
-    """Answers of people, or texts that jobs have scored."""
-    return sum(line.row.outcome.acknowledged for line in lines if line.check.scores is scores)
-
-
-def _pivot(line: Line) -> Pivot:
-    figures = line.row.outcome.figures
-    names = tuple(dict.fromkeys(figure.of for figure in figures))
-    columns = tuple(dict.fromkeys(figure.name for figure in figures))
-    rows = tuple((name, tuple(f for f in figures if f.of == name)) for name in names)
-    return Pivot(line.check, line.row.database, columns, rows)
+def _cell(fault: Fault, database: Database, found: dict[tuple[str, Database], Outcome]) -> str:
+    if database not in fault.databases:
+        return ""
+    outcome = found.get((fault.name, database))
+    if outcome is None:
+        return "not measured"
+    kept = outcome.acknowledged and f", {outcome.acknowledged - outcome.lost:,} kept"
+    back = "" if outcome.recovery_s is None else f", back in {outcome.recovery_s:.1f} s"
+    figures = [f for f in outcome.figures if f.limit is not None and f.of == ""]
+    limits = "".join(f", {f.name} {f.value:,.3g} {f.unit}".rstrip() for f in figures[:1])
+    red = "" if outcome.is_green else "**red** "
+    return f"{red}{outcome.cases:,}{kept or ''}{back}{limits}"

@@ -1,16 +1,85 @@
-"""The site as it is deployed, in processes that a check may kill, stop and start again."""
+"""The site as it is deployed, in processes that a fault may kill, stop and start again; and a Redis server likewise."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from django.conf import settings
 
 from benchmarks.web.processes import PROC
-from benchmarks.web.site import GUNICORN, environment_of, free_port, spawn, wait_until_listens
+from benchmarks.web.site import (
+    GUNICORN,
+    environment_of,
+    free_port,
+    listens,
+    spawn,
+    wait_until_listens,
+)
+
+WITHIN_S = 60.0
+LOOKS_S = 0.05
+
+
+def wait_until(holds: Callable[[], object], within_s: float = WITHIN_S) -> float:
+    """Wait until it holds; the seconds that it took.
+
+    Raises:
+        TimeoutError: it never did.
+    """
+    began = time.monotonic()
+    while not holds():
+        if time.monotonic() - began > within_s:
+            raise TimeoutError(f"waited {within_s:.0f} s in vain")
+        time.sleep(LOOKS_S)
+    return time.monotonic() - began
+
+
+INSTALLED = Path(sys.executable).with_name("redis-server")
+
+
+def _program() -> str | None:
+    return shutil.which("redis-server") or shutil.which(INSTALLED)
+
+
+def missing_redis() -> str:
+    """Why no server can be started here."""
+    return "" if _program() else "there is no redis-server on the PATH"
+
+
+@dataclass
+class Broker:
+    """It keeps nothing: what it held is gone with it."""
+
+    folder: Path
+    port: int = field(default_factory=free_port)
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    def start(self) -> None:
+        program = _program()
+        assert program is not None
+        where = ("--bind", "127.0.0.1", "--port", str(self.port), "--dir", self.folder)
+        with (self.folder / "redis.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [program, *where, "--save", ""], stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
+        wait_until(lambda: listens(self.port))
+
+    def stop(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
 
 STOPS_WITHIN_S = 60
 LOG = "site.log"

@@ -1,23 +1,87 @@
-"""What a check works on: the site on a database of its own, and people who take part in its study."""
+"""What a fault strikes: the site on a copy of a prepared database, and people who take part in its study."""
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from urllib.parse import urlsplit, urlunsplit
 
-from benchmarks.trust.audit import compare, out_of_step
-from benchmarks.trust.check import Check, Database, Scale
-from benchmarks.trust.databases import Source
-from benchmarks.trust.failures import failures
-from benchmarks.trust.outcome import Figure, Outcome
+import psycopg
+from psycopg.sql import SQL, Identifier
+
+from benchmarks.trust.audit import compare, failures, out_of_step
+from benchmarks.trust.fault import Database, Fault, Figure, Outcome, Scale
 from benchmarks.trust.people import Ledger, taking_part
 from benchmarks.trust.site import LOG, Site
 from benchmarks.web.database import using
-from benchmarks.web.site import ENTRY
+from benchmarks.web.material import make_items
+from benchmarks.web.site import ENTRY, collect_static, make_study
 from config.env import parse_database_url
 from lib.backup.making import opened
-from scripts.with_postgres import PrivateServer
+from scripts.with_postgres import PrivateServer, private_server
+
+# Commits wait for the disk, as on a real site
+DURABLE = "-c max_connections=200"
+PREPARED = "prepared"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What copies are made of. `server` is a PostgreSQL server of our own, to be stopped and killed as a check likes."""
+
+    kind: Database
+    folder: Path
+    server: PrivateServer | None
+    numbers: Iterator[int]
+
+    @contextmanager
+    def copy(self) -> Iterator[str]:
+        """The URL of a new copy; it is removed afterwards."""
+        name = f"copy_{next(self.numbers)}"
+        if self.server is None:
+            path = self.folder / f"{name}.sqlite3"
+            shutil.copy(self.folder / f"{PREPARED}.sqlite3", path)
+            yield f"sqlite:///{path}"
+            for left in self.folder.glob(f"{path.name}*"):
+                left.unlink()
+            return
+        create = SQL("CREATE DATABASE {} TEMPLATE {}")
+        self._execute(create.format(Identifier(name), Identifier(PREPARED)))
+        try:
+            yield named(self.server.url, name)
+        finally:
+            self._execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
+
+    def _execute(self, statement: object) -> None:
+        assert self.server is not None
+        with psycopg.connect(self.server.url, autocommit=True) as connection:
+            connection.execute(statement)  # type: ignore[call-overload]
+
+
+@contextmanager
+def prepare(kind: Database, folder: Path) -> Iterator[Source]:
+    """A database of this kind with all tables and the open study `bench`."""
+    with ExitStack() as stack:
+        if kind is Database.SQLITE:
+            source = Source(kind, folder, None, count(1))
+            make_study(f"sqlite:///{folder / PREPARED}.sqlite3", make_items())
+        else:
+            server = stack.enter_context(private_server(DURABLE))
+            source = Source(kind, folder, server, count(1))
+            source._execute(SQL("CREATE DATABASE {}").format(Identifier(PREPARED)))
+            make_study(named(server.url, PREPARED), make_items())
+            source._execute(
+                SQL("ALTER DATABASE {} ALLOW_CONNECTIONS false").format(Identifier(PREPARED))
+            )
+        yield source
+
+
+def named(server_url: str, name: str) -> str:
+    return urlunsplit(urlsplit(server_url)._replace(path=f"/{name}"))
 
 
 @dataclass
@@ -85,21 +149,53 @@ class World:
         )
 
 
-def try_check(check: Check[World], source: Source, scale: Scale, seed: int) -> Outcome:
-    """The check on a copy of the prepared database, in a folder of its own."""
-    with source.copy() as url, TemporaryDirectory(prefix="trust-", dir=source.folder) as folder:
-        share_static_files(source.folder, Path(folder))
-        outcome = check.run(World(source.kind, url, Path(folder), source.server, seed), scale)
-        return outcome if check.is_elsewhere else with_out_of_step(outcome, url)
-
-
-def with_out_of_step(outcome: Outcome, url: str) -> Outcome:
-    """Whatever a check looked at itself: at its end, with its site stopped, counters and the audit trail must hold."""
-    with opened(parse_database_url(url)):
-        problems = dict.fromkeys((*outcome.problems, *out_of_step()))
-    return replace(outcome, problems=tuple(problems))
-
-
 def share_static_files(prepared: Path, folder: Path) -> None:
     """Collected once, and the same for every site."""
     (folder / "static").symlink_to(prepared / "static")
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One fault on one database."""
+
+    fault: Fault
+    database: Database
+    outcome: Outcome
+    seconds: float
+
+
+def strike_all(
+    faults: Sequence[Fault],
+    databases: Sequence[Database],
+    scale: Scale,
+    seed: int,
+    folder: Path,
+) -> Iterator[Result]:
+    """All of them, whatever the ones before did; each as soon as it is done."""
+    collect_static(folder)
+    for database in databases:
+        chosen = [fault for fault in faults if database in fault.databases]
+        if not chosen:
+            continue
+        with prepare(database, folder) as source:
+            for fault in chosen:
+                started = time.monotonic()
+                try:
+                    outcome = _strike(fault, source, scale, seed)
+                # One that fails itself is red, and the others go on; a server that cannot be started ends scripts
+                except (Exception, SystemExit) as error:  # noqa: BLE001
+                    outcome = Outcome(0, problems=(f"{type(error).__name__}: {error}",))
+                yield Result(fault, database, outcome, time.monotonic() - started)
+
+
+def _strike(fault: Fault, source: Source, scale: Scale, seed: int) -> Outcome:
+    """On a copy of the prepared database, in a folder of its own; at the end counters and the audit trail must hold."""
+    with source.copy() as url, TemporaryDirectory(prefix="trust-", dir=source.folder) as name:
+        folder = Path(name)
+        share_static_files(source.folder, folder)
+        outcome = fault.strike(World(source.kind, url, folder, source.server, seed), scale)
+        if fault.is_elsewhere:
+            return outcome
+        with opened(parse_database_url(url)):
+            problems = dict.fromkeys((*outcome.problems, *out_of_step()))
+        return replace(outcome, problems=tuple(problems))

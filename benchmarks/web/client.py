@@ -4,8 +4,6 @@ Written for little CPU, since it shares the machine with the servers that it mea
 """
 
 import asyncio
-import base64
-import secrets
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -13,7 +11,6 @@ from urllib.parse import urlencode
 
 TIMEOUT_S = 60.0
 TRIES = 3  # a browser sends again what met a closed connection
-GOING_AWAY = bytes([0x88, 0x82, 0, 0, 0, 0, 0x03, 0xE9])  # a masked close frame, code 1001
 REDIRECTS = {301, 302, 303, 307, 308}
 
 
@@ -31,8 +28,6 @@ class Record:
     statuses: Counter[int] = field(default_factory=Counter)
     dropped: int = 0  # requests without a whole answer
     unanswered: int = 0  # of these, requests that were sent whole
-    reopened: int = 0  # connections that the server had closed between two requests
-    sockets: int = 0
     journeys: int = 0
     failed: list[str] = field(default_factory=list)  # why a journey ended before its end
 
@@ -55,7 +50,6 @@ class Client:
         self._is_sent = False  # the present request, whole
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
-        self._socket: asyncio.StreamWriter | None = None
 
     async def get(self, path: str) -> Answer:
         return await self._follow("GET", path, None, "text/html")
@@ -63,33 +57,7 @@ class Client:
     async def post(self, path: str, form: dict[str, str], accept: str = "text/html") -> Answer:
         return await self._follow("POST", path, urlencode(form).encode(), accept)
 
-    async def open_socket(self, path: str) -> None:
-        """Open a WebSocket beside the page, as its script does; it stays open until `close_socket`."""
-        reader, self._socket = await asyncio.open_connection(self.host, self.port)
-        key = base64.b64encode(secrets.token_bytes(16)).decode()
-        lines = (
-            f"GET {path} HTTP/1.1",
-            f"Host: {self.host}:{self.port}",
-            "Connection: Upgrade",
-            "Upgrade: websocket",
-            "Sec-WebSocket-Version: 13",
-            f"Sec-WebSocket-Key: {key}",
-        )
-        self._socket.write("\r\n".join([*lines, "", ""]).encode())
-        head = await reader.readuntil(b"\r\n\r\n")
-        if b" 101 " not in head.partition(b"\r\n")[0]:
-            raise DroppedError(f"{path} opens no WebSocket")
-        self.record.sockets += 1
-
-    def close_socket(self) -> None:
-        """Leave the page that it belongs to."""
-        if self._socket is not None:
-            self._socket.write(GOING_AWAY)
-            self._socket.close()
-            self._socket = None
-
     def close(self) -> None:
-        self.close_socket()
         self._disconnect()
 
     def _disconnect(self) -> None:
@@ -144,7 +112,6 @@ class Client:
     async def _exchange(self, request: bytes) -> tuple[int, dict[str, str], str]:
         self._is_sent = False
         if self._reader is not None and self._reader.at_eof():
-            self.record.reopened += 1
             self._disconnect()
         if self._reader is None or self._writer is None:
             self._reader, self._writer = await asyncio.open_connection(self.host, self.port)

@@ -1,6 +1,5 @@
 """Participants' journeys: what a browser asks for from the study's link to the last page."""
 
-import asyncio
 import html
 import json
 import random
@@ -29,7 +28,6 @@ MEASURES = {
     "viewport_height": "800",
 }
 INPUT = re.compile(r"<input\b[^>]*>")
-SOCKET = re.compile(r'data-socket-url="([^"]+)"')
 SENT_BY_SCRIPT = re.compile(
     r"\bdata-(?:trial|turns)\b"
 )  # forms that the page's script sends itself
@@ -54,10 +52,10 @@ def hidden_fields(page: str) -> dict[str, str]:
 
 
 class Visitor:
-    """One participant: reads each page for a while, then leaves it for the next."""
+    """One participant: goes from each page to the next as fast as it can."""
 
-    def __init__(self, client: Client, entry: str, think_s: float, rng: random.Random) -> None:
-        self.client, self.entry, self.think_s, self.rng = client, entry, think_s, rng
+    def __init__(self, client: Client, entry: str, rng: random.Random) -> None:
+        self.client, self.entry, self.rng = client, entry, rng
         self.page = Answer(0, "", "")
 
     async def open(self) -> None:
@@ -65,14 +63,8 @@ class Visitor:
         self.page = self._checked(await self.client.get(self.entry))
         self._note(started)
 
-    async def read(self) -> None:
-        """Half to one and a half of the think time, so that people do not march in step."""
-        if self.think_s:
-            await asyncio.sleep(self.think_s * self.rng.uniform(0.5, 1.5))
-
     async def send(self, form: dict[str, str], *, allowed: Sequence[int] = (200,)) -> None:
         """Send the page's form as a browser does, and open what it leads to."""
-        await self.read()
         started = time.perf_counter()
         fields = hidden_fields(self.page.text) | form
         self.page = self._checked(await self.client.post(self.page.path, fields), allowed)
@@ -83,7 +75,6 @@ class Visitor:
 
         Where the server refuses, the script lets the browser send the form, for the page that says why.
         """
-        await self.read()
         started = time.perf_counter()
         fields = hidden_fields(self.page.text) | form
         answer = await self.client.post(self.page.path, fields, accept="application/json")
@@ -146,16 +137,9 @@ async def walk_site(visitor: Visitor, *, plain: bool = False) -> None:
     visitor.expect("/done/")
 
 
-async def walk_otree(visitor: Visitor, *, sockets: bool = False) -> None:
-    """Through the equivalent oTree app; with `sockets`, the WebSocket that the script of each page opens too."""
-
-    async def leave(form: dict[str, str]) -> None:
-        address = SOCKET.search(visitor.page.text)
-        if sockets and address:
-            await visitor.client.open_socket(html.unescape(address[1]))
-        await visitor.send(form)
-        visitor.client.close_socket()
-
+async def walk_otree(visitor: Visitor) -> None:
+    """Through the equivalent oTree app, without the WebSocket that the script of each page opens too."""
+    leave = visitor.send
     await visitor.open()
     visitor.expect("/Consent/")
     await leave({"agree": "yes"})
@@ -174,9 +158,8 @@ async def walk_otree(visitor: Visitor, *, sockets: bool = False) -> None:
     visitor.expect("/Done/")
 
 
-async def travel(record: Record, visitor: Visitor, walk: Walk, start_s: float) -> None:
-    """One journey, begun after `start_s` seconds; the record says how it ended."""
-    await asyncio.sleep(start_s)
+async def travel(record: Record, visitor: Visitor, walk: Walk) -> None:
+    """One journey; the record says how it ended."""
     try:
         await walk(visitor)
         record.journeys += 1

@@ -8,15 +8,13 @@ from typing import Any
 import pytest
 from django.urls import reverse
 from playwright.sync_api import Browser, BrowserContext, Page, expect
+from tests.browser.sites import PASTE, change, saved, select, text_of
 
-from benchmarks.trust.waiting import wait_until
+from benchmarks.trust.site import wait_until
 from experiment.domain import markup
 from experiment.models import Item, ItemScratch, ResearchField
 from experiment.services.curation import writing
 from tests.browser import engines
-from tests.browser.accessibility import faults
-from tests.browser.curating import PASTE, change, saved, select, text_of
-from tests.browser.drivers import KeyboardDriver
 from tests.factories import FILLER, make_research_field, make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -123,28 +121,6 @@ def test_lines_of_a_pasted_paragraph_are_joined_and_undo_brings_them_back(
     expect(text_of(page)).to_have_value(re.compile("made the ?\ndough"))
 
 
-def test_escape_leaves_and_what_cannot_be_changed_is_said(open_page: Callable[..., Page]) -> None:
-    page = open_page(a_draft())
-    said = page.locator("#said")
-    select(page, "crust")
-    page.keyboard.press("Control+e")
-    page.keyboard.type("dough")
-    page.keyboard.press("Escape")
-    expect(text_of(page)).to_have_value(TEXT)
-    assert text_of(page).evaluate("f => f.value.slice(f.selectionStart, f.selectionEnd)") == "crust"
-    select(page, "rise [[faster")
-    page.keyboard.press("Control+e")
-    expect(said).to_contain_text("no brackets")
-    select(page, "Sugar", 0)
-    page.get_by_role("button", name="Take the change back").click()
-    expect(said).to_contain_text("no change at the caret")
-    select(page, "crust")
-    page.keyboard.press("Control+e")
-    page.keyboard.press("Enter")
-    expect(said).to_contain_text("the same")
-    expect(text_of(page)).to_have_value(TEXT)
-
-
 def test_what_the_page_writes_the_parser_reads(open_page: Callable[..., Page]) -> None:
     page = open_page(NEW)
     draw = random.Random(15)
@@ -234,64 +210,6 @@ def test_without_a_connection_the_text_is_kept_here_and_offered_after_a_crash(
     expect(again.get_by_role("button", name="Put it into the form")).to_have_count(0)
 
 
-def test_what_was_kept_here_is_not_put_over_what_somebody_else_wrote(
-    open_page: Callable[..., Page],
-) -> None:
-    page = open_page(a_draft())
-    page.context.set_offline(True)
-    text_of(page).fill(TEXT.replace("paler", "softer"))
-    expect(page.locator("#save-state")).to_contain_text("no connection")
-    theirs = TEXT.replace("slower", "later")
-    writing.write_draft(Item.objects.get(), by=None, edits=0, markup=theirs)
-    page.context.set_offline(False)
-    conflict = page.get_by_role("region", name="Somebody else has changed it")
-    expect(conflict).to_contain_text("later")
-    assert Item.objects.get().markup == theirs
-    assert violations_of(page) == ""
-    text_of(page).fill(theirs.replace("paler", "softer"))
-    conflict.get_by_role("button", name="Put mine in its place").click()
-    saved(page)
-    expect(conflict).to_have_count(0)
-    assert Item.objects.get().markup == theirs.replace("paler", "softer")
-
-
-def violations_of(page: Page) -> str:
-    return "\n".join(faults(page))
-
-
-def test_the_page_is_worked_with_the_keyboard_alone(open_page: Callable[..., Page]) -> None:
-    page = open_page(NEW)
-    driver = KeyboardDriver(page)
-    driver.write(text_of(page), "Salt hardened the crust")
-    for _ in range(3):
-        driver.key("Control+Shift+ArrowLeft")
-    driver.key("Control+e")
-    page.keyboard.type("softened the crust")
-    driver.key("Enter")
-    expect(text_of(page)).to_have_value("Salt [[hardened the crust | softened the crust]]")
-    driver.press(page.get_by_role("button", name="Side by side"))
-    expect(page.locator(".preview-beside")).to_contain_text("softened the crust")
-    page.keyboard.press("Control+s")
-    comes_to_be(altered="Salt softened the crust")
-
-
-def test_a_finding_leads_to_its_place_in_the_text(open_page: Callable[..., Page]) -> None:
-    page = open_page(a_draft())
-    text = "\U0001d4b3 " * 1500 + "Sugar [[slowed the dough."
-    text_of(page).fill(f"\n  {text}")
-    page.get_by_role("link", name="Show in the text").first.click()
-    found = text_of(page).evaluate(
-        "f => [f.value.slice(f.selectionStart, f.selectionEnd), f.scrollTop]"
-    )
-    assert found[0].startswith("[[")
-    assert found[1] > 0
-    # A place in one of the versions is one in what is typed, too
-    text_of(page).fill(f"{TEXT} One \\[[x\\]]  two.")
-    page.locator(".finding", has_text="stray space").first.get_by_role("link").click()
-    at = text_of(page).evaluate("f => f.value.slice(f.selectionStart - 2, f.selectionEnd + 3)")
-    assert at == "]]  two"
-
-
 def test_hostile_texts_are_shown_as_text_while_they_are_typed(
     open_page: Callable[..., Page],
 ) -> None:
@@ -303,46 +221,3 @@ def test_hostile_texts_are_shown_as_text_while_they_are_typed(
     assert page.locator("#preview img, #preview script, #preview b:not(strong)").count() == 0
     expect(page.locator("#save-state")).to_contain_text("Saved")
     assert "\ufffd end." in Item.objects.get().markup
-
-
-def test_a_nul_in_any_field_keeps_nothing_from_being_saved_or_sent(
-    open_page: Callable[..., Page],
-) -> None:
-    page = open_page(NEW)
-    text_of(page).fill(TEXT)
-    for name in ("note", "doi", "generator"):
-        page.locator(f"[name={name}]").fill(f"10.1/{name}\0")
-    comes_to_be(**{name: f"10.1/{name}\ufffd" for name in ("note", "doi", "generator")})
-    page.get_by_role("button", name="Save and send to review").click()
-    # It was taken: only the checks keep such a DOI from a review
-    expect(page.locator("main")).to_contain_text("must be mended or explained before a review")
-
-
-def test_without_javascript_it_is_a_form_that_is_saved_and_then_shown(
-    open_page: Callable[..., Page],
-) -> None:
-    page = open_page(NEW, java_script_enabled=False)
-    text_of(page).fill("Half [[a")
-    page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.get_by_role("alert")).to_contain_text("is kept, for you alone")
-    text_of(page).fill(TEXT)
-    page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.locator(".preview .abstract")).to_have_count(4)
-    assert Item.objects.get().markup == TEXT
-
-
-def test_the_page_is_accessible_and_fits_at_any_width(open_page: Callable[..., Page]) -> None:
-    page = open_page(NEW)
-    found = faults(page)
-    page.goto(a_draft())
-    page.locator(".editor-help summary").click()
-    select(page, "crust")
-    page.keyboard.press("Control+e")
-    for view in ("Original on B", "Side by side", "Plain text"):
-        page.get_by_role("button", name=view).click()
-        found += faults(page)
-    page.keyboard.press("Escape")
-    text_of(page).fill(f"{TEXT} And [[more")
-    expect(page.locator("#preview-facts")).to_contain_text("Not readable")
-    found += faults(page)
-    assert "\n".join(found) == ""

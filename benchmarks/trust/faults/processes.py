@@ -1,15 +1,32 @@
-"""Web processes end or stand still in the midst of work."""
+"""Web processes, the database and whoever works on jobs end or stand still in the midst of work."""
 
 import os
 import signal
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import cycle
+from pathlib import Path
 
-from benchmarks.trust.check import POSTGRESQL_ALONE, SQLITE_ALONE, Check, Part, Scale
-from benchmarks.trust.outcome import Figure, Outcome
-from benchmarks.trust.site import Site
-from benchmarks.trust.waiting import wait_until
+from django.db import OperationalError, transaction
+
+from benchmarks.completions.models import make_tokenizer, tiny_markov
+from benchmarks.completions.stub import MODEL, CompletionsStub
+from benchmarks.trust import jobs
+from benchmarks.trust.fault import (
+    Figure,
+    Outcome,
+    Scale,
+)
+from benchmarks.trust.site import CELERY, WORK, Broker, Site, send, wait_until
 from benchmarks.trust.world import World
+from benchmarks.web.database import using
+from benchmarks.web.material import make_items
+from config.env import parse_database_url
+from lib.jobs.leases import reopen
+from scoring.backends.tokenizers import load_tokenizer
+from scoring.models import ScoringRun
 
 PAUSE_S = 10
 ENDED_AFTER_S = PAUSE_S + 2
@@ -22,7 +39,7 @@ def web_killed(world: World, scale: Scale) -> Outcome:
         site.stop(signal.SIGKILL)
         site.start()
 
-    return _struck(world, scale, scale.of(short=2, full=6), kill)
+    return struck(world, scale, scale.of(short=2, full=6), kill)
 
 
 def web_terminated(world: World, scale: Scale) -> Outcome:
@@ -32,7 +49,7 @@ def web_terminated(world: World, scale: Scale) -> Outcome:
         site.stop()
         site.start()
 
-    return _struck(world, scale, scale.of(short=1, full=4), restart)
+    return struck(world, scale, scale.of(short=1, full=4), restart)
 
 
 def web_reloaded(world: World, scale: Scale) -> Outcome:
@@ -44,7 +61,7 @@ def web_reloaded(world: World, scale: Scale) -> Outcome:
         site.web.send_signal(signal.SIGHUP)
         wait_until(lambda: not set(before) & set(site.web_processes()))
 
-    return _struck(world, scale, scale.of(short=1, full=4), reload, most_unanswered=0)
+    return struck(world, scale, scale.of(short=1, full=4), reload, most_unanswered=0)
 
 
 def web_process_killed(world: World, scale: Scale) -> Outcome:
@@ -53,7 +70,7 @@ def web_process_killed(world: World, scale: Scale) -> Outcome:
     def kill(site: Site) -> None:
         os.kill(site.web_processes()[0], signal.SIGKILL)
 
-    return _struck(world, scale, scale.of(short=3, full=12), kill)
+    return struck(world, scale, scale.of(short=3, full=12), kill)
 
 
 def web_paused(world: World, scale: Scale) -> Outcome:
@@ -73,7 +90,7 @@ def web_paused(world: World, scale: Scale) -> Outcome:
             wait_until(lambda: not set(paused) & set(site.web_processes()))
 
     is_paused: list[bool] = []
-    return _struck(
+    return struck(
         world,
         scale,
         scale.of(short=1, full=2),
@@ -82,7 +99,7 @@ def web_paused(world: World, scale: Scale) -> Outcome:
     )
 
 
-def _struck(
+def struck(
     world: World,
     scale: Scale,
     strikes: int,
@@ -100,40 +117,203 @@ def _struck(
             strike(site)
             ledger.wait_for(1)
             recovery_s = max(recovery_s, time.monotonic() - began)
-    unanswered = Figure(
-        "requests that were sent whole and not answered",
-        ledger.record.unanswered,
-        "",
-        most_unanswered,
-    )
+    n = ledger.record.unanswered
+    unanswered = Figure("requests that were sent whole and not answered", n, "", most_unanswered)
     return world.settle(ledger, strikes, recovery_s=recovery_s, figures=(unanswered,))
 
 
-_P = Part.PROCESSES
-CHECKS = (
-    Check(
-        "web-killed",
-        "Web server killed and started again",
-        _P,
-        web_killed,
-        short_on=POSTGRESQL_ALONE,
-    ),
-    Check(
-        "web-terminated",
-        "Web server asked to end and started again",
-        _P,
-        web_terminated,
-        short_on=SQLITE_ALONE,
-    ),
-    Check("web-reloaded", "Web server reloaded", _P, web_reloaded, short_on=POSTGRESQL_ALONE),
-    Check(
-        "process-killed", "One web process killed", _P, web_process_killed, short_on=SQLITE_ALONE
-    ),
-    Check(
-        "web-paused",
-        f"Web processes standing still; here gunicorn ends them after {ENDED_AFTER_S} s, as shipped after 60",
-        _P,
-        web_paused,
-        short_on=SQLITE_ALONE,
-    ),
-)
+NEVER_WRITTEN_S = 30
+
+
+def database_restarted(world: World, scale: Scale) -> Outcome:
+    """As it is for an upgrade, and as in a crash, from which it recovers; the site's own processes stay."""
+    server, modes = world.server, cycle(("fast", "immediate"))
+    assert server is not None
+
+    def restart(_: Site) -> None:
+        server.stop(next(modes))
+        server.start()
+
+    return struck(world, scale, scale.of(short=2, full=4), restart)
+
+
+def killed_within_commit(world: World, scale: Scale) -> Outcome:
+    """All processes, at the moment when the write-ahead log grows; it is left behind, and read at the start."""
+    log = Path(f"{parse_database_url(world.url)['NAME']}-wal")
+    problems: list[str] = []
+
+    def kill(site: Site) -> None:
+        _wait_for_write(log)
+        site.stop(signal.SIGKILL)
+        if not log.exists() or not log.stat().st_size:
+            problems.append("no write-ahead log was left behind")
+        site.start()
+
+    found = struck(world, scale, scale.of(short=2, full=6), kill)
+    return replace(found, problems=(*found.problems, *problems))
+
+
+def _wait_for_write(log: Path) -> None:
+    """Without a pause: a commit takes a few milliseconds."""
+    before, until = log.stat().st_mtime_ns, time.monotonic() + NEVER_WRITTEN_S
+    while log.stat().st_mtime_ns == before:
+        if time.monotonic() > until:
+            raise TimeoutError("nobody wrote anything")
+
+
+N_SCORED = 40
+STALE_S = "2"
+A_WRITE_S = 0.1
+Command = tuple[str, ...]
+
+
+def worker_struck(world: World, _: Scale) -> Outcome:
+    """`manage.py work`, whose process at work is one below it."""
+    return _worker(world, WORK, {})
+
+
+def celery_struck(world: World, _: Scale) -> Outcome:
+    """Celery's worker, told of jobs by Redis."""
+    broker = Broker(world.folder)
+    with ExitStack() as stack:
+        stack.callback(broker.stop)
+        broker.start()
+        return _worker(world, CELERY, {"JOB_EXECUTOR": "celery", "CELERY_BROKER_URL": broker.url})
+
+
+def _worker(world: World, command: Command, changes: dict[str, str]) -> Outcome:
+    """Of two runs of a model nothing strikes the first; the second is to come to the same."""
+    site = Site(
+        world.url, world.folder, {"JOB_STALE_SECONDS": STALE_S, "OMP_NUM_THREADS": "1"} | changes
+    )
+    strikes = (_end, _kill, _kill_below, _pause)
+    with using(world.url), ExitStack() as stack:
+        stack.callback(site.stop)
+        whole = jobs.ask_for_scores(N_SCORED)
+        site.start_worker(command)
+        jobs.wait_for(whole, status="finished")
+        run = jobs.ask_for_scores(N_SCORED)
+        for strike in strikes:
+            jobs.wait_for(run, done=run.done + 2)
+            if not run.is_open:
+                return Outcome(len(strikes), problems=("nothing was left to be struck in",))
+            stack.callback(strike(site, run, command))
+        jobs.wait_for(run, status="finished")
+        problems = jobs.differences(run, whole, site.folder)
+    return Outcome(
+        cases=len(strikes),
+        acknowledged=run.total,
+        stored=run.done,
+        lost=run.total - run.done,
+        problems=tuple(problems),
+    )
+
+
+def _end(site: Site, run: ScoringRun, command: Command) -> Callable[[], None]:
+    site.stop()
+    site.start_worker(command)
+    return lambda: None
+
+
+def _kill(site: Site, run: ScoringRun, command: Command) -> Callable[[], None]:
+    """All of its processes at once, as when the power goes."""
+    site.stop(signal.SIGKILL)
+    site.start_worker(command)
+    return lambda: None
+
+
+def _kill_below(site: Site, run: ScoringRun, command: Command) -> Callable[[], None]:
+    """The process at work alone, as the kernel does when memory runs out."""
+    assert site.worker is not None
+    for process in site.below(site.worker):
+        os.kill(process, signal.SIGKILL)
+    return lambda: None
+
+
+def _pause(site: Site, run: ScoringRun, command: Command) -> Callable[[], None]:
+    """For so long that another one takes the job; then both are there."""
+    assert site.worker is not None
+    paused = site.worker
+    _stop_between_writes(paused.pid, run)
+    site.start_worker(command)
+    jobs.wait_for(run, done=run.done + 2)
+    os.killpg(paused.pid, signal.SIGCONT)
+
+    def end() -> None:
+        send(paused, signal.SIGKILL)
+        paused.wait()
+
+    return end
+
+
+def _stop_between_writes(group: int, run: ScoringRun) -> None:
+    """One that stands still within a transaction keeps its lock, which nobody can take from it: that is another fault."""
+    while True:
+        os.killpg(group, signal.SIGSTOP)
+        try:
+            with transaction.atomic():
+                ScoringRun.objects.select_for_update(nowait=True).get(pk=run.pk)
+        except OperationalError:
+            os.killpg(group, signal.SIGCONT)
+            time.sleep(A_WRITE_S)
+        else:
+            return
+
+
+N_ITEMS = 24
+DELAY_S = 0.1  # of each answer, so that the run lasts for all faults
+# In the stub's words, and how often each strikes; three failures in a row, or the server would be taken to fail on this text for ever
+FAULTS = (("429", 1), ("500", 3), ("hangs", 1), ("drops", 2), ("garbage", 1))
+# A request at a time, so that what is asked in vain can be counted
+PATIENCE = {"concurrency": "1", "timeout": "3", "retry_seconds": "60"}
+
+
+def misbehaving(world: World, _: Scale) -> Outcome:
+    """One run of a server that behaves; and one that is struck by each fault in turn, and by the worker's death."""
+    folder = make_tokenizer(world.folder / "tokenizer", [item.markup for item in make_items()[:20]])
+    tokenizer = load_tokenizer(str(folder))
+    site = Site(world.url, world.folder)
+    with (
+        using(world.url),
+        CompletionsStub(tiny_markov(len(tokenizer)), tokenizer, 4096) as stub,
+    ):
+        args = {"base_url": stub.url, "model": MODEL, "tokenizer": str(folder), **PATIENCE}
+        try:
+            site.start_worker()
+            whole = jobs.ask_for_scores(N_ITEMS, "completions", **args)
+            jobs.wait_for(whole, status="finished")
+            n_requests = len(stub.requests)
+            stub.delay_s = DELAY_S
+            run = jobs.ask_for_scores(N_ITEMS, "completions", **args)
+            problems = _misbehave(stub, run)
+            jobs.wait_for(run, done=run.done + 1)
+            site.stop(signal.SIGKILL)
+            site.start_worker()
+            jobs.wait_for(run, status="finished")
+        finally:
+            site.stop()
+        problems += jobs.differences(run, whole, site.folder)
+    more = len(stub.requests) - 2 * n_requests
+    return Outcome(
+        cases=sum(n for _, n in FAULTS) + 1,
+        acknowledged=run.total,
+        stored=run.done,
+        lost=run.total - run.done,
+        figures=(Figure("requests beyond those of an undisturbed run", more, ""),),
+        problems=tuple(problems),
+    )
+
+
+def _misbehave(stub: CompletionsStub, run: ScoringRun) -> list[str]:
+    """Each fault amid the run. What no retry mends fails it with a sentence; then it is asked for again."""
+    found = []
+    for fault, times in FAULTS:
+        jobs.wait_for(run, done=run.done + 1)
+        stub.fault_times, stub.fault = times, fault
+        wait_until(lambda: not stub.fault_times, jobs.FINISHED_WITHIN_S)
+        if fault == "garbage":
+            jobs.wait_for(run, status="failed")
+            if "is not JSON" not in run.error:
+                found.append(f"garbage ended the run with: {run.error}")
+            reopen(run)
+    return found

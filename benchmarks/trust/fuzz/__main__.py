@@ -1,16 +1,9 @@
-"""Fuzz one thing: `python -m benchmarks.trust.fuzz submits --seed 1 --case 101` makes a case again, on a scratch database.
-
-With `--here` on the database of DATABASE_URL, which is a scratch one then: a check starts this process on its own.
-"""
+"""Fuzz one thing in a process of its own, on the scratch database of DATABASE_URL: what kills a process is found, too."""
 
 import argparse
 import json
 import logging
-import os
-import subprocess
 import sys
-import tempfile
-from contextlib import AbstractContextManager
 from dataclasses import asdict
 
 import django
@@ -29,56 +22,32 @@ QUICKLY = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.trust.fuzz")
-    parser.add_argument("what", choices=("imports", "submits", "journey", "api", "wire"))
+    parser.add_argument("what", choices=("files", "forms", "journey", "api", "wire"))
     parser.add_argument("--seed", type=int, required=True)
-    parser.add_argument("--case", type=int, help="this one alone")
-    parser.add_argument("--cases", type=int, default=1)
-    parser.add_argument("--first", type=int, default=0, help="number of the first of them")
-    parser.add_argument("--postgres", action="store_true", help="not on SQLite")
-    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--migrate", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--cases", type=int, required=True)
     parser.add_argument("--port", type=int, default=0, help="of the site, for wire")
     asked = parser.parse_args()
-    if asked.here:
-        _fuzz_here(asked)
-    else:
-        sys.exit(_on_scratch(asked))
-
-
-def _fuzz_here(asked: argparse.Namespace) -> None:
     django.setup()
     logging.disable(logging.CRITICAL)  # thousands of refusals
     # Models can be imported after the set-up alone
-    from django.core.management import call_command
+    from benchmarks.trust.fuzz import api, files, sending
+    from benchmarks.trust.fuzz.journey import machine
+    from benchmarks.trust.fuzz.material import prepare
 
-    from benchmarks.trust.fuzz.parts import fuzz
-
-    if asked.migrate:
-        call_command("migrate", verbosity=0)
-    first, n = (asked.first, asked.cases) if asked.case is None else (asked.case, 1)
-    numbers = range(first, first + n)
-    json.dump(asdict(fuzz(asked.what, asked.seed, numbers, asked.port)), sys.stdout)
-
-
-def _on_scratch(asked: argparse.Namespace) -> int:
-    from benchmarks.databases import scratch_postgres, scratch_sqlite
-
-    database: AbstractContextManager[str | None] = (
-        scratch_postgres() if asked.postgres else scratch_sqlite()
-    )
-    with database as url, tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
-        if url is None:
-            return 1
-        environment = {**os.environ, **QUICKLY, "DATABASE_URL": url, "VAR_DIR": folder}
-        command = [
-            sys.executable,
-            "-m",
-            "benchmarks.trust.fuzz",
-            *sys.argv[1:],
-            "--here",
-            "--migrate",
-        ]
-        return subprocess.call(command, env=environment)
+    name, seed, n = f"fuzz-{asked.seed}", asked.seed, asked.cases
+    material = prepare(name)
+    match asked.what:
+        case "files":
+            tally = files.run(material, seed, n)
+        case "forms":
+            tally = sending.run(material, prepare(f"{name}-lab"), seed, n)
+        case "wire":
+            tally = sending.run_wire(material, asked.port, seed, n)
+        case "api":
+            tally = api.run(material, seed, n)
+        case _:
+            tally = machine.run(material.user, seed, n)
+    json.dump(asdict(tally), sys.stdout)
 
 
 if __name__ == "__main__":

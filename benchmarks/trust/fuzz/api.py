@@ -1,6 +1,6 @@
 """Whatever is sent to the API, it answers as its description says: schemathesis writes the requests, in range and out of it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import requests
@@ -8,7 +8,7 @@ import schemathesis
 import yaml
 from django.test import Client
 from django.utils import timezone
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import seed as with_seed
 from hypothesis import strategies as st
 from schemathesis import GenerationMode
@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from benchmarks.trust.fuzz.cases import Case, Tally
+from benchmarks.trust.fuzz.cases import Tally, quietly
 from benchmarks.trust.fuzz.material import Material
 from benchmarks.trust.people import BAD
 from experiment.domain.scopes import Scope
@@ -30,7 +30,6 @@ from scoring.models import ItemScore, ScoringRun
 from scoring.services.open_model import ensure_language_model
 from scoring.services.runs import create_run
 
-OF = "api"
 OPEN = "/api/v1/schema/"  # to everybody
 CHECKS = [
     not_a_server_error,
@@ -82,13 +81,7 @@ def fuzz(
     statuses: list[int] = []
 
     @with_seed(number)
-    @settings(
-        max_examples=n,
-        deadline=None,
-        database=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
+    @quietly(n)
     @given(case=cases(operation, known), token=st.sampled_from([*tokens, ""]))
     def send(case: Any, token: str) -> None:
         response = call(case, {"Authorization": f"Bearer {token}"} if token else {})
@@ -130,17 +123,16 @@ def scored(study: Study) -> ScoringRun:
     return run
 
 
-def run(material: Material, seed: int, numbers: Iterable[int]) -> Tally:
+def run(material: Material, seed: int, n: int) -> Tally:
     """The cases are dealt out to all operations evenly."""
-    tally, found, n = Tally(), operations(), len(list(numbers))
+    tally, found = Tally(), operations()
     tokens = tokens_of(material)
     known = {"slug": material.study.slug, "pk": str(scored(material.study).pk)}
     for number, (label, operation) in enumerate(found.items()):
-        case = Case(OF, seed, number)
         try:
             statuses = fuzz(operation, known, tokens, max(1, n // len(found)), seed + number)
         except Exception as error:  # noqa: BLE001 - of many types, all of which say what is wrong
-            tally.fail(case, f"{label}: {type(error).__name__}: {error}")
+            tally.fail(f"{label}: {type(error).__name__}: {error}")
             continue
         tally.cases += len(statuses)
         tally.errors += sum(status == BAD for status in statuses)

@@ -1,29 +1,43 @@
-"""Numbered cases of a seed, and what was found in them: a case that failed is made again from its two numbers."""
+"""So many cases of a seed, drawn by hypothesis, and what came of them."""
 
-import random
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
+from typing import TypeVar
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import seed as with_seed
+from hypothesis import strategies as st
 
 MOST_SHOWN = 20
 LONGEST = 600  # characters of a finding
+T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One thing that is tried; `of` names what is fuzzed."""
+def quietly(n: int) -> settings:
+    """Hypothesis' settings for `n` examples that are tried once, and not made smaller."""
+    return settings(
+        max_examples=n,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+        print_blob=False,
+    )
 
-    of: str
-    seed: int
-    number: int
 
-    def rng(self) -> random.Random:
-        return random.Random(f"{self.of}/{self.seed}/{self.number}")
+def for_each(cases: st.SearchStrategy[T], n: int, seed: int, look: Callable[[T], None]) -> None:
+    """Look at `n` cases; the same seed draws the same ones."""
 
-    def __str__(self) -> str:
-        return f"{self.of} --seed {self.seed} --case {self.number}"
+    @with_seed(seed)
+    @quietly(n)
+    @given(cases)
+    def run(case: T) -> None:
+        look(case)
+
+    run()
 
 
 class HangError(Exception):
@@ -57,7 +71,7 @@ class Tally:
     unavailable: int = 0  # answers with the status 503
     problems: list[str] = field(default_factory=list)
 
-    def fail(self, case: Case, what: str) -> None:
+    def fail(self, what: str) -> None:
         """Note what must not be; more than a few say no more."""
         if len(self.problems) < MOST_SHOWN:
-            self.problems.append(f"{case}: {what[:LONGEST]}")
+            self.problems.append(what[:LONGEST])

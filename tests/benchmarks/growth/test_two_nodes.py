@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 from benchmarks.databases import scratch_postgres
-from benchmarks.growth.contention import contend
-from benchmarks.growth.protocol import simulate
 from benchmarks.web.client import Client, Record
 from benchmarks.web.database import using
 from benchmarks.web.material import make_items
@@ -30,26 +28,27 @@ class Alternating(Client):
         super().__init__("127.0.0.1", ports[0], record)
         self._ports = cycle(ports)
 
-    async def _ask(
+    async def ask(
         self, method: str, path: str, body: bytes | None, accept: str
     ) -> tuple[int, dict[str, str], str]:
         self._disconnect()
         self.port = next(self._ports)
-        return await super()._ask(method, path, body, accept)
+        return await super().ask(method, path, body, accept)
 
-    def _path_of(self, location: str) -> str:
+    def path_of(self, location: str) -> str:
         return "/" + location.split("/", 3)[3] if "://" in location else location
 
 
 async def _walk(ports: list[int], record: Record) -> None:
     clients = [Alternating(ports if n % 2 else ports[::-1], record) for n in range(PEOPLE)]
-    visitors = [Visitor(client, ENTRY, 0.0, random.Random(n)) for n, client in enumerate(clients)]
+    visitors = [Visitor(client, ENTRY, random.Random(n)) for n, client in enumerate(clients)]
     await asyncio.gather(*(walk_site(visitor) for visitor in visitors))
     for client in clients:
         client.close()
     await asyncio.sleep(0.1)  # until the loop has closed what they closed
 
 
+@pytest.mark.sweep
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_requests_that_alternate_between_two_servers_are_one_session(tmp_path: Path) -> None:
@@ -83,21 +82,3 @@ def test_requests_that_alternate_between_two_servers_are_one_session(tmp_path: P
     # 422: the wrong side of the practice trial, as some try first
     assert set(record.statuses) <= {200, 422}
     assert "Traceback" not in logs
-
-
-@pytest.mark.postgres
-@pytest.mark.django_db(transaction=True)
-def test_processes_that_draw_at_once_take_items_in_turn() -> None:
-    with scratch_postgres() as url:
-        assert url is not None
-        found = contend(url, processes=2, draws_each=20)
-    assert found.draws == 40
-    assert found.spread <= 1
-    assert found.overtaken >= 0
-
-
-def test_simulated_draws_stay_in_balance_however_many_are_overtaken() -> None:
-    calm, busy = (simulate(per_s, 5.0, draws=2_000) for per_s in (10, 1_000))
-    assert calm.spread <= 1
-    assert busy.spread <= 1
-    assert calm.overtaken < 0.05 < busy.overtaken

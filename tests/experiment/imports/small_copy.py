@@ -5,8 +5,18 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.trust.fuzz.imports.published import DOI, ITEM_COLUMNS, PERSON, SECTION, item
-
+SECTION = "Systems/Circuits"
+DOI = "https://doi.org/10.1000/"
+ITEM_COLUMNS = (
+    *("doi", "journal_section", "original_abstract", "incorrect_abstract", "combined_abstract"),
+)
+PERSON = {
+    "age": "40",
+    "country": "United States",
+    "current position": "__other",
+    "experience": "2.5",
+    "sex": "Male",
+}
 HUMAN = "testcases/BrainBench_Human_v0.1.csv"
 MACHINE = "testcases/BrainBench_GPT-4_v0.1.csv"
 IDS = "human_results/abstract_id_doi.csv"
@@ -27,6 +37,10 @@ TRIAL_HEADER = [
     *("", "pid", "expertise", "confidence", "click_outside", "correct", "rt", "abstract_id"),
     *("journal_section", "click_slider", "recognised", *PERSON),
 ]
+
+
+def item(doi: str, word: str) -> list[str]:
+    return [DOI + doi, SECTION, f"{word} rose.", f"{word} fell.", f"{word} [[rose, fell]]."]
 
 
 def trial(

@@ -1,13 +1,13 @@
 """A state machine that takes participants through a study in every order; hypothesis chooses the steps."""
 
-from collections.abc import Iterable
+import random
 from datetime import datetime, timedelta
 from itertools import count
 from typing import Any
 
 from django.contrib.auth.models import User
-from hypothesis import HealthCheck, Phase, settings
 from hypothesis import seed as with_seed
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -18,7 +18,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from benchmarks.trust.fuzz.cases import Case, Tally
+from benchmarks.trust.fuzz.cases import Tally, quietly
 from benchmarks.trust.fuzz.journey.expected import look
 from benchmarks.trust.fuzz.journey.faults import KINDS, Clock, Fault, forget_process_state
 from benchmarks.trust.fuzz.journey.person import FoundError, Person, Post
@@ -28,7 +28,6 @@ from experiment.services import audit, study_setup
 from experiment.services.recounting import check
 from experiment.services.study_setup import set_recruitment, word_consent
 
-OF = "journey"
 STEPS = 30
 MOST_PEOPLE = 3
 whom, numbers = st.integers(0, 9), st.integers(0, 10**6)
@@ -109,7 +108,7 @@ class Journeys(RuleBasedStateMachine):
             self._go_on(self.somebody(n), number + step, None, True)
 
     def _go_on(self, person: Person, number: int, fault: Any, is_heard: bool) -> None:
-        rng = Case(OF, number, 0).rng()
+        rng = random.Random(number)
         page: Any = person.get(self.study.get_absolute_url())
         path = page.redirect_chain[-1][0] if page.redirect_chain else self.study.get_absolute_url()
         if page.status_code == 200 and (post := person.fill(page, path, rng)):
@@ -161,7 +160,7 @@ class Journeys(RuleBasedStateMachine):
         person = self.somebody(n)
         other = Person(self.study)
         path = f"{self.study.get_absolute_url()}return/"
-        if post := other.fill(other.get(path), path, Case(OF, 0, n).rng()):
+        if post := other.fill(other.get(path), path, random.Random(n)):
             other.post(Post(path, {**post.fields, "code": person.code}))
             person.client = other.client
 
@@ -171,7 +170,7 @@ class Journeys(RuleBasedStateMachine):
         person = self.somebody(n)
         path = f"{self.study.get_absolute_url()}withdraw/"
         page = person.get(path)
-        if post := person.fill(page, path, Case(OF, 0, n).rng()):
+        if post := person.fill(page, path, random.Random(n)):
             answer = person.post(
                 Post(path, {**post.fields, "code": person.code, "confirm": "1"}),
                 Fault(*fault) if fault else None,
@@ -217,27 +216,15 @@ class Journeys(RuleBasedStateMachine):
         forget_process_state()
 
 
-def run(user: User, seed: int, examples: Iterable[int]) -> Tally:
+def run(user: User, seed: int, n: int) -> Tally:
     """So many examples of up to STEPS steps."""
-    n = len(list(examples))
     Journeys.user, Journeys.steps, Journeys.told, Journeys.struck = user, 0, 0, 0
     tally = Tally()
-    machine = with_seed(seed)(Journeys)
+    steps = settings(quietly(n), stateful_step_count=STEPS)
     try:
-        run_state_machine_as_test(
-            machine,
-            settings=settings(
-                max_examples=n,
-                stateful_step_count=STEPS,
-                deadline=None,
-                database=None,
-                phases=[Phase.generate],
-                suppress_health_check=list(HealthCheck),
-                print_blob=False,
-            ),
-        )
+        run_state_machine_as_test(with_seed(seed)(Journeys), settings=steps)
     except Exception as error:  # noqa: BLE001 - whatever a step found
-        steps = " ".join(getattr(error, "__notes__", []))
-        tally.fail(Case(OF, seed, n), f"{type(error).__name__}: {error} {steps[-400:]}")
+        steps_taken = " ".join(getattr(error, "__notes__", []))
+        tally.fail(f"{type(error).__name__}: {error} {steps_taken[-400:]}")
     tally.cases, tally.taken, tally.refused = Journeys.steps, Journeys.told, Journeys.struck
     return tally

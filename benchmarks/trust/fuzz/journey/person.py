@@ -8,8 +8,8 @@ from typing import Any
 from django.http import HttpResponse
 from lxml import html
 
+from benchmarks.trust.fuzz.forms import new_client
 from benchmarks.trust.fuzz.journey.faults import Fault, befallen
-from benchmarks.trust.fuzz.submits.forms import new_client
 from benchmarks.web.walks import ABOUT, MEASURES, RATED
 from experiment.models import Participant, Study
 

@@ -1,0 +1,111 @@
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+from django.utils import timezone
+
+from benchmarks.databases import scratch_postgres, scratch_sqlite
+from benchmarks.growth.measuring import Growth, as_rows, measure
+from benchmarks.imports import measure_import
+from benchmarks.machine import machine
+from lib.commands import ReportingCommand, add_json_argument, progress, table_lines
+
+SIZES = (100, 1_000, 10_000, 100_000)
+DATABASES = {"postgresql": scratch_postgres, "sqlite": scratch_sqlite}
+
+
+class Bench(ReportingCommand):
+    help = (
+        "Measure what draws, the consent page and the lab's pages cost in studies of more and more finished participants: CPU "
+        "time of the site and of its database, in scratch databases that are removed. The site's is not touched. Linux only."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--sizes",
+            type=int,
+            nargs="+",
+            default=list(SIZES),
+            metavar="N",
+            help="finished participants, ascending, multiples of the first (default %(default)s)",
+        )
+        parser.add_argument(
+            "--database",
+            choices=DATABASES,
+            action="append",
+            help="repeatable (default postgresql)",
+        )
+        parser.add_argument(
+            "--repeats", type=int, default=15, metavar="N", help="of each work (default 15)"
+        )
+        parser.add_argument(
+            "--items",
+            type=int,
+            default=10_000,
+            metavar="N",
+            help="test cases whose import is measured (default 10000; 0 for none)",
+        )
+        add_json_argument(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        sizes = options["sizes"]
+        if sizes != sorted(set(sizes)) or sizes[0] < 1 or any(n % sizes[0] for n in sizes):
+            raise CommandError("--sizes must ascend, and be multiples of the first.")
+        if options["repeats"] < 3:
+            raise CommandError("--repeats must be at least 3.")
+        if not Path("/proc/self/stat").exists():
+            raise CommandError("This reads CPU time from /proc, which only Linux has.")
+        growth = {
+            name: self._measure(name, sizes, options["repeats"], quiet=options["json"])
+            for name in options["database"] or ["postgresql"]
+        }
+        singles = measure_singles(options["items"])
+        self.report(options, as_json(growth) | singles, [*single_lines(singles), *lines(growth)])
+
+    def _measure(self, name: str, sizes: list[int], repeats: int, *, quiet: bool) -> Growth:
+        scratch: AbstractContextManager[str | None] = DATABASES[name]()
+        with scratch as url, progress(name, sizes[-1], "participants", quiet=quiet) as update:
+            if url is None:
+                raise CommandError("There is no PostgreSQL server to measure on.")
+            return measure(url, sizes, repeats, lambda _, n: update(n))
+
+
+def measure_singles(n_items: int) -> dict[str, Any]:
+    """What is no matter of a study's size, in CPU-seconds."""
+    return {"import": {"items": n_items, "cpu_s": measure_import(n_items)}} if n_items else {}
+
+
+def single_lines(found: dict[str, Any]) -> Iterator[str]:
+    if done := found.get("import"):
+        yield f"Import of {done['items']:,} test cases: {done['cpu_s']:.1f} CPU s, on SQLite."
+
+
+def as_json(growth: dict[str, Growth]) -> dict[str, Any]:
+    """The first database's figures, in full below its name, and those of the others below theirs."""
+    each = {
+        name: {
+            "cpu_ms": found.cpu_ms,
+            "ratio": {work: found.ratio(work) for work in found.cpu_ms},
+            "exponent": {work: found.exponent(work) for work in found.cpu_ms},
+            "bytes_per_trial": sum(found.bytes_per_trial.values()) or None,
+            "bytes_per_trial_by_part": found.bytes_per_trial,
+        }
+        for name, found in growth.items()
+    }
+    first = next(iter(each.values()))
+    top = {name: first[name] for name in ("cpu_ms", "bytes_per_trial")}
+    return top | each | {"machine": machine(), "measured_at": timezone.now()}
+
+
+def lines(growth: dict[str, Growth]) -> Iterator[str]:
+    yield from table_lines(list(as_rows(growth)), left=["database", "CPU ms at"])
+    for found in growth.values():
+        if found.bytes_per_trial:
+            parts = ", ".join(f"{name} {n:.0f}" for name, n in found.bytes_per_trial.items())
+            yield (
+                f"Bytes per trial, of the tables of participants, trials and judgments with their indexes, as vacuumed: "
+                f"{sum(found.bytes_per_trial.values()):.0f} ({parts})."
+            )
+    yield f"CPU is of this process and of its PostgreSQL process; medians. {machine()}"

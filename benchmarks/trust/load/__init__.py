@@ -1,1 +1,0 @@
-"""Many people for long, with faults and strangers beside them."""
