@@ -16,6 +16,7 @@ from hypothesis import settings as hypothesis_settings
 from moto.server import ThreadedMotoServer
 from playwright.sync_api import Browser, Playwright, sync_playwright
 from pytest_django.plugin import blocking_manager_key
+from xdist.scheduler import LoadFileScheduling
 
 from tests import databases, published
 
@@ -26,6 +27,10 @@ hypothesis_settings.register_profile("any machine", deadline=None)
 hypothesis_settings.load_profile("any machine")
 FORBID_SKIPS = os.environ.get("FORBID_SKIPS", "") not in ("", "0")
 SWEEP = os.environ.get("SWEEP", "") not in ("", "0")
+TORCH = tuple(
+    f"tests/scoring/{folder}/"
+    for folder in ("backends/causal_lm", "demo_lm", "lm_eval", "services/training", "training/lm")
+)
 FIXTURE_MARKS = {"browser": "browser", "engine": "browser", "shared_dir": "shared"}
 FIREFOX_ESR = ROOT / "tests" / "browser" / "firefox_esr.cjs"
 CHROMIUM_ARGS = [
@@ -50,7 +55,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 TransactionTestCase._fixture_teardown = databases.empty
 
 # Other tests in browsers set up rows by themselves
-COUNTED = re.compile(r"/tests/(experiment/|browser/test_(coming_back|lost_network|whole_test)\.py)")
+COUNTED = re.compile(r"/tests/(experiment/|browser/test_(interruptions|whole_test)\.py)")
 
 _skipped: list[str] = []
 
@@ -188,6 +193,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
+    items.sort(key=lambda item: not item.nodeid.startswith(TORCH))  # it takes the longest
+
+
+class ByFile(LoadFileScheduling):
+    """A file's tests go to one worker, since they share fixtures; so do all that load torch, which takes seconds and 400 MB."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "torch" if nodeid.startswith(TORCH) else super()._split_scope(nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
+    return ByFile(config, log)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -236,3 +253,27 @@ def bucket(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Iterator[Any]:
     yield bucket
     bucket.objects.delete()  # the next server of this process would hold them still
     server.stop()
+
+
+@pytest.fixture
+def published_report(db: None, settings: Any, run_folder: Path, results_dir: Path) -> Any:
+    """The study of the published data with its report (`reports.OPTIONS`), computed once a run: to be read."""
+    from tests import reports
+
+    return reports.with_report("published", settings, run_folder, results_dir)
+
+
+@pytest.fixture
+def demo_report(db: None, settings: Any, run_folder: Path) -> Any:
+    """The demo study, likewise."""
+    from tests import reports
+
+    return reports.with_report("demo", settings, run_folder)
+
+
+@pytest.fixture
+def questions_report(db: None, settings: Any, run_folder: Path) -> Any:
+    """A study of questions with made-up answers and grades, likewise."""
+    from tests import reports
+
+    return reports.with_report("questions", settings, run_folder)

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser import curating
-from tests.browser.first_pages import agree
-from tests.browser.lab_pages import (
+from tests.browser import sites
+from tests.browser.sites import (
     WORK_MS,
+    SiteServer,
+    agree,
     figure,
     name_study,
     open_recruitment,
@@ -19,7 +20,6 @@ from tests.browser.lab_pages import (
     sign_in,
     take_part,
 )
-from tests.browser.server import SiteServer
 from tests.scoring.services.drafting.abstracts import Lessons, abstract
 
 pytestmark = pytest.mark.sqlite  # a site as `make serve` starts it
@@ -39,7 +39,7 @@ def site(tmp_path: Path, transactional_db: None) -> Iterator[SiteServer]:
     """The site and its worker, with a field and its people."""
     one = SiteServer(tmp_path, with_worker=True)
     one.take_database()
-    one.manage("shell", "-c", curating.COOKING)
+    one.manage("shell", "-c", sites.COOKING)
     one.start()
     yield one
     one.kill()
@@ -65,7 +65,7 @@ def test_a_pasted_abstract_comes_before_a_participant_and_into_the_results(
     open_as: OpenAs, new_page: Callable[[], Page], site: SiteServer
 ) -> None:
     path = write_and_send(open_as("ada", FIELD))
-    page = curating.let_two_accept(open_as, ("ben", "cleo"), path)
+    page = sites.let_two_accept(open_as, ("ben", "cleo"), path)
     key = page.get_by_role("heading", level=1).inner_text().split()[0]
 
     lena = open_as("lena", "/lab/")
@@ -96,10 +96,10 @@ def write_and_send(page: Page) -> str:
     """Paste it, alter it by the key, explain the warning, send it to review; returns the path of its page."""
     page.get_by_role("link", name="New test case").click()
     expect(page.locator("#tools")).to_be_visible()  # its scripts are at work
-    curating.text_of(page).evaluate(curating.PASTE, ABSTRACT)
+    sites.text_of(page).evaluate(sites.PASTE, ABSTRACT)
     page.get_by_label("Subfield").select_option("Baking")
-    curating.change(page, "faster", "slower")
-    curating.change(page, WHOLE_SENTENCE, WHOLE_SENTENCE.replace("darker", "paler"))
+    sites.change(page, "faster", "slower")
+    sites.change(page, WHOLE_SENTENCE, WHOLE_SENTENCE.replace("darker", "paler"))
     expect(page.locator("#preview-facts")).to_contain_text("2 alternations")
     page.get_by_role("button", name="Save and send to review").click()
     checks = page.get_by_role("region", name="Checks")
@@ -110,7 +110,7 @@ def write_and_send(page: Page) -> str:
     checks.get_by_label("Why it is right as it is").fill("The loaf is cut in no other sentence.")
     checks.get_by_role("button", name="Explain").click()
     expect(checks.get_by_role("heading", name="Explained")).to_be_visible()
-    curating.send_to_review(page)
+    sites.send_to_review(page)
     return re.sub(r"^https?://[^/]+|[?#].*$", "", page.url)
 
 
@@ -135,15 +135,15 @@ def test_a_draft_of_a_model_is_refused_repaired_and_accepted_by_two_people(
     open_as: OpenAs,
 ) -> None:
     page = open_as("lena", f"{FIELD}drafting/")
-    with curating.DecliningStub(Lessons(a1=["changed"])) as stub:
-        rows = curating.have_drafted(page, stub.url, [abstract(1), abstract(2)], "Vegetables")
+    with sites.DecliningStub(Lessons(a1=["changed"])) as stub:
+        rows = sites.have_drafted(page, stub.url, [abstract(1), abstract(2)], "Vegetables")
     expect(rows.nth(1)).to_contain_text("drafted")
     expect(rows.nth(2)).to_contain_text("no answer")
     rows.nth(1).get_by_role("link", name="1", exact=True).click()
     expect(page.get_by_text("The abstract reads")).to_have_count(2)  # and what the model was told
     page.get_by_role("link", name="See test case").click()
     expect(page.locator("#item-text")).to_contain_text("sharpens")
-    curating.send_to_review(page)
+    sites.send_to_review(page)
     path = re.sub(r"^https?://[^/]+", "", page.url)
-    page = curating.let_two_accept(open_as, ("ben", "cleo"), path)
+    page = sites.let_two_accept(open_as, ("ben", "cleo"), path)
     expect(page.get_by_text("altered by writer-2026-01")).to_be_visible()

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from django.urls import reverse
 from playwright.sync_api import Browser, BrowserContext, Page, expect
-from tests.browser.sites import PASTE, change, saved, select, text_of
 
 from benchmarks.trust.site import wait_until
 from experiment.domain import markup
 from experiment.models import Item, ItemScratch, ResearchField
 from experiment.services.curation import writing
 from tests.browser import engines
+from tests.browser.sites import PASTE, change, saved, select, text_of
 from tests.factories import FILLER, make_research_field, make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -12,9 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests import databases
 from tests.browser.accessibility import faults
-from tests.browser.curating import COOKING
-from tests.browser.lab_pages import WORK_MS, name_study, part, sign_in
-from tests.browser.server import SiteServer
+from tests.browser.sites import COOKING, WORK_MS, SiteServer, name_study, part, sign_in
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
 
 pytestmark = pytest.mark.sqlite  # a site as `make serve` starts it

@@ -74,22 +74,6 @@ def test_nothing_runs_on_the_pages_of_a_field(page: Page) -> None:
     assert not any(found.values()), found
 
 
-def test_nothing_runs_in_the_preview_that_follows_the_typing(page: Page) -> None:
-    world = make_world(SOME)
-    sign_in(page, world)
-    page.goto(reverse("lab:new_item", args=["memory"]))
-    found = {}
-    for text in (
-        hostile_text(SOME),
-        f"{SOME[3]} [[never closed {SOME[8]}",
-        "x" * 19_000 + " [[a, b]]",
-    ):
-        with page.expect_response(lambda answer: answer.url.endswith("/preview/")):
-            page.locator("[name=markup]").fill(text)
-        found[text[:30]] = wrongs(page)
-    assert not any(found.values()), found
-
-
 def test_nothing_runs_in_front_of_a_participant(visit: Visit) -> None:
     study: Study = make_study()
     strata = [{"kind": "test", "source": "human"}, {"kind": "test", "source": "machine"}]

@@ -15,8 +15,7 @@ from experiment.services.taking_part import (
     start_trials,
 )
 from tests.browser.accessibility import faults
-from tests.browser.drivers import NoScriptDriver
-from tests.browser.test_lost_network import WAITING
+from tests.browser.test_interruptions import WAITING
 from tests.browser.visitor import Answer, Visitor
 from tests.experiment.asked import EXPERT, make_asking_study
 
@@ -116,26 +115,3 @@ def test_a_study_of_two_questions_and_two_abstracts(visit: Visit, study: Study) 
     visitor.finish()
     visitor.is_at("done")
     assert len(visitor.judgments()) == 4
-
-
-@pytest.mark.django_db(transaction=True)
-def test_questions_without_script(visit: Visit) -> None:
-    study = make_asking_study(asked=2, counts=(0, 0, 0))
-    visitor = visit(study, NoScriptDriver, java_script_enabled=False)
-    begin(visitor)
-    page = visitor.page
-    visitor.go_on()
-    expect(visitor.error("answer_text")).to_contain_text("I do not know")
-    page.locator("#answer_text").fill(TEXT)
-    page.locator("#abstained").check()
-    visitor.go_on()
-    expect(visitor.error("answer_text")).not_to_be_empty()
-    expect(page.locator("#answer_text")).to_have_value(TEXT)
-    page.locator("#abstained").uncheck()
-    page.locator("#confidence").fill("70")
-    visitor.go_on()
-    visitor.is_at("trial/2")
-    page.locator("#abstained").check()
-    visitor.go_on()
-    visitor.is_at("debrief")
-    assert written() == [Written(TEXT), Written(abstained=True)]

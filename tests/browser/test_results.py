@@ -6,14 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from analysis.report.chapters.accuracy.results import Accuracy
 from experiment.models import Study
-from scoring.models import LanguageModel
 from tests.analysis import results_stub as stub
 from tests.browser.accessibility import faults
-from tests.factories import answers_open, make_participant, make_study
+from tests.factories import make_participant, make_study
 from tests.scoring.lab.rows import ask, finish
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -122,69 +121,3 @@ def test_chapters_open_one_at_a_time_and_by_their_address(open_page: Callable[..
     expect(second).not_to_have_attribute("open", "")
     page.reload()
     expect(page.get_by_alt_text("Alt of accuracy")).to_be_visible()
-
-
-@pytest.mark.usefixtures("stubbed")
-def test_without_javascript_a_link_computes(open_page: Callable[..., Page]) -> None:
-    page = open_page(RESULTS, java_script_enabled=False)
-    page.get_by_role("link", name="Compute them now").click()
-    expect(page.get_by_role("heading", name="Humans against models")).to_be_visible()
-
-
-def test_a_small_study_is_computed_drawn_and_told_for_real(
-    open_page: Callable[..., Page], study: Study, browser: Browser, tmp_path: Any
-) -> None:
-    LanguageModel.objects.update(family="Tiny")
-    page = open_page(f"{RESULTS}?participants=simulated")
-    expect(page.get_by_role("heading", name="Humans against models")).to_be_visible(timeout=60_000)
-    unfold(page)
-    figures = page.locator("figure")
-    assert figures.count() >= 5
-    marked = figures.filter(has=page.get_by_text("simulated participants", exact=True))
-    assert marked.count() == figures.count()
-    assert "\n".join(faults(page)) == ""
-
-    with page.expect_download() as download:
-        page.get_by_role("link", name="This page as one file").click()
-    download.value.save_as(tmp_path / "report.html")
-    context = browser.new_context(offline=True)
-    asked: list[str] = []
-    file = context.new_page()
-    file.on("request", lambda request: asked.append(request.url))
-    file.goto((tmp_path / "report.html").as_uri())
-    expect(file.get_by_role("heading", name="Humans against models")).to_be_visible()
-    assert file.locator("img").count() == figures.count()
-    assert [address for address in asked if not address.startswith(("file:", "data:"))] == []
-    context.close()
-
-
-def test_the_paragraph_about_participants_can_be_copied(
-    open_page: Callable[..., Page], study: Study, stubbed: None, monkeypatch: Any
-) -> None:
-    results = stub.with_people_of(study, "simulated")
-    monkeypatch.setattr(
-        "analysis.report.services.make.make_report", lambda s, o, p=None: stub.report(s, o, results)
-    )
-    page = open_page(RESULTS, permissions=["clipboard-read", "clipboard-write"])
-    open_chapter(page, "Participants")
-    chapter = page.get_by_role("region", name="Participants", exact=True)
-    expect(chapter).to_be_visible()
-    button = chapter.get_by_role("button", name="Copy the paragraph")
-    button.click()
-    expect(chapter.get_by_role("button", name="Copied")).to_be_focused()
-    copied = page.evaluate("navigator.clipboard.readText()")
-    assert copied.startswith("The participants were simulated")
-    assert "\n" not in copied
-    assert "  " not in copied
-    assert copied == " ".join(page.locator("#methods-text").inner_text().split())
-    expect(button).to_be_visible()
-
-
-def test_an_empty_study_says_what_it_takes(open_page: Callable[..., Page], study: Study) -> None:
-    with answers_open():
-        study.participants.all().delete()
-    study.scoring_runs.all().delete()
-    page = open_page(RESULTS)
-    expect(page.get_by_role("heading", name="No results yet")).to_be_visible(timeout=30_000)
-    expect(page.locator("figure")).to_have_count(0)
-    assert "\n".join(faults(page)) == ""

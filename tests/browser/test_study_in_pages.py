@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.first_pages import agree
-from tests.browser.lab_pages import (
+from tests.browser.sites import (
     WORK_MS,
+    SiteServer,
+    agree,
     figure,
     name_study,
     open_recruitment,
@@ -19,7 +20,6 @@ from tests.browser.lab_pages import (
     say_who_answers_for_it,
     take_part,
 )
-from tests.browser.server import SiteServer
 
 pytestmark = pytest.mark.sqlite  # a site as `make serve` starts it
 

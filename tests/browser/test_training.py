@@ -10,8 +10,7 @@ from scoring.demo_lm.corpus import read_corpus
 from tests import databases
 from tests.browser.accessibility import faults
 from tests.browser.conftest import DESKTOP, TIMEOUT_MS
-from tests.browser.lab_pages import WORK_MS, sign_in
-from tests.browser.server import SiteServer
+from tests.browser.sites import WORK_MS, SiteServer, sign_in
 
 pytestmark = pytest.mark.sqlite  # a site as `make serve` starts it
 

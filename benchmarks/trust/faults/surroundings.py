@@ -48,8 +48,8 @@ from experiment.domain.scopes import Scope
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Judgment, Participant, Study
 from experiment.services.export.files import Manifest, export_to_file, manifest_path
-from experiment.services.rights import create_token
 from experiment.services.overview import page_by_page
+from experiment.services.rights import create_token
 from lib.jobs.leases import reopen
 from lib.jobs.models import LivingWorker
 from scoring.demo_lm import MODEL_FOLDER

@@ -1,17 +1,27 @@
-"""Every participant page, error states included, against WCAG 2.2 A and AA, at any width and size of text."""
+"""Every page, error states included, against WCAG 2.2 A and AA, at any width and size of text."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import BrowserContext, Page, Route, expect
+from playwright.sync_api import Browser, Page, expect
 
+from experiment.lab.routes import ADMIN, PUBLIC, Route, routes
 from experiment.models import Participant, Study
 from tests.browser.accessibility import axe_source, faults, violations
 from tests.browser.visitor import Answer, Visitor, other
-from tests.factories import make_channel, make_participant, make_user
+from tests.config.test_rights import address, arguments
+from tests.factories import (
+    make_channel,
+    make_participant,
+    make_research_field,
+    make_study,
+    make_user,
+)
 
 Visit = Callable[..., Visitor]
 
@@ -35,19 +45,6 @@ def inspector():
     assert one.found == []
 
 
-def without_script(page: Page) -> None:
-    """As with JavaScript off, but so that axe can run: the pages' own scripts do not arrive."""
-    page.route("**/static/js/*.js", lambda route: route.abort())
-
-
-def change_what_is_sent(page: Page, old: str, new: str) -> None:
-    def change(route: Route) -> None:
-        body = re.sub(old, new, route.request.post_data or "")
-        route.continue_(post_data=body)
-
-    page.route("**/trial/**", lambda r: change(r) if r.request.method == "POST" else r.continue_())
-
-
 def test_axe_is_recent_and_sees_what_is_wrong(visit: Visit, demo: Study) -> None:
     major, minor = map(int, re.findall(r"axe v(\d+)\.(\d+)", axe_source())[0])
     assert (major, minor) >= (4, 9)
@@ -57,13 +54,6 @@ def test_axe_is_recent_and_sees_what_is_wrong(visit: Visit, demo: Study) -> None
         "document.querySelector('main').replaceChildren(document.createElement('input'))"
     )
     assert any(line.startswith("label:") for line in violations(visitor.page))
-
-
-def test_misfits_are_seen(visit: Visit, demo: Study) -> None:
-    visitor = visit(demo)
-    visitor.enter()
-    visitor.page.evaluate("document.querySelector('h1').style.width = '40rem'")
-    assert any("sticks out" in fault for fault in faults(visitor.page))
 
 
 def test_pages_before_the_first_abstract(visit: Visit, demo: Study, inspector: Inspector) -> None:
@@ -114,44 +104,6 @@ def test_an_abstract_in_every_state(visit: Visit, demo: Study, inspector: Inspec
     visitor.page.context.set_offline(True)
     visitor.go_on()
     expect(visitor.page.locator("#send-status")).to_contain_text("No connection")
-    inspector.look(visitor)
-
-
-def test_an_abstract_that_the_server_shows_again(
-    visit: Visit, demo: Study, inspector: Inspector
-) -> None:
-    """What was sent is malformed, so that the server's own error page is seen, with scripts and without."""
-    visitor = visit(demo).start()
-    Study.objects.filter(pk=demo.pk).update(ratings_required=True)
-    change_what_is_sent(visitor.page, "confidence=70", "confidence=700")
-    visitor.fill(Answer("A", 70, 30))
-    visitor.page.evaluate("document.querySelector('[name=confidence]').value = '70'")
-    visitor.go_on()
-    expect(visitor.error("confidence")).not_to_be_empty()
-    expect(visitor.page.locator("#confidence")).to_be_focused()
-    inspector.look(visitor)
-    visitor.page.unroute("**/trial/**")
-    without_script(visitor.page)
-    visitor.page.goto(visitor.page.url)
-    expect(visitor.page.locator("#shortcuts")).to_be_hidden()
-    inspector.look(visitor)
-    visitor.go_on()
-    for name in ("side", "confidence", "expertise", "recognised"):
-        expect(visitor.error(name)).not_to_be_empty()
-    inspector.look(visitor)
-
-
-def test_the_pages_without_script_in_their_later_states(
-    visit: Visit, demo: Study, inspector: Inspector
-) -> None:
-    visitor = visit(demo).start()
-    without_script(visitor.page)
-    visitor.page.goto(visitor.page.url)
-    visitor.driver.choose("B")
-    inspector.look(visitor)
-    visitor.answer_recognised()
-    visitor.go_on()
-    expect(visitor.page.locator("#confidence")).to_be_focused()
     inspector.look(visitor)
 
 
@@ -219,25 +171,6 @@ def test_the_pages_of_coming_back(visit: Visit, demo: Study, inspector: Inspecto
     inspector.look(visitor, "You have been here before")
 
 
-def test_the_previews_of_a_links_ends(
-    open_browser: Callable[..., BrowserContext], demo: Study
-) -> None:
-    make_channel(demo, "prolific", completion_code="C0DE", screen_out_url="https://a.example")
-    make_user("ruth", demo)
-    page = open_browser().new_page()
-    page.goto("/lab/studies/demo/recruitment/")
-    page.get_by_label("Username").fill("ruth")
-    page.get_by_label("Password").fill("ruth")
-    page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("heading", name="Prolific")).to_be_visible()
-    found = faults(page)
-    for end in ("completion", "screen-out", "full"):
-        page.goto(f"/lab/studies/demo/recruitment/channels/prolific/{end}/")
-        expect(page.get_by_text("Preview: what a participant sees.")).to_be_visible()
-        found += faults(page)
-    assert found == []
-
-
 def test_the_pages_for_those_who_do_not_take_part(
     visit: Visit, demo: Study, inspector: Inspector
 ) -> None:
@@ -278,3 +211,64 @@ def test_the_pages_for_problems(visit: Visit, demo: Study, inspector: Inspector)
     people.update(last_seen_at=timezone.now() - timedelta(days=30))
     visitor.enter()
     inspector.look(visitor, "The time to come back has passed")
+
+
+pytestmark = pytest.mark.django_db(transaction=True)
+# What an address can answer besides a page, by the name of its route
+NO_PAGES = ("_live", "_count", "_preview")
+
+
+def pages() -> list[Route]:
+    """Those that a browser opens as a page of its own."""
+    return [
+        route
+        for route in routes()
+        if "GET" in route.methods
+        and route.access != PUBLIC
+        and not route.address.startswith((ADMIN, "api/"))
+        and not route.name.endswith(NO_PAGES)
+    ]
+
+
+@pytest.fixture
+def page(browser: Browser, live_server: Any) -> Iterator[Page]:
+    """A page of a site administrator who has signed in."""
+    make_user("boss", is_superuser=True, is_staff=True)
+    context = browser.new_context(base_url=live_server.url)
+    page = context.new_page()
+    page.goto(reverse("lab:sign_in"))
+    page.get_by_label("Username").fill("boss")
+    page.get_by_label("Password").fill("boss")
+    page.get_by_role("button", name="Sign in").click()
+    yield page
+    context.close()
+
+
+@pytest.fixture
+def study() -> Study:
+    """A study with people at several places, and the field of research of its name."""
+    study = make_study()
+    make_research_field(study.slug)
+    for judged in (None, None, 2):
+        make_participant(study, judged=judged)
+    return study
+
+
+def test_every_page_is_accessible_and_fits_at_any_width(page: Page, study: Study) -> None:
+    troubles: list[str] = []
+    page.on("console", lambda m: troubles.append(m.text) if m.type == "error" else None)
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    found: dict[str, list[str]] = {}
+    opened = 0
+    for route in pages():
+        url = address(route, arguments(route, study))
+        answer = page.request.get(url)
+        if not (answer.ok and answer.headers["content-type"].startswith("text/html")):
+            continue  # a file or a picture, or nobody made it yet
+        page.goto(url)
+        opened += 1
+        if wrong := [*troubles, *faults(page)]:
+            found[url] = wrong
+        troubles.clear()
+    assert found == {}
+    assert opened > 25

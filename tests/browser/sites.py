@@ -1,0 +1,296 @@
+"""A site as it runs for a lab, in processes of its own; and its pages as a participant, a researcher and curators use them."""
+
+import os
+import re
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests import databases
+from tests.browser.visitor import DOUBLE_CLICK_MS, SKIP
+from tests.scoring.backends.chat.stub import MODEL, ChatHandler, ChatStub
+
+ROOT = Path(__file__).resolve().parents[2]
+STARTS_WITHIN_S = 180  # a busy machine
+
+
+class SiteServer:
+    """A server that can be killed and started again at the same address; `with_worker`: as `make serve` starts it."""
+
+    def __init__(self, folder: Path, *, with_worker: bool = False, **more: str) -> None:
+        gunicorn = ["-m", "gunicorn", "--config", "config/gunicorn.py", "config.wsgi"]
+        self.command = [sys.executable, *(["scripts/serve.py"] if with_worker else gunicorn)]
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.database = folder / "site.sqlite3"
+        self.log = folder / "site.log"
+        self.process: subprocess.Popen[bytes] | None = None
+        settings = {
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+            "DATABASE_URL": f"sqlite:///{self.database}",
+            "VAR_DIR": str(folder),
+            "STATIC_HASHED": "0",
+            "PORT": str(self.port),
+            "BASE_URL": self.url,
+            "WORKERS": "1",
+        }
+        self.environment = {**os.environ, **settings, **more}
+
+    def manage(self, *arguments: str) -> bytes:
+        """Run a command of the site; returns what it printed."""
+        command = [sys.executable, "manage.py", *arguments]
+        done = subprocess.run(
+            command, cwd=ROOT, env=self.environment, check=True, stdout=subprocess.PIPE
+        )
+        return done.stdout
+
+    def take_database(self) -> None:
+        """What is in the test's own database: to migrate another one takes seconds."""
+        databases.copy_to(self.database)
+
+    def start(self) -> None:
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                self.command,
+                cwd=ROOT,
+                env=self.environment,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,  # so that its workers can be killed with it
+            )
+        deadline = time.monotonic() + STARTS_WITHIN_S
+        while not self._answers():
+            assert time.monotonic() < deadline, self.log.read_text()
+            assert self.process.poll() is None, self.log.read_text()
+            time.sleep(0.1)
+
+    def _answers(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"{self.url}/healthz", timeout=5) as response:
+                return bool(response.status == 200)
+        except OSError:
+            return False
+
+    def kill(self) -> None:
+        """As a crash or a power cut would: at once, with all workers."""
+        if self.process is not None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+            self.process = None
+
+
+def agree(page: Page, link: str) -> None:
+    page.goto(link)
+    page.locator("#agree").click()
+    expect(page).to_have_url(re.compile("about-you"))
+
+
+def come_to_the_first_abstract(page: Page) -> None:
+    """Say nothing about oneself, practise on one side or both, and begin."""
+    for name in ("gender", "country", "position"):
+        field = page.locator(
+            f'select[name="{name}"], input[name="{name}"][value="prefer_not_to_say"]'
+        )
+        if field.evaluate("node => node.tagName") == "SELECT":
+            field.select_option("prefer_not_to_say")
+        else:
+            field.check()
+    for name in ("age", "experience_years"):
+        page.locator(f"#id_{name}_1").check()
+    page.get_by_role("button", name="Continue").click()
+    expect(page).to_have_url(re.compile("practice"))
+    for side in "ab":
+        if "practice" in page.url:
+            expect(page.locator("#shortcuts")).to_be_visible()
+            answer(page, side)
+            expect(page.locator("#practice-feedback")).to_be_visible()  # of both sides
+    page.wait_for_timeout(DOUBLE_CLICK_MS)
+    page.get_by_role("button", name="Show the first abstract").click()
+
+
+def answer(page: Page, side: str) -> None:
+    page.keyboard.press(side)
+    for name in ("confidence", "expertise"):
+        page.locator(f"#{name}").press("End")
+    page.locator("#recognised-no").check()
+    page.get_by_role("button", name="Continue").click()
+
+
+WORK_MS = 300_000  # the worker's, on a slow machine
+READ_MS = 20_000
+
+
+def sign_in(page: Page, name: str, address: str) -> None:
+    """To a page, as somebody whose password is the name."""
+    page.goto(address)
+    page.get_by_label("Username").fill(name)
+    page.get_by_label("Password").fill(name)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
+
+
+def part(page: Page, name: str) -> None:
+    page.get_by_role("navigation", name="Parts of the study").get_by_text(name, exact=True).click()
+
+
+def figure(page: Page, name: str) -> Locator:
+    return page.locator(".figures div").filter(has_text=name).locator("dd")
+
+
+def name_study(page: Page, title: str) -> str:
+    """A new study from the preset; returns its short name."""
+    page.get_by_role("link", name="Studies").click()
+    page.get_by_role("link", name="New study").click()
+    page.get_by_label("Title").fill(title)
+    page.get_by_role("button", name="Make the study").click()
+    expect(page).to_have_url(re.compile("/studies/[-a-z]+/set-up/"))
+    return page.url.split("/studies/")[1].split("/")[0]  # it is made of the title
+
+
+def say_who_answers_for_it(page: Page) -> None:
+    """The contact and the ethics approval, after which nothing is missing."""
+    page.get_by_role("link", name="General").click()
+    page.get_by_label("Contact", exact=True).fill("lab@example.org")
+    page.get_by_label("Number of the ethics approval").fill("2026/7")
+    page.get_by_label("Who approved").fill("The board")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("link", name="Overview").click()
+    expect(page.locator(".finding-blocking")).to_have_count(0)
+
+
+def open_recruitment(page: Page) -> None:
+    part(page, "Recruitment")
+    page.get_by_label("Open", exact=True).check()
+    page.get_by_role("button", name="Change recruitment").click()
+    expect(page.locator(".state")).to_have_text("open")
+
+
+def take_part(page: Page, site: SiteServer, number: int) -> None:
+    """From the questions about oneself through all pages, with every answer right; a participant reads for some time."""
+    come_to_the_first_abstract(page)
+    for position in count(1):
+        expect(page).to_have_url(re.compile(f"/(trial/{position}|debrief)/"))
+        if "debrief" in page.url:
+            break
+        expect(page.locator("#shortcuts")).to_be_visible()
+        page.evaluate(SKIP, READ_MS)
+        answer(page, right_side(site, number, position))
+    page.wait_for_timeout(DOUBLE_CLICK_MS)
+    page.get_by_role("button", name="Finish").click()
+    expect(page).to_have_url(re.compile("done"))
+
+
+def right_side(site: SiteServer, number: int, position: int) -> str:
+    """Read beside the server: the page does not say it."""
+    with sqlite3.connect(site.database) as database:
+        [[side]] = database.execute(
+            "SELECT original_side FROM experiment_trial WHERE position = ? AND participant_id = "
+            "(SELECT id FROM experiment_participant WHERE kind = 'real' ORDER BY id LIMIT 1 OFFSET ?)",
+            [position, number - 1],
+        )
+    database.close()
+    return str(side).lower()
+
+
+# A field with a lead who may make studies and three curators, for a site of its own: it stores passwords in its own way
+COOKING = """
+from django.contrib.auth.models import Permission, User
+from experiment.models import ResearchField
+field = ResearchField.objects.create(slug="cooking", name="cooking")
+field.subfields.create(name="Vegetables", purpose="Which steps change the taste.")
+field.subfields.create(name="Baking")
+for name in ("lena", "ada", "ben", "cleo"):
+    user = User.objects.create_user(name, password=name)
+    field.members.add(user, through_defaults={"role": "lead" if name == "lena" else "curator"})
+User.objects.get(username="lena").user_permissions.add(Permission.objects.get(codename="add_study"))
+"""
+SELECT = """(field, [words, length]) => {
+  const start = field.value.indexOf(words);
+  field.focus();
+  field.setSelectionRange(start, start + (length ?? words.length));
+}"""
+PASTE = """(field, text) => {
+  field.focus();
+  document.execCommand("insertText", false, text);
+}"""
+
+
+def text_of(page: Page) -> Locator:
+    return page.get_by_label("Abstract")
+
+
+def select(page: Page, words: str, length: int | None = None) -> None:
+    text_of(page).evaluate(SELECT, [words, length])
+
+
+def change(page: Page, words: str, altered: str) -> None:
+    select(page, words)
+    page.keyboard.press("Control+e")
+    expect(page.get_by_label("The altered version says")).to_have_value(words)
+    page.keyboard.type(altered)
+    page.keyboard.press("Enter")
+
+
+def saved(page: Page) -> None:
+    expect(page.locator("#save-state")).to_contain_text("Saved")
+
+
+class Declining(ChatHandler):
+    """Declines the second abstract, however often it is asked."""
+
+    def send_text(
+        self, request: dict[str, Any], text: Any, finish: str = "stop", **message: Any
+    ) -> None:
+        if "In batch 2," in request["messages"][1]["content"]:
+            text, message = None, {"refusal": "I would rather not alter this one."}
+        super().send_text(request, text, finish, **message)
+
+
+class DecliningStub(ChatStub):
+    def handler(self) -> type[ChatHandler]:
+        return Declining
+
+
+def have_drafted(page: Page, server: str, abstracts: list[str], subfield: str) -> Locator:
+    """On the page of drafting; returns the rows of what came, the first of which is the head."""
+    form = page.get_by_role("region", name="Draft from abstracts")
+    form.get_by_label("Abstracts").fill("\n\n".join(abstracts))
+    form.get_by_label("Subfield").select_option(subfield)
+    form.get_by_label("Model", exact=True).fill(MODEL)
+    form.get_by_label("Address of the chat server").fill(server)
+    form.get_by_role("button", name="Have it draft").click()
+    n = len(abstracts)
+    expect(page.get_by_text(f"finished: {n} of {n} abstracts")).to_be_visible(timeout=WORK_MS)
+    return page.get_by_role("table").get_by_role("row")
+
+
+def send_to_review(page: Page) -> None:
+    page.get_by_role("button", name="Send to review").click()
+    expect(page.get_by_text("in review").first).to_be_visible()
+
+
+def accept(page: Page) -> None:
+    page.get_by_label("Accept", exact=True).check()
+    page.get_by_role("button", name="Give my verdict").click()
+    expect(page.get_by_role("button", name="Give my verdict")).to_have_count(0)
+
+
+def let_two_accept(open_as: Callable[[str, str], Page], names: tuple[str, str], path: str) -> Page:
+    """Two people accept it, each in a browser of their own; returns the page as the second sees it then."""
+    for name in names:
+        page = open_as(name, path)
+        accept(page)
+    expect(page.get_by_text("Accepted by 2 people who did not write it")).to_be_visible()
+    return page
