@@ -76,7 +76,7 @@ def _nothing_kept() -> None:
     if kept := sys.modules.get("experiment.participant.kept"):
         kept.forget()
     if duration := sys.modules.get("experiment.services.counts"):
-        duration.forget()
+        duration.forget_durations()
     if channels := sys.modules.get("experiment.services.channels"):
         channels.forget()
     if drawing := sys.modules.get("experiment.services.drawing"):
