@@ -214,13 +214,3 @@ def test_colours_do_not_depend_on_which_other_models_are_shown(report):
     assert style.HUMANS in fewer
     assert fewer < everyone
     assert style.family_colour("Falcon") != style.family_colour("Galactica")
-
-
-@pytest.mark.shared
-def test_the_published_data_have_the_papers_figure_of_accuracy(published):
-    figure = draw("accuracy", *built(published, "models"))
-    assert figure.caption.startswith("n = 1,011 judgments by 171 people")
-    assert "63.4%" in figure.alt
-    assert "81.4%" in figure.alt
-    assert len(figure.table) == 2 + 15
-    assert size(svg(figure))[0] <= style.FULL

@@ -3,28 +3,43 @@
 import re
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from analysis.codec import MissingResult
 from analysis.data.dataset import Exclusion, FlowCounts, SourceData, TakingPart
 from analysis.report.chapter import SourceResults
 from analysis.report.chapters.participants.results import (
     SMALL,
+    AnswerTimes,
+    Code,
+    Flow,
+    ItemExposures,
     Participants,
     People,
+    ReactionTimes,
+    Times,
+    build_exposures,
+    build_flow,
     build_participants,
+    build_reaction_times,
 )
 from analysis.report.contents import chapter_named
 from analysis.stats import NotEnough
 from tests.analysis.report.chapters.chapter_results import page_of, results_of
 
-CHAPTER = chapter_named("participants")
+EXPOSURES = chapter_named("exposures")
 FLOW = chapter_named("flow")
+PARTICIPANTS = chapter_named("participants")
+REACTION_TIMES = chapter_named("reaction_times")
 
-COUNTS = FlowCounts(
+
+PARTICIPANTS_COUNTS = FlowCounts(
     kind="real",
     recruited=None,
     consented=26,
@@ -60,10 +75,12 @@ REAL = TakingPart(
 )
 
 
-def source_of(
-    small: SourceData, own: TakingPart | None = REAL, counts: FlowCounts | None = COUNTS
+def participants_source_of(
+    small: SourceData,
+    own: TakingPart | None = REAL,
+    counts: FlowCounts | None = PARTICIPANTS_COUNTS,
 ) -> SourceResults:
-    return results_of(replace(small, taking_part=own, flow=counts), CHAPTER, FLOW)
+    return results_of(replace(small, taking_part=own, flow=counts), PARTICIPANTS, FLOW)
 
 
 def people_of(source: SourceResults) -> People:
@@ -74,14 +91,14 @@ def people_of(source: SourceResults) -> People:
 
 def paragraph(source: SourceResults) -> str:
     """What the copy button copies."""
-    text = page_of(CHAPTER, source)[1]
+    text = page_of(PARTICIPANTS, source)[1]
     found = re.search(r'id="methods-text">(.*?)</p>', text, re.DOTALL)
     assert found
     return " ".join(found.group(1).split())
 
 
 def test_answers_are_counted_most_frequent_first(small):
-    own = people_of(source_of(small))
+    own = people_of(participants_source_of(small))
     assert [(g.answer, g.n) for g in own.gender.groups] == [("female", 9), ("male", 7)]
     assert [(g.answer, g.n) for g in own.country.groups] == [("GB", 8), ("DE", 6)]
     assert own.country.n_different == 4
@@ -96,10 +113,10 @@ def test_answers_are_counted_most_frequent_first(small):
 
 
 def test_what_few_answered_is_neither_in_the_results_nor_on_the_page(small):
-    source = source_of(small)
+    source = participants_source_of(small)
     own = people_of(source)
     assert (own.gender.n_rest, own.country.n_rest, own.position.n_rest) == (4, 6, 0)
-    page, text = page_of(CHAPTER, source)
+    page, text = page_of(PARTICIPANTS, source)
     everything = str(own) + text + str(page.tables)
     for rare in ("gender_variant", "Gender variant", "IS", "Iceland", "FR", "France"):
         assert rare not in everything
@@ -108,19 +125,19 @@ def test_what_few_answered_is_neither_in_the_results_nor_on_the_page(small):
 
 def test_numbers_that_fewer_than_five_gave_are_left_out(small):
     few = replace(REAL, people=PEOPLE.assign(age=[50.0] * 4 + [np.nan] * 16, minutes=np.nan))
-    source = source_of(small, few)
+    source = participants_source_of(small, few)
     own = people_of(source)
     assert isinstance(own.age, MissingResult)
     assert isinstance(own.minutes, MissingResult)
     assert own.age.reason != own.minutes.reason
     assert "mean age" not in paragraph(source)
-    text = page_of(CHAPTER, source)[1]
+    text = page_of(PARTICIPANTS, source)[1]
     assert "Not described: age. Fewer than 5" in text
     assert "50" not in paragraph(source)
 
 
 def test_the_paragraph_of_a_study_says_who_came_who_stayed_and_when(small):
-    text = paragraph(source_of(small))
+    text = paragraph(participants_source_of(small))
     for fact in (
         "1 March 2025",
         "2 April 2025",
@@ -144,21 +161,23 @@ def test_the_paragraph_of_a_study_says_who_came_who_stayed_and_when(small):
 
 
 def test_other_kinds_are_named_but_not_described(small):
-    text = page_of(CHAPTER, source_of(small))[1]
+    text = page_of(PARTICIPANTS, participants_source_of(small))[1]
     assert "other kinds: pilot (3)." in text
-    assert "pilot" not in paragraph(source_of(small))
+    assert "pilot" not in paragraph(participants_source_of(small))
 
 
 def test_the_paragraph_of_simulated_participants_cannot_be_taken_for_people(small):
     simulated = replace(REAL, kind="simulated", other_kinds={})
-    assert paragraph(source_of(small, simulated)).startswith("The participants were simulated")
-    assert "no person took part" in paragraph(source_of(small, simulated))
-    assert "2025" not in paragraph(source_of(small, simulated))
+    assert paragraph(participants_source_of(small, simulated)).startswith(
+        "The participants were simulated"
+    )
+    assert "no person took part" in paragraph(participants_source_of(small, simulated))
+    assert "2025" not in paragraph(participants_source_of(small, simulated))
 
 
 def test_an_import_says_what_was_left_out_before_it(small):
     counts = replace(
-        COUNTS,
+        PARTICIPANTS_COUNTS,
         kind="imported",
         recruited=23,
         consented=None,
@@ -169,25 +188,35 @@ def test_an_import_says_what_was_left_out_before_it(small):
         is_after_publication=True,
     )
     imported = replace(REAL, kind="imported", first_day=None, last_day=None, routes={})
-    text = paragraph(source_of(small, imported, counts))
+    text = paragraph(participants_source_of(small, imported, counts))
     assert "published before. 23 participants finished. 3 were left out before publication." in text
     assert "Data were collected" not in text
 
 
 def test_nobody_in_the_analysis_leaves_the_course_of_the_study(small):
     begun = replace(
-        COUNTS, started=3, finished=0, withdrawn=0, excluded=(), analysed=0, consented=4
+        PARTICIPANTS_COUNTS,
+        started=3,
+        finished=0,
+        withdrawn=0,
+        excluded=(),
+        analysed=0,
+        consented=4,
     )
-    source = source_of(small, replace(REAL, people=PEOPLE[:0], rt_ms=np.array([])), begun)
+    source = participants_source_of(
+        small, replace(REAL, people=PEOPLE[:0], rt_ms=np.array([])), begun
+    )
     own = people_of(source)
     assert own.n_analysed == 0
     assert isinstance(own.gender, MissingResult)
     assert "4 participants gave consent" in paragraph(source)
     assert "Nobody is in the analysis yet." in paragraph(source)
-    assert page_of(CHAPTER, source)[0].tables == []
+    assert page_of(PARTICIPANTS, source)[0].tables == []
 
 
-NOBODY = replace(COUNTS, recruited=None, consented=0, started=0, finished=0, analysed=0)
+PARTICIPANTS_NOBODY = replace(
+    PARTICIPANTS_COUNTS, recruited=None, consented=0, started=0, finished=0, analysed=0
+)
 
 
 @pytest.mark.parametrize(
@@ -196,23 +225,227 @@ NOBODY = replace(COUNTS, recruited=None, consented=0, started=0, finished=0, ana
 def test_a_study_of_nobody_or_of_pilots_alone_says_so(small, others, said):
     own = replace(REAL, people=PEOPLE[:0], other_kinds=others)
     with pytest.raises(NotEnough, match=said):
-        build_participants(replace(small, taking_part=own, flow=NOBODY))
+        build_participants(replace(small, taking_part=own, flow=PARTICIPANTS_NOBODY))
     with pytest.raises(NotEnough, match="Nobody"):
         build_participants(replace(small, taking_part=None, flow=None))
 
 
 def test_answers_that_nobody_shares_leave_no_sentence_of_groups(small):
     alone = PEOPLE.assign(country=[f"X{n}" for n in range(20)], gender=["other"] * 3 + [""] * 17)
-    source = source_of(small, replace(REAL, people=alone))
+    source = participants_source_of(small, replace(REAL, people=alone))
     assert "They lived in 20 countries." in paragraph(source)
     assert "gender identity" not in paragraph(source)
 
 
 def test_the_table_behind_has_every_named_answer_and_the_rest(small):
-    table = build_participants(replace(small, taking_part=REAL, flow=COUNTS)).tables["participants"]
+    table = build_participants(replace(small, taking_part=REAL, flow=PARTICIPANTS_COUNTS)).tables[
+        "participants"
+    ]
     assert table.groupby("characteristic")["n"].sum().to_dict() == {
         "gender": 20,
         "position": 20,
         "country": 20,
     }
     assert table["share"].between(0, 1).all()
+
+
+# --- The chapter on the flow of participants: steps, exclusions by reason, and imports that know only some of them.
+
+
+FLOW_COUNTS = FlowCounts(
+    kind="simulated",
+    recruited=50,
+    consented=46,
+    started=45,
+    finished=40,
+    withdrawn=2,
+    excluded=(
+        Exclusion("missed_catch", "missed a catch trial", 3),
+        Exclusion("untouched_sliders", "never moved a slider", 1),
+    ),
+    analysed=35,
+    trials_judged=330,
+    trials_excluded=(Exclusion("recognised", "recognised", 20),),
+    trials_analysed=280,
+)
+IMPORTED = replace(
+    FLOW_COUNTS,
+    kind="imported",
+    recruited=202,
+    consented=None,
+    started=None,
+    finished=None,
+    withdrawn=0,
+    excluded=(Exclusion("before_publication", "left out before publication", 31),),
+    analysed=171,
+    is_after_publication=True,
+)
+
+
+def flow_source_of(small: SourceData, counts: FlowCounts) -> SourceResults:
+    return results_of(replace(small, flow=counts), FLOW)
+
+
+def test_steps_lead_from_the_visitors_to_the_analysed(small):
+    flow = flow_source_of(small, FLOW_COUNTS).of(Flow).flow
+    assert [(s.code, s.reason, s.n) for s in flow.steps] == [
+        (Code.RECRUITED, "", 50),
+        (Code.CONSENTED, "", 46),
+        (Code.STARTED, "", 45),
+        (Code.FINISHED, "", 40),
+        (Code.WITHDRAWN, "", 2),
+        (Code.EXCLUDED, "missed_catch", 3),
+        (Code.EXCLUDED, "untouched_sliders", 1),
+        (Code.WITHOUT_TRIALS, "", 1),
+        (Code.ANALYSED, "", 35),
+    ]
+    assert flow.n_excluded == 4
+    assert flow.trials.excluded == FLOW_COUNTS.trials_excluded
+    tables = build_flow(replace(small, flow=FLOW_COUNTS)).tables
+    assert tables["flow_steps"].shape == (9, 4)
+    assert tables["flow_trials"]["n"].tolist() == [330, 20, 280]
+
+
+def test_the_page_lists_every_step_and_every_reason(small):
+    page, text = page_of(FLOW, flow_source_of(small, FLOW_COUNTS))
+    people, trials = page.tables
+    assert len(people.rows) == 9
+    assert ("missed a catch trial", "3") in people.rows
+    assert trials.rows == (("recognised", "20"),)
+    assert "35 of 50 participants" in text
+
+
+def test_the_figure_names_reasons_and_counts(small):
+    figure = FLOW.figure_builders()["flow"](flow_source_of(small, FLOW_COUNTS), {})
+    drawn = str(figure.chart.to_dict()["datasets"])
+    for label in ("Not analysed: 5", "missed a catch trial: 3", "Did not go on: 4", "n = 280"):
+        assert label in drawn
+    assert figure.caption.startswith("n = 50 people")
+    assert len(figure.table) == 9 + 3
+
+
+def test_an_import_with_gaps_counts_those_left_out_before_it(small):
+    source = flow_source_of(small, IMPORTED)
+    flow = source.of(Flow).flow
+    assert [(s.code, s.n) for s in flow.steps] == [
+        (Code.RECRUITED, 202),
+        (Code.EXCLUDED, 31),
+        (Code.ANALYSED, 171),
+    ]
+    assert flow.note
+    assert flow.note in page_of(FLOW, source)[1]
+    assert flow.note in FLOW.figure_builders()["flow"](source, {}).caption
+
+
+def test_an_import_without_gaps_has_neither_visitors_nor_exclusions(small):
+    known = dict.fromkeys(("consented", "started", "finished", "analysed"), 171)
+    counts = replace(IMPORTED, recruited=None, excluded=(), is_after_publication=False, **known)
+    source = flow_source_of(small, counts)
+    flow = source.of(Flow).flow
+    assert [s.code.value for s in flow.steps] == ["consented", "started", "finished", "analysed"]
+    assert (flow.note, flow.n_excluded) == ("", 0)
+    assert "The analysis holds 171 participants" in page_of(FLOW, source)[1]
+
+
+FLOW_NOBODY = replace(FLOW_COUNTS, recruited=0, consented=0, started=0, finished=0, withdrawn=0)
+
+
+@pytest.mark.parametrize("counts", [None, FLOW_NOBODY])
+def test_a_study_nobody_visited_has_no_flow(small, counts):
+    with pytest.raises(NotEnough, match="Nobody"):
+        build_flow(replace(small, flow=counts))
+
+
+# --- The chapter on exposures: how often each test case was judged.
+
+
+def test_published_exposures_are_those_published(published, reference):
+    found = results_of(published, EXPOSURES).of(ItemExposures).exposures
+    expected = reference["human_data"]["exposures"]["human"]
+    for name in ("n_items", "mean", "sd_ddof0", "min", "max"):
+        assert getattr(found, name) == pytest.approx(expected[name], rel=1e-9)
+    assert found.sd == pytest.approx(expected["sd_ddof1"], rel=1e-9)
+    assert {str(b.n): b.items for b in found.histogram} == expected["distribution"]
+
+
+def test_an_item_that_nobody_judged_counts_as_judged_never(small):
+    some = small.trials[small.trials["item"] != 4]
+    built = build_exposures(replace(small, trials=some))
+    assert (built.results.exposures.min, built.results.exposures.n_items) == (0, 30)
+    assert built.tables["exposures_items"]["n_trials"].iloc[4] == 0
+    with pytest.raises(NotEnough, match="Nobody"):
+        build_exposures(replace(small, trials=some.iloc[:0]))
+
+
+def test_the_page_and_the_figure_show_the_range_or_the_one_number(small):
+    source = results_of(small, EXPOSURES)
+    own = source.of(ItemExposures).exposures
+    page, text = page_of(EXPOSURES, source)
+    assert f"from {own.min} to {own.max}" in text
+    assert len(page.tables[0].rows) == len(own.histogram)
+    figure = EXPOSURES.figure_builders()["exposures"](source, {})
+    assert figure.table["items"].sum() == own.n_items
+    once = replace(own, min=8, max=8)
+    alike = replace(source, results={ItemExposures: ItemExposures(once)})
+    assert "each 8 times" in page_of(EXPOSURES, alike)[1]
+
+
+# --- The chapter on reaction times: the published values, NumPy and pandas, and times that were not measured.
+
+
+EXACT = 1e-9
+
+
+def times_of(data: SourceData) -> Times:
+    return results_of(data, REACTION_TIMES).of(ReactionTimes).reaction_times
+
+
+@pytest.fixture(scope="module")
+def people(shared_dir: Path) -> pd.DataFrame:
+    return pd.read_csv(shared_dir / "brainbench_results/human_results/data/participant_data.csv")
+
+
+def test_reaction_times_of_both_published_sources_are_those_published(published, reference, people):
+    trials = pd.DataFrame(
+        {"rt_ms": people["rt"].astype(float), "is_correct": people["correct"] == 1}
+    )
+    found = times_of(replace(published, trials=trials))
+    known = reference["human_data"]
+    quantiles = (found.q01, found.q05, *found.quartiles, found.q95, found.q99)
+    shares = ("1%", "5%", "25%", "50%", "75%", "95%", "99%")
+    assert quantiles == pytest.approx(tuple(known["rt_ms"][s] for s in shares), rel=EXACT)
+    assert found.mean == pytest.approx(known["rt_ms"]["mean"], rel=EXACT)
+    assert found.mean_log == pytest.approx(known["log_rt_mean"], rel=EXACT)
+    assert found.sd_log == pytest.approx(known["log_rt_sd"], rel=EXACT)
+
+
+@given(st.lists(st.floats(1, 1e8), min_size=1, max_size=30))
+def test_each_time_lies_in_its_bin(small, times):
+    trials = pd.DataFrame({"rt_ms": times, "is_correct": True})
+    bins = build_reaction_times(replace(small, trials=trials)).results.reaction_times.histogram
+    seconds = np.array(times) / 1000
+    for row in bins:
+        inside = (seconds >= row.low_s) & (seconds < row.high_s)
+        near = np.isclose(seconds, row.low_s, rtol=1e-9) | np.isclose(
+            seconds, row.high_s, rtol=1e-9
+        )
+        assert abs(row.n - inside.sum()) <= near.sum()
+    assert sum(row.n for row in bins) == len(times)
+
+
+def test_times_that_were_not_measured_are_counted_apart(small):
+    times = small.trials["rt_ms"].copy()
+    times.iloc[:3] = [np.nan, 0, -5]
+    trials = small.trials.assign(rt_ms=times, is_correct=True)
+    source = results_of(replace(small, trials=trials), REACTION_TIMES)
+    found = source.of(ReactionTimes).reaction_times
+    assert (found.n, found.n_missing) == (len(trials) - 3, 3)
+    assert found.by_correct[1] == AnswerTimes(is_correct=False, n=0)
+    page, text = page_of(REACTION_TIMES, source)
+    assert "3 trials without a time" in text
+    assert page.tables[0].rows[1][2] == "–"  # noqa: RUF001
+    assert (
+        "without a time" in REACTION_TIMES.figure_builders()["reaction_times"](source, {}).caption
+    )
+    with pytest.raises(NotEnough, match="measured"):
+        build_reaction_times(replace(small, trials=trials.assign(rt_ms=np.nan)))

@@ -10,7 +10,6 @@ from analysis.presentation import Table, render_meaning
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.teams.results import Teams
 from analysis.report.contents import chapter_named
-from analysis.stats import NotEnough
 from analysis.teams.results import MemberKind, MemberResult, Method, TeamingResult
 from tests.analysis.teams.made_teams import ADAPTER, teaming, tried
 
@@ -144,13 +143,3 @@ def test_it_stands_without_people():
     )
     assert len(alone) == 2
     assert "human" not in page(models)[1].lower()
-
-
-def test_figures_without_teams_say_why():
-    nothing = source(MissingResult("There is one member: a team takes two.", "Add one."))
-    for build in CHAPTER.figure_builders().values():
-        with pytest.raises(NotEnough, match="a team takes two"):
-            build(nothing, {})
-    sizes = MissingResult("No sizes.", "More.")
-    with pytest.raises(NotEnough, match="No sizes"):
-        CHAPTER.figure_builders()["teams_sizes"](source(replace(teaming(), sizes=sizes)), {})

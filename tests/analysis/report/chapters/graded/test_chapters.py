@@ -61,15 +61,6 @@ def test_a_cell_of_fewer_than_five_rows_says_na_in_map_and_table(data: SourceDat
     assert line["n"] == 3  # the file has every number
 
 
-def test_the_map_of_safety_shows_no_abstention(data: SourceData) -> None:
-    built = CATEGORIES.build(data)
-    safety, abstention = (
-        figure_of(CATEGORIES, built, f"graded_heatmap_{rate}").table for rate in ("sr", "ar")
-    )
-    known = safety["sr"].notna()
-    assert (safety["sr"][known] > abstention["ar"][known]).mean() > 0.95
-
-
 def test_questions_of_each_category_are_counted(data: SourceData, graded: GradedData) -> None:
     table = figure_of(CATEGORIES, CATEGORIES.build(data), "graded_counts").table
     assert table["n_questions"].sum() == len(graded.categories)
@@ -258,22 +249,6 @@ def test_what_settled_a_difference_is_no_first_grade(graded: GradedData) -> None
     found = by_grader(replace(graded, person_grades=grades))
     assert found.shape == (len(graded.answers), 1)
     assert (~np.isnan(found)).sum() == 1
-
-
-def test_a_judge_that_is_too_kind_is_corrected_by_people(small: SourceData) -> None:
-    graded = make_graded(truth={"A": (0.4, 0.5)}, n_questions=600, n_templates=0)
-    worth = graded.answers["points"].to_numpy()
-    human = np.where(np.random.default_rng(5).random(600) < 0.5, worth, np.nan)
-    points = np.where((worth >= 0) & (worth < 2), worth + 0.5, worth)  # 1.5 becomes good
-    fates = [graded.rubric.fate(value).value for value in points]
-    kind = graded.answers.assign(points=points, human_points=human, fate=fates)
-    truth = float((worth >= 2).mean())
-    data = replace(small, graded=replace(graded, answers=kind))
-    (model,) = results_of(data, AGREEMENT).of(GradedAgreement).graded_corrected.models
-    rqr = model.found.rqr
-    assert rqr.judge.ci95[0] > truth
-    assert rqr.ci95[0] < truth < rqr.ci95[1]
-    assert rqr.value == pytest.approx(truth, abs=0.03)
 
 
 def test_without_people_the_thresholds_are_still_shown(data: SourceData) -> None:

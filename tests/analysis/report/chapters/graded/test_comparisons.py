@@ -131,13 +131,6 @@ def test_a_person_is_asked_where_the_model_is_least_sure(
     )
 
 
-def test_a_confidence_that_says_nothing_gains_nothing(data: SourceData, graded: GradedData) -> None:
-    sure = np.random.default_rng(8).integers(0, 101, 200).astype(float)
-    source = results_of(deferring_made(data, graded, sure), COMPARISONS)
-    found = source.of(GradedComparisons).graded_deferral.models[0].threshold
-    assert found.gain_ci95[0] < 0.02
-
-
 def test_nobody_is_asked_whom_another_judge_graded_or_who_is_not_there(
     data: SourceData, graded: GradedData
 ) -> None:

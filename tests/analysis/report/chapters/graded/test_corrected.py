@@ -96,11 +96,3 @@ def test_every_threshold_and_reading_has_intervals_in_table_and_figure(data: Sou
     page, _ = page_of(CHAPTER, results_of(data, CHAPTER))
     rows = [len(table.rows) for table in page.tables if table.csv == "graded_thresholds"]
     assert rows == [7 * 5, 7 * 4]
-
-
-def test_intervals_that_know_of_no_template_are_marked(small: SourceData) -> None:
-    graded = make_graded(n_questions=60, n_templates=2)
-    source = results_of(replace(small, graded=graded), CHAPTER)
-    page, text = page_of(CHAPTER, source)
-    assert "† Answers of fewer than three templates" in text
-    assert all(row[3].endswith("†") for table in page.tables if table.csv == "graded_thresholds" for row in table.rows)  # fmt: skip

@@ -6,17 +6,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from django.template.loader import get_template
 
 from analysis.data.dataset import SourceData
 from analysis.data.graded.tables import (
     NO_GRADES,
     NO_TEXT,
     NOT_GRADED,
-    AnswererName,
     GradedData,
 )
-from analysis.report.chapters.graded_rates.drawing import beside, colours
+from analysis.report.chapters.graded_rates.drawing import beside
 from analysis.report.chapters.graded_rates.results import GradedRates
 from analysis.report.contents import CHAPTERS, chapter_named
 from analysis.stats import NotEnough
@@ -148,12 +146,6 @@ def test_people_stand_beside_models_in_table_and_figure(small: SourceData) -> No
     assert "People gave 100 answers" in text
 
 
-def test_the_parts_of_every_bar_are_all_answers(small: SourceData) -> None:
-    built = CHAPTER.build(of(small, make_graded(n_people=10, n_questions=100)))
-    table = figure_of(CHAPTER, built, "graded_fates").table
-    assert table.groupby("name")["share"].sum().to_numpy() == pytest.approx(1.0)
-
-
 def test_regions_are_drawn_by_their_size_and_the_caption_says_which(small: SourceData) -> None:
     captions = []
     for n_questions, n_templates in ((120, 3), (40, 12), (120, 40)):
@@ -174,22 +166,6 @@ def test_one_model_is_neither_the_best_nor_compared(small: SourceData) -> None:
         assert ("Most good answers came from" in text) == said
         assert ("abstained from most" in text) == said
         assert ("a response quality rate of" in text, "1 template" in text) == (True, False)
-
-
-def test_models_of_different_families_differ_in_colour(small: SourceData) -> None:
-    data = make_graded(truth={f"Model {n}": (0.5, 0.5) for n in range(8)}, n_people=3, n_questions=40)  # fmt: skip
-    names = [AnswererName(**data.model_name(m)) for m in range(len(data.models))]
-    assert len(set(colours(names).values())) == len(names) == 9
-
-
-@pytest.mark.parametrize("is_simulated", [True, False])
-def test_simulated_data_are_said_to_be(small: SourceData, is_simulated: bool) -> None:
-    data = make_graded(n_questions=60)
-    data = replace(data, models=data.models.assign(is_simulated=is_simulated))
-    _, text = page_of(CHAPTER, results_of(of(small, data), CHAPTER))
-    assert ("simulated" in text) == is_simulated
-    figure = figure_of(CHAPTER, CHAPTER.build(of(small, data)), "graded_quadrants")
-    assert ("simulated" in figure.caption) == is_simulated
 
 
 def test_models_of_several_judges_are_said_not_to_be_comparable(small: SourceData) -> None:
@@ -232,9 +208,3 @@ def test_names_of_points_stand_apart_where_there_is_room() -> None:
     assert len({(round(y, 2), a) for y, a in zip(found["label_y"], found["align"], strict=True)}) == 4  # fmt: skip
     assert found["align"][3] == "right"  # it would leave the picture else
     assert np.ptp(np.array(found["label_y"])[:3]) * 460 >= 13
-
-
-def test_each_chapter_has_a_template_of_its_own() -> None:
-    names = [chapter.template for chapter in CHAPTERS]
-    assert len(set(names)) == len(names)
-    assert all(get_template(name) for name in names)

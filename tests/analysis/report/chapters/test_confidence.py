@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 
 from analysis.codec import present
-from analysis.report.chapters.confidence.results import Calibration, build_calibration
+from analysis.report.chapters.confidence.results import Calibration, Expertise, build_calibration
 from analysis.report.contents import chapter_named
-from tests.analysis.made import make_data
+from analysis.stats.trial_slope import Direction
 from tests.analysis.report.chapters.chapter_results import page_of, results_of
 
-CHAPTER = chapter_named("calibration")
+CALIBRATION = chapter_named("calibration")
+EXPERTISE = chapter_named("expertise")
 
 
 def calibration(data):
-    return results_of(data, CHAPTER).of(Calibration).calibration
+    return results_of(data, CALIBRATION).of(Calibration).calibration
 
 
 def test_calibration_is_as_published_and_named_row_by_row(published, reference):
@@ -41,13 +42,13 @@ def test_calibration_is_as_published_and_named_row_by_row(published, reference):
 
 def test_the_page_says_that_accuracy_rose_only_if_it_did_between_participants(small):
     """An interval that takes judgements as independent does not decide it."""
-    source = results_of(small, CHAPTER)
+    source = results_of(small, CALIBRATION)
     found = source.of(Calibration).calibration
     fit = replace(
         found.humans.logistic, slope_ci95=(0.01, 0.03), clustered_slope_ci95=(-0.01, 0.05)
     )
     changed = Calibration(replace(found, humans=replace(found.humans, logistic=fit)))
-    page, text = page_of(CHAPTER, replace(source, results={Calibration: changed}))
+    page, text = page_of(CALIBRATION, replace(source, results={Calibration: changed}))
     assert "no clear slope" in text
     assert "clustered by participant −0.01 to 0.05" in text  # noqa: RUF001
     assert page.tables[0].rows[0][-2] == "−0.01 to 0.05"  # noqa: RUF001
@@ -60,14 +61,6 @@ def test_a_model_that_scored_one_item_does_not_hide_the_others(small):
     assert [present(m.binned) is not None for m in found.models] == [False, True, True]
 
 
-def test_a_known_slope_lies_in_its_interval():
-    data = make_data(
-        n_participants=3000, sd_participants=0.0, sd_items=0.0, intercept=0.6, confidence_slope=1.0
-    )
-    low, high = calibration(data).humans.logistic.slope_ci95
-    assert low < 1 / 28.87 < high
-
-
 def test_every_judgment_is_in_one_bin_of_the_tidy_table(small):
     bins = build_calibration(small).tables["calibration_bins"]
     assert set(bins["who"]) == {"human", "model"}
@@ -76,7 +69,7 @@ def test_every_judgment_is_in_one_bin_of_the_tidy_table(small):
 
 
 def test_the_published_models_slopes_are_one_family(published):
-    source = results_of(published, CHAPTER)
+    source = results_of(published, CALIBRATION)
     found = source.of(Calibration).calibration
     slopes = [model.logistic.p for model in found.models]
     assert found.models_tests.n_tests == 15
@@ -86,4 +79,54 @@ def test_the_published_models_slopes_are_one_family(published):
     assert all(after >= before for after, before in zip(corrected, slopes, strict=True))
     clear = sum(p < 0.05 for p in corrected)
     assert found.models_tests.n_clear == clear
-    assert f"after Holm's correction, {clear} of 15" in page_of(CHAPTER, source)[1]
+    assert f"after Holm's correction, {clear} of 15" in page_of(CALIBRATION, source)[1]
+
+
+# --- Self-rated expertise: the published distribution and its calibration.
+
+
+@pytest.fixture(scope="module")
+def ours(published):
+    return results_of(published, EXPERTISE).of(Expertise).expertise
+
+
+def test_the_published_ratings_have_the_published_distribution(ours, reference):
+    rows = {own.subfield: own.ratings for own in ours.distributions}
+    assert list(rows)[-1] == "All"
+    for subfield, known in reference["expertise_distribution"].items():
+        found = rows[subfield]
+        assert (found.n, found.n_unique) == (known["n"], known["n_unique"])
+        assert (found.mean, found.sd) == pytest.approx((known["mean"], known["sd"]), rel=1e-9)
+        quartiles = [getattr(found, key) for key in ("min", "q1", "median", "q3", "max")]
+        assert quartiles == pytest.approx(known["quartiles"], rel=1e-9)
+
+
+def test_the_published_ratings_have_the_published_calibration(ours, reference):
+    assert len(ours.calibration) == 6
+    for own in ours.calibration:
+        known = reference["expertise_calibration_4bins"][own.subfield]
+        found = [one.accuracy for one in own.binned.bins]
+        assert found == pytest.approx(known["bin_accuracy"], rel=1e-12)
+        fit = known["regression_on_rank_midpoint"]
+        for key in ("slope", "intercept", "r", "p"):
+            assert getattr(own.binned.line, key) == pytest.approx(fit[key], rel=1e-9)
+
+
+def test_accuracy_rises_with_expertise_over_the_published_trials(published, ours):
+    assert ours.slope.direction is Direction.RISES
+    assert ours.slope.slope.slope == pytest.approx(0.0100, abs=5e-5)
+    assert ours.slope.slope.by_participant_p == pytest.approx(0.0002, abs=5e-6)
+    together = ours.slopes_by_subfield
+    assert together.tests.n_tests == len(together.subfields) == 5
+    # Other trials of the same people: nearly independent
+    assert together.tests.n_effective > 4
+    assert all(own.holm_p >= own.slope.p for own in together.subfields)
+    text = page_of(EXPERTISE, results_of(published, EXPERTISE))[1]
+    assert "accuracy rises with expertise" in text
+    assert "of 5 are clear" in text
+
+
+def test_a_direction_that_is_not_clear_is_not_named(small):
+    found = results_of(small, EXPERTISE)
+    assert found.of(Expertise).expertise.slope.direction is Direction.UNCLEAR
+    assert "no clear direction over expertise" in page_of(EXPERTISE, found)[1]

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -11,10 +12,15 @@ from analysis.report.chapter import SourceResults
 from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.chapters.uncertainty.results import (
     NO_ERRORS,
+    Ahead,
     Crossed,
     CrossedErrors,
+    Differences,
     Errors,
+    ItemDifferences,
+    Sensitivity,
     build_crossed,
+    build_item_differences,
 )
 from analysis.report.contents import chapter_named
 from analysis.stats import NotEnough
@@ -22,8 +28,11 @@ from analysis.stats.two_way_clustered import two_way
 from tests.analysis.made import make_data
 from tests.analysis.report.chapters.chapter_results import page_of, results_of
 
-ACCURACY = chapter_named("accuracy")
-CHAPTER = chapter_named("crossed")
+CROSSED = chapter_named("crossed")
+CROSSED_ACCURACY = chapter_named("accuracy")
+ITEM_DIFFERENCES = chapter_named("item_differences")
+SENSITIVITY = chapter_named("sensitivity")
+SENSITIVITY_ACCURACY = chapter_named("accuracy")
 
 
 @pytest.fixture(scope="module")
@@ -33,15 +42,15 @@ def data() -> SourceData:
 
 @pytest.fixture(scope="module")
 def source(data: SourceData) -> SourceResults:
-    return results_of(data, CHAPTER, ACCURACY)
+    return results_of(data, CROSSED, CROSSED_ACCURACY)
 
 
 def crossed(data: SourceData) -> CrossedErrors:
-    return results_of(data, CHAPTER).of(Crossed).crossed
+    return results_of(data, CROSSED).of(Crossed).crossed
 
 
 def draw(source: SourceResults):
-    return CHAPTER.figure_builders()["crossed"](source, {})
+    return CROSSED.figure_builders()["crossed"](source, {})
 
 
 def without_two_way(errors: Errors) -> Errors:
@@ -70,7 +79,7 @@ def test_every_model_has_both_kinds_of_interval_and_the_page_shows_them(data, so
     low, _ = found.difference.errors.two_way_ci95
     assert table.loc["models_mean", "difference_two_way_low"] == low
     assert list(table.index) == ["humans", "models_mean", *(m.name for m in found.models)]
-    page, text = page_of(CHAPTER, source)
+    page, text = page_of(CROSSED, source)
     assert len(page.tables[0].rows) == len(table)
     assert "–" not in page.tables[0].rows[1]  # noqa: RUF001
     assert "no parts of a whole" in text
@@ -113,17 +122,6 @@ def test_one_trial_or_one_score_has_no_interval(data):
     assert one_score.models_mean.errors == one_score.difference.errors == NO_ERRORS
 
 
-@pytest.mark.parametrize("absent", ["", "trials", "full"])
-def test_people_alone_and_models_alone_have_a_figure_and_a_page(data, absent):
-    some = replace(data, **({absent: getattr(data, absent).iloc[:0]} if absent else {}))
-    source = results_of(some, CHAPTER, ACCURACY)
-    figure = draw(source)
-    assert len(figure.table) == {"": 5, "trials": 4, "full": 1}[absent]
-    assert figure.caption.startswith("n = ")
-    assert ("Hollow: chat" in figure.caption) == (absent != "full")
-    assert len(page_of(CHAPTER, source)[0].tables[0].rows) == len(figure.table)
-
-
 def test_the_two_way_interval_is_named_only_where_it_is_known(source):
     own = source.of(Crossed).crossed
     bare = replace(
@@ -138,4 +136,86 @@ def test_the_two_way_interval_is_named_only_where_it_is_known(source):
     thin = "two-way cluster-robust interval"
     assert thin in draw(source).caption
     assert thin not in draw(without).caption
-    assert "two-way cluster" not in page_of(CHAPTER, without)[1]
+    assert "two-way cluster" not in page_of(CROSSED, without)[1]
+
+
+# --- The chapter on differences by test case: humans against models, item by item.
+
+
+def differences(data: SourceData) -> ItemDifferences:
+    return results_of(data, ITEM_DIFFERENCES).of(Differences).item_differences
+
+
+def test_the_published_items_are_all_tested(published):
+    found, table = (
+        differences(published),
+        build_item_differences(published).tables["item_differences"],
+    )
+    assert found.n_items == len(table) == 200
+    assert found.models_mean_accuracy == pytest.approx(0.814333333333)
+    assert found.n_significant_holm <= found.n_significant_fdr == (table["q"] < 0.05).sum()
+    assert [row.ahead for row in found.items] == [Ahead.MODELS] * 10 + [Ahead.HUMANS] * 10
+    assert found.items[0].difference == table["difference"].max()
+    assert found.items[10].difference == table["difference"].min()
+    row = table.iloc[7]
+    right = round(row["humans"] * row["n_trials"]), round(row["models_mean"] * 15)
+    expected = stats.fisher_exact(
+        [[right[0], row["n_trials"] - right[0]], [right[1], 15 - right[1]]]
+    )
+    assert row["p"] == pytest.approx(expected.pvalue)
+
+
+def test_the_page_lists_the_items_that_differ_most(small):
+    source = results_of(small, ITEM_DIFFERENCES)
+    found = source.of(Differences).item_differences
+    page, _ = page_of(ITEM_DIFFERENCES, source)
+    assert [row[0] for row in page.tables[0].rows] == [row.item for row in found.items]
+
+
+def test_items_without_trials_or_scores_are_left_out():
+    data = make_data(seed=3)
+    some = replace(
+        data,
+        trials=data.trials[data.trials["item"] < 20],
+        full=data.full[data.full["item"] >= 5],
+    )
+    assert differences(some).n_items == 15
+    for absent in ({"full": data.full.iloc[:0]}, {"trials": data.trials.iloc[:0]}):
+        with pytest.raises(NotEnough):
+            build_item_differences(replace(data, **absent))
+    with pytest.raises(NotEnough, match="same items"):
+        build_item_differences(replace(some, trials=data.trials[data.trials["item"] < 5]))
+
+
+def test_a_figure_that_leaves_out_dots_says_so(small):
+    built = build_item_differences(small)
+    source = results_of(small, ITEM_DIFFERENCES)
+    frame = pd.concat([built.tables["item_differences"]] * 120, ignore_index=True)
+    found = ITEM_DIFFERENCES.figure_builders()["item_differences"](
+        source, {"item_differences": frame}
+    )
+    assert "1,800 of them are drawn" in found.caption
+    assert len(found.table) == len(frame) == 3600
+
+
+# --- Sensitivity: each row differs from the headline by what it says.
+
+
+def test_rows_differ_from_the_headline_by_what_they_say(published):
+    source = results_of(published, SENSITIVITY_ACCURACY, SENSITIVITY)
+    humans = source.of(Accuracy).humans
+    rows = {choice.name: choice for choice in source.of(Sensitivity).sensitivity}
+    assert rows["as analysed"].difference_humans is None
+    assert rows["without damaged items"].n_items == 199
+    assert rows["untouched sliders left out"].humans.share.n == 1011 - 57
+    for name, mean in (
+        ("mean over items", humans.over_items),
+        ("mean over participants", humans.over_participants),
+    ):
+        assert rows[name].humans.over == mean
+        assert rows[name].difference_humans == pytest.approx(mean.mean - humans.trials.accuracy)
+    in_set = published.full[published.full["model"] < 15]
+    half = in_set["is_correct"].where(~in_set["is_near_tie"], 0.5).groupby(in_set["model"]).mean()
+    assert rows["near-ties half right"].models_mean.mean == pytest.approx(half.mean())
+    far = in_set[~in_set["is_near_tie"]].groupby("model")["is_correct"].mean()
+    assert rows["without near-ties"].models_mean.mean == pytest.approx(far.mean())
