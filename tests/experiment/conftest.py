@@ -37,6 +37,11 @@ def server(transactional_db: None, open_study: Study, tmp_path: Path) -> Iterato
 
 
 @pytest.fixture
+def study() -> Study:
+    return make_study()
+
+
+@pytest.fixture
 def ruth(client: Client, study: Study) -> Client:
     """The browser of a researcher who belongs to the study and is no administrator."""
     client.force_login(make_user("ruth", study))

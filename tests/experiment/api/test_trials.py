@@ -170,22 +170,6 @@ def test_people_who_are_taken_away_are_in_the_trail(ruth: Program, path: str) ->
     assert exported.last().details == {"query": f"{address}?", "format": "json"}
 
 
-def test_a_page_reads_no_more_for_more_people(
-    ruth: Program, study: Study, django_assert_max_num_queries: Any
-) -> None:
-    ruth.get(TRIALS)
-    with django_assert_max_num_queries(16) as few:
-        ruth.get(TRIALS, limit=5)
-    for _ in range(10):
-        make_participant(study)
-    with django_assert_max_num_queries(16) as many:
-        ruth.get(TRIALS, limit=50)
-    assert len(many) == len(few)
-    for path in ("studies/memory/participants/", "studies/memory/exclusions/"):
-        with django_assert_max_num_queries(12):
-            ruth.get(path)
-
-
 def test_participants_and_whom_rules_leave_out(ruth: Program, study: Study) -> None:
     path = "studies/memory/participants/"
     people = ruth.all_pages(path, limit=1)

@@ -1,7 +1,5 @@
 """Every page of the lab that is about one study, of a study that asks questions and was taken."""
 
-from contextlib import closing
-
 import pytest
 from django.test import Client
 from django.urls import resolve, reverse
@@ -27,14 +25,14 @@ def test_no_page_fails_and_none_of_taking_part_shows_what_was_written(
         for route in routes()
         if route.address.startswith("lab/studies/<slug:slug>/")
         and route.address.count("<") == 1
+        and not route.address.endswith("file/")
         and resolve(address := reverse(route.name, args=[study.slug])).func.__module__.startswith(
             "experiment."
         )
     ]
     assert len(addresses) > 10
     for address in addresses:
-        with closing(client.get(address)) as response:
-            assert response.status_code in (200, 302, 404, 405), address
+        assert client.get(address).status_code in (200, 302, 404, 405), address
     page = client.get(reverse("lab:participant", args=[study.slug, person.public_id]))
     assert "not judged right or wrong" in page.content.decode()
     assert "It rises." not in page.content.decode()

@@ -73,13 +73,6 @@ def test_scores_are_of_what_the_study_shows(ruth: Program, study: Study) -> None
     assert ruth.get(ROOT + "scores/", format="csv").getvalue().count(b"\n") == 13
 
 
-def test_a_number_that_is_none_is_null(ruth: Program, study: Study) -> None:
-    finish(ask(study, "lab/a"), right=9)
-    ItemScore.objects.update(ppl_altered=float("inf"))
-    rows = ruth.all_pages(ROOT + "scores/")
-    assert {row["ppl_altered"] for row in rows} == {None}
-
-
 @pytest.mark.parametrize("name", ["models/", "runs/", "scores/"])
 def test_many_rows_cost_no_more_queries_than_one(
     ruth: Program, study: Study, name: str, django_assert_max_num_queries: Any

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from scoring.models import CorpusScore, ItemScore, LanguageModel, ModelSet, ScoringRun, UnscoredText
+from scoring.models import CorpusScore, ItemScore, LanguageModel, ScoringRun, UnscoredText
 from scoring.services.execute import execute
 from tests.factories import make_study, make_user
 from tests.scoring.made_runs import ask
@@ -83,23 +83,3 @@ def test_a_language_model_is_edited_but_keeps_the_name_it_was_scored_under(
     boss.post(page(LanguageModel, "change", unused.pk), form)
     unused.refresh_from_db()
     assert unused.name == "another"
-
-
-def test_a_model_set_is_put_together_with_its_order(boss: Client, finished: ScoringRun) -> None:
-    study = finished.study
-    other = LanguageModel.objects.create(name="other", display_name="Other")
-    form = {
-        "study": study.pk,
-        "name": "the two",
-        "members-TOTAL_FORMS": 2,
-        "members-INITIAL_FORMS": 0,
-        "members-0-language_model": other.pk,
-        "members-0-position": 1,
-        "members-1-language_model": finished.language_model.pk,
-        "members-1-position": 2,
-    }
-    boss.post(page(ModelSet, "add"), form)
-    made = ModelSet.objects.get()
-    assert [m.language_model.name for m in made.members.all()] == ["other", "bigrams"]
-    listed = boss.get(page(ModelSet, "changelist")).content.decode()
-    assert "the two" in listed

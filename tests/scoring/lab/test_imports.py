@@ -10,7 +10,7 @@ from experiment.models import AuditEvent, Item, Study
 from scoring.imports.work import run
 from scoring.models import PublishedImport, ScoringRun
 from tests.experiment.imports import small_copy
-from tests.factories import make_participant, make_study, make_user
+from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
 PAGE = "/lab/imports/"
@@ -61,22 +61,6 @@ def test_what_cannot_be_imported_leaves_nothing_and_says_where(admin: Client, fo
     job = run(PublishedImport.objects.get())
     assert (job.status, Item.objects.exists()) == ("failed", False)
     assert "BrainBench_Human_v0.1.csv" in admin.get(PAGE).text
-
-
-@pytest.mark.parametrize(
-    ("n_wrong", "said"), [(0, "study neuro: this study has"), (60, "\n  … and 72 more")]
-)
-def test_a_refusal_names_no_option_of_a_command(
-    admin: Client, folder: Path, n_wrong: int, said: str
-) -> None:
-    copy = small_copy.SmallCopy(folder)
-    copy.human += [["?", "", "It rose.", "It fell.", "It [[rose, fell]]."]] * n_wrong
-    copy.write()
-    make_participant(make_study("neuro"))
-    admin.post(f"{PAGE}start/", ASKED)
-    error = run(PublishedImport.objects.get()).error
-    assert said in error
-    assert "--" not in error
 
 
 @pytest.mark.parametrize("name", ["../secret", "/etc", "", ".", "copy/..", "none"])

@@ -99,13 +99,6 @@ def test_what_changes_how_one_signs_in_ends_all_other_sign_ins(user: Any, change
     assert (key_of(here) == first) is (change == "button")
 
 
-def test_the_account_says_in_how_many_other_browsers_one_is(client: Client, user: Any) -> None:
-    client.force_login(user)
-    for n in range(3):
-        assert client.get("/lab/account/").context["n_elsewhere"] == n
-        Client().force_login(user)
-
-
 def test_signing_out_ends_the_sign_in_at_the_server(client: Client, user: Any) -> None:
     key = key_of(sign_in(client, user))
     client.post("/lab/sign-out/")

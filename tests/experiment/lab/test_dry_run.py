@@ -1,0 +1,169 @@
+"""Dry runs: asked for on a page, worked off through the real services, and what their pages say."""
+
+import csv
+import io
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+
+from experiment.models import AuditEvent, DryRun, Participant, Study
+from experiment.services import work as services
+from experiment.simulation import dry_run as work
+from experiment.simulation.run import count_flow
+from tests.factories import make_participant, make_study, make_user
+
+pytestmark = pytest.mark.django_db
+ASKED = {
+    "finishers": "6",
+    "dropout_percent": "50",
+    "arrival": "steady",
+    "seed": "3",
+    "target": "60",
+    "per_day": "10",
+    "pay": "3.50",
+    "pay_per": "participant",
+    "currency": "EUR",
+    "fee_percent": "10",
+}
+
+
+@pytest.fixture
+def study() -> Study:
+    return make_study(human=12, machine=6, catch=3)
+
+
+@pytest.fixture
+def asked(ruth: Client, study: Study) -> DryRun:
+    response = ruth.post(reverse("lab:dry_run_ask", args=[study.slug]), ASKED)
+    assert response.status_code == 302
+    return DryRun.objects.get()
+
+
+def text(client: Client, name: str, *arguments: Any) -> str:
+    response = client.get(reverse(name, args=arguments))
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def test_what_a_dry_run_found_is_what_the_simulated_rows_say(asked: DryRun, study: Study) -> None:
+    job = work.run(asked)
+    flow, found = count_flow(study), job.found
+    assert (job.status, job.done, found is not None) == ("finished", job.total, True)
+    assert found is not None
+    assert (found.started, found.finished, found.valid) == (flow.started, 6, flow.valid)
+    assert found.excluded == {"missed_catch": 1} or found.excluded == {"admitted_cheating": 1}
+    assert {s: len(counts) for s, counts in found.exposures.items()} == {
+        "human": 12,
+        "machine": 6,
+        "catch": 3,
+    }
+    assert sum(sum(counts) for counts in found.exposures.values()) <= flow.valid * study.n_trials
+    low, median, high = found.minutes
+    assert 5 < low <= median <= high
+
+
+def test_the_page_shows_the_forecast_and_gives_the_sample_out(
+    ruth: Client, asked: DryRun, study: Study
+) -> None:
+    assert "Waiting for the worker" in text(ruth, "lab:dry_run", study.slug, asked.pk)
+    found = work.run(asked).found
+    assert found is not None
+    shown = text(ruth, "lab:dry_run", study.slug, asked.pk)
+    assert "Have to start" in shown
+    assert "data-live-url" not in shown
+    response = ruth.get(reverse("lab:dry_run_sample", args=[study.slug, asked.pk]))
+    rows = list(csv.DictReader(io.StringIO(response.getvalue().decode())))
+    assert len(rows) == found.trials
+    assert {row["kind"] for row in rows} == {"simulated"}
+
+
+def test_people_stay_and_earlier_simulated_ones_go(asked: DryRun, study: Study) -> None:
+    real, earlier = make_participant(study), make_participant(study, kind="simulated")
+    work.run(asked)
+    assert Participant.objects.filter(pk=real.pk).exists()
+    assert not Participant.objects.filter(pk=earlier.pk).exists()
+
+
+def test_stopping_at_work_removes_whom_it_simulated(
+    ruth: Client, asked: DryRun, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    simulate = work.simulate
+
+    def stopped_midway(*arguments: Any) -> Any:
+        for done in simulate(*arguments):
+            ruth.post(reverse("lab:dry_run_stop", args=[study.slug, asked.pk]))
+            yield done
+
+    monkeypatch.setattr("experiment.simulation.run.PAGES_PER_COMMIT", 20)
+    monkeypatch.setattr(work, "simulate", stopped_midway)
+    assert work.run(asked).status == "cancelled"
+    assert not study.participants.exists()
+    assert "It was stopped" in text(ruth, "lab:dry_run", study.slug, asked.pk)
+    assert [event.action for event in AuditEvent.objects.filter(study=study.slug)][-2:] == [
+        "work_started",
+        "work_stopped",
+    ]
+
+
+def test_a_failure_leaves_no_simulated_participants(
+    asked: DryRun, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(work, "_keep_sample", fails)
+    with pytest.raises(OSError, match="disk full"):
+        work.run(asked)
+    asked.refresh_from_db()
+    assert (asked.status, study.participants.count()) == ("failed", 0)
+
+
+def test_one_at_a_time(ruth: Client, asked: DryRun, study: Study) -> None:
+    response = ruth.post(reverse("lab:dry_run_ask", args=[study.slug]), ASKED)
+    assert response.status_code == 422
+    assert "A dry run of this study is under way" in response.content.decode()
+    with pytest.raises(CommandError, match="under way"):
+        call_command("simulate_participants", study.slug)
+    make_participant(study, kind="simulated")
+    ruth.post(reverse("lab:dry_run_remove", args=[study.slug]))
+    assert study.participants.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("finishers", "0"),
+        ("finishers", "1001"),
+        ("dropout_percent", "91"),
+        ("arrival", "never"),
+        ("currency", "euros"),
+        ("currency", "€"),
+        ("per_day", "0"),
+        ("pay", "-1"),
+        ("pay", "NaN"),
+    ],
+)
+def test_what_cannot_be_is_refused_beside_its_field(
+    ruth: Client, study: Study, name: str, value: str
+) -> None:
+    response = ruth.post(reverse("lab:dry_run_ask", args=[study.slug]), {**ASKED, name: value})
+    assert response.status_code == 422
+    assert response.context["form"].errors.keys() == {name}
+    assert not DryRun.objects.exists()
+
+
+def test_only_the_newest_are_kept_with_their_samples(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(services, "KEPT_PER_STUDY", 1)
+    by = make_user("rita", study)
+    first = work.run(services.ask_dry_run(study, by, finishers=1, dropout_percent=0))
+    work.run(services.ask_dry_run(study, by, finishers=1, dropout_percent=0))
+    third = services.ask_dry_run(study, by, finishers=1, dropout_percent=0)
+    assert not study.dry_runs.filter(pk=first.pk).exists()
+    assert not services.sample_storage().exists(first.path)
+    assert study.dry_runs.count() == 2
+    assert third.found is None

@@ -1,0 +1,150 @@
+"""The export page: what it shows is what the file, the command and the worker hold."""
+
+import csv
+import io
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from experiment.models import AuditEvent, Study, TrialExport
+from lib.jobs.models import LivingWorker
+from lib.jobs.workers import Worker
+from tests.factories import make_participant, make_study, recruited
+from tests.storages import store_files_in
+
+pytestmark = pytest.mark.django_db
+PAGE, FILE = (reverse(f"lab:{name}", args=["memory"]) for name in ("export", "export_download"))
+
+
+@pytest.fixture
+def study() -> Study:
+    study = make_study()
+    make_participant(study, demographics={"position": "<b>naïve</b>"})
+    make_participant(study, excluded_by="missed_catch")
+    recruited(make_participant(study, judged=4), "5f3a-secret")
+    study.items.filter(key__endswith="2").update(subfield="Systems/Circuits")
+    return study
+
+
+QUERIES = [
+    "set=all",
+    "set=analysis",
+    "set=all&source=machine&subfield=Systems%2FCircuits",
+    "set=all&reason=missed_catch&reason=not_finished",
+    "set=all&status=trial&from=2026-03-02&to=2026-03-02",
+    "set=analysis&item=memory-human-1%0D%0Amemory-human-2%0D%0A",
+    "set=all&recognised=false&from=&to=&rules=&channel=",
+]
+
+
+@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("form", ["csv", "jsonl", "csv&bom=true"])
+def test_count_file_and_command_agree(
+    ruth: Client, study: Study, query: str, form: str, tmp_path: Path
+) -> None:
+    shown = ruth.get(f"{PAGE}?{query}&format={form}")
+    assert shown.status_code == 200
+    content = ruth.get(f"{FILE}?{shown.context['form'].address}").getvalue()
+    n_lines = content.count(b"\n") - (0 if form == "jsonl" else 1)
+    assert shown.context["n_rows"] == n_lines > 0
+    if form == "csv":
+        rows = list(csv.reader(io.StringIO(content.decode())))
+        assert [shown.context["names"], *shown.context["rows"]] == rows[: 1 + 10]
+    command = shlex.split(shown.context["command"])
+    assert command[:2] == ["manage.py", "export_trials"]
+    path = tmp_path / command[-1]
+    call_command(*command[1:-1], str(path), stdout=io.StringIO())
+    assert path.read_bytes() == content
+
+
+def test_what_participants_wrote_is_shown_as_text(ruth: Client, study: Study) -> None:
+    page = ruth.get(PAGE).content.decode()
+    assert "&lt;b&gt;naïve&lt;/b&gt;" in page
+    assert "<b>naïve" not in page
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("set=none", "set"),
+        ("kind=alien", "kind"),
+        ("from=tomorrow", "since"),
+        ("subfield=Alchemy", "subfield"),
+        ("channel=carrier", "channel"),
+        ("item=nothing", "item"),
+        ("participant=1", "participant"),
+        ("rules=9", "rules"),
+        ("format=xlsx", "format"),
+        ("format=parquet&bom=true", "bom"),
+        ("release=true&k=1", "k"),
+        ("colour=red", "__all__"),
+    ],
+)
+def test_what_cannot_be_asked_is_said_at_its_field_and_nothing_is_exported(
+    ruth: Client, study: Study, query: str, name: str
+) -> None:
+    shown = ruth.get(f"{PAGE}?{query}")
+    assert shown.status_code == 400
+    assert list(shown.context["form"].errors) == [name]
+    assert "Nothing is shown or written" in shown.content.decode()
+    response = ruth.get(f"{FILE}?{query}", follow=True)
+    assert (response.status_code, response["Content-Type"]) == (400, "text/html; charset=utf-8")
+    assert not AuditEvent.objects.filter(action="exported").exists()
+
+
+def test_each_download_is_in_the_audit_trail(ruth: Client, study: Study) -> None:
+    ruth.get(f"{FILE}?set=analysis&source=human").getvalue()
+    event = AuditEvent.objects.get(action="exported")
+    assert (event.actor, event.study) == ("ruth", "memory")
+    assert event.details["query"] == "set=analysis&kind=real&source=human"
+    assert (event.details["rows"], len(event.details["sha256"])) == (6, 64)
+
+
+def test_the_page_costs_the_same_with_more_participants(ruth: Client, study: Study) -> None:
+    def n_queries() -> int:
+        with CaptureQueriesContext(connection) as seen:
+            ruth.get(f"{PAGE}?set=analysis&reason=")
+        return len(seen)
+
+    ruth.get(PAGE)
+    before = n_queries()
+    for _ in range(4):
+        make_participant(study)
+    assert n_queries() == before
+
+
+def test_a_large_export_is_for_a_worker_and_the_page_says_if_none_lives(
+    ruth: Client, study: Study, monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("experiment.services.export.jobs.LARGE", 10)
+    store_files_in(settings, tmp_path)
+    assert ruth.get(f"{FILE}?item=memory-human-2").getvalue().startswith(b"study,")  # is small
+    assert "No worker is running" in ruth.get(FILE, follow=True).content.decode()
+    LivingWorker.objects.create(
+        name=str(Worker.of_this_process()),
+        kinds=["experiment.trialexport"],
+        beat_at=timezone.now(),
+    )
+    assert "No worker is running" not in ruth.get(FILE, follow=True).content.decode()
+    response = ruth.get(f"{FILE}?format=parquet")
+    job = TrialExport.objects.latest("pk")
+    assert response["Location"] == reverse("lab:export_job", args=["memory", job.pk])
+    assert (job.query, job.form.format) == ("set=all&kind=real", "parquet")
+
+
+def test_a_release_says_what_it_leaves_out(ruth: Client, study: Study) -> None:
+    page = ruth.get(f"{PAGE}?release=true&k=3")
+    assert page.status_code == 200
+    assert "<code>published_id</code>" in page.content.decode()
+    content = ruth.get(f"{FILE}?release=true&k=3").getvalue().decode()
+    rows = list(csv.DictReader(io.StringIO(content)))
+    assert {row["country"] for row in rows} == {"suppressed"}
+    assert list(rows[0]) == page.context["names"]

@@ -1,0 +1,97 @@
+"""The list of participants and each one's timeline, as researchers and auditors see them."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from experiment.models import Membership, Participant, Study
+from tests.experiment import people as taking_part
+from tests.factories import make_participant, make_study, recruited
+
+pytestmark = pytest.mark.django_db
+IDS = {
+    "external_id": "PROLIFIC-5f",
+    "external_study_id": "STUDY-5f",
+    "external_session_id": "SUBMISSION-5f",
+}
+SECRETS = {
+    "comments": "I am Jo of Ghent",
+    "demographics": {"country": "Liechtenstein", "age": "93", "gender": "a gender of its own"},
+}
+
+
+@pytest.fixture
+def study() -> Study:
+    return make_study(recruitment="open")
+
+
+def listed(client: Client, query: str = "") -> str:
+    response = client.get(reverse("lab:participants", args=["memory"]) + query)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def shown(client: Client, person: Participant) -> str:
+    response = client.get(reverse("lab:participant", args=["memory", person.public_id]))
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+@pytest.mark.parametrize("role", ["researcher", "auditor"])
+def test_nothing_that_identifies_is_shown(ruth: Client, study: Study, role: str) -> None:
+    Membership.objects.update(role=role)
+    person = make_participant(study, **SECRETS)
+    recruited(person, **IDS)
+    both = listed(ruth) + shown(ruth, person)
+    assert str(person.public_id)[:8] in both
+    hidden = [*IDS.values(), SECRETS["comments"], "Liechtenstein", "a gender of its own"]
+    hidden += [person.withdrawal_code, str(person.seed)]
+    hidden += [str(person.enrollment_key), "prolific"]
+    assert [text for text in hidden if text in both] == []
+
+
+def test_a_timeline_tells_pages_and_why_which_test_case(ruth: Client, study: Study) -> None:
+    text = shown(ruth, taking_part.finish(study))
+    for said in (
+        "Agreed to take part",
+        "Saw the first trial, after 1 practice answer",
+        "Answered the last trial",
+        "one of 8 with the lowest score",
+        "give the same test case again",
+    ):
+        assert said in text, said
+    assert "do not give this test case" not in text
+    assert text.count("<details>") == 11
+
+
+def test_a_draw_that_was_tampered_with_is_said(ruth: Client, study: Study) -> None:
+    person = taking_part.answer(taking_part.start(study), until=1)
+    trial = person.trials.get(position=1)
+    others = study.items.of_stratum(trial.stratum).exclude(pk=trial.item_id)
+    person.trials.filter(pk=trial.pk).update(item=others.first())
+    text = shown(ruth, person)
+    person.trials.filter(pk=trial.pk).update(item=trial.item)
+    assert "do not give this test case" in text
+
+
+@pytest.mark.parametrize(
+    "query", ["?status=everyone", "?reason=dislike", "?pseudonym=%25", "?pseudonym=-", "?after=7"]
+)
+def test_what_cannot_be_asked_for_is_refused_with_a_word(
+    ruth: Client, study: Study, query: str
+) -> None:
+    make_participant(study)
+    response = ruth.get(reverse("lab:participants", args=["memory"]) + query)
+    assert response.status_code == 400
+    assert "Nothing is shown" in response.content.decode()
+    assert "<tbody>" not in response.content.decode()
+
+
+def test_neither_page_asks_more_the_more_there_are(
+    ruth: Client, study: Study, django_assert_max_num_queries
+) -> None:
+    people = [make_participant(study) for _ in range(6)]
+    with django_assert_max_num_queries(9):
+        listed(ruth)
+    with django_assert_max_num_queries(9):
+        shown(ruth, people[0])

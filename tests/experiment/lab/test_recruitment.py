@@ -1,0 +1,226 @@
+"""The links to give out, what keeps them from being given, and what each leads to at the end."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from experiment.models import AuditEvent, Channel, Study
+from experiment.services.channels import ExternalIds, ending, host_problem, links
+from experiment.services.readiness import readiness_problems
+from experiment.services.study_setup import set_recruitment
+from tests.factories import make_channel, make_participant, make_user
+
+pytestmark = pytest.mark.django_db
+DONE = "https://app.prolific.com/done?cc=C1&id={external_id}"
+OUT = "https://app.prolific.com/out"
+HERE = "https://lab.example/s/memory/"
+
+
+@pytest.mark.parametrize(
+    ("code", "fields", "missing"),
+    [
+        ("plain", {}, []),
+        ("prolific", {}, ["no_completion", "no_screen_out"]),
+        ("prolific", {"completion_code": "C1"}, ["no_screen_out"]),
+        ("prolific", {"completion_url": OUT, "screen_out_code": "OUT"}, []),
+        ("mturk", {"completion_code": "C1", "screen_out_url": OUT}, []),
+        # SONA gives credit to the id in the address, not for a code
+        ("sona", {"completion_code": "C1", "screen_out_url": OUT}, ["completion_without_id"]),
+        ("sona", {"completion_url": OUT, "screen_out_url": OUT}, ["completion_without_id"]),
+        ("sona", {"completion_url": DONE, "screen_out_url": OUT}, []),
+        ("prolific", {"is_open": False}, []),
+        ("plain", {"completion_url": "https://elsewhere.example/"}, ["host_not_allowed"]),
+    ],
+)
+def test_a_study_is_opened_only_with_the_ends_of_its_channels(
+    study: Study, code: str, fields: dict[str, Any], missing: list[str]
+) -> None:
+    make_channel(study, code, **fields)
+    assert [problem.code for problem in readiness_problems(study)] == missing
+    if not missing:
+        assert set_recruitment(study, "open").recruitment == "open"
+        return
+    with pytest.raises(ValidationError) as refused:
+        set_recruitment(study, "open")
+    assert len(refused.value.messages) == len(missing)
+    assert all(f"“{code}”" in message for message in refused.value.messages)
+
+
+def test_each_link_leads_to_its_own_end(study: Study) -> None:
+    make_channel(study, "prolific", completion_url=DONE, screen_out_url=OUT)
+    make_channel(study, "panel", platform="other", id_parameter="who", session_parameter="round")
+    of_platform, of_panel, plain = links(study, HERE)
+    assert of_platform.url == (
+        f"{HERE}?channel=prolific&PROLIFIC_PID={{{{%PROLIFIC_PID%}}}}"
+        "&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
+    )
+    assert of_platform.ending.completion_url == "https://app.prolific.com/done?cc=C1&id=EXAMPLE-ID"
+    assert of_panel.url == f"{HERE}?channel=panel&who=[who]&round=[round]"
+    assert (plain.url, plain.ending.completion_url, plain.ending.screen_out_url) == (HERE, "", "")
+
+
+def test_nobody_is_sent_on_without_the_id_that_is_needed(study: Study) -> None:
+    make_channel(study, completion_url=DONE, screen_out_url=OUT)
+    assert ending(study).completion_url == ""
+    assert ending(study).screen_out_url == ending(study).full_url == OUT
+    named = ExternalIds("sona", "a b")
+    assert ending(study, named).completion_url.endswith("id=a%20b")
+
+
+def test_a_preview_shows_what_the_channel_sees(ruth: Client, study: Study) -> None:
+    make_channel(study, "sona", completion_url=DONE, screen_out_url=OUT, full_code="FULL-9")
+
+    def preview(source: str, end: str) -> str:
+        answer = ruth.get(reverse("lab:link_preview", args=[study.slug, source, end]))
+        return answer.content.decode() if answer.status_code == 200 else str(answer.status_code)
+
+    assert "https://app.prolific.com/done?cc=C1&amp;id=EXAMPLE-ID" in preview("sona", "completion")
+    assert OUT in preview("sona", "screen-out")
+    assert "FULL-9" in preview("sona", "full")
+    assert "prolific.com" not in preview("plain", "completion")
+    assert preview("prolific", "completion") == "404"
+    assert preview("sona", "elsewhere") == "404"
+
+
+def test_codes_are_for_who_sets_up_alone(client: Client, study: Study) -> None:
+    codes = {"completion_code": "C0DE-1", "screen_out_code": "C0DE-2", "full_code": "C0DE-3"}
+    make_channel(study, "prolific", completion_url=DONE, **codes)
+    user = make_user("ada")
+    study.members.add(user, through_defaults={"role": "auditor"})
+    client.force_login(user)
+    text = client.get(reverse("lab:recruiting", args=[study.slug])).content.decode()
+    assert "{{%PROLIFIC_PID%}}" in text
+    assert "C0DE" not in text
+    assert "/done" not in text
+    for end in ("completion", "screen-out", "full"):
+        preview = client.get(reverse("lab:link_preview", args=[study.slug, "prolific", end]))
+        assert preview.status_code == 403
+
+
+# Channels, set up on their page
+
+GIVEN = {
+    "code": "prolific-uk",
+    "label": "Prolific, UK",
+    "platform": "prolific",
+    "completion_url": DONE,
+    "completion_code": "C1",
+    "screen_out_url": OUT,
+    "returns": "refuse",
+    "is_open": "on",
+}
+
+
+def add(client: Client, **changes: str) -> Any:
+    return client.post(reverse("lab:channel_new", args=["memory"]), GIVEN | changes)
+
+
+def test_a_channel_is_added_changed_and_closed_on_its_page(ruth: Client, study: Study) -> None:
+    assert add(ruth).status_code == 302
+    channel = Channel.objects.get()
+    assert (channel.code, channel.completion_url, channel.returns) == (
+        "prolific-uk",
+        DONE,
+        "refuse",
+    )
+    url = reverse("lab:channel", args=["memory", "prolific-uk"])
+    assert ruth.get(url).status_code == 200
+    closed = {name: value for name, value in GIVEN.items() if name != "is_open"}
+    assert ruth.post(url, closed | {"code": "other", "label": "Closed"}).status_code == 302
+    channel.refresh_from_db()
+    # The short name stays: it stands in links that were given out
+    assert (channel.code, channel.label, channel.is_open) == ("prolific-uk", "Closed", False)
+    study.refresh_from_db()
+    assert study.channels_version == 2
+    actions = (
+        AuditEvent.objects.filter(study="memory").order_by("pk").values_list("action", flat=True)
+    )
+    assert list(actions)[-2:] == ["channel_added", "channel_changed"]
+
+
+@pytest.mark.parametrize("code", ["prolific-uk", "plain"])
+def test_the_platform_stays_once_people_came_from_it(ruth: Client, study: Study, code: str) -> None:
+    add(ruth, code=code)
+    url = reverse("lab:channel", args=["memory", code])
+    make_participant(study, external_source="another")
+    make_participant(study, external_source="" if code == "plain" else code, kind="simulated")
+    assert ruth.post(url, GIVEN | {"platform": "sona"}).status_code == 302
+    make_participant(study, external_source="" if code == "plain" else code)
+    refused = ruth.post(url, GIVEN | {"platform": "mturk"})
+    assert (refused.status_code, [*refused.context["form"].errors]) == (422, ["platform"])
+    assert ruth.post(url, GIVEN | {"platform": "sona", "label": "Pool"}).status_code == 302
+    assert Channel.objects.values_list("platform", "label").get() == ("sona", "Pool")
+
+
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ({"completion_url": "https://evil.example/a"}, "completion_url"),
+        ({"full_url": "http://app.prolific.com/a"}, "full_url"),
+        ({"screen_out_url": "https://prolific.com.evil.example/"}, "screen_out_url"),
+        ({"screen_out_url": "https://prolific.com@evil.example/"}, "screen_out_url"),
+        ({"code": "UK 1"}, "code"),
+        ({"code": ""}, "code"),
+        ({"platform": "none"}, "platform"),
+        ({"platform": "other"}, "__all__"),
+        ({"platform": "other", "id_parameter": "a&b"}, "id_parameter"),
+        ({"completion_code": "x" * 61}, "completion_code"),
+    ],
+)
+def test_a_wrong_channel_is_refused_beside_its_field(
+    ruth: Client, study: Study, changes: dict[str, str], place: str
+) -> None:
+    response = add(ruth, **changes)
+    assert response.status_code == 422
+    assert place in response.context["form"].errors
+    assert not Channel.objects.exists()
+
+
+def test_a_host_that_is_not_allowed_is_named() -> None:
+    assert "evil.example" in host_problem("https://evil.example/done")
+    assert host_problem("https://[evil") != ""
+    assert host_problem("https://uni.sona-systems.com/credit?id={external_id}") == ""
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://evil.example\\.prolific.com/x",
+        "https://evil.example\\@app.prolific.com/x",
+        "https://evil.example/\t.prolific.com",
+        "https://evil.example\n.prolific.com/",
+        "https://someone@app.prolific.com/",
+        "https://app.prolific.com:443@evil.example/",
+        "https://{external_id}.prolific.com/",
+        "https://evil.example%2f.prolific.com/",
+        "https://evil.example\uff0f.prolific.com/",
+        "https://app.prolific.com/a b",
+        "https://app.prolific.com/a\\b",
+        "https:///app.prolific.com/",
+    ],
+)
+def test_an_address_that_browsers_could_read_in_another_way_is_refused(address: str) -> None:
+    assert host_problem(address) != ""
+
+
+# Dates and target
+
+
+@pytest.mark.parametrize(
+    ("begins", "ends", "status"), [(-2, 2, 200), (1, 2, 403), (-2, -1, 403), (None, None, 200)]
+)
+def test_people_are_let_in_between_the_dates_alone(
+    client: Client, study: Study, begins: int | None, ends: int | None, status: int
+) -> None:
+    now = timezone.now()
+    Study.objects.update(
+        recruitment="open",
+        opens_at=None if begins is None else now + timedelta(days=begins),
+        closes_at=None if ends is None else now + timedelta(days=ends),
+    )
+    assert client.get(study.get_absolute_url()).status_code == status

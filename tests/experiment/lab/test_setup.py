@@ -1,0 +1,167 @@
+"""The sections of a study's set-up: what they change, what they refuse, and what asks for a reason."""
+
+from typing import Any
+
+import pytest
+from django.forms import model_to_dict
+from django.test import Client
+
+from experiment.models import Item, Study
+from tests.experiment import people
+from tests.factories import (
+    make_item,
+    make_participant,
+    make_research_field,
+    make_study,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study() -> Study:
+    return make_study(recruitment="open", human=12, machine=6)
+
+
+def url(section: str = "") -> str:
+    return f"/lab/studies/memory/set-up/{section}/" if section else "/lab/studies/memory/set-up/"
+
+
+def send(client: Client, section: str, **changes: Any) -> Any:
+    """The section's form as its page shows it, with these changes; None leaves a field out."""
+    shown = client.get(url(section)).context["form"]
+    values = {}
+    for field in shown:
+        value = field.value()
+        if value not in (None, False):
+            values[field.name] = "on" if value is True else value
+    values |= changes
+    sent = {name: value for name, value in values.items() if value is not None}
+    return client.post(url(section), sent)
+
+
+def fresh(study: Study) -> Study:
+    study.refresh_from_db()
+    return study
+
+
+@pytest.mark.parametrize("section", ["general", "texts", "trials", "rules", "target"])
+def test_saving_what_is_shown_changes_nothing(ruth: Client, study: Study, section: str) -> None:
+    Study.objects.update(min_rt_ms=1_234)
+    before = model_to_dict(fresh(study)), study.consent_versions.count()
+    assert send(ruth, section).status_code == 302
+    assert (model_to_dict(fresh(study)), study.consent_versions.count()) == before
+
+
+def test_general_settings_are_saved_and_the_trail_says_which(ruth: Client, study: Study) -> None:
+    send(ruth, "general", title="Forests", field="ecology", contact="lab@example.org")
+    assert (fresh(study).title, study.field) == ("Forests", "ecology")
+    from experiment.models import AuditEvent
+
+    event = AuditEvent.objects.filter(action="study_changed").last()
+    assert event is not None
+    assert (event.actor, set(event.details["changed"])) == ("ruth", {"title", "field"})
+
+
+def test_dates_and_target_are_set_in_utc(ruth: Client, study: Study) -> None:
+    given = {"opens_at": "2026-03-01T08:00", "closes_at": "2026-04-01T08:00", "target_valid": "40"}
+    assert send(ruth, "target", **given).status_code == 302
+    opens_at = fresh(study).opens_at
+    assert opens_at is not None
+    assert (opens_at.isoformat(), fresh(study).target_valid) == ("2026-03-01T08:00:00+00:00", 40)
+
+
+@pytest.mark.parametrize(
+    ("section", "changes", "field"),
+    [
+        ("general", {"title": ""}, "title"),
+        ("general", {"title": "Taken"}, "title"),
+        ("general", {"language": "english please"}, "language"),
+        ("general", {"ethics_number": "7"}, "__all__"),
+        ("texts", {"briefing": ""}, "briefing"),
+        ("texts", {"consent": "x" * 50_001}, "consent"),
+        ("texts", {"demographic_fields": ["shoe size"]}, "demographic_fields"),
+        ("trials", {"human_items": "-1"}, "human_items"),
+        ("trials", {"human_items": "10000"}, "human_items"),
+        ("trials", {"human_items": "0", "machine_items": "0"}, "__all__"),
+        ("trials", {"policy": "whim"}, "policy"),
+        ("rules", {"min_rt_ms": "soon"}, "min_rt_ms"),
+        ("rules", {"min_rt_ms": "1e9"}, "min_rt_ms"),
+        ("rules", {"exclude_untouched": "some"}, "exclude_untouched"),
+        ("target", {"resume_hours": "0"}, "resume_hours"),
+        ("target", {"target_valid": "99999999999999999999"}, "target_valid"),
+        ("target", {"closes_at": "1026-04-01T08:00"}, "closes_at"),
+        ("target", {"opens_at": "2026-04-01T08:00", "closes_at": "2026-03-01T08:00"}, "__all__"),
+        ("items", {"subfields": ["Nowhere"]}, "subfields"),
+        ("items", {"keys": "no-such-key"}, "keys"),
+    ],
+)
+def test_what_is_wrong_is_said_at_its_field_and_nothing_is_saved(
+    ruth: Client, study: Study, section: str, changes: dict[str, Any], field: str
+) -> None:
+    make_study("taken", title="Taken")
+    before = model_to_dict(fresh(study), exclude=["items"])
+    response = send(ruth, section, **changes)
+    assert response.status_code == 422
+    assert list(response.context["form"].errors) == [field]
+    assert model_to_dict(fresh(study), exclude=["items"]) == before
+
+
+@pytest.mark.parametrize(
+    ("section", "changes"),
+    [
+        ("rules", {"min_rt_ms": "90"}),
+        ("texts", {"consent": "Another text."}),
+        ("items", {"source": "human"}),
+    ],
+)
+def test_what_is_frozen_asks_for_a_reason_and_becomes_a_version(
+    ruth: Client, study: Study, section: str, changes: dict[str, str]
+) -> None:
+    people.finish(study)
+    refused = send(ruth, section, **changes)
+    assert list(refused.context["form"].errors) == ["reason"]
+    assert study.versions.count() == 1
+    assert send(ruth, section, reason="The board asked for it.", **changes).status_code == 302
+    version = study.versions.get(number=2)
+    assert (version.reason, version.made_by.username) == ("The board asked for it.", "ruth")
+
+
+def test_other_rules_are_compared_before_they_are_saved(ruth: Client, study: Study) -> None:
+    make_participant(study)
+    make_participant(study, cheated=True, excluded_by="admitted_cheating")
+    response = send(ruth, "rules", exclude_cheating=None, compare="1")
+    compared = response.context["compared"]
+    assert (compared.before.participants, compared.after.participants) == (1, 2)
+    assert (compared.participants, compared.trials) == (1, 0)
+    assert fresh(study).exclude_cheating
+
+
+def test_test_cases_are_counted_before_they_are_taken(ruth: Client, study: Study) -> None:
+    make_research_field("ecology", "Forests")
+    make_item("eco-1", field="ecology", subfield="Forests")
+    make_item("eco-2", field="ecology", subfield="Forests", source="machine")
+    asked = {"field": "ecology", "source": "human"}
+    shown = ruth.post(url("items") + "count/", asked).context["counted"]
+    assert shown.strata["human"] == 1
+    assert "machine" not in shown.strata
+    assert study.items.filter(field="ecology").count() == 0
+    assert send(ruth, "items", **asked).status_code == 302
+    tests = study.items.filter(kind="test")
+    assert list(tests.values_list("key", flat=True)) == ["eco-1"]
+    assert (fresh(study).human_items, study.machine_items) == (1, 0)
+
+
+def test_the_overview_names_what_is_missing_with_the_way_to_it(ruth: Client, study: Study) -> None:
+    Study.objects.update(contact="", ethics_number="", ethics_body="")
+    Item.objects.filter(kind="practice").update(status="retired")
+    response = ruth.get(url())
+    found = {each["problem"].code: each for each in response.context["findings"]}
+    assert {code for code, each in found.items() if each["is_blocking"]} == {
+        "no_practice",
+        "no_contact",
+    }
+    assert found["no_contact"]["url"] == url("general")
+    assert found["no_practice"]["url"] == url("items")
+    states = {section.name: section.state for section in response.context["sections"]}
+    assert (states["general"], states["items"], states["rules"]) == ("missing", "missing", "done")

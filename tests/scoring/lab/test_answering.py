@@ -1,0 +1,162 @@
+"""A study's pages of models' answers: one is asked for, watched, stopped and read."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from experiment.models import AuditEvent, Study
+from scoring.models import AnsweringRun
+from scoring.services import answering
+from tests.factories import make_user
+from tests.scoring.backends.chat.stub import MODEL, ChatStub
+from tests.scoring.services.answering.made import stored_run, study_with_questions
+
+pytestmark = pytest.mark.django_db
+PAGE = "/lab/studies/memory/answering/"
+
+
+@pytest.fixture
+def stub() -> Iterator[ChatStub]:
+    with ChatStub(lambda request: f"Of {request['messages'][-1]['content'][-5:]}") as stub:
+        yield stub
+
+
+@pytest.fixture
+def study() -> Study:
+    return study_with_questions(4)
+
+
+@pytest.fixture
+def ruth(study: Study) -> Client:
+    client = Client()
+    client.force_login(make_user("ruth", study))
+    return client
+
+
+def asked(stub: ChatStub, **changed: Any) -> dict[str, Any]:
+    return {
+        "generator": "chat",
+        "model": MODEL,
+        "base_url": stub.url,
+        "model_args": "timeout=2,concurrency=1,tries=1",
+        "price_in": "2",
+        "price_out": "10",
+        **changed,
+    }
+
+
+def started(client: Client, stub: ChatStub, **changed: Any) -> AnsweringRun:
+    answer = client.post(f"{PAGE}start/", asked(stub, **changed))
+    assert answer.status_code == 302, answer.text
+    return AnsweringRun.objects.latest("pk")
+
+
+class TestARun:
+    def test_waits_for_a_worker_and_shows_what_came(self, stub: ChatStub, ruth: Client) -> None:
+        stub.script = ["", "refuses", "500", ""]
+        run = started(ruth, stub, name="lab/writer", instructions="You know {field}.")
+        page = ruth.get(run.get_absolute_url()).text
+        assert "Waiting for the worker" in page
+        assert AuditEvent.objects.filter(action="work_started").exists()
+        assert answering.run(run).status == "finished"
+        page = ruth.get(run.get_absolute_url()).text
+        assert "finished: 4 of 4 questions" in page
+        assert "I cannot help with that." in page
+        assert "Which gene is behind memory-q001?" in page
+        assert "Gene MEMORY-Q001 is." in page
+        assert "Ask again what failed" in page
+        assert "You know" in page
+        assert "writer" in ruth.get(PAGE).text
+
+    def test_s_answers_are_a_file(self, stub: ChatStub, ruth: Client) -> None:
+        stub.script = ["", "refuses", "", ""]
+        run = answering.run(started(ruth, stub, name="lab/writer"))
+        [address] = re.findall(r'href="([^"]+answers.csv)"', ruth.get(run.get_absolute_url()).text)
+        answer = ruth.get(address)
+        assert "memory-answers-" in answer["Content-Disposition"]
+        rows = list(csv.DictReader(io.StringIO(answer.getvalue().decode())))
+        assert [row["item_key"] for row in rows] == [f"memory-q00{n}" for n in (1, 2, 3, 4)]
+        assert {row["model"] for row in rows} == {"lab/writer"}
+        assert [row["finish"] for row in rows] == ["stop", "refused", "stop", "stop"]
+        assert rows[0]["model_answer"] == run.answers.earliest("pk").text != ""
+
+    @pytest.mark.parametrize(
+        ("changed", "words"),
+        [
+            ({"base_url": "http://192.0.2.7"}, "192.0.2.7 is not among the hosts"),
+            ({"base_url": ""}, "A chat server needs: Address of the chat server."),
+            ({"base_url": "", "model": " "}, "needs: Address of the chat server, Model."),
+            ({"budget_money": "5", "price_in": "", "price_out": ""}, "needs the prices"),
+            ({"generator": "hf", "model": "../secret", "base_url": ""}, "neither a folder"),
+            ({"generator": "exact"}, "exact is not one of the available choices"),
+            ({"limit": "0"}, "greater than or equal to 1"),
+        ],
+    )
+    def test_that_cannot_be_meant_is_refused_with_the_reason(
+        self, stub: ChatStub, ruth: Client, changed: dict[str, str], words: str
+    ) -> None:
+        answer = ruth.post(f"{PAGE}start/", asked(stub, **changed))
+        assert (answer.status_code, words in answer.text) == (422, True)
+        assert not AnsweringRun.objects.exists()
+
+
+class TestTheAnswers:
+    @pytest.fixture
+    def run(self, stub: ChatStub, study: Study) -> AnsweringRun:
+        stub.script = ["", "filtered", "", ""]
+        prices: dict[str, Any] = {"prompt_price": Decimal(2), "completion_price": Decimal(10)}
+        return answering.run(stored_run(stub, study, **prices))
+
+    @pytest.mark.parametrize(
+        ("query", "keys"),
+        [
+            ("", {"q001", "q002", "q003", "q004"}),
+            ("?end=filtered", {"q002"}),
+            ("?words=Q003", {"q003"}),
+            ("?words=behind&end=stop", {"q001", "q003", "q004"}),
+            ("?words=nowhere", set()),
+            ("?end=unknown", set()),
+            ("?page=99", {"q001", "q002", "q003", "q004"}),
+        ],
+    )
+    def test_are_narrowed_by_state_and_words(
+        self, run: AnsweringRun, ruth: Client, query: str, keys: set[str]
+    ) -> None:
+        page = ruth.get(run.get_absolute_url() + query)
+        found = {answer.item.key.removeprefix("memory-") for answer, _ in page.context["answers"]}
+        assert found == keys
+
+    def test_are_counted_by_category_and_cost_by_model(
+        self, run: AnsweringRun, ruth: Client
+    ) -> None:
+        page = ruth.get(PAGE)
+        (cost,) = page.context["costs"]
+        assert cost.money_per_1000 == pytest.approx(250 * float(cost.money))
+        rows = {row.category: row.counts for row in page.context["states"]}
+        assert rows[""] == {"stop": 3, "filtered": 1}
+        # q1 and q4 are of both, q2 of genes, q3 of drugs
+        assert rows["Genes"] == {"stop": 2, "filtered": 1}
+        assert rows["Drugs"] == {"stop": 3}
+        assert "33.3" in page.text
+
+    def test_of_another_study_are_not_found(self, run: AnsweringRun, ruth: Client) -> None:
+        other = study_with_questions(1, "sleep")
+        client = Client()
+        client.force_login(make_user("sue", other))
+        assert client.get(run.get_absolute_url()).status_code == 404
+        assert client.get(f"/lab/studies/sleep/answering/{run.pk}/").status_code == 404
+
+    def test_that_are_hostile_are_shown_as_text(
+        self, run: AnsweringRun, ruth: Client, stub: ChatStub, study: Study
+    ) -> None:
+        stub.text_of = lambda request: "<script>alert(1)</script>\u202e<img src=x>"
+        run = answering.run(stored_run(stub, study, instructions="<script>alert(2)</script>"))
+        page = ruth.get(run.get_absolute_url()).text
+        assert "<script>alert" not in page
+        assert "<img src=x" not in page

@@ -1,0 +1,132 @@
+"""The lab's pages about corpora and trainings: who sees what, and what is asked for wrongly."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from experiment.models import AuditEvent, Study
+from scoring.demo_lm import NAME as DEMO_NAME
+from scoring.lab.training_page import PER_PAGE
+from scoring.models import Corpus, LanguageModel, Training
+from scoring.services.open_model import ensure_language_model
+from tests.factories import make_item
+from tests.scoring.trainings import asked, build_onions, folders_in
+
+pytestmark = pytest.mark.django_db
+ASKED = {"name": "lab/onion-lm", "corpus": "onions", "preset": "tiny", "mode": "lora", "base": DEMO_NAME}  # fmt: skip
+
+
+@pytest.fixture
+def corpus(settings: Any, tmp_path: Path) -> Corpus:
+    folders_in(settings, tmp_path)
+    return build_onions(tmp_path / "papers.jsonl")
+
+
+def test_a_form_makes_a_training_that_waits_says_who_asked_and_is_stopped_and_goes_on(
+    ruth: Client, corpus: Corpus
+) -> None:
+    answer = ruth.post("/lab/training/start/", {**ASKED, "epochs": "0.5", "keep": "2, 1"})
+    training = Training.objects.get()
+    assert answer["Location"] == training.get_absolute_url()
+    assert (training.keep, training.recipe["epochs"]) == ([1, 2], 0.5)
+    page = ruth.get(training.get_absolute_url()).text
+    assert "No worker that trains is running" in page
+    assert "A step reads 1,024 tokens" in page
+    event = AuditEvent.objects.get(action="work_started")
+    assert (event.actor, event.details["kind"]) == ("ruth", "scoring.training")
+    ruth.post(f"{training.get_absolute_url()}stop/")
+    training.refresh_from_db()
+    assert training.status == "cancelled"
+    assert "Go on" in ruth.get(training.get_absolute_url()).text
+    ruth.post(f"{training.get_absolute_url()}resume/")
+    training.refresh_from_db()
+    assert training.status == "waiting"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"name": "lab/known"}, "There is a model “lab/known”"),
+        ({"base": "../secret"}, "neither a folder"),
+        ({"base": ""}, "Name the model that the training starts from."),
+        ({"mode": "scratch", "base": ""}, "needs a tokenizer"),
+        ({"keep": "1; 2"}, "not whole numbers"),
+        ({"corpus": "leeks"}, "Select a valid choice"),
+        ({"context": "0"}, "greater than or equal to 1"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_on_the_form(
+    ruth: Client, corpus: Corpus, changes: dict[str, str], words: str
+) -> None:
+    ensure_language_model("lab/known")
+    answer = ruth.post("/lab/training/start/", {**ASKED, **changes})
+    assert answer.status_code == 422
+    assert words in answer.text
+    assert not Training.objects.exists()
+
+
+def test_which_test_case_a_corpus_gave_away_is_for_those_who_may_read_it(
+    ruth: Client, corpus: Corpus, study: Study
+) -> None:
+    own = study.items.order_by("pk")[0]
+    other = make_item("case-of-others", field="astronomy")
+    left_out = [
+        {"id": f"pmid:{n}", "title": f"Title {n}", "reason": "test case: text", "of": key}
+        for n, key in enumerate((own.key, other.key))
+    ]
+    left_out += [
+        {"id": f"pmid:{n}", "title": "", "reason": "same DOI", "of": "pmid:8"}
+        for n in range(9, 9 + PER_PAGE)
+    ]
+    lines = "\n".join(json.dumps(line) for line in left_out)
+    (corpus.folder / "excluded.jsonl").write_text(lines)
+    page = ruth.get("/lab/training/corpora/onions/").text
+    assert own.key in page
+    assert "pmid:0" in page
+    assert "pmid:8" in page
+    assert other.key not in page
+    assert "pmid:1<" not in page
+    assert "not for you to see" not in page  # between its neighbours
+    assert "not for you to see" in ruth.get("/lab/training/corpora/onions/?page=2").text
+    boss = Client()
+    boss.force_login(User.objects.create_superuser("boss"))
+    assert other.key in boss.get("/lab/training/corpora/onions/").text
+
+
+def test_a_study_of_others_cannot_be_named_to_score_on(
+    ruth: Client, corpus: Corpus, study: Study
+) -> None:
+    training = asked(corpus)
+    Training.objects.update(status="finished", language_model=ensure_language_model("lab/x"))
+    Study.objects.create(slug="elsewhere", title="Elsewhere")
+    page = ruth.get(training.get_absolute_url()).text
+    assert f'value="{study.slug}"' in page
+    assert "elsewhere" not in page
+    ruth.post(f"{training.get_absolute_url()}score/", {"study": "elsewhere"})
+    assert not Study.objects.get(slug="elsewhere").scoring_runs.exists()
+
+
+def test_a_models_pages_state_the_corpus_that_it_read_and_that_there_is_another_since(
+    ruth: Client, corpus: Corpus
+) -> None:
+    training = asked(corpus)
+    model = LanguageModel.objects.create(name="lab/onion-lm", display_name="onion-lm")
+    about = {"corpus_documents": 57, "corpus_tokens": 3400, "last_published": "2010-05"}
+    steps = {"steps": 2, "tokens": 9, "best_step": 1, "untrained_held_out_loss": 4.0, "held_out_loss": 3.5}  # fmt: skip
+    made = about | steps | {"corpus_sha256": corpus.sha256, "undated": 2}
+    kept = {"status": "finished", "language_model": model, "manifest": made}
+    Training.objects.filter(pk=training.pk).update(**kept)
+    pages = (training.get_absolute_url(), f"/lab/training/models/{model.pk}/")
+    for page in pages:
+        said = ruth.get(page).text
+        assert "57 documents of 3,400 tokens" in said
+        assert "last known date of publication is 2010-05" in said
+        assert "2 documents have no date" in said
+        assert "built again since" not in said
+    Corpus.objects.update(sha256="0" * 64)
+    for page in pages:
+        assert "built again since" in ruth.get(page).text
