@@ -45,6 +45,7 @@ def test_every_text_of_an_item_is_shown_as_text(client: Client, world: World) ->
     assert unseen == []
 
 
+@pytest.mark.sweep
 def test_no_page_of_the_lab_takes_one_for_its_own(client: Client, world: World) -> None:
     found: dict[str, list[str]] = {}
     n_opened = 0
