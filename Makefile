@@ -13,9 +13,9 @@ RUN := $(BIN)/python manage.py
 DEV := $(BIN)/python -m benchmarks
 STAMP := .venv/.installed
 CODE := config lib experiment scoring analysis benchmarks scripts manage.py
-# Quick tests of the rules, the estimators and what changes data
+# Quick tests of the rules, the estimators and what changes participants' data; real trainings and reports take longer
 CORE := lib experiment/domain scoring/domain analysis/stats analysis/teams/domain tests/lib tests/experiment/domain \
-	tests/experiment/services tests/scoring/domain tests/scoring/services tests/analysis/stats tests/analysis/services
+	tests/experiment/services tests/scoring/domain tests/analysis/stats
 FAULTS := $(addprefix --part ,requests processes surroundings fuzz backup growth)
 STATIC_SOURCES := $(shell find static experiment -path '*static/*' -type f 2>/dev/null)
 # A site as it runs in production, for `check --deploy`; this key exists for that check alone
@@ -34,7 +34,7 @@ help:
 	@echo 'make demo    install what is needed, load the demo study, serve it on port $(PORT)'
 	@echo 'make braingpt  train a model and an adapter, and test them on the demo study (3 minutes); TEXTS=FOLDER adds your own texts'
 	@echo 'make serve   the same without the demo study'
-	@echo 'make check   lint, and the tests of rules, estimators and services (2 minutes)'
+	@echo 'make check   lint, and the tests of rules, estimators and what changes participants' data (2 minutes)'
 	@echo 'make test    every check, and every test but those of make sweep (12 minutes on two cores)'
 	@echo 'make lint    the checks alone'
 	@echo 'make sweep   slow: all on SQLite, braingpt, balance over more seeds, scoring killed at random, families of models, Bayesian teams, coverage of intervals, Firefox, benchmarks'
