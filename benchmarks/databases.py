@@ -1,16 +1,23 @@
-"""Scratch databases for benchmarks: the site's is not touched, and what is made here is gone afterwards."""
+"""Databases and a PostgreSQL server of the benchmarks' own: the site's is not touched, and what is made is gone afterwards."""
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from io import StringIO
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
+from django.core.management import CommandError, call_command
+from django.db import connections
+from django.db.utils import load_backend
 from psycopg.sql import SQL, Identifier
 
-from scripts.with_postgres import find_server
+from config.env import parse_database_url
+from experiment.models import Study
+from scripts.with_postgres import find_server, private_server
 
 
 @contextmanager
@@ -33,16 +40,92 @@ def scratch_postgres() -> Iterator[str | None]:
             url = stack.enter_context(server)
         except SystemExit:  # what is missing was said
             url = None
-        yield None if url is None else stack.enter_context(_database(url))
+        yield None if url is None else stack.enter_context(_made(url))
 
 
 @contextmanager
-def _database(server: str) -> Iterator[str]:
+def _made(server: str) -> Iterator[str]:
     name = f"bench_{os.getpid()}"
     with psycopg.connect(server, autocommit=True) as connection:
         create = "CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8'"
         connection.execute(SQL(create).format(Identifier(name)))
         try:
-            yield urlunsplit(urlsplit(server)._replace(path=f"/{name}"))
+            yield named(server, name)
         finally:
             connection.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
+
+
+DURABLE = "-c max_connections=200"  # commits wait for the disk, as on a real site
+
+
+@contextmanager
+def postgres() -> Iterator[str]:
+    """A server that is started for us, and removed afterwards; its URL."""
+    with private_server(DURABLE) as server:
+        yield server.url
+
+
+def create_database(server_url: str, name: str) -> str:
+    """An empty database; its URL."""
+    with psycopg.connect(server_url, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')
+    return named(server_url, name)
+
+
+def named(server_url: str, name: str) -> str:
+    return urlunsplit(urlsplit(server_url)._replace(path=f"/{name}"))
+
+
+def refresh_statistics(server_url: str, names: Iterable[str]) -> None:
+    """What autovacuum does within a minute: without it the planner takes new tables for empty ones."""
+    for name in names:
+        with psycopg.connect(named(server_url, name), autocommit=True) as connection:
+            connection.execute("ANALYZE")
+
+
+def postmaster_pid(server_url: str) -> int:
+    """The process that all others of the server are below."""
+    with psycopg.connect(server_url) as connection:
+        row = connection.execute("SELECT pg_backend_pid()").fetchone()
+        assert row is not None
+        fields = Path(f"/proc/{row[0]}/stat").read_text().rpartition(")")[2].split()
+        return int(fields[1])
+
+
+@contextmanager
+def using(url: str) -> Iterator[None]:
+    """Within it every query of this process goes to that database, which has all tables."""
+    site = connections["default"]
+    values: dict[str, Any] = {**site.settings_dict, "OPTIONS": {}, **parse_database_url(url)}
+    values |= {"CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": False}
+    if values["ENGINE"].endswith("sqlite3"):  # beside a site that writes: as its own settings
+        values["OPTIONS"] = {"transaction_mode": "IMMEDIATE", "timeout": 30}
+    wrapper = load_backend(values["ENGINE"]).DatabaseWrapper(values, alias="default")
+    connections["default"] = wrapper
+    try:
+        call_command("migrate", verbosity=0)
+        yield
+    finally:
+        wrapper.close()
+        connections["default"] = site
+
+
+@contextmanager
+def scratch_database() -> Iterator[None]:
+    """Within it every query goes to a new SQLite file with all tables; it is gone afterwards."""
+    with scratch_sqlite() as url, using(url):
+        yield
+
+
+@contextmanager
+def published_study(folder: Path) -> Iterator[Study]:
+    """Within it the queries go to a scratch database with a copy of the published results.
+
+    Raises:
+        CommandError: the folder is not there, or does not hold them.
+    """
+    if not folder.is_dir():
+        raise CommandError(f"{folder} is not a directory.")
+    with scratch_database():
+        call_command("import_brainbench", folder, "--json", stdout=StringIO())
+        yield Study.objects.get(slug="brainbench")

@@ -6,8 +6,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.analysis.scratch import scratch_database
 from benchmarks.cost import Stopwatch
+from benchmarks.databases import scratch_database
 from experiment.imports.read.brainbench import read_published
 from experiment.imports.read.testcases import COLUMNS, FILES
 from experiment.imports.store.published import country_code, import_published

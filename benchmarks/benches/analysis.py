@@ -16,8 +16,8 @@ from analysis.report.services.save import draw_all
 from analysis.store import csv_text
 from benchmarks.analysis.crowd import make_crowd
 from benchmarks.analysis.quiz import make_quiz
-from benchmarks.analysis.scratch import published_study, scratch_database
 from benchmarks.cost import Seconds, Stopwatch, forget_highest, highest_mb
+from benchmarks.databases import published_study, scratch_database
 from experiment.models import Study
 from lib.commands import ReportingCommand, add_json_argument, table_lines
 

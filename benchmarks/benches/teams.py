@@ -12,7 +12,7 @@ from analysis.teams.domain.combination import HeldOut
 from analysis.teams.domain.evidence import Evidence, gather
 from analysis.teams.domain.runs import METHODS
 from benchmarks.analysis import teams
-from benchmarks.analysis.scratch import published_study
+from benchmarks.databases import published_study
 from lib.commands import ReportingCommand, add_json_argument, table_lines
 
 CHAT_MODELS = tuple(f"meta-llama/Llama-2-{size}-chat-hf" for size in ("7b", "13b", "70b"))

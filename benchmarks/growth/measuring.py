@@ -9,10 +9,10 @@ from django.conf import settings
 from django.db import connection
 from django.test import override_settings
 
+from benchmarks.databases import using
 from benchmarks.growth import works
 from benchmarks.growth.cost import Meter
 from benchmarks.growth.filling import TABLES, Crowd
-from benchmarks.web.database import using
 from benchmarks.web.material import make_items
 from benchmarks.web.site import SLUG, make_study
 from experiment.models import Study, Trial

@@ -8,16 +8,15 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 from psycopg.sql import SQL, Identifier
 
+from benchmarks.databases import named, using
 from benchmarks.trust.audit import compare, failures, out_of_step
 from benchmarks.trust.fault import Database, Fault, Figure, Outcome, Scale
 from benchmarks.trust.people import Ledger, taking_part
 from benchmarks.trust.site import LOG, Site
-from benchmarks.web.database import using
 from benchmarks.web.material import make_items
 from benchmarks.web.site import ENTRY, collect_static, make_study
 from config.env import parse_database_url
@@ -78,10 +77,6 @@ def prepare(kind: Database, folder: Path) -> Iterator[Source]:
                 SQL("ALTER DATABASE {} ALLOW_CONNECTIONS false").format(Identifier(PREPARED))
             )
         yield source
-
-
-def named(server_url: str, name: str) -> str:
-    return urlunsplit(urlsplit(server_url)._replace(path=f"/{name}"))
 
 
 @dataclass

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from benchmarks.web.database import (
+from benchmarks.databases import (
     create_database,
     postgres,
     postmaster_pid,

@@ -14,7 +14,7 @@ from pathlib import Path
 from django.conf import settings
 from django.db import transaction
 
-from benchmarks.web.database import using
+from benchmarks.databases import using
 from benchmarks.web.material import MadeItem
 from experiment.models import Item, Study
 from experiment.services.study_setup import create_study, pin_items, set_recruitment

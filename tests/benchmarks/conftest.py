@@ -4,12 +4,9 @@ import pytest
 
 from tests import databases
 
-MIGRATING = ("benchmarks.web.database", "benchmarks.analysis.scratch")
-
 
 @pytest.fixture(autouse=True)
 def tables_at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.node.get_closest_marker("django_db"):
         request.getfixturevalue("django_db_setup")
-        for module in MIGRATING:
-            monkeypatch.setattr(f"{module}.call_command", databases.with_tables)
+        monkeypatch.setattr("benchmarks.databases.call_command", databases.with_tables)

@@ -12,13 +12,13 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 from psycopg.sql import SQL, Identifier
 
+from benchmarks.databases import using
 from benchmarks.growth.filling import Crowd
 from benchmarks.trust.audit import compare
 from benchmarks.trust.fault import Figure, Outcome, Scale
 from benchmarks.trust.people import Ledger
 from benchmarks.trust.site import Site
 from benchmarks.trust.world import World
-from benchmarks.web.database import using
 from benchmarks.web.site import SLUG
 from config.env import parse_database_url
 from experiment.models import Study, Trial

@@ -17,6 +17,7 @@ from urllib.parse import urlencode, urlsplit
 
 import psycopg
 
+from benchmarks.databases import using
 from benchmarks.experiment.crowd import add_people
 from benchmarks.trust.chaos import Cut, chaos
 from benchmarks.trust.fault import (
@@ -28,7 +29,6 @@ from benchmarks.trust.people import HTML, JSON, Ledger, Person, noted
 from benchmarks.trust.site import wait_until
 from benchmarks.trust.world import World
 from benchmarks.web.client import REDIRECTS, Client
-from benchmarks.web.database import using
 from benchmarks.web.site import ENTRY, SLUG
 from benchmarks.web.walks import hidden_fields
 from experiment.models import ItemCount, Participant, RecruitmentRecord, RuleApplication, Study

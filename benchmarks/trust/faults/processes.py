@@ -13,6 +13,7 @@ from django.db import OperationalError, transaction
 
 from benchmarks.completions.models import make_tokenizer, tiny_markov
 from benchmarks.completions.stub import MODEL, CompletionsStub
+from benchmarks.databases import using
 from benchmarks.trust import jobs
 from benchmarks.trust.fault import (
     Figure,
@@ -21,7 +22,6 @@ from benchmarks.trust.fault import (
 )
 from benchmarks.trust.site import CELERY, WORK, Broker, Site, send, wait_until
 from benchmarks.trust.world import World
-from benchmarks.web.database import using
 from benchmarks.web.material import make_items
 from config.env import parse_database_url
 from lib.jobs.leases import reopen

@@ -27,6 +27,7 @@ from django.contrib.auth.models import User
 from django.db.models import F
 from django.utils import timezone
 
+from benchmarks.databases import using
 from benchmarks.experiment import crowd
 from benchmarks.trust import jobs
 from benchmarks.trust.audit import DISK_FULL, REDIS_GONE, STORAGE_GONE
@@ -39,7 +40,6 @@ from benchmarks.trust.people import HTML, Ledger, Person, StrayedError, noted
 from benchmarks.trust.site import CELERY, Broker, Site, wait_until
 from benchmarks.trust.world import World, share_static_files
 from benchmarks.web.client import Client
-from benchmarks.web.database import using
 from benchmarks.web.site import ENTRY, SLUG
 from benchmarks.web.walks import hidden_fields
 from config.env import parse_database_url

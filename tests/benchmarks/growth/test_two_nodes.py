@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.databases import scratch_postgres
+from benchmarks.databases import scratch_postgres, using
 from benchmarks.web.client import Client, Record
-from benchmarks.web.database import using
 from benchmarks.web.material import make_items
 from benchmarks.web.site import ENTRY, make_study, serve_site
 from benchmarks.web.walks import Visitor, walk_site
