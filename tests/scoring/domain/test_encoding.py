@@ -1,3 +1,5 @@
+"""Texts as tokens, and the windows that longer ones are read in."""
+
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 
 from scoring.domain.backend import ScoringError, TextError
 from scoring.domain.conditions import MarkedText
-from scoring.domain.encoding import cut, encode
+from scoring.domain.encoding import cut, encode, rolling_windows
 from scoring.domain.prompts import PAPER_SENTENCE, Prompt
 from tests.scoring import tokenizers_made
 
@@ -364,3 +366,37 @@ def test_a_version_of_which_nothing_would_be_left_is_refused(gpt2):
     whole = [encode(gpt2, Prompt.of("none"), plain(text)) for text in (TEXT * 9, "Rats slept.")]
     with pytest.raises(TextError, match="nothing of it is left"):
         cut(whole, 20)
+
+
+LENGTHS, SIZES = st.integers(2, 200), st.integers(2, 40)
+
+
+@given(LENGTHS, SIZES)
+def test_every_token_but_the_first_is_scored_once(n_tokens: int, size: int) -> None:
+    windows = rolling_windows(n_tokens, size)
+    scored = [token for window in windows for token in range(window.scored, window.stop)]
+    assert scored == list(range(1, n_tokens))
+    assert all(window.start < window.scored for window in windows)
+    assert all(window.stop - window.start <= size for window in windows)
+
+
+@given(LENGTHS, SIZES)
+def test_they_are_the_windows_of_lm_evaluation_harness(n_tokens: int, size: int) -> None:
+    utils = pytest.importorskip("lm_eval.utils")
+    tokens = list(range(n_tokens))
+    theirs = [
+        utils.make_disjoint_window(pair)
+        for pair in utils.get_rolling_token_windows(
+            tokens[1:], prefix_token=0, max_seq_len=size - 1, context_len=1
+        )
+    ]
+    ours = [
+        (tokens[w.start : w.scored], tokens[w.scored : w.stop])
+        for w in rolling_windows(n_tokens, size)
+    ]
+    assert ours == [(list(context), list(scored)) for context, scored in theirs]
+
+
+def test_a_window_of_one_token_is_refused() -> None:
+    with pytest.raises(ValueError, match="predicts none"):
+        rolling_windows(9, 1)

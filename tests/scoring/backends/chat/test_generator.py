@@ -71,7 +71,7 @@ def test_an_answer_says_how_it_ended(
     assert len(stub.requests) == 1
 
 
-@pytest.mark.parametrize("fault", ["500", "drops", "hangs", "502 page", "drips"])
+@pytest.mark.parametrize("fault", ["500", "hangs"])
 def test_a_server_that_stumbles_once_is_asked_again(stub: ChatStub, fault: str) -> None:
     stub.script = [fault]
     assert ask(stub, timeout="0.4", retry_seconds="9").text == "Yes."
@@ -86,14 +86,11 @@ def test_a_pause_that_the_server_asks_for_is_kept_and_counts_as_time(stub: ChatS
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        ("garbage", "is not JSON"),
         ("no choices", "no chat completion (an entry in `choices` was due) but said: no such engine"),
         ("500", "answered 500"),
         ("hangs", "did not answer within"),
         ("401", "asks for a key, and SCORING_API_KEY is not set"),
-        ("redirects", "that is not followed"),
         ("no temperature", "refused: 400: temperature does not support 0.3."),
-        ("429 for an hour", "asks for a pause of 3600 s"),
     ],
 )  # fmt: skip
 def test_a_server_that_cannot_be_used_ends_in_one_sentence(
