@@ -155,11 +155,7 @@ def figure_text(name: str, context: Mapping[str, Any]) -> FigureText:
 
 
 def make_figure(
-    name: str,
-    drawn: "ChartType",
-    context: Mapping[str, Any],
-    table: pd.DataFrame,
-    texts: str = "",
+    name: str, drawn: "ChartType", context: Mapping[str, Any], table: pd.DataFrame, texts: str = ""
 ) -> Figure:
     """A drawn chart in the house style with its texts, which stand under `texts` where that is not the figure's name."""
     from analysis.charts.marks import finish  # altair, which pages do without

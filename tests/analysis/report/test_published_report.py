@@ -101,10 +101,7 @@ def test_the_known_differences_are_found_and_no_others(made):
         ("overall", "base against chat: interval, upper"),
         ("tuning", "perplexity of the correct version: interval, lower"),
         ("others", "TinyLlama (chat): accuracy, percent"),
-        (
-            "expertise",
-            "Cellular/Molecular: expertise from which on a trial is among the top 20%",
-        ),
+        ("expertise", "Cellular/Molecular: expertise from which on a trial is among the top 20%"),
     }
     assert all(one.explained for one in found.of(Verdict.DIFFERS))
     assert found.of(Verdict.ABSENT) == []

@@ -46,10 +46,7 @@ def accuracy(source: SourceResults, tables: Tables) -> Figure:
     own = source.of(Accuracy)
     mean = present(own.models_mean)
     return _figure(
-        "accuracy",
-        present(own.humans),
-        present(own.models) or (),
-        mean.mean if mean else None,
+        "accuracy", present(own.humans), present(own.models) or (), mean.mean if mean else None
     )
 
 
@@ -63,10 +60,7 @@ def other_models(source: SourceResults, tables: Tables) -> Figure:
 
 
 def _figure(
-    name: str,
-    humans: HumanAccuracy | None,
-    models: Sequence[ModelAccuracy],
-    mean: float | None,
+    name: str, humans: HumanAccuracy | None, models: Sequence[ModelAccuracy], mean: float | None
 ) -> Figure:
     people = _people_rows(humans)
     rows = rows_of(models, [p["row"] for p in people])
@@ -120,11 +114,7 @@ def _people_rows(humans: HumanAccuracy | None) -> list[dict[str, Any]]:
 
 def _columns(model: ModelAccuracy) -> dict[str, Any]:
     share = model.items
-    return {
-        "n_items": share.n,
-        "n_correct": share.n_correct,
-        "accuracy": share.accuracy,
-    }
+    return {"n_items": share.n, "n_correct": share.n_correct, "accuracy": share.accuracy}
 
 
 def _accuracy_chart(shown: pd.DataFrame, rows: Rows, humans: HumanAccuracy | None) -> Drawn:

@@ -353,9 +353,7 @@ def _corrected(
     of_texts, second = (tried, {}) if isinstance(tried, MissingResult) else tried
     corrected = [
         replace(
-            model,
-            mcnemar_holm_p=first.get(n, np.nan),
-            interaction_holm_p=second.get(n, np.nan),
+            model, mcnemar_holm_p=first.get(n, np.nan), interaction_holm_p=second.get(n, np.nan)
         )
         for n, model in enumerate(models)
     ]

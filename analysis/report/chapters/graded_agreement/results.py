@@ -16,12 +16,7 @@ from analysis.report.chapters.graded_rates.results import codes, question_cluste
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Interval
 from analysis.stats.graded import FATES
-from analysis.stats.graded.agreement import (
-    Agreement,
-    confusion,
-    krippendorff_alpha,
-    weighted_kappa,
-)
+from analysis.stats.graded.agreement import Agreement, confusion, krippendorff_alpha, weighted_kappa
 from analysis.stats.graded.correction import METHOD, Corrected, CorrectedRates, corrected_rates
 from analysis.stats.graded.judge_bias import Bias, bias_by_length, own_family_bias
 from analysis.stats.graded.rates import Share

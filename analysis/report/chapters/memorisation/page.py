@@ -88,10 +88,7 @@ def _table(own: Ratios) -> list[Table]:
     columns = (
         c.text(_("Model"), "0.label"),
         c.text(_("Texts"), "1.label"),
-        c.text(
-            _("In the training data"),
-            lambda row: IN_TRAINING.get(row[1].in_training),
-        ),
+        c.text(_("In the training data"), lambda row: IN_TRAINING.get(row[1].in_training)),
         c.count(_("n"), "1.spread.n"),
         c.compact(_("Median ratio"), "1.spread.median"),
         c.compact_ci(_("Quartiles"), lambda row: (row[1].spread.q1, row[1].spread.q3)),

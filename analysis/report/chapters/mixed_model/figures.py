@@ -10,16 +10,7 @@ from django.utils.translation import gettext_lazy as lazy
 from django.utils.translation import ngettext
 
 from analysis.charts.figure import Figure
-from analysis.charts.marks import (
-    CHANCE,
-    Drawn,
-    chart,
-    flag,
-    share_domain,
-    share_x,
-    spread,
-    upright,
-)
+from analysis.charts.marks import CHANCE, Drawn, chart, flag, share_domain, share_x, spread, upright
 from analysis.charts.rows import Rows, dots_with_intervals
 from analysis.charts.style import FULL, HUMANS, LINE, SOFT
 from analysis.codec import need, present

@@ -24,11 +24,7 @@ def mixed_model_page(source: SourceResults, about: About) -> Page:
         "has_no_variation": has_no_variation,
         "without_participants": own.lrt.participants.without if may_be_0 else None,
     }
-    columns = (
-        c.text(_("Parameter"), "0"),
-        c.number(_("Estimate"), "1"),
-        c.ci(_("95% CI"), "2"),
-    )
+    columns = (c.text(_("Parameter"), "0"), c.number(_("Estimate"), "1"), c.ci(_("95% CI"), "2"))
     rows = (
         (_("Intercept, log-odds"), own.intercept, own.intercept_ci95),
         (_("SD of participants, log-odds"), own.sd_participants, own.sd_participants_ci95),

@@ -21,14 +21,7 @@ from analysis.charts.marks import (
     text_width,
     upright,
 )
-from analysis.charts.rows import (
-    Rows,
-    by_family,
-    dots_with_intervals,
-    labels,
-    model_frame,
-    rows_of,
-)
+from analysis.charts.rows import Rows, by_family, dots_with_intervals, labels, model_frame, rows_of
 from analysis.charts.style import FULL, HUMANS, INK, SOFT, family_colour
 from analysis.codec import need, present
 from analysis.presentation import make_figure, plain
@@ -134,13 +127,7 @@ def _cells(own: RankAgreement, models: Sequence[HumanAgreement]) -> pd.DataFrame
     matrix = np.array(own.matrix).reshape(len(models), -1)
     at = {name: k for k, name in enumerate(own.names)}
     rows = [
-        {
-            "row": a.name,
-            "column": b.name,
-            "i": i,
-            "j": j,
-            "rho": matrix[at[a.name], at[b.name]],
-        }
+        {"row": a.name, "column": b.name, "i": i, "j": j, "rho": matrix[at[a.name], at[b.name]]}
         for i, a in enumerate(models)
         for j, b in enumerate(models[:i])
     ]

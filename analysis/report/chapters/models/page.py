@@ -8,11 +8,7 @@ from analysis import columns as c
 from analysis.codec import need, present
 from analysis.presentation import Table
 from analysis.report.chapter import About, Page, SourceResults
-from analysis.report.chapters.models.results import (
-    Agreement,
-    Integration,
-    RankAgreement,
-)
+from analysis.report.chapters.models.results import Agreement, Integration, RankAgreement
 
 
 def agreement_page(source: SourceResults, about: About) -> Page:

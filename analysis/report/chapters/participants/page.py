@@ -71,11 +71,7 @@ def participants_page(source: SourceResults, about: About) -> Page:
         "others": [(other.n, _kind(other)) for other in own.other_kinds],
         "missing": _missing(own),
     }
-    columns = (
-        c.text(_("Characteristic"), "0"),
-        c.text(_("Answer"), "1"),
-        c.shown(_("n (%)"), "2"),
-    )
+    columns = (c.text(_("Characteristic"), "0"), c.text(_("Answer"), "1"), c.shown(_("n (%)"), "2"))
     tables = c.page_table(_("Participants in the analysis"), columns, _rows(own), "participants")
     return Page(context, tables, [own.method])
 
@@ -202,10 +198,7 @@ def flow_page(source: SourceResults, about: About) -> Page:
 
 def exposures_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(ItemExposures).exposures)
-    columns = (
-        c.count(_("Times judged"), "n"),
-        c.count(_("Test cases"), "items"),
-    )
+    columns = (c.count(_("Times judged"), "n"), c.count(_("Test cases"), "items"))
     return Page(
         {"own": own}, c.page_table(_("Exposures"), columns, own.histogram, "exposures_items")
     )

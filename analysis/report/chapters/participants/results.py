@@ -300,10 +300,7 @@ def build_flow(data: SourceData) -> Built:
         trials=trials,
         note=AFTER_PUBLICATION if counts.is_after_publication else "",
     )
-    tables = {
-        "flow_steps": c.tidy(STEPS, steps),
-        "flow_trials": c.tidy(STEPS, trials.steps),
-    }
+    tables = {"flow_steps": c.tidy(STEPS, steps), "flow_trials": c.tidy(STEPS, trials.steps)}
     return Built(Flow(flow), tables)
 
 

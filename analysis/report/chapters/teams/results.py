@@ -13,11 +13,7 @@ from analysis.teams.domain.deferral import policies
 from analysis.teams.domain.evaluation import MEASURES, MULTIPLICITY, resampling_words
 from analysis.teams.domain.evidence import HUMAN, Evidence, Names, gather
 from analysis.teams.domain.folds import Folds, by_item
-from analysis.teams.domain.members import (
-    complete_models,
-    subsets,
-    usual_members,
-)
+from analysis.teams.domain.members import complete_models, subsets, usual_members
 from analysis.teams.domain.resampling import Draws
 from analysis.teams.domain.runs import (
     METHODS,

@@ -115,9 +115,7 @@ def test_p_values_of_the_published_pairs_are_corrected_as_two_families(
         assert (family.n_tests, family.n_clear) == (7, int((expected < 0.05).sum()))
 
 
-def test_log_perplexities_of_a_published_pair_are_those_of_the_files(
-    published: SourceData,
-) -> None:
+def test_log_perplexities_of_a_published_pair_are_those_of_the_files(published: SourceData) -> None:
     (model,) = [m for m in models_of(published) if m.name == "finetune_llama2_chat_7b"]
     tables = {
         name: published.full[published.full["model"] == number].sort_values("item")

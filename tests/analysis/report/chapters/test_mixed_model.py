@@ -142,9 +142,7 @@ def test_the_page_rounds_numbers_of_participants_and_says_what_is_out_of_reach()
 
 def test_without_an_interval_of_the_standard_deviation_no_range_is_shown():
     bare = replace(
-        AIMS,
-        fitted=replace(AIMS.fitted, sd_items_ci95=None),
-        targets=(Target(0.1, 66, None),),
+        AIMS, fitted=replace(AIMS.fitted, sd_items_ci95=None), targets=(Target(0.1, 66, None),)
     )
     page, text = page_of(POWER, source_of(bare))
     assert "10 points wide 66." in text

@@ -175,9 +175,7 @@ def test_the_page_lists_the_items_that_differ_most(small):
 def test_items_without_trials_or_scores_are_left_out():
     data = make_data(seed=3)
     some = replace(
-        data,
-        trials=data.trials[data.trials["item"] < 20],
-        full=data.full[data.full["item"] >= 5],
+        data, trials=data.trials[data.trials["item"] < 20], full=data.full[data.full["item"] >= 5]
     )
     assert differences(some).n_items == 15
     for absent in ({"full": data.full.iloc[:0]}, {"trials": data.trials.iloc[:0]}):

@@ -8,12 +8,7 @@ import pandas as pd
 import pytest
 
 from analysis.data.dataset import SourceData
-from analysis.data.graded.tables import (
-    NO_GRADES,
-    NO_TEXT,
-    NOT_GRADED,
-    GradedData,
-)
+from analysis.data.graded.tables import NO_GRADES, NO_TEXT, NOT_GRADED, GradedData
 from analysis.report.chapters.graded_rates.drawing import beside
 from analysis.report.chapters.graded_rates.results import GradedRates
 from analysis.report.contents import CHAPTERS, chapter_named
