@@ -14,8 +14,7 @@ KINDS = ("transformers", "completions", "vllm", "embedded")
 
 # Arguments that say which model it is; the embedded one takes none of them
 WHICH_MODEL_ARGS = ("pretrained", "revision", "peft", "adapter", "tokenizer", "quantization")
-# `rung` is the older name of `strategy`
-EMBEDDED_ARGS = ("dtype", "device", "device_map", "attn", "strategy", "rung")
+EMBEDDED_ARGS = ("dtype", "device", "device_map", "attn", "strategy")
 TRANSFORMERS_ARGS = (*WHICH_MODEL_ARGS, *EMBEDDED_ARGS)
 # How any kind of model reads texts: see reading.py
 READING_ARGS = ("max_length", "overlong", "batch_size", "add_bos_token")
@@ -24,7 +23,6 @@ OVERLONG = ("refuse", "truncate", "rolling")
 PARALLELIZE = "parallelize"
 # Say the same thing, or where the model is to be: only one of them can be meant
 EXCLUDE = (
-    ("strategy", "rung"),
     ("peft", "adapter"),
     ("device", "device_map"),
     ("device", "quantization"),

@@ -1,7 +1,7 @@
 """The arguments of servers and of vLLM, and of how any generator writes, read from texts. Loads none of them."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +64,20 @@ def read_number(
             f"{name}={args[name]!r} cannot be used: expected {expected} from {least:g} to {most:,.0f}."
         )
     return value
+
+
+def _check_names(
+    server: str, args: Mapping[str, str], names: Sequence[str], n_needed: int, example: str = ""
+) -> None:
+    """Raises ScoringError where an argument is none of these names, or one of the first is missing."""
+    unknown = [name for name in args if name not in names]
+    if unknown:
+        raise ScoringError(
+            f"{server} takes no argument “{unknown[0]}”: there are {', '.join(names)}."
+        )
+    missing = [name for name in names[:n_needed] if not str(args.get(name, "")).strip()]
+    if missing:
+        raise ScoringError(f"{server} needs {' and '.join(missing)}{example}.")
 
 
 WRITING = ("max_tokens", "temperature", "top_p", "seed")
@@ -131,14 +145,7 @@ def read_chat_options(args: Mapping[str, str]) -> ChatOptions:
     >>> read_chat_options({"base_url": "http://localhost:8000", "model": "m"}).concurrency
     4
     """
-    unknown = [name for name in args if name not in CHAT_NAMES]
-    if unknown:
-        raise ScoringError(
-            f"A chat server takes no argument “{unknown[0]}”: there are {', '.join(CHAT_NAMES)}."
-        )
-    missing = [name for name in CHAT_NAMES[:2] if not str(args.get(name, "")).strip()]
-    if missing:
-        raise ScoringError(f"A chat server needs {' and '.join(missing)}.")
+    _check_names("A chat server", args, CHAT_NAMES, 2)
     return ChatOptions(
         base_url=args["base_url"],
         model=args["model"],
@@ -158,7 +165,6 @@ COMPLETIONS_NAMES = (
     "retry_seconds",
     "context_tokens",
 )
-REQUIRED = COMPLETIONS_NAMES[:3]
 
 
 @dataclass(frozen=True)
@@ -184,17 +190,8 @@ def read_completions_options(args: Mapping[str, str]) -> CompletionsOptions:
     >>> read_completions_options({"base_url": "http://localhost:8000", "model": "m", "tokenizer": "t"}).concurrency
     4
     """
-    unknown = [name for name in args if name not in COMPLETIONS_NAMES]
-    if unknown:
-        raise ScoringError(
-            f"A completions server takes no argument “{unknown[0]}”: there are {', '.join(COMPLETIONS_NAMES)}."
-        )
-    missing = [name for name in REQUIRED if not str(args.get(name, "")).strip()]
-    if missing:
-        raise ScoringError(
-            f"A completions server needs {' and '.join(missing)}: "
-            "--model_args base_url=http://HOST:PORT,model=NAME,tokenizer=FOLDER."
-        )
+    example = ": --model_args base_url=http://HOST:PORT,model=NAME,tokenizer=FOLDER"
+    _check_names("A completions server", args, COMPLETIONS_NAMES, 3, example)
     context = read_number(args, "context_tokens", 0, 2, 10**9)
     return CompletionsOptions(
         base_url=args["base_url"],

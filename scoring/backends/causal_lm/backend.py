@@ -153,7 +153,7 @@ class TransformersBackend:
         if not ids:
             why = next((str(why[0]) for why in refused if why), "is missing")
             raise ScoringError(f"No text can be scored with this model: the first one {why}.")
-        forced = self.args.get("strategy") or self.args.get("rung", "")
+        forced = self.args.get("strategy", "")
         try:
             with fused_gelu(self.model):
                 self.choice = choose(self.model, ids, forced, self.verdicts)

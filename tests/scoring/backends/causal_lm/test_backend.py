@@ -82,12 +82,6 @@ def test_perplexities_agree_with_float64_at_any_batch_size(folders, kind, strate
     backend.close()
 
 
-def test_a_strategy_can_be_named_by_its_older_argument(folders):
-    backend = open_backend("hf", {"pretrained": str(folders["gpt2"]), "rung": "padded"})
-    scored(backend, groups_of(backend))
-    assert backend.identity()["rung"] == "padded"
-
-
 @pytest.mark.parametrize("kind", ["gpt2", "llama", "mistral", "phi"])
 def test_an_adapter_counts_when_it_is_on_and_only_then(folders, tmp_path, kind):
     targets = {"gpt2": ["c_attn", "c_fc"], "phi": ["q_proj", "fc1"]}.get(
