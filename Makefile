@@ -55,7 +55,7 @@ $(STAMP): requirements.txt $(wildcard requirements/*.txt) scripts/make_venv.py
 
 migrate: $(STAMP)
 	@$(RUN) migrate --verbosity 0
-	@$(RUN) reapply_withdrawals --verbosity 0
+	@$(RUN) chores --verbosity 0 withdrawals
 
 # Hashed copies of the static files; made again only when a source or a package changed
 $(VAR_DIR)/static/staticfiles.json: $(STAMP) $(STATIC_SOURCES)

@@ -1,6 +1,6 @@
 """The studies that can be made by name: the paper's, as printed, and ours, with a reason for each difference. Pure.
 
-The one source for `create_study`, and for the table of docs/protocol.md that `write_protocol` makes from it.
+The one source for `create_study`, and for the table of docs/protocol.md that `write_docs protocol` makes from it.
 """
 
 from collections.abc import Iterator, Mapping

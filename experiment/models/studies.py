@@ -205,7 +205,7 @@ class Study(models.Model):
         default=90,
         validators=[MinValueValidator(1)],
         help_text=_(
-            "From consent; the consent page says the date. They are erased by forget_recruitment_ids."
+            "From consent; the consent page says the date. They are erased by chores recruitment-ids."
         ),
     )
     withdrawal_policy = models.CharField(

@@ -198,7 +198,7 @@ def test_a_password_alone_opens_nothing_where_a_second_step_is_asked_for(
 
 def test_the_page_of_rights_is_up_to_date() -> None:
     page = Path(site.BASE_DIR, "docs", "rights.md").read_text(encoding="utf-8")
-    assert page == as_markdown(), "run: manage.py write_rights"
+    assert page == as_markdown(), "run: manage.py write_docs rights"
 
 
 def test_a_view_without_access_or_methods_is_named() -> None:

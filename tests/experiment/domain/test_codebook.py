@@ -14,7 +14,7 @@ def column(name: str) -> codebook.Column:
 
 def test_the_page_in_docs_is_up_to_date() -> None:
     page = (settings.BASE_DIR / "docs" / "codebook.md").read_text(encoding="utf-8")
-    assert page == codebook.as_markdown(), "run: manage.py write_codebook"
+    assert page == codebook.as_markdown(), "run: manage.py write_docs codebook"
 
 
 def test_column_names_are_unique_and_every_meaning_is_a_sentence() -> None:

@@ -31,8 +31,8 @@ def test_every_setting_is_a_column_of_the_study() -> None:
 
 def test_the_table_in_docs_is_up_to_date() -> None:
     page = (settings.BASE_DIR / "docs" / "protocol.md").read_text(encoding="utf-8")
-    fresh = between_marks(page, "write_protocol", presets.as_markdown())
-    assert page == fresh, "run: manage.py write_protocol"
+    fresh = between_marks(page, "write_docs protocol", presets.as_markdown())
+    assert page == fresh, "run: manage.py write_docs protocol"
 
 
 def test_the_table_has_a_row_for_each_setting_and_each_deviation_with_its_reason() -> None:

@@ -81,13 +81,13 @@ def test_data_are_purged_past_their_day_and_not_before(study: Study, lab: Client
     lab.post(address(study, "privacy_purge"), {"confirm": study.slug})
     assert RecruitmentRecord.objects.exists()
     with pytest.raises(CommandError, match="not past"):
-        call_command("purge_study", study.slug)
+        call_command("chores", "purge", study.slug)
     past = timezone.localdate() - timedelta(days=1)
     lab.post(
         address(study, "privacy_policy"),
         {"withdrawal_policy": "delete", "retain_until": past.isoformat()},
     )
-    call_command("purge_study", study.slug, dry_run=True)
+    call_command("chores", "purge", study.slug, dry_run=True)
     assert RecruitmentRecord.objects.exists()
     lab.post(address(study, "privacy_purge"), {"confirm": "another"})
     assert RecruitmentRecord.objects.exists()

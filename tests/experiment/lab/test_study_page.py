@@ -169,14 +169,14 @@ def test_set_recruitment_from_the_command_line(study: Study) -> None:
 def test_reapply_exclusions_from_the_command_line(study: Study) -> None:
     cheater = make_participant(study, cheated=True)
     imported = make_participant(study, kind="imported", cheated=True)
-    assert json.loads(run("reapply_exclusions", "memory", "--json"))["participants_changed"] == 1
+    assert json.loads(run("chores", "exclusions", "memory", "--json"))["participants_changed"] == 1
     cheater.refresh_from_db()
     imported.refresh_from_db()
     assert (cheater.excluded_by, imported.excluded_by) == ("admitted_cheating", "")
-    assert "0 participants" in run("reapply_exclusions", "memory")
+    assert "0 participants" in run("chores", "exclusions", "memory")
     assert Participant.objects.count() == 2
     with pytest.raises(CommandError, match="There is no study"):
-        run("reapply_exclusions", "nowhere")
+        run("chores", "exclusions", "nowhere")
 
 
 # In a browser

@@ -27,7 +27,7 @@ def run(*arguments):
         ("simulate_participants", "nowhere"),
         ("export_trials", "nowhere", "--set", "all", "--output", "never.csv"),
         ("set_recruitment", "nowhere", "open"),
-        ("reapply_exclusions", "nowhere"),
+        ("chores", "exclusions", "nowhere"),
         ("create_study", "not a slug"),
         ("create_study", "ours", "--items", "nowhere"),
         ("study_versions", "nowhere"),
@@ -47,7 +47,7 @@ def test_a_failure_is_one_json_object_too(arguments):
     "arguments",
     [
         ("set_recruitment", "memory", "pilot"),
-        ("reapply_exclusions", "memory"),
+        ("chores", "exclusions", "memory"),
         ("study_versions", "memory"),
         ("simulate_participants", "memory", "--finish", "1"),
         ("create_admin",),

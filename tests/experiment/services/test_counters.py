@@ -187,14 +187,14 @@ def test_the_command_finds_a_wrong_counter_and_repairs_it(
     study: Study, capsys: pytest.CaptureFixture[str]
 ) -> None:
     finish(start(study))
-    call_command("check_counters")
+    call_command("chores", "counters")
     assert "are right" in capsys.readouterr().out
     row = ItemCount.objects.filter(study=study).first()
     ItemCount.objects.filter(pk=row.pk).update(valid=7)
     PeopleCount.objects.filter(study=study).delete()
     with pytest.raises(CommandError, match="counters differ"):
-        call_command("check_counters", study.slug)
-    call_command("check_counters", study.slug, "--repair")
+        call_command("chores", "counters", study.slug)
+    call_command("chores", "counters", study.slug, "--repair")
     assert check([study]) == []
 
 

@@ -62,11 +62,11 @@ def test_the_chain_is_checked_when_asked(boss: Client, study: Study, page: str) 
 
 def test_the_command_says_whether_it_holds(study: Study) -> None:
     out = io.StringIO()
-    call_command("verify_trail", json=True, stdout=out)
+    call_command("chores", "trail", json=True, stdout=out)
     said = json.loads(out.getvalue())
     newest = AuditEvent.objects.order_by("-pk")[0]
     assert (said["holds"], said["newest_sha256"]) == (True, newest.sha256)
     pk, out = change_the_past(), io.StringIO()
     with pytest.raises(CommandError, match=f"Event {pk}: it was changed"):
-        call_command("verify_trail", json=True, stdout=out)
+        call_command("chores", "trail", json=True, stdout=out)
     assert json.loads(out.getvalue())["broken_at"] == pk

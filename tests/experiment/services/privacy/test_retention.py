@@ -86,7 +86,7 @@ def test_after_a_kill_the_next_one_goes_on_with_those_who_are_left(
     if goes_on == "a worker":
         run(job)
     else:
-        call_command("purge_study", study.slug)
+        call_command("chores", "purge", study.slug)
     job.refresh_from_db()
     assert (job.status, job.done, job.total) == ("finished", 5, 5)
     assert (left(study), RecruitmentRecord.objects.count(), purged()) == (0, 0, [5])

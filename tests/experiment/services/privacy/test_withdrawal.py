@@ -180,7 +180,7 @@ def test_a_tombstone_holds_a_pseudonym_and_a_time_and_nothing_else(
     now = timezone.now()
     withdraw(study, person.withdrawal_code, now)
     assert list(withdrawal.read_tombstones()) == [withdrawal.Tombstone(person.public_id, now)]
-    call_command("reapply_withdrawals", json=True)
+    call_command("chores", "withdrawals", json=True)
     assert '"tombstones": 1' in capsys.readouterr().out
 
 

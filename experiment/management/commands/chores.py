@@ -1,0 +1,168 @@
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+from django.db import transaction
+from django.utils import timezone
+
+from experiment.management.studies import find_study
+from experiment.models import AuditEvent, Purge, Study
+from experiment.services import audit
+from experiment.services.channels import forget_ids
+from experiment.services.chores import reseal
+from experiment.services.reapplying import reapply_exclusions
+from experiment.services.recounting import check, recount
+from experiment.services.retention import NotDueError, ask, concerned, run
+from experiment.services.withdrawal import reapply_withdrawals
+from lib.commands import ReportingCommand, add_json_argument, table_lines
+from lib.jobs import leases
+
+# Chore -> what it does
+CHORES = {
+    "recruitment-ids": "Erase the recruitment ids whose day has passed, as the consent page promised; a worker does so daily.",
+    "withdrawals": "Withdraw again whoever a restored backup has brought back; `make serve` and `make demo` do so.",
+    "exclusions": "Decide again, by the study's present rules, who and what is excluded; imported participants stay as published.",
+    "counters": "Count from the rows what draws and the lab's pages read from counters, and say where the two differ.",
+    "trail": "Recompute the hashes of the audit trail; fails where an event was changed or is missing.",
+    "purge": "Past the study's day, take away all that could lead from its participants' answers to them.",
+    "codes": "Keep participants' own codes under the present WITHDRAWAL_KEY, after it was changed.",
+}
+
+
+class Command(ReportingCommand):
+    help = "Keep the site in order: `chores NAME`, of those below."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        names = parser.add_subparsers(dest="chore", required=True, metavar="NAME")
+        parsers: dict[str, ArgumentParser] = {
+            name: names.add_parser(name, help=sentence, description=sentence)
+            for name, sentence in CHORES.items()
+        }
+        for name in ("exclusions", "purge"):
+            parsers[name].add_argument("study", metavar="SLUG")
+        parsers["counters"].add_argument(
+            "study", metavar="SLUG", nargs="?", help="default: every study"
+        )
+        parsers["counters"].add_argument(
+            "--repair", action="store_true", help="let the counters say what the rows do"
+        )
+        parsers["purge"].add_argument("--dry-run", action="store_true", help="only count")
+        parsers["codes"].add_argument(
+            "--old-key", required=True, type=Path, help="a file with the old key"
+        )
+        for each in parsers.values():
+            add_json_argument(each)  # type: ignore[arg-type]
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        chore = getattr(self, f"_{options['chore'].replace('-', '_')}")
+        chore(options)
+
+    def _recruitment_ids(self, options: dict[str, Any]) -> None:
+        n = forget_ids(timezone.now().date())
+        self.report(options, {"participants": n}, [f"Erased the ids of {n} participants."])
+
+    def _withdrawals(self, options: dict[str, Any]) -> None:
+        done = reapply_withdrawals()
+        line = f"{done.withdrawn} of {done.tombstones} who withdrew were here again, and are withdrawn."
+        lines = [line] if done.withdrawn or options["verbosity"] else []
+        self.report(options, asdict(done), lines)
+
+    def _exclusions(self, options: dict[str, Any]) -> None:
+        study = find_study(options["study"])
+        changed = reapply_exclusions(study)
+        if changed is None:
+            raise CommandError(
+                f"{study.slug}: a worker is deciding again already; its Work page shows how far it is."
+            )
+        data = {
+            "study": study.slug,
+            "participants_changed": changed.participants,
+            "trials_changed": changed.trials,
+        }
+        line = f"{study.slug}: the exclusion of {changed.participants} participants and of {changed.trials} trials changed."
+        self.report(options, data, [line])
+
+    def _counters(self, options: dict[str, Any]) -> None:
+        studies = [find_study(options["study"])] if options["study"] else list(Study.objects.all())
+        drifts = check(studies)
+        wrong = {(drift.study, drift.kind) for drift in drifts}
+        if options["repair"]:
+            for study in studies:
+                for slug, kind in sorted(wrong):
+                    if slug == study.slug:
+                        recount(study, kind)
+        data = {"studies": len(studies), "differences": [asdict(drift) for drift in drifts]}
+        data["repaired"] = options["repair"]
+        rows = [{name: str(value) for name, value in asdict(drift).items()} for drift in drifts]
+        summary = f"{len(drifts)} counters differ from the rows"
+        lines: Sequence[str] = [
+            *table_lines(rows, left=("study", "kind", "of", "column")),
+            f"{summary}; they were repaired." if options["repair"] else f"{summary}.",
+        ]
+        if not drifts:
+            lines = [f"All counters of {len(studies)} studies are right."]
+        self.report(options, data, lines)
+        if drifts and not options["repair"]:
+            raise CommandError(f"{summary}: --repair puts them right.")
+
+    def _trail(self, options: dict[str, Any]) -> None:
+        broken = audit.verify()
+        newest = AuditEvent.objects.order_by("-pk").first()
+        data = {
+            "events": AuditEvent.objects.count(),
+            "holds": broken is None,
+            "broken_at": None if broken is None else broken.number,
+            "what": "" if broken is None else broken.what,
+            "newest_sha256": "" if newest is None else newest.sha256,
+        }
+        holds = f"The chain of {data['events']} events holds."
+        kept = f"Newest hash, to be kept elsewhere: {data['newest_sha256'] or '-'}"
+        self.report(options, data, [holds, kept] if broken is None else [])
+        if broken is not None:
+            raise CommandError(f"Event {broken.number}: {broken.what}.")
+
+    def _purge(self, options: dict[str, Any]) -> None:
+        study = find_study(options["study"])
+        try:
+            people = concerned(study)
+            if not options["dry_run"]:
+                self._purge_here(study)
+        except NotDueError as error:
+            until = study.retain_until or "no day"
+            raise CommandError(
+                f"{study.slug}: personal data are kept until {until}, which is not past."
+            ) from error
+        verb = "would be made" if options["dry_run"] else "were made"
+        line = (
+            f"{study.slug}: {people.participants} participants {verb} anonymous ({people.with_details} with details, "
+            f"{people.with_comment} with a comment, {people.with_ids} with recruitment ids)."
+        )
+        self.report(options, asdict(people) | {"dry_run": options["dry_run"]}, [line])
+
+    def _purge_here(self, study: Study) -> None:
+        """One that was killed goes on."""
+        with transaction.atomic():  # no worker is quicker
+            opened = study.purges.filter(status__in=Purge.OPEN_STATUSES).first()
+            job = opened or ask(study, timezone.localdate())
+            leases.reserve(job)
+        job = run(job)
+        if job.status != Purge.Status.FINISHED:
+            raise CommandError(
+                f"{study.slug}: {job.error or 'a worker is at it, or it was stopped'}"
+            )
+
+    def _codes(self, options: dict[str, Any]) -> None:
+        path: Path = options["old_key"]
+        try:
+            done = reseal(path.read_text().strip())
+        except OSError as error:
+            raise CommandError(f"{path} cannot be read: {error.strerror}") from error
+        if done.foreign:
+            raise CommandError(
+                f"{done.foreign} codes were kept under neither this key nor the present one: nothing was changed."
+            )
+        line = f"{done.resealed} codes are kept under the present key."
+        self.report(options, {"resealed": done.resealed}, [line])

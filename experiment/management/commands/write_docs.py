@@ -1,0 +1,50 @@
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from experiment.domain import codebook, presets
+from experiment.lab import routes
+from lib.generated import between_marks
+
+
+def protocol(path: Path) -> str:
+    text = path.read_text(encoding="utf-8")
+    return between_marks(text, "write_docs protocol", presets.as_markdown())
+
+
+def openapi(_: Path) -> str:
+    written = StringIO()
+    call_command("spectacular", validate=True, fail_on_warn=True, stdout=written)
+    return written.getvalue()
+
+
+# Name -> file in docs, and what it is to hold
+DOCS: dict[str, tuple[str, Callable[[Path], str]]] = {
+    "codebook": ("codebook.md", lambda _: codebook.as_markdown()),
+    "protocol": ("protocol.md", protocol),
+    "rights": ("rights.md", lambda _: routes.as_markdown()),
+    "openapi": ("openapi.yaml", openapi),
+}
+
+
+class Command(BaseCommand):
+    help = "Write the pages, or parts of pages, in docs/ that are made of the code: all of them, or those named."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(DOCS))
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        names = options["names"] or list(DOCS)
+        if unknown := sorted({*names} - {*DOCS}):
+            raise CommandError(f"There is no “{unknown[0]}” (there are: {', '.join(DOCS)}).")
+        for name in names:
+            file, content = DOCS[name]
+            path = settings.BASE_DIR / "docs" / file
+            path.write_text(content(path), encoding="utf-8")
+            self.stdout.write(f"{path} written.")
