@@ -19,8 +19,8 @@ from django.views.decorators.http import require_POST
 
 from experiment.domain import markup
 from experiment.domain.assignment import Side
-from experiment.domain.item_checks import Finding, Place
 from experiment.domain.item_checks.characters import MAX_CHARACTERS
+from experiment.domain.item_checks.findings import Finding, Place
 from experiment.domain.presentation import ShownSegment, by_side
 from experiment.domain.roles import FieldRight
 from experiment.domain.text_diff import Piece, word_diff

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from experiment.domain.item_checks import Level
+from experiment.domain.item_checks.findings import Level
 from experiment.domain.markup import Segment, parse
 from experiment.domain.roles import FieldRight
 from experiment.domain.text_diff import Piece, word_diff

@@ -9,8 +9,9 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from experiment.domain import markup as markup_rules
-from experiment.domain.item_checks import Finding, check_item
 from experiment.domain.item_checks.characters import unstorable
+from experiment.domain.item_checks.findings import Finding
+from experiment.domain.item_checks.text import check_item
 from lib.name_fields import NameField
 
 

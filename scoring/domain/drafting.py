@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from experiment.domain.item_checks import Finding, Level
+from experiment.domain.item_checks.findings import Finding, Level
 from experiment.domain.markup import MarkupError, parse
 from scoring.domain.generating import storable
 

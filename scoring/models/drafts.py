@@ -5,7 +5,7 @@ from django.db import models
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from experiment.domain.item_checks import Finding, Level
+from experiment.domain.item_checks.findings import Finding, Level
 from experiment.models import Item
 from lib.name_fields import NameField
 from scoring.models.generating import ModelAnswer, WritingJob

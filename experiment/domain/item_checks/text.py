@@ -4,20 +4,26 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 
-from experiment.domain.item_checks.articles import check_articles
-from experiment.domain.item_checks.boundaries import check_boundaries
-from experiment.domain.item_checks.characters import MAX_CHARACTERS, check_characters, visible
-from experiment.domain.item_checks.contradictions import check_contradictions
-from experiment.domain.item_checks.facts import Facts, Other
-from experiment.domain.item_checks.findings import Finding, Level, Place
-from experiment.domain.item_checks.form import check_form
-from experiment.domain.item_checks.leaks import check_leaks
-from experiment.domain.item_checks.numbers import check_numbers
-from experiment.domain.item_checks.opening import check_opening, check_whole_sentences
-from experiment.domain.item_checks.record import check_record
-from experiment.domain.item_checks.similarity import check_others
-from experiment.domain.item_checks.tokens import check_tokens
-from experiment.domain.item_checks.verbs import check_verbs
+from experiment.domain.item_checks.characters import (
+    MAX_CHARACTERS,
+    check_characters,
+    check_tokens,
+    visible,
+)
+from experiment.domain.item_checks.content import (
+    check_contradictions,
+    check_numbers,
+    check_opening,
+    check_whole_sentences,
+)
+from experiment.domain.item_checks.findings import Facts, Finding, Level, Other, Place
+from experiment.domain.item_checks.form import check_form, check_others, check_record
+from experiment.domain.item_checks.wording import (
+    check_articles,
+    check_boundaries,
+    check_leaks,
+    check_verbs,
+)
 from experiment.domain.markup import Abstract, MarkupError, offset, parse
 
 # Of any text, and of what a test case asks; catch and practice items are to be told by anyone

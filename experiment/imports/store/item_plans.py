@@ -7,7 +7,8 @@ from typing import ClassVar
 from django.db.models import Q
 from django.utils import timezone
 
-from experiment.domain.item_checks import Facts, Level, check_text
+from experiment.domain.item_checks.findings import Facts, Level
+from experiment.domain.item_checks.text import check_text
 from experiment.domain.markup import parse
 from experiment.imports.read.items import BY_PEOPLE, Defaults, ItemRecord, read_items
 from experiment.imports.read.rows import RowProblem

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from experiment.domain.item_checks import Level
+from experiment.domain.item_checks.findings import Level
 from experiment.imports.read.rows import RowProblem
 from experiment.imports.report import MAX_PROBLEMS_SHOWN, render_lines
 from experiment.imports.store.filling import PREVIEWED, FilledTemplate

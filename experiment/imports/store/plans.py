@@ -10,7 +10,7 @@ from typing import ClassVar, Generic
 
 from django.db.models import Q
 
-from experiment.domain.item_checks import Finding, Level
+from experiment.domain.item_checks.findings import Finding, Level
 from experiment.imports.read.records import R, Record
 from experiment.imports.read.rows import RowProblem
 from experiment.models import Item, ResearchField

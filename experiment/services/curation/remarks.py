@@ -13,9 +13,10 @@ from django.db.models.functions import StrIndex
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from experiment.domain.item_checks import Facts, Finding, Level, Other, check_text
 from experiment.domain.item_checks.characters import check_characters
-from experiment.domain.item_checks.similarity import probes
+from experiment.domain.item_checks.findings import Facts, Finding, Level, Other
+from experiment.domain.item_checks.form import probes
+from experiment.domain.item_checks.text import check_text
 from experiment.domain.markup import MarkupError, Plain, parse
 from experiment.domain.text_diff import Piece, word_diff
 from experiment.models import Comment, Explanation, Item, ItemChange

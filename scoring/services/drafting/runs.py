@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from experiment.domain.item_checks import Finding, Level
+from experiment.domain.item_checks.findings import Finding, Level
 from experiment.models import ItemScratch, ResearchField
 from experiment.services import work
 from experiment.services.curation import writing

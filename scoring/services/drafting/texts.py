@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from django.template.loader import render_to_string
 
-from experiment.domain.item_checks import Facts, Finding, Level
+from experiment.domain.item_checks.findings import Facts, Finding, Level
 from experiment.models import ResearchField
 from experiment.services.curation.remarks import findings_of_text
 from experiment.services.item_choice import read_items

@@ -1,6 +1,7 @@
 """Texts around an alternation, long enough to be an abstract."""
 
-from experiment.domain.item_checks import Finding, check_item
+from experiment.domain.item_checks.findings import Finding
+from experiment.domain.item_checks.text import check_item
 from experiment.domain.markup import parse
 
 OPENING = (

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiment.domain.item_checks.articles import article_of
+from experiment.domain.item_checks.wording import article_of
 from tests.experiment.domain.item_checks.abstracts import codes, found
 
 

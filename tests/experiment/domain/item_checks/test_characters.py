@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiment.domain.item_checks import Level
 from experiment.domain.item_checks.characters import (
     MAX_CHARACTERS,
     MAX_SHOWN,
     check_characters,
     unstorable,
 )
+from experiment.domain.item_checks.findings import Level
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiment.domain.item_checks.contradictions import MOST_ALTERNATIONS, check_contradictions
+from experiment.domain.item_checks.content import MOST_ALTERNATIONS, check_contradictions
 from experiment.domain.markup import parse
 from tests.experiment.domain.item_checks.abstracts import codes
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiment.domain.item_checks.leaks import check_leaks
+from experiment.domain.item_checks.wording import check_leaks
 from experiment.domain.markup import Alternation, Plain, parse, render
 from tests.experiment.domain.item_checks.abstracts import found
 

@@ -1,6 +1,6 @@
 """Background stays as it is, and only words are wrapped."""
 
-from experiment.domain.item_checks import check_item
+from experiment.domain.item_checks.text import check_item
 from experiment.domain.markup import parse
 from tests.experiment.domain.item_checks.abstracts import OPENING, codes, found
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from experiment.domain.item_checks import Facts, Other, check_text
+from experiment.domain.item_checks.findings import Facts, Other
+from experiment.domain.item_checks.text import check_text
 from tests.experiment.domain.item_checks.published_items import published_items
 
 PAGE = Path(__file__).parents[4] / "docs" / "decisions" / "0021-item-checks.md"

@@ -4,8 +4,8 @@ from datetime import date
 
 import pytest
 
-from experiment.domain.item_checks import Facts
-from experiment.domain.item_checks.record import check_record
+from experiment.domain.item_checks.findings import Facts
+from experiment.domain.item_checks.form import check_record
 
 TODAY = date(2026, 11, 22)
 

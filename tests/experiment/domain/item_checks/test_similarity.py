@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiment.domain.item_checks import Facts, Finding, Other
-from experiment.domain.item_checks.similarity import MAX_SHOWN, N_PROBES, check_others, probes
+from experiment.domain.item_checks.findings import Facts, Finding, Other
+from experiment.domain.item_checks.form import MAX_SHOWN, N_PROBES, check_others, probes
 
 TEXT = "Sleep matters to every animal. Little is known of its causes. Rats slept through the night."
 FACTS = Facts("sleep", key="sleep-1", doi="10.1234/A", source="human")

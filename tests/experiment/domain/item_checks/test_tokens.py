@@ -3,7 +3,7 @@
 import pytest
 from tokenizers import Tokenizer
 
-from experiment.domain.item_checks.tokens import check_tokens, estimated_tokens, least_tokens
+from experiment.domain.item_checks.characters import check_tokens, estimated_tokens, least_tokens
 from experiment.domain.markup import parse
 from tests.experiment.domain.item_checks.published_items import published_items
 

@@ -3,7 +3,7 @@
 import pytest
 from django.core.exceptions import ValidationError
 
-from experiment.domain.item_checks import Facts
+from experiment.domain.item_checks.findings import Facts
 from experiment.services.curation import remarks
 from tests.factories import FILLER, make_item, make_user
 

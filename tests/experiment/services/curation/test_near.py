@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from experiment.domain.item_checks import Facts
+from experiment.domain.item_checks.findings import Facts
 from experiment.models import Item
 from experiment.services.curation import remarks
 from tests.factories import FILLER, make_item, make_research_field
