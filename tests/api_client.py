@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from django.http import HttpResponse
 from django.test import Client
 
-from experiment.domain.scopes import Scope
+from experiment.domain.roles import Scope
 from experiment.models import Study
 from experiment.services.rights import create_token
 

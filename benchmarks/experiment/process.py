@@ -40,7 +40,7 @@ def export(set_name: str, format_name: str, rules: int | None) -> dict[str, Any]
 
     from benchmarks.cost import Stopwatch, highest_mb
     from benchmarks.experiment import crowd
-    from experiment.domain.export_form import Form
+    from experiment.domain.release import Form
     from experiment.domain.trial_query import TrialQuery
     from experiment.models import Study
     from experiment.services.export.files import export_to_file

@@ -10,8 +10,7 @@ from django.db.models import Max, Min
 from django.utils import timezone
 
 from benchmarks.experiment import crowd
-from experiment.domain.assignment import rng_key
-from experiment.domain.draw_record import DrawRecord
+from experiment.domain.assignment import DrawRecord, rng_key
 from experiment.models import Item, Judgment, Participant, RecruitmentRecord, Study, Trial
 from experiment.services.flow import FIRST_TRIAL_PAGE
 from experiment.services.recounting import recount

@@ -9,8 +9,7 @@ from rest_framework.authentication import BaseAuthentication, get_authorization_
 from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated, PermissionDenied
 from rest_framework.request import Request
 
-from experiment.domain.roles import Right
-from experiment.domain.scopes import rights_within
+from experiment.domain.roles import Right, rights_within
 from experiment.lab.access import SIGNED_IN
 from experiment.models import AccessToken, Study
 from experiment.services.rights import TokenError, owners_rights, studies_of

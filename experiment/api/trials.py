@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from experiment.api.access import StudyTable
 from experiment.domain import trial_query
 from experiment.domain.codebook import QUESTION_COLUMNS, TRIAL_COLUMNS, Column
-from experiment.domain.export_form import Form
+from experiment.domain.release import Form
 from experiment.domain.roles import Right
 from experiment.domain.trial_query import ALLOWED, SEVERAL, QueryError
 from experiment.models import TrialExport

@@ -5,6 +5,7 @@ curator sees the test cases of that study with their texts, pauses them, and see
 of their field.
 """
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 
@@ -56,3 +57,25 @@ FIELD_RIGHTS: dict[FieldRole, frozenset[FieldRight]] = {
     FieldRole.CURATOR: frozenset({FieldRight.CURATE_FIELD}),
 }
 MOST_REVIEWS = 5  # that a field can ask for
+
+
+class Scope(StrEnum):
+    READ = "read"
+    WRITE = "write"
+
+
+# Identities, members and the audit trail are for people who are signed in
+SCOPE_RIGHTS: dict[Scope, frozenset[Right]] = {
+    Scope.READ: frozenset({Right.SEE_ITEMS, Right.SEE_DATA, Right.EXPORT}),
+    Scope.WRITE: frozenset({Right.WORK, Right.SET_UP}),
+}
+
+
+def rights_within(scopes: Iterable[str], rights: frozenset[Right]) -> frozenset[Right]:
+    """The rights that are left of an owner's within these scopes.
+
+    >>> sorted(rights_within(["write"], frozenset({Right.SEE_DATA, Right.WORK})))
+    [<Right.WORK: 'work'>]
+    """
+    passed_on = frozenset(right for scope in scopes for right in SCOPE_RIGHTS[Scope(scope)])
+    return passed_on & rights

@@ -21,9 +21,9 @@ from experiment.domain import markup
 from experiment.domain.assignment import Side
 from experiment.domain.item_checks.characters import MAX_CHARACTERS
 from experiment.domain.item_checks.findings import Finding, Place
+from experiment.domain.markup_between import Piece, word_diff
 from experiment.domain.presentation import ShownSegment, by_side
 from experiment.domain.roles import FieldRight
-from experiment.domain.text_diff import Piece, word_diff
 from experiment.lab.access import for_field, user_of
 from experiment.models import Item, ItemScratch, ResearchField
 from experiment.services.curation import reviews, writing

@@ -17,9 +17,9 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 from django_stubs_ext import StrOrPromise
 
-from experiment.domain import export_form, trial_query
+from experiment.domain import release, trial_query
 from experiment.domain.codebook import EXPORT_REASONS
-from experiment.domain.export_form import CSV, DATA_SET, USUAL_K, Form
+from experiment.domain.release import CSV, DATA_SET, USUAL_K, Form
 from experiment.domain.roles import Right
 from experiment.domain.trial_query import QueryError, TrialQuery
 from experiment.lab.access import for_study, user_of
@@ -135,7 +135,7 @@ class ExportForm(forms.Form):
         if not asks_questions(study) and "words" not in values:
             del self.fields["words"]
         try:
-            self.form = export_form.parse(values)
+            self.form = release.parse(values)
             self.query = completed(study, trial_query.parse(_lines(values)))
             refuse_mixed_release(study, self.query, self.form)
         except QueryError as error:
@@ -150,7 +150,7 @@ class ExportForm(forms.Form):
         groups: dict[str, list[forms.BoundField]] = {"usual": [], "more": [], "file": []}
         for field in self:
             is_more = "more" if field.name not in USUAL else "usual"
-            groups["file" if field.name in export_form.NAMES else is_more].append(field)
+            groups["file" if field.name in release.NAMES else is_more].append(field)
         return groups
 
     def _of_study(self) -> dict[str, Choices]:
@@ -195,7 +195,7 @@ class ExportForm(forms.Form):
 
 def _lines(values: dict[str, list[str]]) -> dict[str, list[str]]:
     """The query's part, with the lines of the long lists apart."""
-    of_query = {name: texts for name, texts in values.items() if name not in export_form.NAMES}
+    of_query = {name: texts for name, texts in values.items() if name not in release.NAMES}
     for name in LISTS:
         if name in of_query:
             of_query[name] = [line for text in of_query[name] for line in text.splitlines()]

@@ -18,8 +18,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.item_checks.findings import Level
 from experiment.domain.markup import Segment, parse
+from experiment.domain.markup_between import Piece, word_diff
 from experiment.domain.roles import FieldRight
-from experiment.domain.text_diff import Piece, word_diff
 from experiment.imports.read.items import Defaults, read_items
 from experiment.imports.read.rows import RowProblem
 from experiment.imports.store.item_plans import ItemPlan, ItemRow, Options, plan_import

@@ -13,8 +13,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from experiment.domain import trial_query
-from experiment.domain.roles import Right
-from experiment.domain.scopes import Scope
+from experiment.domain.roles import Right, Scope
 from experiment.domain.trial_query import QueryError, TrialQuery
 from experiment.lab.access import LabRequest, for_signed_in, for_study, user_of
 from experiment.models import AccessToken, Study

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from experiment.domain import export_form, trial_query
-from experiment.domain.export_form import CSV, USUAL_K, Form
+from experiment.domain import release, trial_query
+from experiment.domain.release import CSV, USUAL_K, Form
 from experiment.domain.trial_query import ALLOWED, TrialQuery
 
 HELP = {
@@ -66,4 +66,4 @@ def asked(options: Mapping[str, Any]) -> tuple[TrialQuery, Form]:
     values = {n: v if isinstance(v, list) else [str(v)] for n, v in given.items()}
     form = {"format": [options.get("format", CSV.format)], "k": [options["k"]]}
     form |= {name: ["true"] for name in ("bom", "zip", "release", "words") if options.get(name)}
-    return trial_query.parse(values), export_form.parse(form)
+    return trial_query.parse(values), release.parse(form)

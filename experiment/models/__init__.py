@@ -1,7 +1,6 @@
 """Entities of the experiment, with the rules that a database can hold."""
 
-from experiment.models.audit import AuditEvent
-from experiment.models.channels import Channel
+from experiment.models.channels import Channel, RecruitmentRecord
 from experiment.models.counts import DataRevision, ItemCount, PeopleCount
 from experiment.models.curation import (
     Comment,
@@ -11,21 +10,20 @@ from experiment.models.curation import (
     Review,
     SavedView,
 )
-from experiment.models.dry_runs import DryRun
-from experiment.models.exports import TrialExport
-from experiment.models.item_imports import ItemImport
 from experiment.models.items import Item, work_name
 from experiment.models.participants import Participant
-from experiment.models.people import Invitation, Membership, SignInAttempts
-from experiment.models.purges import Purge
-from experiment.models.questions import QuestionTemplate, WrittenAnswer
-from experiment.models.recruitment import RecruitmentRecord
-from experiment.models.research_fields import FieldMember, ResearchField, Subfield
-from experiment.models.rule_applications import RuleApplication
+from experiment.models.people import AccessToken, AuditEvent, Invitation, Membership, SignInAttempts
+from experiment.models.research_fields import (
+    FieldMember,
+    QuestionTemplate,
+    ResearchField,
+    Subfield,
+    WrittenAnswer,
+)
 from experiment.models.studies import ConsentVersion, Study, StudyItem, StudyText
-from experiment.models.tokens import AccessToken
 from experiment.models.trials import Judgment, Trial
 from experiment.models.versions import StudyVersion
+from experiment.models.work import DryRun, ItemImport, Purge, RuleApplication, TrialExport
 
 __all__ = [
     "AccessToken",

@@ -13,8 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from experiment.domain.recruitment_ids import is_id
 from experiment.domain.withdrawal_code import new_code
 from experiment.models import Participant, RecruitmentRecord, Study
-from experiment.models.channels import PLAIN
-from experiment.models.recruitment import MAX_EXTERNAL_ID
+from experiment.models.channels import MAX_EXTERNAL_ID, PLAIN
 from experiment.participant.problems import BadLinkError, UnknownChannelError
 from experiment.services.channels import (
     NO_EXTERNAL_IDS,

@@ -20,8 +20,7 @@ from experiment.models import (
     RecruitmentRecord,
     Study,
 )
-from experiment.models.channels import PLAIN
-from experiment.models.recruitment import RecruitmentRecordQuerySet
+from experiment.models.channels import PLAIN, RecruitmentRecordQuerySet
 from experiment.services.audit import Action, record
 from experiment.services.counting import raise_revision
 from experiment.services.export.jobs import delete_exports

@@ -10,7 +10,7 @@ from datetime import datetime
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 from django.template.loader import render_to_string
 
-from experiment.domain.duration import MIN_FINISHERS, Duration, expected_duration
+from experiment.domain.forecast import MIN_FINISHERS, Duration, expected_duration
 from experiment.models import (
     DataRevision,
     Item,

@@ -27,7 +27,7 @@ from django.db.models import (
 )
 
 from experiment.domain import assignment
-from experiment.domain.draw_record import DrawRecord
+from experiment.domain.assignment import DrawRecord
 from experiment.models import Item, ItemCount, Participant, PeopleCount, Study, Trial, work_name
 from experiment.services.counting import ensure_item_counts, hold_counters
 from lib.prepared import Prepared, insert

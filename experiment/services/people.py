@@ -8,7 +8,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from experiment.domain import assignment
-from experiment.domain.draw_record import DrawRecord
+from experiment.domain.assignment import DrawRecord
 from experiment.domain.exclusion import FLAGS, PARTICIPANT_REASONS, TRIAL_REASONS, Reason
 from experiment.models import Item, Participant, Study, Trial
 from experiment.models.participants import ParticipantQuerySet

@@ -33,8 +33,8 @@ from experiment.domain.questions.filling import (
     Rule,
     Template,
     TemplateFaultsError,
+    sample,
 )
-from experiment.domain.questions.sampling import sample
 from experiment.models import Item, QuestionTemplate, ResearchField, Study
 from experiment.services import audit
 from experiment.services.item_choice import ListedKey, set_counts

@@ -16,7 +16,7 @@ from django.db.models import F
 from django.template.loader import render_to_string
 
 from experiment.domain.exclusion import Rules
-from experiment.domain.export_form import Form
+from experiment.domain.release import Form
 from experiment.domain.trial_query import Problem, QueryError, TrialQuery
 from experiment.models import Judgment, Participant, RuleApplication, Study
 from experiment.models.participants import ParticipantQuerySet

@@ -11,8 +11,16 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from experiment.domain.roles import FIELD_RIGHTS, RIGHTS, FieldRight, FieldRole, Right, Role
-from experiment.domain.scopes import SCOPE_RIGHTS, Scope
+from experiment.domain.roles import (
+    FIELD_RIGHTS,
+    RIGHTS,
+    SCOPE_RIGHTS,
+    FieldRight,
+    FieldRole,
+    Right,
+    Role,
+    Scope,
+)
 from experiment.models import AccessToken, FieldMember, Membership, ResearchField, Study
 from experiment.models.studies import StudyQuerySet
 from experiment.services import audit

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from django.core.files import File
 from django.utils import timezone
 
-from experiment.domain.dry_run import Simulated
+from experiment.domain.forecast import Simulated
 from experiment.domain.simulation import Arrival
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import DryRun, Participant, Study

@@ -9,7 +9,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 from django.db.models import QuerySet
 
-from experiment.management.studies import find_study
+from experiment.management.finding import find_study
 from experiment.models import ResearchField
 from lib.commands import ReportingCommand, StoppedError, add_json_argument, progress
 from lib.files import not_utf8

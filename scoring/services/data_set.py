@@ -15,7 +15,7 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext
 
 from experiment.domain.codebook import TRIAL_COLUMNS, Column
-from experiment.domain.export_form import Form
+from experiment.domain.release import Form
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Item, Study
 from experiment.services.export.data_set import Held, MoreTables, Table

@@ -15,8 +15,7 @@ from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
-from experiment.domain.roles import FIELD_RIGHTS, RIGHTS, FieldRight, FieldRole, Right, Role
-from experiment.domain.scopes import Scope
+from experiment.domain.roles import FIELD_RIGHTS, RIGHTS, FieldRight, FieldRole, Right, Role, Scope
 from experiment.lab.access import CREATOR, SIGNED_IN, SITE_ADMIN
 from experiment.lab.routes import ADMIN, PUBLIC, Route, as_markdown, routes
 from experiment.models import Study

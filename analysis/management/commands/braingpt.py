@@ -11,7 +11,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.urls import reverse
 
 from analysis.data.filters import ReportOptions
-from experiment.management.studies import find_study
+from experiment.management.finding import find_study
 from experiment.models import Study
 from lib.commands import GOES_ON, ReportingCommand, StoppedError, add_json_argument
 from scoring.demo_lm import NAME as DEMO_NAME

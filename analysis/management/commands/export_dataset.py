@@ -7,10 +7,10 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from experiment.domain.export_form import DATA_SET
+from experiment.domain.release import DATA_SET
 from experiment.domain.trial_query import QueryError
 from experiment.management.asking import add_filters, add_release, asked
-from experiment.management.studies import find_study
+from experiment.management.finding import find_study
 from experiment.services.counts import name_problem
 from experiment.services.export.files import export_trials, record_export
 from experiment.services.export.trials import completed

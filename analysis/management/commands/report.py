@@ -12,7 +12,7 @@ from analysis.management.arguments import (
     place,
 )
 from analysis.store import DEFAULT_FORMATS, FORMATS
-from experiment.management.studies import find_study
+from experiment.management.finding import find_study
 from lib.commands import ReportingCommand, StoppedError, add_json_argument
 
 

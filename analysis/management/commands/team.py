@@ -8,7 +8,7 @@ from analysis.data.version import participants_kind
 from analysis.management.arguments import Bar, add_trial_arguments, place
 from analysis.stats import NotEnough
 from analysis.teams.options import METHODS, MOST_HUMANS, OUT_OF, TeamOptions
-from experiment.management.studies import find_study
+from experiment.management.finding import find_study
 from experiment.services.counts import kind_note, name_problem
 from lib.commands import ReportingCommand, StoppedError, add_json_argument
 

@@ -44,7 +44,7 @@ from benchmarks.web.site import ENTRY, SLUG
 from benchmarks.web.walks import hidden_fields
 from config.env import parse_database_url
 from experiment.domain.exclusion import TOO_FAST
-from experiment.domain.scopes import Scope
+from experiment.domain.roles import Scope
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Judgment, Participant, Study
 from experiment.services.export.files import Manifest, export_to_file, manifest_path

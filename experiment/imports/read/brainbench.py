@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from experiment.imports.read import testcases, trials
-from experiment.imports.read.levels import CountryCode
 from experiment.imports.read.tables import Problem
 from experiment.imports.read.testcases import Identity, PublishedItem
-from experiment.imports.read.trials import Excluded, PublishedParticipant
+from experiment.imports.read.trials import CountryCode, Excluded, PublishedParticipant
 from lib.folders import strays
 
 KNOWN_FILES = (*testcases.FILES.values(), testcases.DATES_FILE, trials.IDS_FILE, trials.FILE)

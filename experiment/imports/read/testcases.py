@@ -7,8 +7,7 @@ from pathlib import Path
 
 from experiment.domain.markup import MarkupError, parse, render
 from experiment.imports.read import repair
-from experiment.imports.read.arrays import read_array
-from experiment.imports.read.tables import Cells, Problem, Row, read_table, shown
+from experiment.imports.read.tables import Cells, Problem, Row, read_array, read_table, shown
 from lib import names
 
 FILES = {

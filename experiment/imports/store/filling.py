@@ -2,9 +2,15 @@
 
 import hashlib
 import random
+import tomllib
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
 
 from experiment.domain.questions.filling import (
     Filling,
@@ -14,14 +20,15 @@ from experiment.domain.questions.filling import (
     TemplateFaultsError,
     fill,
     plain,
+    sample,
 )
-from experiment.domain.questions.sampling import sample
 from experiment.domain.questions.values import slot_name
-from experiment.imports.read.questions import QuestionRecord, QuestionsFile
+from experiment.imports.read.questions import QuestionRecord, QuestionsFile, read_questions
 from experiment.imports.read.rows import RowProblem, Table, read_rows
-from experiment.models import Item, QuestionTemplate
+from experiment.imports.store.writing import import_questions
+from experiment.models import Item, QuestionTemplate, ResearchField
 from experiment.models.items import item_hash
-from experiment.services.questions import template_of
+from experiment.services.questions import save_template, template_of
 
 RULE = "rule"  # a stratum that every table has: which rule gave the answer
 PREVIEWED = 20
@@ -154,3 +161,36 @@ def _drawn(
 
 def _said(problem: RowProblem) -> str:
     return f"the table: {problem}"
+
+
+FOLDER = Path(__file__).parents[2] / "demo"
+ACCEPTED = "Built in: written for this project from textbook values."
+
+
+@cache
+def _shipped() -> dict[str, Any]:
+    with (FOLDER / "questions.toml").open("rb") as file:
+        return tomllib.load(file)
+
+
+@transaction.atomic
+def ensure_questions() -> list[Item]:
+    """The accepted built-in questions, created where missing, those of the templates first, in the order of the table."""
+    shipped = _shipped()
+    named = shipped["field"]
+    research_field = ResearchField.objects.filter(slug=named["slug"]).first()
+    research_field = research_field or ResearchField.objects.create(**named)
+    data = (FOLDER / "elements.csv").read_bytes()
+    keys: list[str] = []
+    for entry in shipped["template"]:
+        texts = {name: entry[name] for name in ("key", "question", "rules", "categories")}
+        template = save_template(research_field, **texts, is_demo=True)
+        wanted = Wanted(entry["n"], tuple(entry["strata"]), entry["seed"])
+        filled = fill_template(template, data, wanted)
+        import_questions(filled.as_file, research_field, ACCEPTED, is_demo=True)
+        keys += [key_of(template, pair) for pair in filled.pairs]
+    own = read_questions((FOLDER / "questions.csv").read_bytes())
+    keys += import_questions(own, research_field, ACCEPTED, is_demo=True).keys
+    accepted = Item.objects.accepted().filter(key__in=keys, kind=Item.Kind.QUESTION)
+    newest = {item.key: item for item in accepted.order_by("version")}
+    return [newest[key] for key in keys if key in newest]

@@ -10,8 +10,7 @@ from django_countries import countries
 
 from experiment.imports.read.brainbench import Published
 from experiment.imports.read.tables import Problem
-from experiment.imports.store.items import store_items
-from experiment.imports.store.study_items import pin_published
+from experiment.imports.store.items import pin_published, store_items
 from experiment.imports.store.trials import store_participants
 from experiment.models import Item, Participant, Study
 from experiment.services.study_setup import create_study

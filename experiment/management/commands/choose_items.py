@@ -4,7 +4,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 
 from experiment.management.choosing import add_choice, choice_of, item_lines, numbers
-from experiment.management.studies import find_study
+from experiment.management.finding import find_study
 from experiment.services.item_choice import choose_items, taken
 from lib.commands import ReportingCommand, add_json_argument
 

@@ -5,8 +5,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from experiment.domain.questions.columns import CategoriesError, checked
 from experiment.management.choosing import add_keys, keys_of, numbers
-from experiment.management.research_fields import find_field
-from experiment.management.studies import find_study
+from experiment.management.finding import find_field, find_study
 from experiment.services.item_choice import taken
 from experiment.services.questions import QuestionChoice, take_questions
 from lib.commands import ReportingCommand, add_json_argument

@@ -8,7 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 from django.utils import timezone
 
-from experiment.management.studies import find_study
+from experiment.management.finding import find_study
 from experiment.models import AuditEvent, Purge, Study
 from experiment.services import audit
 from experiment.services.channels import forget_ids

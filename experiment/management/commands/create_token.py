@@ -3,8 +3,8 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.core.management.base import CommandError, CommandParser
 
-from experiment.domain.scopes import Scope
-from experiment.management.studies import find_study
+from experiment.domain.roles import Scope
+from experiment.management.finding import find_study
 from experiment.services.rights import DEFAULT_DAYS, MOST_DAYS, create_token, rights_of
 from lib.commands import ReportingCommand, add_json_argument
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from experiment.management.research_fields import find_field
+from experiment.management.finding import find_field
 from experiment.models import Item
 from experiment.services.item_files import (
     FORMATS,

@@ -6,10 +6,10 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from experiment.domain.export_form import FORMATS, PSYCH_DS, Form
+from experiment.domain.release import FORMATS, PSYCH_DS, Form
 from experiment.domain.trial_query import QueryError, TrialQuery
 from experiment.management.asking import add_filters, add_release, asked
-from experiment.management.studies import find_study
+from experiment.management.finding import find_study
 from experiment.models import Study
 from experiment.services.counts import kind_counts, kind_note, name_problem, studies_joined
 from experiment.services.export.files import (

@@ -18,8 +18,7 @@ from experiment.imports.store.plan_report import (
 )
 from experiment.imports.store.question_plans import plan_questions
 from experiment.imports.store.writing import PlanRefusedError, import_questions
-from experiment.management.research_fields import find_field
-from experiment.management.users import find_user
+from experiment.management.finding import find_field, find_user
 from experiment.models import QuestionTemplate, ResearchField
 from experiment.services.questions import save_template
 from lib.commands import ReportingCommand, add_json_argument

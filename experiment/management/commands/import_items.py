@@ -10,8 +10,7 @@ from experiment.imports.report import nothing_written
 from experiment.imports.store.item_plans import ItemPlan, Options, plan_import
 from experiment.imports.store.plan_report import item_json, item_lines
 from experiment.imports.store.writing import PlanRefusedError, import_items
-from experiment.management.research_fields import find_field
-from experiment.management.users import find_user
+from experiment.management.finding import find_field, find_user
 from experiment.models import Item, ResearchField
 from lib.commands import ReportingCommand, add_json_argument, progress
 

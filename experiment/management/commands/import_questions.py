@@ -10,9 +10,7 @@ from experiment.imports.report import nothing_written
 from experiment.imports.store.plan_report import question_json, question_lines
 from experiment.imports.store.question_plans import plan_questions
 from experiment.imports.store.writing import PlanRefusedError, import_questions
-from experiment.management.research_fields import find_field
-from experiment.management.studies import find_study
-from experiment.management.users import find_user
+from experiment.management.finding import find_field, find_study, find_user
 from experiment.services.questions import pin_questions
 from lib.commands import ReportingCommand, add_json_argument
 

@@ -5,7 +5,7 @@ from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
-from experiment.imports.store.shipped import ensure_questions
+from experiment.imports.store.filling import ensure_questions
 from experiment.models import Channel, Item, Study
 from experiment.models.channels import PLAIN
 from experiment.services.channels import save_channel

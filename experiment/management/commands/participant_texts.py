@@ -4,7 +4,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.template.loader import render_to_string
 
-from experiment.management.studies import find_study
+from experiment.management.finding import find_study
 from experiment.models import Study
 from experiment.services.study_language import load_texts, texts_of, untranslated
 from lib import po

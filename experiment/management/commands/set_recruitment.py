@@ -3,7 +3,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 
-from experiment.management.studies import find_study
+from experiment.management.finding import find_study
 from experiment.models import Study
 from experiment.services.study_setup import set_recruitment
 from lib.commands import ReportingCommand, add_json_argument

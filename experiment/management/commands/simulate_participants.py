@@ -7,7 +7,7 @@ import httpx2
 from django.core.management.base import CommandError, CommandParser
 
 from experiment.domain.simulation import ARRIVALS
-from experiment.management.studies import find_study
+from experiment.management.finding import find_study
 from experiment.models import Study
 from experiment.services.counts import Exposures
 from experiment.services.readiness import completion_problems

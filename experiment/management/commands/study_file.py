@@ -4,7 +4,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 
-from experiment.management.studies import find_study
+from experiment.management.finding import find_study
 from experiment.services.readiness import preflight
 from experiment.services.study_file import MAX_BYTES, as_bytes, create_from_file
 from lib.commands import ReportingCommand, add_json_argument

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from experiment.management.studies import find_study
+from experiment.management.finding import find_study
 from experiment.models import Participant, StudyVersion
 from experiment.services.study_versions import (
     Comparison,

@@ -18,7 +18,7 @@ from experiment.domain.item_checks.findings import Facts, Finding, Level, Other
 from experiment.domain.item_checks.form import probes
 from experiment.domain.item_checks.text import check_text
 from experiment.domain.markup import MarkupError, Plain, parse
-from experiment.domain.text_diff import Piece, word_diff
+from experiment.domain.markup_between import Piece, word_diff
 from experiment.models import Comment, Explanation, Item, ItemChange
 
 

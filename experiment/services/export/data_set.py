@@ -16,7 +16,7 @@ from django.utils.module_loading import import_string
 
 from experiment.domain import codebook
 from experiment.domain.codebook import Column
-from experiment.domain.export_form import Form
+from experiment.domain.release import Form
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Study
 from experiment.services.export.columns import Row, rows_of

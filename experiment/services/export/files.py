@@ -14,8 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from experiment.domain import codebook
-from experiment.domain.export_form import CSV, DATA_SET, Form
-from experiment.domain.release import Released
+from experiment.domain.release import CSV, DATA_SET, Form, Released
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Study
 from experiment.services.audit import Action, record

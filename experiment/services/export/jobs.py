@@ -16,7 +16,7 @@ from django.core.files.storage import Storage, storages
 from django.db import connections, transaction
 from django.utils import timezone
 
-from experiment.domain.export_form import CSV, DATA_SET, Form
+from experiment.domain.release import CSV, DATA_SET, Form
 from experiment.domain.trial_query import QueryError, TrialQuery, parse
 from experiment.models import Study, TrialExport
 from experiment.services.export import data_set

@@ -12,11 +12,11 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from experiment.domain.codebook import IDENTITY_COLUMNS, TRIAL_COLUMNS, Column
-from experiment.domain.export_form import Form
 from experiment.domain.release import (
     QUASI_IDENTIFIERS,
     SUPPRESSED,
     Answers,
+    Form,
     Released,
     left_out,
     release,

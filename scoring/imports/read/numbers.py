@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from experiment.imports.read.arrays import read_array
-from experiment.imports.read.tables import Problem
+from experiment.imports.read.tables import Problem, read_array
 from scoring.imports.read.results import FileFacts, Floats, Integers
 
 Numbers = npt.NDArray[Any]

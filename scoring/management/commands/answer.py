@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from experiment.management.studies import find_study
+from experiment.management.finding import find_study
 from experiment.models import Study
 from lib.commands import add_json_argument, table_lines
 from scoring.backends.opening import GENERATORS

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from experiment.management.studies import find_study
+from experiment.management.finding import find_study
 from experiment.models import Item, Study
 from lib.commands import ReportingCommand, add_json_argument
 from scoring.domain.conditions import CONDITIONS

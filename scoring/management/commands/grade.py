@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from experiment.management.studies import find_study
+from experiment.management.finding import find_study
 from scoring.domain.backend import ScoringError
 from scoring.domain.grading.rubric import Rubric
 from scoring.management.writing import (

@@ -3,7 +3,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from experiment.management.studies import find_study
+from experiment.management.finding import find_study
 from lib.commands import ReportingCommand, add_json_argument
 from scoring.domain.backend import ScoringError
 from scoring.services.made_up import make_up

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from experiment.management.studies import find_study
+from experiment.management.finding import find_study
 from experiment.models import Study
 from scoring.management.asked import asked_models, asked_prompts
 from scoring.management.scoring_command import ScoringCommand, unscored_rows

@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import reverse
 
 from analysis.data_set import tables
-from experiment.domain.export_form import DATA_SET, Form
+from experiment.domain.release import DATA_SET, Form
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import AuditEvent, Item, Judgment, Study, TrialExport
 from experiment.services.export import jobs

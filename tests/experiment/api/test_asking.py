@@ -10,8 +10,7 @@ import pytest
 from django.core.cache import cache
 from django.test import Client
 
-from experiment.domain.roles import Role
-from experiment.domain.scopes import Scope
+from experiment.domain.roles import Role, Scope
 from experiment.models import Membership, Study
 from tests.api_client import Program, named, problem
 from tests.factories import make_item, make_study, make_user

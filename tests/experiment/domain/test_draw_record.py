@@ -5,8 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiment.domain.assignment import rng_key
-from experiment.domain.draw_record import WINDOW, DrawRecord
+from experiment.domain.assignment import WINDOW, DrawRecord, rng_key
 
 IDS = st.sets(st.integers(1, 2_000_000), min_size=1, max_size=400).map(sorted)
 

@@ -8,8 +8,7 @@ import pytest
 from django.core.management import CommandError
 from django.utils import timezone
 
-from experiment.domain.roles import RIGHTS, Right, Role
-from experiment.domain.scopes import Scope, rights_within
+from experiment.domain.roles import RIGHTS, Right, Role, Scope, rights_within
 from experiment.models import AccessToken, AuditEvent, Membership, Study
 from experiment.services.rights import (
     TokenError,

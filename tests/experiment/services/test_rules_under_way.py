@@ -13,7 +13,7 @@ from analysis.data.filters import ReportOptions
 from analysis.data.version import data_version
 from analysis.report.services.make import make_report
 from experiment.domain.exclusion import Rules
-from experiment.domain.export_form import Form
+from experiment.domain.release import Form
 from experiment.domain.trial_query import QueryError, TrialQuery
 from experiment.models import RuleApplication, Study
 from experiment.services import reapplying

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from pypdf import PdfReader
 
-from experiment.domain.export_form import DATA_SET, Form
+from experiment.domain.release import DATA_SET, Form
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Item, ResearchField, Study
 from experiment.services.export.files import export_trials

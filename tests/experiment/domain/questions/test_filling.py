@@ -14,10 +14,11 @@ from experiment.domain.questions.filling import (
     Rule,
     Template,
     TemplateFaultsError,
+    allocate,
     fill,
+    sample,
     unique,
 )
-from experiment.domain.questions.sampling import allocate, sample
 from experiment.domain.questions.values import MixedColumn
 
 DRUGS = Template(

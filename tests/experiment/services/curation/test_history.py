@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiment.domain.text_diff import word_diff
+from experiment.domain.markup_between import word_diff
 from experiment.services.curation import reviews, writing
 from experiment.services.curation.remarks import history
 from tests.experiment.services.curation.test_lifecycle import TEXT, Kitchen

@@ -14,7 +14,7 @@ import pytest
 from django.utils import timezone
 
 from experiment.domain.codebook import TRIAL_COLUMNS
-from experiment.domain.export_form import FORMATS, Form, parse
+from experiment.domain.release import FORMATS, Form, parse
 from experiment.domain.trial_query import QueryError, TrialQuery
 from experiment.models import Judgment, Study
 from experiment.services.export import columns

@@ -10,8 +10,7 @@ from collections import Counter
 import pandas as pd
 import pytest
 
-from experiment.domain.export_form import PSYCH_DS, Form
-from experiment.domain.release import DROPPED, QUASI_IDENTIFIERS
+from experiment.domain.release import DROPPED, PSYCH_DS, QUASI_IDENTIFIERS, Form
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Study
 from experiment.services.export.files import export_trials

@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from experiment.domain.codebook import QUESTION_COLUMNS, TRIAL_COLUMNS
-from experiment.domain.export_form import Form
+from experiment.domain.release import Form
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Study
 from experiment.services import taking_part, withdrawal

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from experiment.domain.export_form import DATA_SET, Form
+from experiment.domain.release import DATA_SET, Form
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Judgment, Study
 from experiment.services.export import data_set
