@@ -26,7 +26,7 @@ from experiment.imports.store.writing import PlanRefusedError, import_questions
 from experiment.lab.access import for_field, is_lead, user_of
 from experiment.lab.item_files import gone
 from experiment.lab.question_files import AcceptForm, said
-from experiment.lab.questions import CategoriesField
+from experiment.lab.questions import CategoriesField, between_commas, seed_field
 from experiment.models import QuestionTemplate, ResearchField
 from experiment.services import item_files
 from experiment.services.questions import as_toml, is_fixed, save_template
@@ -184,14 +184,7 @@ class FillingForm(AcceptForm):
             "Columns, with commas between them; “rule” is the rule that gave the answer."
         ),
     )
-    seed = forms.IntegerField(
-        label=gettext_lazy("Seed"),
-        min_value=0,
-        max_value=2**31 - 1,
-        initial=1,
-        required=False,
-        help_text=gettext_lazy("The same seed draws the same rows."),
-    )
+    seed = seed_field(gettext_lazy("The same seed draws the same rows."))
     same_answers = forms.BooleanField(
         label=gettext_lazy("Keep questions that share an answer"), required=False
     )
@@ -201,7 +194,7 @@ class FillingForm(AcceptForm):
     def wanted(self) -> Wanted:
         """Of a valid form."""
         sent = self.cleaned_data
-        strata = tuple(name for part in sent["strata"].split(",") if (name := part.strip()))
+        strata = tuple(between_commas(sent["strata"]))
         seed = 1 if sent["seed"] is None else sent["seed"]
         return Wanted(sent["n"], strata, seed, not sent["same_answers"])
 

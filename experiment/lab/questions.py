@@ -13,6 +13,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
+from django_stubs_ext import StrOrPromise
 
 from experiment.domain.item_checks.characters import MAX_CHARACTERS
 from experiment.domain.questions.columns import Categories, CategoriesError, checked, join, split
@@ -34,6 +35,21 @@ def as_lines(categories: Categories) -> str:
     'bio: Tissue; Drug Meta'
     """
     return "\n".join(f"{name}: {join(found)}" for name, found in categories.items() if found)
+
+
+def seed_field(help_text: StrOrPromise) -> forms.IntegerField:
+    return forms.IntegerField(
+        label=_("Seed"),
+        min_value=0,
+        max_value=2**31 - 1,
+        initial=1,
+        required=False,
+        help_text=help_text,
+    )
+
+
+def between_commas(text: str) -> list[str]:
+    return [name for part in text.split(",") if (name := part.strip())]
 
 
 class CategoriesField(forms.CharField):

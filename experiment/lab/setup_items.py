@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST
 
 from experiment.domain.roles import Right
 from experiment.lab.access import for_study, user_of
-from experiment.lab.questions import CategoriesField
+from experiment.lab.questions import CategoriesField, between_commas, seed_field
 from experiment.lab.setup import say_saved, show_section
 from experiment.lab.setup_forms import reason_field
 from experiment.models import Item, ResearchField, Study
@@ -27,6 +27,16 @@ from lib.http import either
 from lib.pages import ANY, offer, refused, show
 
 PER_PAGE = 50
+
+
+def _keys(rows: int) -> forms.CharField:
+    return forms.CharField(
+        required=False,
+        max_length=200_000,
+        widget=forms.Textarea(attrs={"rows": rows, "spellcheck": "false"}),
+        label=_("Exactly these"),
+        help_text=_("Keys, one a line; # begins a comment. Empty: all that fit."),
+    )
 
 
 class ItemsForm(forms.Form):
@@ -45,13 +55,7 @@ class ItemsForm(forms.Form):
         label=_("Subfields"),
         help_text=_("None chosen: all."),
     )
-    keys = forms.CharField(
-        required=False,
-        max_length=200_000,
-        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
-        label=_("Exactly these"),
-        help_text=_("Keys, one a line; # begins a comment. Empty: all that fit."),
-    )
+    keys = _keys(rows=4)
 
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -97,13 +101,7 @@ class QuestionsForm(forms.Form):
         help_text=_("Keys, with commas between them. Empty: of all, and of none."),
     )
     categories = CategoriesField()
-    keys = forms.CharField(
-        required=False,
-        max_length=200_000,
-        widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
-        label=_("Exactly these"),
-        help_text=_("Keys, one a line; # begins a comment. Empty: all that fit."),
-    )
+    keys = _keys(rows=3)
     n = forms.IntegerField(
         required=False,
         min_value=1,
@@ -111,14 +109,7 @@ class QuestionsForm(forms.Form):
         label=_("How many of them"),
         help_text=_("Drawn evenly over templates. Empty: all."),
     )
-    seed = forms.IntegerField(
-        required=False,
-        min_value=0,
-        max_value=2**31 - 1,
-        initial=1,
-        label=_("Seed"),
-        help_text=_("The same seed draws the same questions."),
-    )
+    seed = seed_field(_("The same seed draws the same questions."))
     question_items = forms.IntegerField(
         label=_("Questions per participant"),
         min_value=1,
@@ -142,7 +133,7 @@ class QuestionsForm(forms.Form):
     def choice(self) -> QuestionChoice:
         sent = self.cleaned_data
         return QuestionChoice(
-            templates=[name for part in sent["templates"].split(",") if (name := part.strip())],
+            templates=between_commas(sent["templates"]),
             categories=sent["categories"],
             keys=read_keys(sent["keys"].splitlines(), str(_("the list"))),
             n=sent["n"],

@@ -16,10 +16,10 @@ from experiment.lab.access import for_study, user_of
 from experiment.models import Item, Study
 from experiment.services import work as background
 from lib.name_fields import is_name
-from lib.pages import UnixTextField, refused, sent_as_csv, show
+from lib.pages import refused, sent_as_csv, show
 from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Finish
-from scoring.lab.forms import ModelForm, model_folders
+from scoring.lab.forms import ModelForm, instructions_field, model_folders
 from scoring.models import Answer, AnsweringRun
 from scoring.services import answering as asked_answers
 from scoring.services import data_set
@@ -52,13 +52,8 @@ class AnsweringForm(ModelForm):
     limit = forms.IntegerField(
         label=_("Only the first so many questions"), required=False, min_value=1, max_value=10**6
     )
-    instructions = UnixTextField(
-        label=_("System prompt"),
-        required=False,
-        max_length=50_000,
-        initial=default_instructions,
-        widget=forms.Textarea(attrs={"rows": 8}),
-        help_text=_("Filled in: {field}. Empty: as shipped."),
+    instructions = instructions_field(
+        default_instructions, 8, _("Filled in: {field}. Empty: as shipped."), _("System prompt")
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -17,7 +17,7 @@ from experiment.models import Item, ResearchField
 from experiment.services import work as background
 from lib.pages import UnixTextField, offer, refused, show
 from scoring.domain.backend import ScoringError
-from scoring.lab.forms import ModelForm
+from scoring.lab.forms import ModelForm, instructions_field
 from scoring.models import DraftingRun, GeneratedDraft, ReviewingRun
 from scoring.services import model_reviews
 from scoring.services.drafting import runs as drafting_runs
@@ -55,13 +55,10 @@ class DraftingForm(ModelForm):
         min_value=0,
         max_value=MOST_REPAIRS,
     )
-    instructions = UnixTextField(
-        label=_("Instructions"),
-        required=False,
-        max_length=50_000,
-        initial=texts.default_instructions,
-        widget=forms.Textarea(attrs={"rows": 16}),
-        help_text=_(
+    instructions = instructions_field(
+        texts.default_instructions,
+        16,
+        _(
             "Filled in: {field}, {subfield}, {purpose}, {examples} and {abstract}. Empty: as shipped."
         ),
     )
@@ -102,13 +99,10 @@ class ReviewingForm(ModelForm):
     """A model's opinion of what is in review."""
 
     prefix = "review"
-    instructions = UnixTextField(
-        label=_("Instructions"),
-        required=False,
-        max_length=50_000,
-        initial=review_instructions,
-        widget=forms.Textarea(attrs={"rows": 10}),
-        help_text=_("Filled in: {field}, {subfield} and {purpose}. Empty: as shipped."),
+    instructions = instructions_field(
+        review_instructions,
+        10,
+        _("Filled in: {field}, {subfield} and {purpose}. Empty: as shipped."),
     )
 
 

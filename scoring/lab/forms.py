@@ -1,7 +1,7 @@
 """Forms that ask for work of models: what is typed is checked as far as it can be without loading one."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from itertools import chain, islice
 from os.path import exists, isdir
@@ -17,6 +17,7 @@ from experiment.models import Item
 from lib.folders import inside
 from lib.name_fields import is_name
 from lib.newlines import with_unix_newlines
+from lib.pages import UnixTextField
 from scoring.backends import ALIASES, opening, parse_model_args
 from scoring.backends.http.address import check_allowed, parse_address
 from scoring.backends.model_files import check_files
@@ -215,6 +216,20 @@ def _money(label: Any, help_text: Any = "") -> forms.DecimalField:
         label=label, help_text=help_text, required=False, min_value=0, max_value=MOST_MONEY,
         max_digits=12, decimal_places=4,
     )  # fmt: skip
+
+
+def instructions_field(
+    initial: Callable[[], str], rows: int, help_text: Any, label: Any = None
+) -> UnixTextField:
+    """What a model is told, as shipped where it is left empty."""
+    return UnixTextField(
+        label=label or _("Instructions"),
+        required=False,
+        max_length=50_000,
+        initial=initial,
+        widget=forms.Textarea(attrs={"rows": rows}),
+        help_text=help_text,
+    )
 
 
 class ModelForm(forms.Form):

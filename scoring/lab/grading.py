@@ -19,7 +19,7 @@ from experiment.services import work as background
 from lib.pages import UnixTextField, offer, refused, sent_as_csv, show
 from scoring.domain.backend import ScoringError
 from scoring.domain.grading.rubric import Fate, Rubric
-from scoring.lab.forms import ModelForm
+from scoring.lab.forms import ModelForm, instructions_field
 from scoring.models import AnsweringRun, GradingPlan, GradingRun
 from scoring.services import data_set
 from scoring.services.data_set import JUDGES
@@ -78,14 +78,7 @@ class JudgeForm(ModelForm):
     runs = forms.TypedMultipleChoiceField(
         label=_("Whose answers"), coerce=str, widget=forms.CheckboxSelectMultiple
     )
-    prompt = UnixTextField(
-        label=_("Instructions"),
-        required=False,
-        max_length=50_000,
-        initial=default_prompt,
-        widget=forms.Textarea(attrs={"rows": 14}),
-        help_text=_("Filled in: {rubric}. Empty: as shipped."),
-    )
+    prompt = instructions_field(default_prompt, 14, _("Filled in: {rubric}. Empty: as shipped."))
     PEOPLE = "people"
     draft: GradingRun
 
