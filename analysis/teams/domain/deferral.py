@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -162,21 +163,13 @@ class Policies:
     method: str
 
 
-def policies(
-    runs: Runs,
-    folds: Folds,
-    method: Method,
-    draws: Draws,
-    of: Sequence[Names] | None = None,
-    *,
-    seed: int,
-) -> Policies:
+def policies(runs: Runs, method: Method, of: Sequence[Names] | None = None) -> Policies:
     """Policies for these models and teams of models (None: each model that was tried, and the largest team of them).
 
     A model's certainty is its calibrated probability, which never goes against its choice; a team's is its own.
-    `seed` draws the blocks in which thresholds are tried. Nothing without a human.
+    The seed of `runs` draws the blocks in which thresholds are tried. Nothing without a human.
     """
-    evidence = runs.evidence
+    evidence, folds, draws, seed = runs.evidence, runs.folds, runs.draws, runs.draws.seed
     points: list[PolicyPoint] = []
     chosen: list[ChosenPolicy] = []
     if evidence.n_humans:
@@ -220,21 +213,27 @@ def _points(team: Team, item: Ints, judges: Judges, draws: Draws) -> list[Policy
     )
     return [
         PolicyPoint(
-            team=team,
-            policy=asked.policy,
+            **_numbers(team, asked),
             share=share,
-            share_asked=asked.share,
-            threshold=asked.threshold,
-            n_asked=int(asked.where.sum()),
-            n_trials=len(asked.where),
-            n_correct=int(asked.right.sum()),
-            accuracy=asked.accuracy,
             random_accuracy=judges.random_accuracy(asked),
-            cost=asked.share,
             accuracy_ci95=ci95,
         )
         for (share, asked), ci95 in zip(found, intervals, strict=True)
     ]
+
+
+def _numbers(team: Team, asked: Asked) -> dict[str, Any]:
+    return {
+        "team": team,
+        "policy": asked.policy,
+        "threshold": asked.threshold,
+        "share_asked": asked.share,
+        "n_asked": int(asked.where.sum()),
+        "n_trials": len(asked.where),
+        "n_correct": int(asked.right.sum()),
+        "accuracy": asked.accuracy,
+        "cost": asked.share,
+    }
 
 
 def _chosen(
@@ -245,15 +244,7 @@ def _chosen(
 
     def of(asked: Asked) -> ChosenPolicy:
         return ChosenPolicy(
-            team=team,
-            policy=asked.policy,
-            threshold=asked.threshold,
-            share_asked=asked.share,
-            n_asked=int(asked.where.sum()),
-            n_trials=len(asked.where),
-            n_correct=int(asked.right.sum()),
-            accuracy=asked.accuracy,
-            cost=asked.share,
+            **_numbers(team, asked),
             folds=words,
             accuracy_ci95=share_intervals(asked.right[:, None].astype(float), draws)[0],
             gain=asked.accuracy - alone,

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.codec import to_json
+from analysis.data.dataset import SourceData
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Ints
 from analysis.teams.domain.baselines import Alone, AverageProbability, Majority, MostConfident
@@ -17,7 +18,7 @@ from analysis.teams.domain.chance import SymmetricHalves, learns_noise
 from analysis.teams.domain.combination import Combination, HeldOut, Logistic
 from analysis.teams.domain.evaluation import evaluate_all
 from analysis.teams.domain.evidence import Evidence, Names
-from analysis.teams.domain.folds import Folds
+from analysis.teams.domain.folds import Folds, by_item
 from analysis.teams.domain.improved import ImprovedLogistic
 from analysis.teams.domain.resampling import Draws, differences, holm
 from analysis.teams.results import (
@@ -64,20 +65,32 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Runs:
-    """`held`: (members, method) -> predictions; a member by itself is `alone`, whatever the method.
+    """On which rows, what is held out and what is resampled; `held`: (members, method) -> predictions.
 
-    not_possible: what could not be fitted.
+    A member by itself is `alone`, whatever the method. not_possible: what could not be fitted.
     """
 
     evidence: Evidence
+    folds: Folds
+    draws: Draws
     held: dict[tuple[Names, Method], HeldOut] = field(default_factory=dict)
     not_possible: list[NotPossible] = field(default_factory=list)
+
+    @classmethod
+    def of(
+        cls,
+        evidence: Evidence,
+        data: SourceData,
+        hold_out: Callable[..., Folds] = by_item,
+    ) -> "Runs":
+        """Raises NotEnough where nothing can be held out."""
+        draws = Draws.of(evidence, resamples=data.resamples, seed=data.seed)
+        return cls(evidence, hold_out(evidence, seed=data.seed), draws)
 
     def add(
         self,
         teams: Iterable[Names],
         method: Combination,
-        folds: Folds,
         progress: Progress = lambda _: None,
     ) -> None:
         """Try these teams; one that was tried before is not tried again. `progress` gets a team's label before its turn."""
@@ -90,25 +103,27 @@ class Runs:
             if way.name == Method.LOGISTIC and learns_noise(evidence, way.name):
                 way = SymmetricHalves()
             try:
-                self.held[names, way.name] = way.held_out(evidence, folds)
+                self.held[names, way.name] = way.held_out(evidence, self.folds)
             except NotEnough as missing:
                 row = NotPossible(evidence.team, way.name, missing.reason, missing.needed)
                 if row not in self.not_possible:
                     self.not_possible.append(row)
 
-    def results(self, draws: Draws) -> list[TeamResult]:
+    def results(self) -> list[TeamResult]:
         """Every team's numbers, on the same draws; Holm's correction is over the teams of a method."""
         by_method: dict[Method, list[tuple[Names, Method, HeldOut]]] = {}
         for (names, method), held in self.held.items():
             by_method.setdefault(method, []).append((names, method, held))
         return [
-            row for runs in by_method.values() for row in evaluate_all(self.evidence, runs, draws)
+            row
+            for runs in by_method.values()
+            for row in evaluate_all(self.evidence, runs, self.draws)
         ]
 
     def get(self, names: Names, method: Method) -> HeldOut | None:
         return self.held.get((names, ALONE.name if len(names) == 1 else method))
 
-    def adding_human(self, draws: Draws) -> list[AddingHuman]:
+    def adding_human(self) -> list[AddingHuman]:
         """For every team with people: itself against the same team with one person less, on the same trials."""
         pairs: list[tuple[Team, Team, Method]] = []
         after, before = [], []
@@ -127,7 +142,7 @@ class Runs:
             Gain(gain.value, None, None, gain.n, None, None) if self._noise(pair) else gain
             for pair, gain in zip(
                 pairs,
-                differences(np.column_stack(after), np.column_stack(before), draws),
+                differences(np.column_stack(after), np.column_stack(before), self.draws),
                 strict=True,
             )
         ]
@@ -148,9 +163,10 @@ class Runs:
         """Whether one of the two errs on all its rows together, so that resampling them says nothing."""
         return any(learns_noise(self.evidence.of(team.names), pair[2]) for team in pair[:2])
 
-    def folds_of(self, folds: Folds) -> dict[Method, Folds]:
-        """What was held out together, by method: folds of its own, else `folds`."""
-        return {method: held.folds or folds for (_, method), held in self.held.items()}
+    @property
+    def folds_of(self) -> dict[Method, Folds]:
+        """What was held out together, by method: folds of its own, else the given ones."""
+        return {method: held.folds or self.folds for (_, method), held in self.held.items()}
 
 
 def corrected_adding(rows: list[AddingHuman]) -> list[AddingHuman]:
@@ -237,7 +253,7 @@ def _cells(row: Any, names: Sequence[str]) -> list[Any]:
 
 
 def prediction_table(
-    runs: Runs, folds: Folds, items: pd.DataFrame, only: Sequence[Names] | None = None
+    runs: Runs, items: pd.DataFrame, only: Sequence[Names] | None = None
 ) -> pd.DataFrame:
     """One row per team and trial: what was held out together, who judged, the probability of the original, right or not.
 
@@ -256,7 +272,7 @@ def prediction_table(
         common.assign(
             team=evidence.of(names).team.label,
             method=method.value,
-            fold=(held.folds or folds).fold + 1,
+            fold=(held.folds or runs.folds).fold + 1,
             p_original=held.p_original,
             p_b=np.where(evidence.truth > 0, held.p_original, 1 - held.p_original),
             is_right=held.is_right,

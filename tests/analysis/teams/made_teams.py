@@ -13,6 +13,7 @@ from analysis.data.dataset import Participants, SourceData, StudyName
 from analysis.teams.domain.evidence import gather
 from analysis.teams.domain.folds import by_item
 from analysis.teams.domain.sizes import sizes
+from analysis.teams.domain.trying import try_teams
 from analysis.teams.options import TeamOptions
 from analysis.teams.results import (
     Method,
@@ -21,7 +22,6 @@ from analysis.teams.results import (
     TeamsDocument,
     TriedTeams,
 )
-from analysis.teams.services import try_teams
 from tests.analysis.made import make_data
 
 ADAPTER = "org/base + org/adapter"  # the name of the last model

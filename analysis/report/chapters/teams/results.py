@@ -10,24 +10,22 @@ from analysis.data.dataset import SourceData
 from analysis.report.chapter import Built
 from analysis.stats import MissingResult, NotEnough
 from analysis.teams.domain.deferral import policies
-from analysis.teams.domain.evaluation import MEASURES, MULTIPLICITY, resampling_words
+from analysis.teams.domain.evaluation import MULTIPLICITY
 from analysis.teams.domain.evidence import HUMAN, Evidence, Names, gather
-from analysis.teams.domain.folds import Folds, by_item
 from analysis.teams.domain.members import complete_models, subsets, usual_members
-from analysis.teams.domain.resampling import Draws
 from analysis.teams.domain.runs import (
     METHODS,
     Runs,
     chosen_policy_table,
     corrected_adding,
     corrected_gains,
-    member_results,
     method_named,
     policy_table,
     prediction_table,
     team_table,
 )
 from analysis.teams.domain.sizes import sizes
+from analysis.teams.domain.trying import in_common
 from analysis.teams.results import (
     AddingHuman,
     MemberKind,
@@ -51,30 +49,20 @@ def build_teams(data: SourceData) -> Built:
     n_humans, panel, panel_rule = usual_members(data)
     models = complete_models(data)
     gathered = gather(data, models, n_humans)
-    evidence, folds = gathered.evidence, by_item(gathered.evidence, seed=data.seed)
+    evidence, runs = gathered.evidence, Runs.of(gathered.evidence, data)
     of_panel = {HUMAN} | {str(data.models["name"].iloc[m]) for m in panel}
     chosen: Names = tuple(name for name in evidence.names if name in of_panel)
-    draws = Draws.of(evidence, resamples=data.resamples, seed=data.seed)
-    runs = Runs(evidence)
-    _try_all(runs, chosen, folds, data.seed)
-    rows = runs.results(draws)
+    _try_all(runs, chosen, data.seed)
+    rows = runs.results()
     pairs, adding_pairs = _people_together(data) if n_humans else ([], [])
     together = corrected_gains([*rows, *pairs])
-    found = policies(
-        runs, folds, Method.LOGISTIC, draws, of=_deciders(evidence, chosen), seed=data.seed
-    )
+    found = policies(runs, Method.LOGISTIC, of=_deciders(evidence, chosen))
     result = TeamingResult(
-        n_trials=len(evidence),
-        n_items=len(np.unique(evidence.item)),
-        n_participants=len(np.unique(evidence.participant)),
-        n_left_out=gathered.n_rows - len(evidence),
-        members=member_results(evidence, gathered.missing, _left_out(data, models)),
-        ratings=gathered.ratings,
+        **in_common(gathered, runs, _left_out(data, models)),
         panel=chosen,
         panel_rule=panel_rule,
-        folds=folds.words,
-        folds_kind=folds.kind,
-        folds_of={method: of.words for method, of in runs.folds_of(folds).items()},
+        folds=runs.folds.words,
+        folds_kind=runs.folds.kind,
         logistic=tuple(row for row in rows if row.method == Method.ALONE)
         + _of(Method.LOGISTIC, together),
         improved=_of(Method.IMPROVED, together),
@@ -85,21 +73,16 @@ def build_teams(data: SourceData) -> Built:
         policies=found.points,
         policies_chosen=found.chosen,
         policies_method=found.method,
-        sizes=try_estimate(sizes, evidence, folds, data.seed),
-        adding_human=tuple(corrected_adding([*runs.adding_human(draws), *adding_pairs])),
-        not_possible=tuple(runs.not_possible),
-        resamples=draws.resamples,
-        seed=data.seed,
-        measures=MEASURES,
+        sizes=try_estimate(sizes, evidence, runs.folds, data.seed),
+        adding_human=tuple(corrected_adding([*runs.adding_human(), *adding_pairs])),
         multiplicity=MULTIPLICITY.format(n="each method's"),
-        method=resampling_words(draws),
     )
     tables = {
         "teams": team_table(together),
         "team_policies": policy_table(found.points),
         "team_policies_chosen": chosen_policy_table(found.chosen),
         "team_predictions": prediction_table(
-            runs, folds, data.items, only=list(subsets(chosen, len(chosen)))
+            runs, data.items, only=list(subsets(chosen, len(chosen)))
         ),
     }
     return Built(Teams(result), tables)
@@ -115,19 +98,19 @@ def _deciders(evidence: Evidence, chosen: Names) -> list[Names]:
     return list(dict.fromkeys([*((name,) for name in models), models]))
 
 
-def _try_all(runs: Runs, chosen: Names, folds: Folds, seed: int) -> None:
+def _try_all(runs: Runs, chosen: Names, seed: int) -> None:
     """All teams of the panel by every method, the Bayesian one in pairs; by the published one also every model with a human."""
     teams = list(subsets(chosen, len(chosen)))
     others = [name for name in runs.evidence.names if name not in chosen]
     people = [m.name for m in runs.evidence.of(chosen).members if m.is_human]
     alone = [(name,) for name in others]
     joined = [(*people, name) for name in others] if people else []
-    runs.add([*teams, *alone, *joined], METHODS[Method.LOGISTIC], folds)
+    runs.add([*teams, *alone, *joined], METHODS[Method.LOGISTIC])
     for name in METHODS:
         if name != Method.LOGISTIC:
             sizes = (2,) if name == Method.BAYESIAN else range(2, len(chosen) + 1)
             fitting = [team for team in teams if len(team) in sizes]
-            runs.add(fitting, method_named(name, seed), folds)
+            runs.add(fitting, method_named(name, seed))
 
 
 def _left_out(data: SourceData, models: Sequence[int]) -> list[MemberResult]:
@@ -152,12 +135,10 @@ def _people_together(data: SourceData) -> tuple[list[TeamResult], list[AddingHum
     """Two people who judged the same test case; nothing where there are none."""
     try:
         evidence = gather(data, [], 2).evidence
-        folds = by_item(evidence, seed=data.seed)
+        runs = Runs.of(evidence, data)
     except NotEnough:
         return [], []
-    runs = Runs(evidence)
     for name in METHODS:
-        runs.add([evidence.names[:1], evidence.names], method_named(name, data.seed), folds)
-    draws = Draws.of(evidence, resamples=data.resamples, seed=data.seed)
-    rows = [row for row in runs.results(draws) if row.method != Method.ALONE]
-    return rows, runs.adding_human(draws)
+        runs.add([evidence.names[:1], evidence.names], method_named(name, data.seed))
+    rows = [row for row in runs.results() if row.method != Method.ALONE]
+    return rows, runs.adding_human()

@@ -44,9 +44,9 @@ def by_chance(method: str, n_items: int, n_studies: int) -> ByChance:
     accuracies, left_out, above, below = [], [], 0, 0
     for seed in range(n_studies):
         evidence = guessing(n_items, seed)
-        folds, runs = by_item(evidence), Runs(evidence)
-        runs.add([evidence.names], METHODS[method], folds)
-        result = runs.results(Draws.of(evidence, RESAMPLES))[0]
+        runs = Runs(evidence, by_item(evidence), Draws.of(evidence, RESAMPLES))
+        runs.add([evidence.names], METHODS[method])
+        result = runs.results()[0]
         found = result.near_chance
         usual = found.left_out_accuracy if found else None
         accuracies.append(result.accuracy)

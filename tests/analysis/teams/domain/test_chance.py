@@ -19,9 +19,9 @@ from tests.analysis.teams.domain.simulated import make_evidence
 
 
 def tried(evidence, method="logistic"):
-    folds, runs = by_item(evidence), Runs(evidence)
-    runs.add([evidence.names], METHODS[method], folds)
-    return runs.results(Draws.of(evidence, 300))[0]
+    runs = Runs(evidence, by_item(evidence), Draws.of(evidence, 300))
+    runs.add([evidence.names], METHODS[method])
+    return runs.results()[0]
 
 
 def inverted(n_items=10):
@@ -104,8 +104,9 @@ def test_members_can_be_told_from_chance_by_an_interval_over_items_and_people():
 
 def test_the_published_scheme_is_used_where_a_member_can_be_told_from_chance():
     evidence = make_evidence(n_items=60, models=(0.0, 1.5))
-    folds, runs = by_item(evidence), Runs(evidence)
-    runs.add([evidence.names], METHODS["logistic"], folds)
+    folds = by_item(evidence)
+    runs = Runs(evidence, folds, Draws.of(evidence, 300))
+    runs.add([evidence.names], METHODS["logistic"])
     held = runs.held[evidence.names, Method.LOGISTIC]
     expected = Logistic().held_out(evidence, folds)
     np.testing.assert_array_equal(held.p_original, expected.p_original)

@@ -140,8 +140,10 @@ def test_a_team_decides_as_it_says_it_did():
         (model, Method.ALONE): held_out_of(judges.p_model, evidence.is_right[:, 1]),
     }
     draws = Draws.of(evidence, resamples=100)
-    runs = Runs(evidence, held)
-    found, other = (policies(runs, folds, Method.BAYESIAN, draws, seed=seed) for seed in (42, 7))
+    found, other = (
+        policies(Runs(evidence, folds, replace(draws, seed=seed), held), Method.BAYESIAN)
+        for seed in (42, 7)
+    )
     assert found.points[-1].n_correct == team.sum()
     assert [row.policy for row in found.chosen] == [Policy.HUMAN, Policy.TEAM]
     for row in found.chosen:
@@ -150,5 +152,5 @@ def test_a_team_decides_as_it_says_it_did():
         assert row.folds == coarser(folds).words
     assert coarser(folds).words in found.method
     assert {row.folds for row in other.chosen} == {coarser(folds, 7).words}
-    no_one = policies(Runs(evidence.of(model)), folds, Method.BAYESIAN, draws, seed=42)
+    no_one = policies(Runs(evidence.of(model), folds, draws), Method.BAYESIAN)
     assert no_one.points == no_one.chosen == ()
