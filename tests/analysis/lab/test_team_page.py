@@ -1,8 +1,6 @@
 """The lab's team page: whom it lets one tick, what it says of them, to whom; and its files."""
 
-import json
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,15 +8,13 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from analysis.services import compute
-from analysis.services.compute import Asked
 from analysis.stats import NotEnough
 from analysis.teams import services
 from analysis.teams.options import METHODS, PUBLISHED, TeamOptions
 from experiment.models import Study
 from scoring.models import LanguageModel
 from tests.analysis.teams import made_teams
-from tests.factories import make_item, make_participant, make_study
+from tests.factories import make_item, make_participant
 from tests.scoring.lab.rows import ask, finish
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("var_dir")]
@@ -200,27 +196,6 @@ def test_the_answer_is_a_sentence_a_figure_and_a_table_of_all_teams(
     )
 
 
-def test_a_model_with_an_adapter_is_one_member(ruth: Client, tried: list[TeamOptions]) -> None:
-    LanguageModel.objects.filter(name="lab/0").update(name="lab/0 + lab/adapter", display_name="")
-    page = shown(ruth, "?members=human&members=lab/0+%2B+lab/adapter")
-    assert tried[0].members == ("human", "lab/0 + lab/adapter")
-    rows = re.findall(r'<th scope="row">([^<]+)</th>', page)
-    assert rows[:3] == ["Human", "lab/0 + lab/adapter", "Human + lab/0 + lab/adapter"]
-    assert "All teams of these members" in page
-    assert "only lab/0 + lab/adapter on" in page  # a pair, not three members
-
-
-def test_it_is_computed_once_until_the_data_change(
-    ruth: Client, study: Study, tried: list[TeamOptions]
-) -> None:
-    first, second = (re.findall("<h2.*", shown(ruth, ASKED)) for _ in range(2))
-    assert first == second
-    assert len(tried) == 1
-    make_participant(study)
-    shown(ruth, ASKED)
-    assert len(tried) == 2
-
-
 def test_files_hold_what_the_page_showed_even_if_data_change_meanwhile(
     ruth: Client, study: Study, tried: list[TeamOptions]
 ) -> None:
@@ -243,12 +218,6 @@ def test_files_hold_what_the_page_showed_even_if_data_change_meanwhile(
         assert ruth.get(url(name, *args, query=ASKED)).status_code == 404
 
 
-def test_a_bayesian_fit_says_how_able_members_are(ruth: Client, tried: list[TeamOptions]) -> None:
-    page = shown(ruth, "?method=bayesian&members=human&members=lab/0")
-    assert "What the fit says of the members</h2>" in page
-    assert "weighted draws" in page
-
-
 # Where there is none
 
 
@@ -263,29 +232,6 @@ def test_a_reason_stands_in_the_place_of_numbers(
     assert "Nobody judged it. Score it: manage.py score --study memory." in page
     answer = ruth.get(url("results_teams_json", query=ASKED))
     assert (answer.status_code, b"Nobody judged it." in answer.content) == (400, True)
-
-
-def test_a_failure_is_shown_and_can_be_tried_again(
-    ruth: Client, members: None, monkeypatch: Any, caplog: Any
-) -> None:
-    monkeypatch.setattr("analysis.teams.services.make_teams", lambda *_: {}[HOSTILE])
-    page = shown(ruth, ASKED)
-    assert "The results could not be computed" in page
-    assert "KeyError" in page
-    assert "<script>alert" not in page
-    assert "Try again" in page
-    assert "manage.py" not in page
-    assert caplog.records
-
-
-def test_more_trials_than_a_page_should_compute_are_left_to_a_process(
-    ruth: Client, tried: list[TeamOptions], monkeypatch: Any
-) -> None:
-    started: list[Any] = []
-    monkeypatch.setattr(compute, "MAX_INLINE_TRIALS", 1)
-    monkeypatch.setattr("lib.jobs.background.start", started.append)
-    assert "a process of its own" in shown(ruth, ASKED)
-    assert (len(started), tried) == (1, [])
 
 
 def test_an_empty_study_and_an_empty_team_say_what_they_take(ruth: Client, study: Study) -> None:
@@ -315,45 +261,3 @@ def test_without_trials_or_scores_here_the_page_leads_to_where_there_are_some(
 
 
 # Who may see what
-
-
-def addresses(slug: str) -> list[str]:
-    names: list[tuple[str, Sequence[str]]] = [("results_teams", ()), ("results_teams_json", ())]
-    names += [("results_teams_figure", ("teams", "svg")), ("results_teams_table", ("predictions",))]
-    return [reverse(f"lab:{name}", args=[slug, *args]) for name, args in names]
-
-
-def test_strangers_are_asked_to_sign_in_and_others_teams_do_not_exist(
-    client: Client, ruth: Client, tried: list[TeamOptions]
-) -> None:
-    theirs = make_study("theirs")
-    key = Asked(theirs, TeamOptions(members=("human",))).key
-    for address in addresses("theirs"):
-        assert ruth.get(address).status_code == 404, address
-    for address in addresses("memory"):
-        assert ruth.post(address).status_code == 405
-        asked = Client().get(address)
-        assert (asked.status_code, asked["Location"]) == (302, f"/lab/sign-in/?next={address}")
-    # nor do they under the address of one's own study
-    own = json.loads(ruth.get(url("results_teams_json", query=f"{ASKED}&v={key}")).content)
-    assert own["study"]["slug"] == "memory"
-    assert ruth.get(url("results_teams_json", query=f"{ASKED}&v=../../x")).status_code == 200
-
-
-def test_the_results_lead_to_the_teams_and_back(ruth: Client, members: None) -> None:
-    results = ruth.get(reverse("lab:results", args=["memory"])).content.decode()
-    assert f'href="{url()}">Teams</a>' in results
-    assert f'href="{reverse("lab:results", args=["memory"])}">Report</a>' in shown(ruth)
-
-
-def test_hostile_names_are_shown_as_text_and_nothing_is_inline(
-    ruth: Client, study: Study, tried: list[TeamOptions]
-) -> None:
-    Study.objects.update(title=HOSTILE)
-    LanguageModel.objects.update(display_name=HOSTILE, family=HOSTILE[:40])
-    page = shown(ruth, f"{ASKED}&method={HOSTILE}&members={HOSTILE}")
-    assert "<script>alert" not in page
-    assert "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;{{ 7|add:7 }}" in page
-    assert " style=" not in page
-    assert not re.search(r"\son\w+=", page)
-    assert re.findall(r"<script[^>]*>\s*[^<]", page) == []

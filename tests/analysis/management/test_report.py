@@ -133,14 +133,6 @@ def test_terminal_page_and_file_lead_with_the_crossed_interval(written):
     assert answer["humans"]["naive_ci95"] == human["humans"]["trials"]["ci95"]
 
 
-def test_json_prints_the_same_report_and_nothing_else(crowd, tmp_path, capsys, not_computed):
-    printed = json.loads(report(capsys, crowd.slug, "--json", "--source", "human"))
-    report(capsys, crowd.slug, "--output", tmp_path, "--source", "human", "--formats", "svg")
-    written = json.loads((tmp_path / "report.json").read_text())
-    assert printed.pop("made_at") <= written.pop("made_at")
-    assert printed == written
-
-
 def test_an_empty_study_says_of_each_part_what_it_needs(tmp_path, capsys):
     study = make_study()
     said = report(capsys, study.slug, "--output", tmp_path, "--formats", "svg")
@@ -152,15 +144,6 @@ def test_an_empty_study_says_of_each_part_what_it_needs(tmp_path, capsys):
             assert part["needed"]
     assert "Nobody's trials are in the analysis yet." in said
     assert (tmp_path / "report.html").exists()
-
-
-def test_one_person_without_models_gets_what_can_be_said(capsys):
-    study = make_study()
-    make_participant(study)
-    human = json.loads(report(capsys, study.slug, "--json"))["sources"]["human"]
-    assert human["humans"]["trials"]["n"] == 6
-    assert "reason" in human["models_mean"]
-    assert "reason" in human["mixed_model"]
 
 
 def test_simulated_people_are_marked_on_every_figure_and_on_the_page(tmp_path, capsys):

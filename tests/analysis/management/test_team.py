@@ -62,26 +62,6 @@ def test_json_has_every_team_that_the_members_can_form(crowd: Study, capsys: Any
     assert (values["options"]["method"], values["options"]["source"]) == ("logistic", "human")
 
 
-def test_without_names_a_human_and_the_three_most_accurate_models_are_a_team(
-    crowd: Study, capsys: Any
-) -> None:
-    values = values_of(capsys, crowd.slug)
-    kinds = [m["kind"] for m in values["tried"]["members"]]
-    assert sorted(kinds) == ["human", "model", "model", "model"]
-    whole = max(values["tried"]["teams"], key=lambda t: len(t["team"]["names"]))
-    assert len(whole["team"]["names"]) == 4
-
-
-def test_a_human_named_twice_is_two_people(crowd: Study, capsys: Any) -> None:
-    values = values_of(capsys, crowd.slug, "--members", "human,human", "--method", "majority")
-    assert [t["team"]["label"] for t in values["tried"]["teams"]] == ["human", "human+human-2"]
-
-
-def test_teams_may_be_kept_small(crowd: Study, capsys: Any) -> None:
-    values = values_of(capsys, crowd.slug, "--all-subsets", "--up-to", "2", "--method", "majority")
-    assert max(len(t["team"]["names"]) for t in values["tried"]["teams"]) == 2
-
-
 def test_the_text_is_an_aligned_table_and_sentences(crowd: Study, capsys: Any) -> None:
     said = team(capsys, crowd.slug, "--members", "human", "model-00").splitlines()
     head = next(n for n, line in enumerate(said) if line.startswith("team "))
@@ -173,18 +153,6 @@ def test_what_cannot_be_tried_is_a_sentence(arguments: tuple[str, ...], said: st
     make_participant(make_study())
     with pytest.raises(CommandError, match=said):
         call_command("team", *arguments)
-
-
-def test_part_of_several_names_is_refused_with_the_names(crowd: Study) -> None:
-    with pytest.raises(CommandError, match=r"part of several names: .*model-00 .*model-01"):
-        call_command("team", crowd.slug, "--members", "human", "model")
-
-
-def test_a_failure_is_json_too_where_json_was_asked_for(capsys: Any) -> None:
-    make_study()
-    with pytest.raises(CommandError):
-        call_command("team", "memory", "--json")
-    assert json.loads(capsys.readouterr().out)["error"].endswith(".")
 
 
 def test_stopped_by_hand_it_says_so(crowd: Study, monkeypatch: Any) -> None:

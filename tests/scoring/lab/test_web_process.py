@@ -16,7 +16,7 @@ def walk(patterns):
             assert callable(pattern.callback)
 walk(get_resolver().url_patterns)
 import scoring.lab.views
-heavy = {"torch", "transformers", "peft", "pyarrow", "celery", "pandas", "scipy", "sklearn", "altair", "jax"} & set(sys.modules)
+heavy = {"torch", "transformers", "peft", "pyarrow", "celery", "pandas", "scipy", "sklearn", "altair"} & set(sys.modules)
 assert not heavy, heavy
 """
 

@@ -8,7 +8,6 @@ import pytest
 from analysis.teams.domain.deferral import (
     SHARES,
     Judges,
-    certainty,
     choose_threshold,
     policies,
     who_decides,
@@ -120,14 +119,6 @@ def test_a_model_that_knows_when_it_does_not_know_gains_from_asking_just_there()
     curve = [asked for _, asked in who_decides(evidence.item, judges)]
     assert np.argmax([asked.accuracy for asked in curve]) == 6  # 30% asked
     assert all(asked.accuracy >= judges.random_accuracy(asked) - 1e-12 for asked in curve)
-
-
-def test_certainty_does_not_depend_on_sides():
-    _, judges = made()
-    assert certainty(1 - judges.p_model).tolist() == certainty(judges.p_model).tolist()
-    sure = replace(judges, p_model=np.full(160, 0.7))
-    of_one_item = who_decides(np.zeros(160, dtype=int), sure)
-    assert {int(asked.where.sum()) for _, asked in of_one_item} == {0, 160}
 
 
 def test_a_team_decides_as_it_says_it_did():
