@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -256,3 +257,24 @@ class _Steps:
         self.done += 1
         self.lease.check()
         self.lease.write(done=self.done, total=self.total)
+
+
+def data_set_state(study: Study) -> str:
+    """What the tables of a data set are made of besides trials, as a name. Equal names, equal tables: of models, and of the teams that are stored."""
+    teams = Computation.objects.filter(
+        study=study, kind=Computation.Kind.TEAMS, status=Computation.Status.FINISHED
+    )
+    parts = [data_version(study), *teams.order_by("key").values_list("key", flat=True)]
+    return hashlib.sha256(" ".join(parts).encode()).hexdigest()
+
+
+def forget_results(study: Study, **_: Any) -> None:
+    """Delete a study's stored results: at once for readers, and their files once the transaction is committed."""
+    computations = Computation.objects.filter(study=study)
+    computations.delete()
+
+    def delete_all() -> None:
+        computations.delete()  # those too that were begun before the commit
+        store.delete_unowned(study.pk)
+
+    transaction.on_commit(delete_all, robust=True)

@@ -10,10 +10,9 @@ import numpy as np
 from analysis.teams.domain.combination import Combination, HeldOut
 from analysis.teams.domain.evaluation import evaluate_all
 from analysis.teams.domain.evidence import Evidence, Names
-from analysis.teams.domain.folds import Folds, by_item
-from analysis.teams.domain.members import subsets
-from analysis.teams.domain.resampling import Draws
+from analysis.teams.domain.folds import Draws, Folds, by_item
 from analysis.teams.domain.runs import ALONE, METHODS
+from analysis.teams.domain.trying import subsets
 from analysis.teams.results import Member, MemberKind, Method, TeamResult
 from benchmarks.cost import Stopwatch, highest_mb
 

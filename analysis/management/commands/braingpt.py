@@ -23,7 +23,7 @@ from scoring.training.corpus.document import CorpusError, Document, write_docume
 from scoring.training.corpus.read.local import Reading
 
 if TYPE_CHECKING:
-    from analysis.management.before_after import BeforeAfter
+    from analysis.management.report_text import BeforeAfter
     from analysis.services.export import Written
 
 STUDY = "demo"
@@ -152,7 +152,7 @@ class Command(ReportingCommand):
         self, study: Study, trainings: Sequence[Training]
     ) -> tuple["BeforeAfter", "Written"]:
         # What computes takes longer to load than everything else
-        from analysis.management.before_after import before_after
+        from analysis.management.report_text import before_after
         from analysis.report.services.make import make_report
         from analysis.services.export import write_report
 
@@ -174,9 +174,9 @@ class Command(ReportingCommand):
             raise StoppedError(GOES_ON) from error
 
     def _lines(self, found: "BeforeAfter", data: Mapping[str, Any]) -> Iterator[str]:
-        from analysis.management.before_after import lines
+        from analysis.management.report_text import before_after_lines
 
-        yield from lines(found)
+        yield from before_after_lines(found)
         yield f"Took {data['wall_s']:.0f} s, {data['cpu_s']:.0f} s of CPU time."
         yield "To look at (make demo serves it):"
         yield from (f"  {place}" for place in (data["page"], *data["figures"]))

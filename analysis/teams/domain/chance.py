@@ -20,8 +20,7 @@ from analysis.stats.distributions import percentile_interval
 from analysis.stats.two_way_clustered import share_interval
 from analysis.teams.domain.combination import PENALTY, HeldOut, Logistic, decided, fit_ridge
 from analysis.teams.domain.evidence import Evidence
-from analysis.teams.domain.folds import Folds
-from analysis.teams.domain.resampling import Draws, two_way_of
+from analysis.teams.domain.folds import Draws, Folds, two_way_of
 from analysis.teams.results import About, Method, NearChance
 
 HALVINGS = 5

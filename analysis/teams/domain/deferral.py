@@ -8,11 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.stats.arrays import Bools, Floats, Ints
-from analysis.teams.domain.baselines import calibrated
+from analysis.teams.domain.combination import calibrated
 from analysis.teams.domain.evidence import Names
-from analysis.teams.domain.folds import Folds
+from analysis.teams.domain.folds import Draws, Folds, difference, share_intervals
 from analysis.teams.domain.improved import coarser
-from analysis.teams.domain.resampling import Draws, difference, share_intervals
 from analysis.teams.domain.runs import Runs
 from analysis.teams.results import ChosenPolicy, Method, Policy, PolicyPoint, Team
 

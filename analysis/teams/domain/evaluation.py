@@ -13,7 +13,7 @@ from analysis.stats.two_way_clustered import FEWEST_CLUSTERS, TwoWay
 from analysis.teams.domain.chance import learns_noise
 from analysis.teams.domain.combination import HeldOut
 from analysis.teams.domain.evidence import Evidence, Names
-from analysis.teams.domain.resampling import Draws, holm, two_way_of
+from analysis.teams.domain.folds import Draws, holm, two_way_of
 from analysis.teams.results import (
     Complementarity,
     Method,

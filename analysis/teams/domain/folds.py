@@ -1,14 +1,20 @@
-"""Which rows are held out together: never is an item in training that is predicted."""
+"""Which rows are held out together: never is an item in training that is predicted; and how items and people are resampled.
 
-from collections.abc import Iterator
+The pigeonhole bootstrap of analysis.stats.crossed_bootstrap, for rows that may join several people's judgments.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from analysis.stats import NotEnough
-from analysis.stats.arrays import Bools, Floats, Ints
+from analysis.stats import NotEnough, families
+from analysis.stats.arrays import Bools, Floats, Interval, Ints
+from analysis.stats.crossed_bootstrap import spread, times_drawn, two_sided_p, with_error
+from analysis.stats.two_way_clustered import FEWEST_CLUSTERS, TwoWay, over_items, two_way
 from analysis.teams.domain.evidence import Evidence, need_two_items
-from analysis.teams.results import FoldsKind
+from analysis.teams.results import FoldsKind, Gain
 
 # Rows times folds of one fit; beyond, items are held out in blocks
 MOST_ROW_FITS = 20_000_000
@@ -117,3 +123,174 @@ def by_item_and_participant(evidence: Evidence, *, seed: int = 42) -> Folds:
     fold = np.unique(item_block * n_people + people_block, return_inverse=True)[1]
     words = BY_BOTH.format(items=n_items, people=n_people, seed=seed)
     return Folds(fold, item_block, people_block, words, FoldsKind.ITEM_AND_PEOPLE_BLOCK)
+
+
+Counts = npt.NDArray[np.uint16]
+
+RESAMPLES, FEWEST = 10_000, 200
+MOST_WEIGHTS = 500_000_000  # rows times resamples; with more rows, fewer resamples
+MOST_COUNTS, MOST_SUMS, CHUNK = 40_000_000, 10_000_000, 2_000  # held at once
+BLOCK = 2_000_000  # weights, and values, of one block of rows
+
+
+@dataclass(frozen=True)
+class Draws:
+    """How often each row counts in each resample: its item's count times the counts of all people whose judgments it joins.
+
+    item: (n,) and people: (n, humans) numbers from 0 of what is drawn; humans is 0 where rows are items: items alone vary.
+    """
+
+    item: Ints
+    people: Ints
+    n_items: int
+    n_people: int
+    resamples: int
+    seed: int
+
+    @classmethod
+    def of(cls, evidence: Evidence, resamples: int = RESAMPLES, seed: int = 42) -> "Draws":
+        """Draws for these rows; fewer than asked for, but 200 at least, where rows x resamples would pass 5e8."""
+        items, item = np.unique(evidence.item, return_inverse=True)
+        people, who = np.unique(evidence.participant, return_inverse=True)
+        if len(evidence) * resamples > MOST_WEIGHTS:
+            resamples = min(resamples, max(FEWEST, MOST_WEIGHTS // len(evidence)))
+        who = who.reshape(evidence.participant.shape)
+        return cls(item, who, len(items), len(people), resamples, seed)
+
+    @classmethod
+    def of_items(cls, n: int, resamples: int = RESAMPLES, seed: int = 42) -> "Draws":
+        """Draws for values of which there is one per item."""
+        return cls(np.arange(n), np.empty((n, 0), dtype=np.int64), n, 0, resamples, seed)
+
+    @property
+    def n_clusters(self) -> int:
+        """The smaller number of what is drawn."""
+        return min(self.n_items, self.n_people) if self.people.shape[1] else self.n_items
+
+    @property
+    def can_vary(self) -> bool:
+        """Of fewer than three items, or people, too little is known about how others would differ."""
+        return self.n_clusters >= FEWEST_CLUSTERS
+
+    def means(self, values: Floats) -> Floats:
+        """(resamples, k) weighted means of values (n, k); NaN where no row was drawn, no resample where nothing can vary.
+
+        mean[r, k] = sum_t w[r, t] values[t, k] / sum_t w[r, t]
+
+        >>> Draws.of_items(3, resamples=2).means(np.ones((3, 1))).ravel()
+        array([1., 1.])
+        """
+        found = np.empty((self.resamples if self.can_vary else 0, values.shape[1]))
+        for which, means in self.each_mean(lambda rows: values[rows], values.shape[1]):
+            found[which] = means
+        return found
+
+    def each_mean(
+        self, values: Callable[[slice], Floats], k: int
+    ) -> Iterator[tuple[slice, Floats]]:
+        """As `means`, resamples in turn: which, and (resamples, k) means of what `values` gives for rows: (rows, k)."""
+        n, block = len(self.item), max(1, BLOCK // max(k, 1))
+        for which, items, people in self._drawn(k):
+            drawn = items.shape[1]
+            sums, total = np.zeros((drawn, k)), np.zeros((drawn, 1))
+            size = max(1, min(block, BLOCK // drawn))
+            for start in range(0, n, size):
+                rows = slice(start, start + size)
+                weights = items[self.item[rows]].astype(float)  # (rows, resamples)
+                for column in self.people[rows].T:
+                    weights *= people[column]
+                sums += weights.T @ values(rows)
+                total += weights.sum(axis=0)[:, None]
+            with np.errstate(invalid="ignore"):
+                yield which, sums / total
+
+    def _drawn(self, k: int) -> Iterator[tuple[slice, Counts, Counts]]:
+        """Resamples in turn: which, and (items, resamples) and (people, resamples) how often each was drawn."""
+        streams = [np.random.default_rng(s) for s in np.random.SeedSequence(self.seed).spawn(2)]
+        most = min(
+            CHUNK, MOST_COUNTS // max(1, self.n_items, self.n_people), MOST_SUMS // max(1, k)
+        )
+        for start in range(0, self.resamples if self.can_vary else 0, max(1, most)):
+            size = min(max(1, most), self.resamples - start)
+            people = _counts(streams[0], size, self.n_people)
+            yield slice(start, start + size), _counts(streams[1], size, self.n_items), people
+
+
+def _counts(rng: np.random.Generator, size: int, n: int) -> Counts:
+    """(n, size): times_drawn, a few resamples at a time, as small numbers; transposed, so that one row's lie together."""
+    found = np.empty((n, size), dtype=np.uint16)
+    few = max(1, BLOCK // max(1, n))
+    for start in range(0, size, few):
+        found[:, start : start + few] = times_drawn(rng, min(few, size - start), n).T
+    return found
+
+
+def difference(right_a: Bools, right_b: Bools, draws: Draws) -> Gain:
+    """How much more often a is right than b, on the same rows (n,)."""
+    return differences(right_a[:, None], right_b[:, None], draws)[0]
+
+
+def differences(right_a: Bools, right_b: Bools, draws: Draws) -> list[Gain]:
+    """The same for each column of (n, k), with one set of resamples.
+
+    >>> a, b = np.array([[True], [True], [False], [True]]), np.array([[True], [False], [False], [False]])
+    >>> differences(a, b, Draws.of_items(4, resamples=10))[0].value
+    0.5
+    """
+    more = right_a.astype(float) - right_b
+    return [
+        _gain(of_rows, again, draws)
+        for of_rows, again in zip(more.T, draws.means(more).T, strict=True)
+    ]
+
+
+def _gain(more: Floats, again: Floats, draws: Draws) -> Gain:
+    clustered = two_way_of(more, draws)
+    again = with_error(again, clustered, (-np.inf, np.inf)) if clustered else again[:0]
+    return Gain(
+        value=float(more.mean()),
+        ci95=spread(again.clip(-1, 1)).ci95,
+        p=two_sided_p(again),
+        n=len(more),
+        two_way_se=clustered.se if clustered else None,
+        two_way_ci95=clustered.ci95 if clustered else None,
+    )
+
+
+def two_way_of(more: Floats, draws: Draws) -> TwoWay | None:
+    """Mean of differences (n,) with an error robust to clusters of participants and items, as analysis.stats.two_way_clustered has it.
+
+    A row that joins several people's judgments counts among those of its first. Where rows are items these alone vary.
+    None with fewer than three items, or participants.
+
+    >>> two_way_of(np.array([1.0, 0.0, 0.0, 1.0]), Draws.of_items(4)).se.__round__(6)
+    0.288675
+    """
+    if not draws.can_vary:
+        return None
+    has_people = draws.people.shape[1] > 0
+    found = two_way(draws.people[:, 0], draws.item, more) if has_people else over_items(more)
+    return found if found.is_known else None
+
+
+def share_intervals(right: Floats, draws: Draws) -> list[Interval | None]:
+    """95% interval of the mean of each column of (n, k) values from 0 to 1; None below three items or participants."""
+    found = [two_way_of(column, draws) for column in right.T]
+    return [one.share_ci95 if one else None for one in found]
+
+
+def holm(p: Sequence[float | None], groups: Sequence[object] | None = None) -> list[float | None]:
+    """p adjusted after Holm (1979) over all of them, or over those of the same group; None stays.
+
+    >>> holm([0.01, None, 0.04]), holm([0.01, 0.5, 0.04], ["a", "b", "a"])
+    ([0.02, None, 0.04], [0.02, 0.5, 0.04])
+    """
+    adjusted: list[float | None] = [None] * len(p)
+    of = [None] * len(p) if groups is None else groups
+    for group in dict.fromkeys(of):
+        known = [k for k, value in enumerate(p) if value is not None and of[k] == group]
+        if known:
+            after = families.holm(np.array([p[k] for k in known]))
+            for k, value in zip(known, after.tolist(), strict=True):
+                adjusted[k] = value
+    return adjusted

@@ -9,8 +9,7 @@ from scipy import special
 
 from analysis.stats.arrays import Bools, Floats, Ints
 from analysis.stats.newton import minimise
-from analysis.teams.domain.baselines import MOST_LOG_ODDS, standardised
-from analysis.teams.domain.combination import HeldOut, decided
+from analysis.teams.domain.combination import MOST_LOG_ODDS, HeldOut, decided, standardised
 from analysis.teams.domain.evidence import Evidence
 from analysis.teams.domain.folds import BY_BLOCK, BY_BOTH, ITEM_BLOCKS, Folds
 from analysis.teams.results import FoldsKind, ImprovedAbout, Method, Penalties

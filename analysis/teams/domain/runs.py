@@ -12,15 +12,21 @@ from analysis.codec import to_json
 from analysis.data.dataset import SourceData
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Ints
-from analysis.teams.domain.baselines import Alone, AverageProbability, Majority, MostConfident
 from analysis.teams.domain.bayes.combination import Bayesian
 from analysis.teams.domain.chance import SymmetricHalves, learns_noise
-from analysis.teams.domain.combination import Combination, HeldOut, Logistic
+from analysis.teams.domain.combination import (
+    Alone,
+    AverageProbability,
+    Combination,
+    HeldOut,
+    Logistic,
+    Majority,
+    MostConfident,
+)
 from analysis.teams.domain.evaluation import evaluate_all
 from analysis.teams.domain.evidence import Evidence, Names
-from analysis.teams.domain.folds import Folds, by_item
+from analysis.teams.domain.folds import Draws, Folds, by_item, differences, holm
 from analysis.teams.domain.improved import ImprovedLogistic
-from analysis.teams.domain.resampling import Draws, differences, holm
 from analysis.teams.results import (
     AddingHuman,
     ChosenPolicy,

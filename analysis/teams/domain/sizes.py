@@ -10,7 +10,7 @@ import numpy as np
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Floats, Ints
 from analysis.stats.two_way_clustered import over_items
-from analysis.teams.domain.baselines import TIE, calibrated
+from analysis.teams.domain.combination import TIE, calibrated
 from analysis.teams.domain.evidence import Evidence
 from analysis.teams.domain.folds import Folds
 from analysis.teams.results import SizeCell, Sizes

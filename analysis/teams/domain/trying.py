@@ -1,18 +1,20 @@
-"""Chosen teams tried on a study's trials; and what all results of teams say of the trials that they are about."""
+"""Who is a member, which teams are tried, and chosen teams tried on a study's trials."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, combinations
+from math import comb
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from analysis.data.dataset import SourceData
+from analysis.data.filters import UnknownChoiceError
 from analysis.stats import NotEnough
 from analysis.teams.domain.deferral import policies
 from analysis.teams.domain.evaluation import MEASURES, MULTIPLICITY, resampling_words
-from analysis.teams.domain.evidence import Gathered, gather
+from analysis.teams.domain.evidence import Evidence, Gathered, Names, gather, human_name
 from analysis.teams.domain.folds import by_item, by_item_and_participant
-from analysis.teams.domain.members import chosen_members, wanted_teams
 from analysis.teams.domain.runs import (
     Progress,
     Runs,
@@ -23,8 +25,172 @@ from analysis.teams.domain.runs import (
     prediction_table,
     team_table,
 )
-from analysis.teams.options import TeamOptions
+from analysis.teams.options import MOST_HUMANS, PUBLISHED, TeamOptions
 from analysis.teams.results import MemberResult, Method, TriedTeams
+
+PUBLISHED_RULE = "The members of the published teams."
+PANEL_RULE = (
+    "One human, where there are trials, and the three models with most trials right (ties: in the study's order), "
+    "chosen on the trials on which they are tried."
+)
+
+NONE_COMPLETE = (
+    "No language model of the study scored every judged test case.",
+    "Finish the runs (Models), or choose the members (Teams).",
+)
+ONE_MODEL = (
+    "There are no trials of people, and one language model: a team takes two members.",
+    "Let participants finish the study, or score it with another model.",
+)
+
+
+def complete_models(data: SourceData) -> list[int]:
+    """Numbers of the study's models that scored every judged test case (without trials: every one that any scored)."""
+    members = data.set_models
+    scored = np.isfinite(data.difficulty)
+    judged = data.item_counts > 0 if len(data.trials) else scored[members].any(axis=0)
+    return [int(m) for m in members if scored[m, judged].all()]
+
+
+def usual_members(data: SourceData) -> tuple[int, list[int], str]:
+    """Number of people, numbers of models, and the rule: four members at most, of which teams are formed.
+
+    Raises:
+        NotEnough: there are not two members.
+    """
+    n_humans = 0 if data.trials.empty else 1
+    models = complete_models(data)
+    if not models and len(data.set_models):
+        reason, needed = NONE_COMPLETE
+        raise NotEnough(reason, needed.format(study=data.study_slug))
+    if not models:
+        raise NotEnough(*data.no_scores)
+    if n_humans + len(models) < 2:
+        raise NotEnough(*ONE_MODEL)
+    names = data.models["name"].tolist()
+    published = [names.index(name) for name in PUBLISHED if name in names]
+    if data.is_brainbench and n_humans and set(published) <= set(models) and len(published) == 3:
+        return n_humans, published, PUBLISHED_RULE
+    chosen = panel(gather(data, models, n_humans).evidence)
+    return n_humans, [n for n in models if names[n] in chosen], PANEL_RULE
+
+
+def subsets(names: Sequence[str], up_to: int) -> Iterator[Names]:
+    """All teams of 1 to `up_to` members, smaller ones first, then in the order of names.
+
+    >>> list(subsets(("a", "b", "c"), 2))
+    [('a',), ('b',), ('c',), ('a', 'b'), ('a', 'c'), ('b', 'c')]
+    """
+    sizes = range(1, min(up_to, len(names)) + 1)
+    return chain.from_iterable(combinations(names, size) for size in sizes)
+
+
+def panel(evidence: Evidence, most: int = 4) -> Names:
+    """The first human, if there is one, and the most - 1 models with most rows right (ties: in order), in member order."""
+    right = evidence.is_right.sum(axis=0)
+    models = [k for k, m in enumerate(evidence.members) if not m.is_human]
+    best = sorted(models, key=lambda k: (-int(right[k]), k))[: most - 1]
+    people = [k for k in (0,) if evidence.n_humans]
+    return tuple(evidence.names[k] for k in (*people, *sorted(best)))
+
+
+MOST_TEAMS = 500
+SHORTENED = (
+    "All that was asked for would be {n:,} teams: tried are those of at most {k} members{whole}."
+)
+AND_WHOLE = ", and the whole team, with all its people and with one less"
+
+
+def chosen_members(data: SourceData, asked: Sequence[str]) -> tuple[int, list[int]]:
+    """Number of people, and numbers of the models; without a choice the panel.
+
+    Raises:
+        UnknownChoiceError: a name is none of the models', or part of several.
+        NotEnough: no member was named, and there are no trials or scores.
+    """
+    if not asked:
+        return usual_members(data)[:2]
+    n_humans = sum(_is_person(name) for name in asked)
+    if n_humans > MOST_HUMANS:
+        raise UnknownChoiceError(
+            f"members: {n_humans} humans are too many; a team has at most {MOST_HUMANS}"
+        )
+    models: list[int] = []
+    for name in asked:
+        if not _is_person(name):
+            number = _model_named(data, name)
+            if number in models:
+                raise UnknownChoiceError(
+                    f"members: “{data.models['name'].iloc[number]}” is chosen twice"
+                )
+            models.append(number)
+    return n_humans, models
+
+
+def _is_person(asked: str) -> bool:
+    return asked.casefold() in {human_name(n) for n in range(MOST_HUMANS)}
+
+
+def _model_named(data: SourceData, asked: str) -> int:
+    names = data.models["name"].astype(str).tolist()
+    if asked in names:
+        return names.index(asked)
+    displayed = data.models["display_name"].astype(str).tolist()
+    wanted = asked.casefold()
+    # A whole name, as tables and figures print it, is meant though it be part of another
+    if [name.casefold() for name in displayed].count(wanted) == 1:
+        return [name.casefold() for name in displayed].index(wanted)
+    found = [
+        n
+        for n, (name, words) in enumerate(zip(names, displayed, strict=True))
+        if wanted in name.casefold() or wanted in words.casefold()
+    ]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        several = ", ".join(f"{names[n]} ({displayed[n]})" for n in found)
+        raise UnknownChoiceError(f"members: “{asked}” is part of several names: {several}")
+    known = ", ".join(names) or "none"
+    raise UnknownChoiceError(
+        f"members: “{asked}” is no language model of this study; there are: human, {known}"
+    )
+
+
+def wanted_teams(names: Names, n_humans: int, options: TeamOptions) -> tuple[list[Names], str]:
+    """The teams to try, small ones first, each member alone among them; and what was left out, in a sentence.
+
+    People are any participants, so of teams that differ only in which of them is a member one is tried.
+    """
+    people, models = names[:n_humans], names[n_humans:]
+    alone: list[Names] = [(name,) for name in (*people[:1], *models)]
+    whole = tuple(names)
+    fewer = [people[:-1] + models] if people and len(names) > 1 else []
+    if not options.all_subsets:
+        return list(dict.fromkeys([*alone, *fewer, whole])), ""
+    most = min(options.up_to or len(names), len(names))
+    sizes = range(1, most + 1)
+    counts = np.cumsum([_n_teams(n_humans, len(models), size) for size in sizes])
+    shortened = ""
+    if counts[-1] > MOST_TEAMS:
+        fitting = max(1, int((counts <= MOST_TEAMS).sum()))
+        shortened = SHORTENED.format(
+            n=int(counts[-1]), k=fitting, whole="" if options.up_to else AND_WHOLE
+        )
+        sizes = range(1, fitting + 1)
+    teams = [
+        people[:h] + rest
+        for size in sizes
+        for h in range(min(n_humans, size), -1, -1)
+        for rest in combinations(models, size - h)
+    ]
+    # The whole team stays, and with it what one more person brings to the others
+    last = [] if options.up_to else [*fewer, whole]
+    return list(dict.fromkeys([*teams, *last])), shortened
+
+
+def _n_teams(n_humans: int, n_models: int, size: int) -> int:
+    return sum(comb(n_models, size - h) for h in range(min(n_humans, size) + 1))
+
 
 MOST_PREDICTIONS = 5_000_000  # rows of the table of predictions
 

@@ -25,8 +25,7 @@ from analysis.stats.two_way_clustered import Deviations, over_items
 from analysis.teams.domain.combination import Logistic
 from analysis.teams.domain.evaluation import evaluate
 from analysis.teams.domain.evidence import Evidence
-from analysis.teams.domain.folds import by_item
-from analysis.teams.domain.resampling import Draws
+from analysis.teams.domain.folds import Draws, by_item
 from analysis.teams.domain.sizes import sizes
 from analysis.teams.results import Member, MemberKind, Method
 

@@ -12,7 +12,6 @@ from analysis.stats import MissingResult, NotEnough
 from analysis.teams.domain.deferral import policies
 from analysis.teams.domain.evaluation import MULTIPLICITY
 from analysis.teams.domain.evidence import HUMAN, Evidence, Names, gather
-from analysis.teams.domain.members import complete_models, subsets, usual_members
 from analysis.teams.domain.runs import (
     METHODS,
     Runs,
@@ -25,7 +24,12 @@ from analysis.teams.domain.runs import (
     team_table,
 )
 from analysis.teams.domain.sizes import sizes
-from analysis.teams.domain.trying import in_common
+from analysis.teams.domain.trying import (
+    complete_models,
+    in_common,
+    subsets,
+    usual_members,
+)
 from analysis.teams.results import (
     AddingHuman,
     MemberKind,

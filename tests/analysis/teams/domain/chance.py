@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.teams.domain.evidence import Evidence
-from analysis.teams.domain.folds import by_item
-from analysis.teams.domain.resampling import Draws
+from analysis.teams.domain.folds import Draws, by_item
 from analysis.teams.domain.runs import METHODS, Runs
 from analysis.teams.results import Member, MemberKind
 

@@ -1,15 +1,22 @@
-"""Majority, most confident, average, and the calibration below them: scikit-learn, plain loops and symmetries as oracles."""
+"""The simple ways beside plain loops and scikit-learn; the published teams beside reference numbers."""
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from analysis.teams.domain.baselines import AverageProbability, Majority, MostConfident, calibrated
+from analysis.teams.domain.combination import (
+    AverageProbability,
+    Majority,
+    MostConfident,
+    calibrated,
+)
 from analysis.teams.domain.evidence import Evidence
 from analysis.teams.domain.folds import by_item, by_item_and_participant
 from analysis.teams.domain.improved import ImprovedLogistic
+from analysis.teams.domain.runs import ALONE, METHODS
 from analysis.teams.results import Member, MemberKind
 from tests.analysis.teams.domain.conftest import LLAMA_2_CHAT
 from tests.analysis.teams.domain.simulated import make_evidence
@@ -143,3 +150,32 @@ def test_a_member_that_is_mostly_wrong_is_outvoted_but_not_turned_around(method)
     assert not method.held_out(alone, by_item(alone)).is_right.any()
     pair = stating(good, bad, humans=0)
     assert method.held_out(pair, by_item(pair)).is_right.all()
+
+
+NAMES = ("human", *LLAMA_2_CHAT)
+SHORT = dict(zip(NAMES, ("Human", "7B", "13B", "70B"), strict=True))
+TEAMS = [team for size in range(1, 5) for team in combinations(NAMES, size)]
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("team", TEAMS, ids=lambda team: "+".join(SHORT[m] for m in team))
+def test_each_logistic_team_gets_the_reference_number_of_trials_right(
+    team, published_evidence, reference
+):
+    rows = reference["haico_logistic_on_human_items"]
+    name = "+".join(SHORT[m] for m in team)
+    known, sklearn = (
+        next(row for row in rows[way] if row["team"] == name) for way in ("exact_newton", "sklearn")
+    )
+    evidence = published_evidence.of(team)
+    held = (ALONE if len(team) == 1 else METHODS["logistic"]).held_out(evidence, by_item(evidence))
+    assert len(evidence) == known["n_trials"]
+    assert held.is_right.sum() == known["n_correct"] == sklearn["n_correct"]
+    if len(team) > 1:
+        assert -np.log(held.p_original).mean() == pytest.approx(known["cv_logloss"], abs=1e-9)
+        # The reference signs PPL(B) - PPL(A)
+        human = 1 if "human" in team else 0
+        theirs = np.array(known["mean_fold_weights_intercept_then_features"])
+        theirs[1 + human :] *= -1
+        ours = [held.about.intercept, *held.about.weights]
+        assert ours == pytest.approx(theirs, abs=1e-7)

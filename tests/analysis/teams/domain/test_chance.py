@@ -10,8 +10,7 @@ from analysis.stats.two_way_clustered import share_interval, two_way
 from analysis.teams.domain import chance
 from analysis.teams.domain.chance import SymmetricHalves, learns_noise, near_chance
 from analysis.teams.domain.combination import Logistic
-from analysis.teams.domain.folds import by_item, by_item_and_participant
-from analysis.teams.domain.resampling import Draws
+from analysis.teams.domain.folds import Draws, by_item, by_item_and_participant
 from analysis.teams.domain.runs import METHODS, Runs
 from analysis.teams.results import Method
 from tests.analysis.teams.domain.chance import by_chance, guessing

@@ -1,4 +1,4 @@
-"""Who decides: simple loops as oracles, and a model that knows when it does not know."""
+"""Who decides, where answers are choices and where they are written."""
 
 from dataclasses import replace
 
@@ -9,12 +9,12 @@ from analysis.teams.domain.deferral import (
     SHARES,
     Judges,
     choose_threshold,
+    deferring,
     policies,
     who_decides,
 )
-from analysis.teams.domain.folds import by_item, in_blocks
+from analysis.teams.domain.folds import Draws, Folds, by_item, in_blocks
 from analysis.teams.domain.improved import coarser
-from analysis.teams.domain.resampling import Draws
 from analysis.teams.domain.runs import Runs
 from analysis.teams.results import Method, Policy
 from tests.analysis.teams.domain.simulated import held_out_of, make_evidence
@@ -145,3 +145,37 @@ def test_a_team_decides_as_it_says_it_did():
     assert {row.folds for row in other.chosen} == {coarser(folds, 7).words}
     no_one = policies(Runs(evidence.of(model), folds, draws), Method.BAYESIAN)
     assert no_one.points == no_one.chosen == ()
+
+
+def drawn(n: int = 600) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A model whose confidence is its chance to be right, and people who are right three times of four."""
+    rng = np.random.default_rng(1)
+    confidence = rng.random(n)
+    return confidence, rng.random(n) < confidence, rng.random(n) < 0.75
+
+
+def test_the_least_confident_answers_go_to_a_person_first():
+    confidence, model, person = drawn()
+    item = np.arange(len(model))
+    judges = deferring(confidence, model, person)
+    by_share = dict(who_decides(item, judges))
+    assert by_share[0.0].accuracy == model.mean()
+    assert by_share[1.0].accuracy == person.mean()
+    asked = by_share[0.5]
+    assert confidence[asked.where].max() <= confidence[~asked.where].min()
+    assert asked.accuracy > judges.random_accuracy(asked) + 0.05
+
+
+def test_a_threshold_found_on_other_questions_lies_where_people_are_as_good():
+    confidence, model, person = drawn(4000)
+    block = np.arange(len(model)) % 10
+    judges = deferring(confidence, model, person)
+    (found,) = choose_threshold(Folds(block, block, None, "ten blocks"), judges)
+    assert 2 * found.threshold - 1 == pytest.approx(0.75, abs=0.15)
+    assert found.accuracy > person.mean() + 0.02
+
+
+def test_what_is_no_confidence_is_refused():
+    for wrong in (1.5, -0.1, np.nan):
+        with pytest.raises(ValueError, match="confidence"):
+            deferring([wrong], [True], [True])

@@ -12,8 +12,7 @@ from analysis.stats import NotEnough
 from analysis.teams.domain.combination import HeldOut
 from analysis.teams.domain.evaluation import evaluate
 from analysis.teams.domain.evidence import Evidence, gather
-from analysis.teams.domain.folds import by_item, by_item_and_participant, in_blocks
-from analysis.teams.domain.resampling import Draws
+from analysis.teams.domain.folds import Draws, by_item, by_item_and_participant, in_blocks
 from analysis.teams.domain.runs import BAYESIAN, METHODS
 from analysis.teams.results import Method
 from tests.analysis.made import make_data

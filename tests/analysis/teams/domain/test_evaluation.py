@@ -1,4 +1,6 @@
-"""A team's numbers are what other programs say they are, and their intervals what resampling by hand gives."""
+"""Teams are scored, resampled and set against their best member; whom they follow where members disagree."""
+
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -7,19 +9,17 @@ from sklearn.metrics import brier_score_loss, log_loss
 from statsmodels.stats.multitest import multipletests
 
 from analysis.codec import to_json
-from analysis.stats.calibration import (
-    bin_columns,
-    calibration_error,
-    error_interval,
-)
+from analysis.stats import NotEnough
+from analysis.stats.calibration import bin_columns, calibration_error, error_interval
 from analysis.stats.crossed_bootstrap import crossed_bootstrap, two_sided_p
 from analysis.stats.two_way_clustered import two_way
-from analysis.teams.domain import evaluation, resampling
-from analysis.teams.domain.evaluation import evaluate, evaluate_all
-from analysis.teams.domain.folds import by_item
-from analysis.teams.domain.resampling import Draws, difference
+from analysis.teams.domain import evaluation
+from analysis.teams.domain import folds as folds_module
+from analysis.teams.domain.evaluation import complementarity, evaluate, evaluate_all
+from analysis.teams.domain.folds import Draws, by_item, difference
 from analysis.teams.domain.runs import ALONE, METHODS
 from analysis.teams.results import Method
+from tests.analysis.teams.domain.conftest import LLAMA_2_CHAT
 from tests.analysis.teams.domain.simulated import held_out_of, make_evidence, saying
 
 SMALL = make_evidence(n_items=12, per_item=4, n_participants=9, models=(0.9, 0.5), seed=3)
@@ -71,15 +71,15 @@ def test_how_much_is_held_at_once_and_the_order_of_rows_alter_nothing(monkeypatc
     shuffled = Draws.of(SMALL.rows(order), resamples=300).means(values[order])
     np.testing.assert_allclose(shuffled, whole, rtol=1e-12)
     for name, few in (("CHUNK", 7), ("BLOCK", 30), ("MOST_COUNTS", 100)):
-        monkeypatch.setattr(resampling, name, few)
+        monkeypatch.setattr(folds_module, name, few)
     np.testing.assert_allclose(Draws.of(SMALL, resamples=300).means(values), whole, rtol=1e-12)
 
 
 def test_more_rows_get_fewer_resamples_but_never_less_than_200(monkeypatch):
-    monkeypatch.setattr(resampling, "MOST_WEIGHTS", 48 * 1_000)
+    monkeypatch.setattr(folds_module, "MOST_WEIGHTS", 48 * 1_000)
     assert Draws.of(SMALL, resamples=5_000).resamples == 1_000
     assert Draws.of(SMALL, resamples=700).resamples == 700
-    monkeypatch.setattr(resampling, "MOST_WEIGHTS", 480)
+    monkeypatch.setattr(folds_module, "MOST_WEIGHTS", 480)
     assert Draws.of(SMALL, resamples=5_000).resamples == 200
     assert Draws.of(SMALL, resamples=0).resamples == 0
 
@@ -216,3 +216,71 @@ def test_a_probability_of_nothing_costs_much_but_not_infinitely():
     assert result.log_loss_nats == pytest.approx(300 * np.log(10) / 48)
     assert (result.brier, result.calibration_error) == pytest.approx((1 / 48, 1 / 48))
     assert np.isfinite(result.log_loss_nats_ci95).all()
+
+
+def made(n_members, n=400, seed=1):
+    rng = np.random.default_rng(seed)
+    return rng.random((n, n_members)) < 0.6, rng.random(n) < 0.7
+
+
+PAIRS = list(zip(LLAMA_2_CHAT, ("7B", "13B", "70B"), strict=True))
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(("model", "size"), PAIRS)
+def test_published_pairs_agree_and_disagree_as_often_as_the_reference_says(
+    model, size, published_evidence, reference
+):
+    known = reference["own_exact_bayesian_plugin"][f"human_{size}"]["acc_by"]
+    evidence = published_evidence.of(("human", model))
+    held = METHODS["logistic"].held_out(evidence, by_item(evidence))
+    found = complementarity(evidence.names, evidence.is_right, held.is_right)
+    parts = (found.all_right, found.only_second, found.only_first, found.none_right)
+    assert [p.n for p in parts] == [n for _, n in known.values()]
+    assert sum(p.n_team_right for p in parts) == held.is_right.sum()
+    assert (found.only_first.member, found.only_second.member) == ("human", model)
+
+
+@pytest.mark.parametrize("n_members", [2, 3, 4, 6])
+def test_patterns_name_who_is_right_and_add_up(n_members):
+    is_right, team_right = made(n_members)
+    names = tuple("abcdef"[:n_members])
+    found = complementarity(names, is_right, team_right)
+    rows = ["".join(np.array(names)[row]) for row in is_right]
+    known, right = Counter(rows), Counter(np.array(rows)[team_right].tolist())
+    assert {"".join(p.right): (p.n, p.n_team_right) for p in found.patterns} == {
+        key: (n, right[key]) for key, n in known.items()
+    }
+    order = [(-p.n_right, p.right) for p in found.patterns]
+    assert order == sorted(order, key=lambda key: (key[0], [name not in key[1] for name in names]))
+    assert sum(p.share for p in found.patterns) == pytest.approx(1)
+    three = (found.all_right, found.some_right, found.none_right)
+    assert (sum(p.n for p in three), sum(p.n_team_right for p in three)) == (400, team_right.sum())
+    assert (found.only_first is None) == (n_members > 2)
+
+
+def test_beyond_six_members_patterns_count_who_is_right():
+    is_right, team_right = made(7)
+    found = complementarity(tuple("abcdefg"), is_right, team_right)
+    counts = Counter(is_right.sum(axis=1).tolist())
+    assert {p.n_right: p.n for p in found.patterns} == counts
+    assert {p.right for p in found.patterns} == {None}
+    assert [p.n_right for p in found.patterns] == sorted(counts, reverse=True)
+
+
+def test_a_team_that_votes_follows_the_majority_always_and_its_opposite_never():
+    is_right, _ = made(3)
+    majority = is_right.sum(axis=1) >= 2
+    for team, follows in ((majority, True), (~majority, False)):
+        some = complementarity(("a", "b", "c"), is_right, team).some_right
+        assert some.n_majority == some.n
+        assert some.n_follows_majority == (some.n if follows else 0)
+    is_right, team_right = made(4)
+    split = (is_right.sum(axis=1) == 2).sum()
+    some = complementarity(tuple("abcd"), is_right, team_right).some_right
+    assert some.n - some.n_majority == split
+
+
+def test_one_member_cannot_disagree():
+    with pytest.raises(NotEnough, match="at least two"):
+        complementarity(("a",), np.ones((3, 1), bool), np.ones(3, bool))

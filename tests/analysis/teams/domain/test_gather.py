@@ -1,11 +1,15 @@
-"""From trials and scores to signed confidences."""
+"""Trials and scores become the evidence of members; the usual ones, and all their teams."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from analysis.stats import NotEnough
 from analysis.teams.domain.evidence import gather
+from analysis.teams.domain.trying import panel, subsets
 from tests.analysis.made import make_data
+from tests.analysis.teams.domain.simulated import make_evidence
 
 
 @pytest.fixture(scope="module")
@@ -102,3 +106,25 @@ def test_nothing_in_common_says_so(data):
         gather(changed, [0, 1])
     with pytest.raises(NotEnough, match="At least 9 participants"):
         gather(make_data(n_items=20, n_participants=2, trials_each=4), [0], n_humans=9)
+
+
+@pytest.mark.parametrize("up_to", [1, 2, 5, 9])
+def test_subsets_are_all_teams_up_to_a_size_small_ones_first(up_to):
+    names = tuple("abcde")
+    everything = [
+        team
+        for number in range(1, 32)
+        if len(team := tuple(x for k, x in enumerate(names) if number >> k & 1)) <= up_to
+    ]
+    found = list(subsets(names, up_to))
+    assert sorted(found) == sorted(everything)
+    assert found == sorted(found, key=lambda team: (len(team), team))
+
+
+def test_the_panel_is_a_human_and_the_three_most_accurate_models():
+    evidence = make_evidence(models=(0.2, 1.2, 0.1, 0.8, 1.5), n_humans=2, n_items=150)
+    assert panel(evidence) == ("human", "org/model-1", "org/model-3", "org/model-4")
+    assert panel(evidence, most=2) == ("human", "org/model-4")
+    models = evidence.of(evidence.names[2:])
+    same = replace(models, signed=models.signed[:, [0, 0, 0, 0, 4]])
+    assert panel(same) == ("org/model-0", "org/model-1", "org/model-4")

@@ -5,7 +5,7 @@ import pytest
 import statsmodels.api as sm
 from scipy import stats
 
-from analysis.teams.domain.resampling import Draws, difference, differences, two_way_of
+from analysis.teams.domain.folds import Draws, difference, differences, two_way_of
 from tests.analysis.teams.domain.simulated import make_evidence
 
 SIZES = {"n_items": 25, "per_item": 12, "n_participants": 40, "models": (0.9, 0.5)}

@@ -9,7 +9,7 @@ from scipy import stats
 
 from analysis.stats import NotEnough
 from analysis.teams.domain import sizes
-from analysis.teams.domain.baselines import AverageProbability, calibrated
+from analysis.teams.domain.combination import AverageProbability, calibrated
 from analysis.teams.domain.folds import by_item
 from analysis.teams.domain.sizes import _subsets, expected_accuracies
 from tests.analysis.teams.domain.simulated import make_evidence

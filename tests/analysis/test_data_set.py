@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from analysis.data_set import tables
+from analysis import data_set
 from experiment.domain.release import DATA_SET, Form
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import AuditEvent, Item, Judgment, Study, TrialExport
@@ -110,7 +110,7 @@ STORED = f"""trial,participant,item,original_side,team,method,fold,p_original,p_
 
 @pytest.fixture
 def _teams(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "_stored_teams", lambda *_: [("human", STORED)])
+    monkeypatch.setattr(data_set, "_stored_teams", lambda *_: [("human", STORED)])
 
 
 def table(study: Study, query: TrialQuery, name: str) -> pd.DataFrame:

@@ -8,9 +8,8 @@ import pytest
 from analysis.codec import from_json, to_json
 from analysis.data.filters import UnknownChoiceError
 from analysis.stats import NotEnough
-from analysis.teams.domain.members import chosen_members, wanted_teams
 from analysis.teams.domain.runs import METHODS
-from analysis.teams.domain.trying import try_teams
+from analysis.teams.domain.trying import chosen_members, try_teams, wanted_teams
 from analysis.teams.options import METHODS as OFFERED
 from analysis.teams.options import TeamOptions
 from analysis.teams.results import Method, TriedTeams
