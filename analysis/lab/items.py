@@ -30,16 +30,6 @@ MARKS = (
     (Mark.RECOGNISED.value, _("recognised often")),
     (Mark.BEFORE_CUTOFF.value, _("published before a model's cut-off")),
 )
-ORDERS = (
-    (Order.KEY.value, _("key")),
-    (Order.NEWEST.value, _("newest first")),
-    (Order.PUBLISHED.value, _("published last, first")),
-    (Order.FEWEST.value, _("fewest exposures first")),
-    (Order.MOST.value, _("most exposures first")),
-    (Order.WORST.value, _("lowest accuracy first")),
-    (Order.BEST.value, _("highest accuracy first")),
-    (Order.HARDEST.value, _("hardest for models first")),
-)
 
 
 def _choice(label: Any, choices: Any) -> forms.ChoiceField:
@@ -59,7 +49,7 @@ class ListForm(forms.Form):
     subfield = _choice(_("Subfield"), ())
     study = _choice(_("Used in study"), ())
     mark = _choice(_("Mark"), MARKS)
-    order = forms.ChoiceField(label=_("Order"), choices=ORDERS, required=False)
+    order = forms.ChoiceField(label=_("Order"), choices=Order.choices, required=False)
     is_waiting = forms.BooleanField(label=_("Waiting for my review"), required=False)
     all_versions = forms.BooleanField(label=_("All versions"), required=False)
 

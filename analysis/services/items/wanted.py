@@ -1,18 +1,20 @@
 """What one can ask of a field's list of test cases; loads nothing that computes."""
 
 from dataclasses import dataclass
-from enum import StrEnum
+
+from django.db.models import TextChoices
+from django.utils.translation import gettext_lazy as _
 
 
-class Order(StrEnum):
-    KEY = "key"
-    NEWEST = "newest"
-    PUBLISHED = "published"
-    FEWEST = "fewest"
-    MOST = "most"
-    WORST = "worst"
-    BEST = "best"
-    HARDEST = "hardest"
+class Order(TextChoices):
+    KEY = "key", _("key")
+    NEWEST = "newest", _("newest first")
+    PUBLISHED = "published", _("published last, first")
+    FEWEST = "fewest", _("fewest exposures first")
+    MOST = "most", _("most exposures first")
+    WORST = "worst", _("lowest accuracy first")
+    BEST = "best", _("highest accuracy first")
+    HARDEST = "hardest", _("hardest for models first")
 
 
 @dataclass(frozen=True, slots=True)
