@@ -1,5 +1,3 @@
-"""What analysis keeps in the database: which results were computed, and which are on their way."""
-
 from django.db import models
 
 from experiment.models import Study
