@@ -6,7 +6,9 @@ from pathlib import Path
 
 from django.conf import settings
 
-ABSENT = "torch transformers tokenizers safetensors peft accelerate tenacity statsmodels lm_eval moto"
+ABSENT = (
+    "torch transformers tokenizers safetensors peft accelerate tenacity statsmodels lm_eval moto"
+)
 START = f"""
 import sys
 
