@@ -36,7 +36,7 @@ REDISTRIBUTE_AFTER_S = 3600  # Redis alone: a message that a killed worker held 
 def site_name(database: Mapping[str, Any]) -> str:
     """What its queues begin with, one for each database: two sites on one broker would else share messages."""
     # The name of the engine before it was ours: queues keep theirs
-    engine = str(database["ENGINE"]).replace("lib.postgres", "django.db.backends.postgresql")
+    engine = str(database["ENGINE"]).replace("lib.fast.postgres", "django.db.backends.postgresql")
     address = [engine, *(str(database.get(key, "")) for key in ("HOST", "PORT", "NAME"))]
     return f"brainbench-{hashlib.sha256(repr(address).encode()).hexdigest()[:12]}"
 

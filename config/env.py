@@ -157,7 +157,7 @@ class Env:
         """Return `parse_database_url` of `name`, or an SQLite file at `default`."""
         value = self.text(name, "")
         if not value:
-            return {"ENGINE": "lib.sqlite3", "NAME": str(default)}
+            return {"ENGINE": "lib.fast.sqlite3", "NAME": str(default)}
         entry = parse_database_url(value, name)
         if entry["ENGINE"].endswith("sqlite3"):
             folder = Path(entry["NAME"]).parent
@@ -256,7 +256,7 @@ def _sqlite(value: str, name: str) -> dict[str, Any]:
         raise EnvError(
             name, value, "a file's path with nothing after it: sqlite:////absolute/path.db"
         )
-    return {"ENGINE": "lib.sqlite3", "NAME": path[1:]}
+    return {"ENGINE": "lib.fast.sqlite3", "NAME": path[1:]}
 
 
 def _postgres(value: str, name: str) -> dict[str, Any]:
@@ -271,7 +271,7 @@ def _postgres(value: str, name: str) -> dict[str, Any]:
     if not database or "/" in database or parts.fragment:
         raise EnvError(name, hide_password(value), expected)
     return {
-        "ENGINE": "lib.postgres",
+        "ENGINE": "lib.fast.postgres",
         "NAME": database,
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),

@@ -91,7 +91,7 @@ FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 # The database: docs/decisions/0001-database-settings.md says why these values
 _database: dict[str, Any] = env.database("DATABASE_URL", VAR_DIR / "brainbench.sqlite3")
 _lock_s, _statement_s = env.database_limits()
-_database["MOST_TRANSACTIONS"] = env.most_transactions()  # lib/places.py
+_database["MOST_TRANSACTIONS"] = env.most_transactions()  # lib/fast/places.py
 _database["CONN_MAX_AGE"] = env.integer("DATABASE_CONN_MAX_AGE", 60)
 if _database["ENGINE"].endswith("sqlite3"):
     _database["OPTIONS"] = {
@@ -111,7 +111,7 @@ else:
         "tcp_user_timeout": 10_000,  # ms without an answer after which a connection counts as cut
         "options": " ".join(_options).strip(),
     } | _database["OPTIONS"]
-    # For lib.postgres alone; Django's own cursors prepare nothing
+    # For lib.fast.postgres alone; Django's own cursors prepare nothing
     _database["OPTIONS"]["prepare_threshold"] = 0 if env.flag("DATABASE_PREPARE", True) else None
 DATABASES = {"default": _database}
 DATABASE_READER = "config.env.parse_database_url"  # of a URL that a command is given

@@ -1,8 +1,10 @@
 """Locks on things that have no row of their own; SQLite's transactions begin with a lock on everything."""
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from django.db import connection, models
+from django.db import connection, models, transaction
 
 
 def hold(*name: object) -> None:
@@ -20,3 +22,16 @@ def hold_shared(row: models.Model) -> None:
         table = connection.ops.quote_name(row._meta.db_table)
         with connection.cursor() as cursor:
             cursor.execute(f"SELECT 1 FROM {table} WHERE id = %s FOR SHARE", [row.pk])  # noqa: S608
+
+
+BRIEFLY = "1s"
+
+
+@contextmanager
+def waiting_briefly() -> Iterator[None]:
+    """A transaction for who has waited in vain before; SQLite has one lock and one time limit for all."""
+    with transaction.atomic():
+        if connection.vendor == "postgresql":
+            with connection.cursor() as cursor:
+                cursor.execute(f"SET LOCAL lock_timeout = '{BRIEFLY}'")
+        yield

@@ -73,7 +73,7 @@ def pytest_runtest_makereport() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _nothing_kept() -> None:
     """The ids of an earlier test come again: what a process keeps by them is forgotten."""
-    if kept := sys.modules.get("experiment.participant.kept"):
+    if kept := sys.modules.get("lib.fast.kept"):
         kept.forget()
     if duration := sys.modules.get("experiment.services.counts"):
         duration.forget_durations()

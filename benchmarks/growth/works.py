@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from benchmarks.growth.filling import KIND
 from experiment.models import Participant, Study, Trial
-from experiment.services import enrollment, taking_part
+from experiment.services import drawing, enrollment, taking_part
 from experiment.simulation.run import DEMOGRAPHICS
 
 Work = Callable[[], object]
@@ -30,7 +30,7 @@ def draws(study: Study, repeats: int) -> Iterator[Work]:
 
 
 def _show(person: Participant, position: int, shown: list[Trial]) -> None:
-    shown.append(taking_part.show_trial(person, position, timezone.now()))
+    shown.append(drawing.show_trial(person, position, timezone.now()))
 
 
 def at_first_trial(study: Study) -> Participant:

@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from experiment.models import ConsentVersion, Participant, Study
-from experiment.participant import identity, pages
+from experiment.participant import identity, showing
 from experiment.participant.forms import DemographicsForm
 from experiment.participant.guards import resume, shows_problems
 from experiment.participant.problems import problem
@@ -141,7 +141,7 @@ def decline(request: HttpRequest, study: Study, seen: identity.Entry | None) -> 
     """Nothing was stored, and nothing is; unless this visitor agreed in another tab meanwhile."""
     participant = identity.read_participant(request, study)
     if participant is not None and (seen is None or seen.may_be(participant)):
-        url = pages.url_of(participant)
+        url = showing.url_of(participant)
         return problem(request, "already_taking_part", study=study, action_url=url)
     external = seen.external if seen else NO_EXTERNAL_IDS
     context = {"study": study, "ending": ending(study, external)}

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from experiment.domain.assignment import NoItemLeftError
 from experiment.models import Participant, Study
-from experiment.participant import identity, pages
+from experiment.participant import identity, showing
 from experiment.participant.problems import problem
 from experiment.services import taking_part
 from experiment.services.channels import NO_EXTERNAL_IDS, count_unfilled_link, ending
@@ -88,7 +88,7 @@ def on_stage(*stages: str) -> Callable[[View], View]:
             if looks and not may_go_on(participant):
                 return resume(request, study, participant)
             if looks and participant.stage not in stages:
-                return pages.redirect_to(participant)
+                return showing.redirect_to(participant)
             try:
                 return view(request, study, participant, **kwargs)
             except WrongPageError:
@@ -96,7 +96,7 @@ def on_stage(*stages: str) -> Callable[[View], View]:
                     raise
                 # An answer from another tab was stored since the participant was read
                 participant.refresh_from_db()
-                return pages.redirect_to(participant)
+                return showing.redirect_to(participant)
 
         return wrapped
 
@@ -111,7 +111,7 @@ def unknown(request: HttpRequest, study: Study) -> HttpResponse:
 
 def resume(request: HttpRequest, study: Study, participant: Participant) -> HttpResponse:
     if may_go_on(participant):
-        return pages.redirect_to(participant)
+        return showing.redirect_to(participant)
     return problem(request, "too_late", study=study)
 
 

@@ -26,7 +26,7 @@ from experiment.services.channels import (
 )
 from experiment.services.flow import UnfilledLinkError
 from experiment.services.study_language import find_study, newest_text_of
-from lib.prepared import Prepared
+from lib.fast.prepared import Prepared
 
 PARTICIPANT_COOKIE = "bb-participant-"
 SIMULATED_PARAMETER = "simulated"

@@ -15,11 +15,11 @@ from django.template import loader
 from django.utils.translation import get_language
 
 from experiment.models import Study
-from experiment.participant.kept import fill, version_of
 from experiment.services.flow import Refusal
-from experiment.services.study_language import find_study, speaking
+from experiment.services.study_language import find_study, speaking, version_of
 from lib.api.problems import is_of_api
 from lib.api.problems import problem as api_problem
+from lib.fast.kept import fill
 from lib.http import UNPROCESSABLE
 from lib.monitoring.lines import KEY as REQUEST_ID
 from lib.passing import is_passing

@@ -1,30 +1,218 @@
-"""The page that a participant is on: shown at its address, or within the answer to the page before."""
+"""The page that a participant is on: its address, what is on it, and how it is shown, at its address or within the answer to the page before."""
 
 import logging
 import uuid
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple, cast
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.middleware.csrf import get_token
 from django.template import loader
+from django.urls import reverse
 from django.utils import timezone
 
-from experiment.models import Participant, Study, Trial
-from experiment.participant import pages
+from experiment.domain import markup
+from experiment.domain.assignment import QUESTION, Side
+from experiment.domain.markup import Alternation, Segment
+from experiment.domain.presentation import by_side
+from experiment.models import Item, Judgment, Participant, Study, Trial
 from experiment.participant.forms import DemographicsForm, TrialForm
 from experiment.participant.identity import external_ids
-from experiment.participant.kept import fill, shown_abstract, version_of
 from experiment.participant.problems import wants_json
 from experiment.participant.writing import MAX_ANSWER, QuestionForm
-from experiment.services import taking_part
+from experiment.services import counting, drawing
 from experiment.services.channels import ending
 from experiment.services.counts import study_duration
+from experiment.services.drawing import known_item
+from experiment.services.flow import current_page, n_pages, page_number
+from experiment.services.study_language import version_of
+from experiment.services.taking_part import practice_item, practice_side
+from lib.fast.kept import fill
+from lib.fast.prepared import Prepared
+
+Stage = Participant.Stage
+
+PAGE_NAMES = {
+    Stage.DEMOGRAPHICS: "demographics",
+    Stage.PRACTICE: "practice",
+    Stage.START: "start",
+    Stage.TRIAL: "trial",
+    Stage.DEBRIEF: "debrief",
+    Stage.FINISHED: "done",
+    Stage.WITHDRAWN: "withdraw",
+}
+
+
+def url_of(participant: Participant) -> str:
+    """The address of the page that the participant is on."""
+    page = current_page(participant)
+    args: list[Any] = [participant.study.slug]
+    if page.position is not None:
+        args.append(page.position)
+    return reverse(f"participant:{PAGE_NAMES[Stage(page.stage)]}", args=args)
+
+
+def redirect_to(participant: Participant) -> HttpResponse:
+    # 303: whatever the method was, the next request is a GET.
+    return HttpResponseRedirect(url_of(participant), status=303)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the participant is: pages done and pages in all. Consent, which is done, is a page too."""
+
+    stage: str
+    value: int
+    max: int
+    position: int
+    n_trials: int
+    n_questions: int = 0
+
+    @property
+    def n_abstracts(self) -> int:
+        return self.n_trials - self.n_questions
+
+
+def progress(participant: Participant) -> Progress:
+    n_done, n_all = page_number(participant), n_pages(participant.n_trials)
+    return Progress(
+        participant.stage,
+        n_done + 1,
+        n_all + 1,
+        participant.position,
+        participant.n_trials,
+        participant.n_questions,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TrialPage:
+    """One abstract to judge, a trial or the practice; or a question, whose text `markup` is."""
+
+    token: str
+    markup: str
+    original_side: str
+    is_practice: bool = False
+    is_question: bool = False
+
+
+def trial_page(trial: Trial) -> TrialPage:
+    asked = trial.stratum == QUESTION
+    return TrialPage(str(trial.token), trial.item.markup, trial.original_side, is_question=asked)
+
+
+def practice_page(participant: Participant) -> TrialPage:
+    item = practice_item(participant.study)
+    token = str(uuid.uuid5(participant.public_id, "practice"))
+    return TrialPage(token, item.markup, practice_side(participant), is_practice=True)
+
+
+def practice_result(participant: Participant) -> tuple[Item, Side] | None:
+    """What the start page says of the practice, which only the right choice leaves; None where there was none."""
+    if not participant.judges_abstracts:
+        return None
+    return practice_item(participant.study), practice_side(participant)
+
+
+@dataclass(frozen=True, slots=True)
+class OriginalSegment:
+    """A part of the original; where the other version differed, also what stood there."""
+
+    text: str
+    altered: str = ""
+    is_alternation: bool = False
+
+
+def original_segments(segments: Iterable[Segment]) -> list[OriginalSegment]:
+    return [
+        OriginalSegment(segment.original, segment.altered, True)
+        if isinstance(segment, Alternation)
+        else OriginalSegment(segment.text)
+        for segment in segments
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A judged abstract, as the debrief lists it."""
+
+    number: int
+    correct: bool
+    chosen_side: str
+    segments: list[OriginalSegment]
+    doi_url: str
+    subfield: str
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What the debrief lists, and how many catch trials it leaves out.
+
+    n_questions: that were asked. They are not listed: their answers are graded later, and who has read an expert answer
+    could tell it to others who are still to be asked.
+    """
+
+    results: list[Result]
+    n_unlisted: int
+    n_questions: int = 0
+
+    @property
+    def n_listed(self) -> int:
+        return len(self.results)
+
+    @property
+    def n_correct(self) -> int:
+        return sum(result.correct for result in self.results)
+
+
+def results(participant: Participant) -> Results:
+    """The trials that the study lists, in the order in which they were shown, with their numbers then."""
+    judged = [Judged(*values) for values in _of_participant(participant.pk)]
+    with_catch = participant.study.debrief_catch_trials
+    answered = [row for row in judged if row.correct is not None]
+    listed = [row for row in answered if with_catch or row.stratum != "catch"]
+    n_unlisted, n_questions = len(answered) - len(listed), len(judged) - len(answered)
+    return Results([_result(row) for row in listed], n_unlisted, n_questions)
+
+
+class Judged(NamedTuple):
+    """A judgment, and what it was of."""
+
+    position: int
+    stratum: str
+    correct: bool | None
+    side: str
+    item_id: int
+    sha256: str
+
+
+_of_participant = Prepared(
+    lambda participant: (
+        Judgment.objects.filter(trial__participant=participant)
+        .order_by("trial__position")
+        .values_list(
+            "trial__position",
+            "trial__stratum",
+            "correct",
+            "side",
+            "trial__item",
+            "trial__item__sha256",
+        )
+    ),
+    (1, 2),
+)
+
+
+def _result(row: Judged) -> Result:
+    item = known_item(row.item_id, row.sha256)
+    segments = original_segments(item.segments)
+    return Result(row.position, bool(row.correct), row.side, segments, item.doi_url, item.subfield)
+
 
 logger = logging.getLogger(__name__)
-Stage = Participant.Stage
 
 
 def go_on(
@@ -39,9 +227,9 @@ def go_on(
     `shown` is the trial that the participant is on, where it was drawn with what was sent.
     """
     if not wants_json(request):
-        return pages.redirect_to(participant)
+        return redirect_to(participant)
     page = _page(request, participant, shown) if with_page else {}
-    return JsonResponse({"next": pages.url_of(participant), **page})
+    return JsonResponse({"next": url_of(participant), **page})
 
 
 def _page(request: HttpRequest, participant: Participant, shown: Trial | None) -> dict[str, str]:
@@ -50,7 +238,7 @@ def _page(request: HttpRequest, participant: Participant, shown: Trial | None) -
         if shown is None:
             response = show(request, participant)
         else:
-            response = render_trial(request, participant, pages.trial_page(shown))
+            response = render_trial(request, participant, trial_page(shown))
     except Exception:
         # What was sent is stored: the answer must say so, and the page's own request what is wrong with it
         logger.warning("The next page was left out of an answer.", exc_info=True)
@@ -61,7 +249,7 @@ def _page(request: HttpRequest, participant: Participant, shown: Trial | None) -
 def show(request: HttpRequest, participant: Participant) -> HttpResponse:
     """The participant's page with nothing filled in, or the way there where it is not one of a sequence."""
     view = VIEWS.get(Stage(participant.stage))
-    return view(request, participant) if view else pages.redirect_to(participant)
+    return view(request, participant) if view else redirect_to(participant)
 
 
 def demographics(request: HttpRequest, participant: Participant) -> HttpResponse:
@@ -74,13 +262,13 @@ def demographics(request: HttpRequest, participant: Participant) -> HttpResponse
 
 
 def practice(request: HttpRequest, participant: Participant) -> HttpResponse:
-    return render_trial(request, participant, pages.practice_page(participant))
+    return render_trial(request, participant, practice_page(participant))
 
 
 def start(request: HttpRequest, participant: Participant) -> HttpResponse:
     """The practice was right; how many trials come, and about how long they take."""
     hours = participant.study.resume_hours
-    practised = pages.practice_result(participant)
+    practised = practice_result(participant)
     duration = study_duration(participant.study)
     # In hours where days would be few, or not whole
     days = 0 if hours % 24 or hours < 48 else hours // 24
@@ -90,7 +278,7 @@ def start(request: HttpRequest, participant: Participant) -> HttpResponse:
         if practised is None:
             return shared
         item, side = practised
-        segments = pages.original_segments(item.segments)
+        segments = original_segments(item.segments)
         return {"practice": {"side": side, "segments": segments}, **shared}
 
     named = practised and (practised[0].sha256, practised[1])
@@ -98,12 +286,14 @@ def start(request: HttpRequest, participant: Participant) -> HttpResponse:
 
 
 def trial(request: HttpRequest, participant: Participant) -> HttpResponse:
-    shown = taking_part.show_trial(participant, participant.position, timezone.now())
-    return render_trial(request, participant, pages.trial_page(shown))
+    now = timezone.now()
+    counting.sweep_if_due(participant.study, participant.kind, now)
+    shown = drawing.show_trial(participant, participant.position, now)
+    return render_trial(request, participant, trial_page(shown))
 
 
 def debrief(request: HttpRequest, participant: Participant) -> HttpResponse:
-    return render_page(request, participant, "debrief", {"debrief": pages.results(participant)})
+    return render_page(request, participant, "debrief", {"debrief": results(participant)})
 
 
 def done(request: HttpRequest, participant: Participant) -> HttpResponse:
@@ -127,7 +317,7 @@ VIEWS: dict[Stage, Callable[[HttpRequest, Participant], HttpResponse]] = {
 def render_trial(
     request: HttpRequest,
     participant: Participant,
-    page: pages.TrialPage,
+    page: TrialPage,
     form: TrialForm | None = None,
     *,
     status: int = 200,
@@ -154,7 +344,7 @@ def render_trial(
     return render_page(request, participant, name, context | notices | own, status)
 
 
-def _shown(page: pages.TrialPage, study: Study) -> dict[str, str]:
+def _shown(page: TrialPage, study: Study) -> dict[str, str]:
     if page.is_question:
         return {"question_text": page.markup}
     return shown_abstract(page.markup, page.original_side, study.abstract_language)
@@ -188,7 +378,7 @@ def render_kept(
     """A page with nothing filled in. `context` depends on the study, the page and `key` alone; `own` is what else is shown."""
     if is_preview(request):  # of texts that are not saved yet: nothing to keep
         return render_page(request, participant, name, context() | dict(own))
-    here = (name, version_of(participant.study), pages.progress(participant), key)
+    here = (name, version_of(participant.study), progress(participant), key)
 
     def render(marks: Mapping[str, str]) -> str:
         shared = _shared(participant) | context()
@@ -200,8 +390,8 @@ def render_kept(
 def _shared(participant: Participant) -> dict[str, Any]:
     return {
         "study": participant.study,
-        "progress": pages.progress(participant),
-        "form_action": pages.url_of(participant),
+        "progress": progress(participant),
+        "form_action": url_of(participant),
     }
 
 
@@ -210,4 +400,21 @@ def _own(request: HttpRequest, participant: Participant) -> dict[str, str]:
         "csrf_token": get_token(request),
         "csp_nonce": str(request.csp_nonce),  # type: ignore[attr-defined]
         "own_code": participant.withdrawal_code,
+    }
+
+
+@lru_cache(maxsize=4096)
+def shown_abstract(text: str, original_side: str, language: str) -> dict[str, str]:
+    """Of an item's markup: the abstract's HTML, and by side the ids of its passages."""
+    segments = by_side(markup.parse(text).segments, cast(Side, original_side))
+    context = {
+        "segments": segments,
+        "selectable": True,
+        "study": {"abstract_language": language},
+    }
+    places = [n for n, segment in enumerate(segments, 1) if segment.is_alternation]
+    return {
+        "abstract": loader.render_to_string("participant/_abstract.html", context),
+        "passages_a": " ".join(f"passage-a-{n}" for n in places),
+        "passages_b": " ".join(f"passage-b-{n}" for n in places),
     }

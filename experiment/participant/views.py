@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from experiment.models import Participant, Study
-from experiment.participant import identity, pages
+from experiment.participant import identity, showing
 from experiment.participant.forms import DebriefForm, DemographicsForm, TrialForm
 from experiment.participant.guards import (
     on_stage,
@@ -26,13 +26,13 @@ from experiment.participant.identity import external_ids
 from experiment.participant.problems import problem, wants_json
 from experiment.participant.showing import go_on, render_page, render_trial, show
 from experiment.participant.writing import QuestionForm
-from experiment.services import enrollment, taking_part, withdrawal
+from experiment.services import counting, drawing, enrollment, taking_part, withdrawal
 from experiment.services.channels import ending, sent_by
 from experiment.services.flow import FlowError, WrongPageError, current_page
 from experiment.services.withdrawal import held_about
 from lib.http import UNPROCESSABLE
+from lib.locks import waiting_briefly
 from lib.passing import is_lock_elsewhere, is_passing
-from lib.postgres.waiting import waiting_briefly
 
 logger = logging.getLogger(__name__)
 Stage = Participant.Stage
@@ -61,7 +61,7 @@ def practice(request: HttpRequest, study: Study, participant: Participant) -> Ht
         return go_on(request, participant)
     if participant.stage != Stage.PRACTICE:
         raise WrongPageError
-    page = pages.practice_page(participant)
+    page = showing.practice_page(participant)
     form = TrialForm(request.POST, ratings_required=study.ratings_required)
     if not form.is_valid() or form.needs_reminder:
         return render_again(request, participant, page, form)
@@ -90,7 +90,7 @@ def trial(
 ) -> HttpResponse:
     if request.method != "POST":
         if current_page(participant).position != position:
-            return pages.redirect_to(participant)
+            return showing.redirect_to(participant)
         return show(request, participant)
     now = timezone.now()
     form_class = QuestionForm if participant.is_asked(position) else TrialForm
@@ -101,7 +101,7 @@ def trial(
         return take(request, participant, sent)
     if not taking_part.is_shown(participant, position):
         raise WrongPageError
-    page = pages.trial_page(taking_part.show_trial(participant, position, now))
+    page = showing.trial_page(drawing.show_trial(participant, position, now))
     return render_again(request, participant, page, form)
 
 
@@ -110,6 +110,7 @@ def take(request: HttpRequest, participant: Participant, sent: taking_part.Sent)
     alone: AbstractContextManager[None] = nullcontext()
     if wants_json(request):
         try:
+            counting.sweep_if_due(participant.study, participant.kind, sent.received_at)
             here, shown = taking_part.judge_and_show(participant, sent)
         except FlowError:
             raise
@@ -132,7 +133,7 @@ def take(request: HttpRequest, participant: Participant, sent: taking_part.Sent)
 
 
 def render_again(
-    request: HttpRequest, participant: Participant, page: pages.TrialPage, form: TrialForm
+    request: HttpRequest, participant: Participant, page: showing.TrialPage, form: TrialForm
 ) -> HttpResponse:
     """The page with what is wrong, or with the reminder that a rating was left out."""
     notices: dict[str, Any]
@@ -167,7 +168,7 @@ def debrief(request: HttpRequest, study: Study, participant: Participant) -> Htt
     if participant.stage != Stage.DEBRIEF:
         raise WrongPageError
     context = {
-        "debrief": pages.results(participant),
+        "debrief": showing.results(participant),
         "errors": {name: errors[0] for name, errors in form.errors.items()},
         "comments_value": request.POST.get("comments", ""),
         "cheated_value": "cheated" in request.POST,
@@ -182,7 +183,7 @@ def done(request: HttpRequest, study: Study) -> HttpResponse:
     if participant is None:
         return unknown(request, study)
     if participant.stage != Stage.FINISHED:
-        return pages.redirect_to(participant)
+        return showing.redirect_to(participant)
     return show(request, participant)
 
 

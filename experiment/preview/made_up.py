@@ -5,7 +5,7 @@ import uuid
 from experiment.domain import markup
 from experiment.models import Item, Participant, Study
 from experiment.participant.identity import Entry
-from experiment.participant.pages import Result, Results, TrialPage, original_segments
+from experiment.participant.showing import Result, Results, TrialPage, original_segments
 from experiment.services.channels import SAMPLE_CODE
 from experiment.services.item_choice import read_items
 

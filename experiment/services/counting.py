@@ -25,7 +25,7 @@ from experiment.models import (
     PeopleCount,
     Study,
 )
-from lib.prepared import Prepared
+from lib.fast.prepared import Prepared
 
 Fate, Stage = PeopleCount.Fate, Participant.Stage
 MOST_SWEPT = 500

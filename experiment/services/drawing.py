@@ -1,16 +1,16 @@
-"""Which item a participant gets next: reads the counters, chooses, and takes the item if nobody took it meanwhile.
+"""Which item a participant gets next, and the trial that shows it.
 
-Nothing is locked while choosing. The counter of the chosen item is raised on condition that it still says what was
-read; who was overtaken begins again, and sees what the other one took. Other items can meanwhile have become no less
-exposed but by a participant who left or withdrew, so that the chosen one is the least exposed at the moment when it is
-taken, as it would be under a lock on all of them.
+A draw reads the counters, chooses, and takes the item if nobody took it meanwhile. Nothing is locked while choosing. The
+counter of the chosen item is raised on condition that it still says what was read; who was overtaken begins again, and sees
+what the other one took. Other items can meanwhile have become no less exposed but by a participant who left or withdrew, so
+that the chosen one is the least exposed at the moment when it is taken, as it would be under a lock on all of them.
 """
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial, wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -30,7 +30,11 @@ from experiment.domain import assignment
 from experiment.domain.assignment import DrawRecord
 from experiment.models import Item, ItemCount, Participant, PeopleCount, Study, Trial, work_name
 from experiment.services.counting import ensure_item_counts, hold_counters
-from lib.prepared import Prepared, insert
+from experiment.services.flow import (
+    lock,
+    require,
+)
+from lib.fast.prepared import Prepared, insert, update
 from lib.unguessable import unguessable_id
 
 logger = logging.getLogger(__name__)
@@ -291,3 +295,78 @@ def replay(trial: Trial) -> int:
     """The item that the kept record and the participant's seed give: always the one that was shown."""
     key = assignment.rng_key(trial.participant.seed, "draw", trial.position)
     return DrawRecord.unpack(bytes(trial.draw)).item_id(key)
+
+
+# Who was seen a moment ago need not be noted again
+SEEN_EVERY = timedelta(seconds=10)
+# Of trials, what a draw and a page need
+OF_MET = (
+    "participant_id",
+    "position",
+    "stratum",
+    "item_id",
+    "original_side",
+    "token",
+    "shown_at",
+    "item__doi",
+    "item__key",
+    "item__sha256",
+    "item__template",
+    "judgment__idempotency_key",
+)
+
+
+@until_drawn
+def show_trial(participant: Participant, position: int, now: datetime) -> Trial:
+    """The trial at this position, drawn now if it was not shown before.
+
+    Who has left holds no item: the page sweeps before (`counting.sweep_if_due`).
+    """
+    locked = lock(participant)
+    require(locked, Participant.Stage.TRIAL, position)
+    return show(locked, trials_met(locked), now)
+
+
+def trials_met(participant: Participant) -> list[Trial]:
+    """What the participant was given, with the judgments: what a draw, a page and an answer need of them."""
+    trials = _trials_met(participant.pk)
+    for trial in trials:
+        trial.participant = participant
+    return trials
+
+
+_trials_met = Prepared(
+    lambda pk: (
+        Trial.objects.filter(participant=pk)
+        .select_related("item", "judgment")
+        .only(*OF_MET)
+        .order_by("position")
+    ),
+    (1, 2),
+)
+
+
+def show(participant: Participant, met: Sequence[Trial], now: datetime) -> Trial:
+    """As `show_trial`, of a participant who is locked, on a trial's page, and has met these trials."""
+    position = participant.position
+    trial = next((trial for trial in met if trial.position == position), None)
+    if trial is None:
+        trial = _draw(participant, position, met, now)
+    else:
+        trial.item = known_item(trial.item_id, trial.item.sha256)
+    if trial.shown_at is None:
+        trial.shown_at = now
+        update(trial, "shown_at")
+    seen = participant.last_seen_at
+    if participant.started_at is None or seen is None or now - seen >= SEEN_EVERY:
+        participant.started_at = participant.started_at or now
+        participant.last_seen_at = max(seen or now, now)
+        update(participant, "started_at", "last_seen_at")
+    return trial
+
+
+def _draw(participant: Participant, position: int, met: Sequence[Trial], now: datetime) -> Trial:
+    if participant.policy == Study.Policy.PAPER:
+        draw_all(participant, now)
+        return participant.trials.select_related("item").get(position=position)
+    return draw(participant, position, Met.of(met), now, shown_at=now)

@@ -26,8 +26,8 @@ from experiment.services.flow import (
     page_number,
 )
 from experiment.services.study_versions import freeze
+from lib.fast.prepared import insert
 from lib.locks import hold
-from lib.prepared import insert
 from lib.unguessable import unguessable_id
 
 Stage = Participant.Stage

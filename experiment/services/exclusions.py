@@ -14,8 +14,8 @@ from experiment.models import Judgment, Participant, RecruitmentRecord, Study
 from experiment.models.participants import ParticipantQuerySet
 from experiment.models.trials import server_ms
 from experiment.services.counting import judged_by, settle
+from lib.fast.prepared import Prepared, update
 from lib.locks import hold_shared
-from lib.prepared import Prepared, update
 
 Stage = Participant.Stage
 # What the rules look at, and where it is read from without making rows of it

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from experiment.models import Participant
 from experiment.services.counting import come_back
-from lib.prepared import Prepared
+from lib.fast.prepared import Prepared
 
 FIRST_TRIAL_PAGE = 3
 

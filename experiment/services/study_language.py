@@ -25,7 +25,7 @@ from django.utils.translation import trans_real
 from experiment.models import Study, StudyText
 from experiment.services import audit
 from lib import po
-from lib.prepared import Prepared
+from lib.fast.prepared import Prepared
 
 Texts = Mapping[str, Sequence[str]]
 
@@ -291,3 +291,9 @@ def _placeholders(text: str) -> set[str]:
 def _tags(text: str) -> Counter[str]:
     tags = Counter(_TAG.findall(text))
     return tags + Counter({"<": _TAG.sub("", text).count("<")})
+
+
+def version_of(study: Study) -> str:
+    """Names all that pages show of the study: its row, and its own words."""
+    values = [getattr(study, field.attname) for field in study._meta.concrete_fields]
+    return repr([values, newest_text(study)])

@@ -18,8 +18,7 @@ from experiment.models import (
     WrittenAnswer,
 )
 from experiment.services import drawing
-from experiment.services.counting import sweep_if_due
-from experiment.services.drawing import until_drawn
+from experiment.services.drawing import show, trials_met, until_drawn
 from experiment.services.exclusions import apply_exclusions
 from experiment.services.flow import (
     FLOW_FIELDS,
@@ -32,25 +31,7 @@ from experiment.services.flow import (
     lock,
     require,
 )
-from lib.prepared import Prepared, insert, update
-
-# Who was seen a moment ago need not be noted again
-SEEN_EVERY = timedelta(seconds=10)
-# Of trials, what a draw and a page need
-OF_MET = (
-    "participant_id",
-    "position",
-    "stratum",
-    "item_id",
-    "original_side",
-    "token",
-    "shown_at",
-    "item__doi",
-    "item__key",
-    "item__sha256",
-    "item__template",
-    "judgment__idempotency_key",
-)
+from lib.fast.prepared import Prepared, insert, update
 
 
 def may_resume(participant: Participant, now: datetime) -> bool:
@@ -148,64 +129,6 @@ def is_shown(participant: Participant, position: int) -> bool:
     return on_page and participant.trials.filter(position=position).exists()
 
 
-def show_trial(participant: Participant, position: int, now: datetime) -> Trial:
-    """The trial at this position, drawn now if it was not shown before."""
-    # Who has left holds no item
-    sweep_if_due(participant.study, participant.kind, now)
-    return _lock_and_show(participant, position, now)
-
-
-@drawing.until_drawn
-def _lock_and_show(participant: Participant, position: int, now: datetime) -> Trial:
-    locked = lock(participant)
-    return show(locked, trials_met(locked), position, now)
-
-
-def trials_met(participant: Participant) -> list[Trial]:
-    """What the participant was given, with the judgments: what a draw, a page and an answer need of them."""
-    trials = _trials_met(participant.pk)
-    for trial in trials:
-        trial.participant = participant
-    return trials
-
-
-_trials_met = Prepared(
-    lambda pk: (
-        Trial.objects.filter(participant=pk)
-        .select_related("item", "judgment")
-        .only(*OF_MET)
-        .order_by("position")
-    ),
-    (1, 2),
-)
-
-
-def show(participant: Participant, met: Sequence[Trial], position: int, now: datetime) -> Trial:
-    """As `show_trial`, of a participant who is locked and has met these trials."""
-    require(participant, Stage.TRIAL, position)
-    trial = next((trial for trial in met if trial.position == position), None)
-    if trial is None:
-        trial = _draw(participant, position, met, now)
-    else:
-        trial.item = drawing.known_item(trial.item_id, trial.item.sha256)
-    if trial.shown_at is None:
-        trial.shown_at = now
-        update(trial, "shown_at")
-    seen = participant.last_seen_at
-    if participant.started_at is None or seen is None or now - seen >= SEEN_EVERY:
-        participant.started_at = participant.started_at or now
-        participant.last_seen_at = max(seen or now, now)
-        update(participant, "started_at", "last_seen_at")
-    return trial
-
-
-def _draw(participant: Participant, position: int, met: Sequence[Trial], now: datetime) -> Trial:
-    if participant.policy == Study.Policy.PAPER:
-        drawing.draw_all(participant, now)
-        return participant.trials.select_related("item").get(position=position)
-    return drawing.draw(participant, position, drawing.Met.of(met), now, shown_at=now)
-
-
 Stage = Participant.Stage
 
 
@@ -273,24 +196,19 @@ def judge(participant: Participant, sent: Sent) -> Judgment:
     return _judge(locked, trials_met(locked), sent)
 
 
+@until_drawn
 def judge_and_show(participant: Participant, sent: Sent) -> tuple[Participant, Trial | None]:
     """Store an answer as `judge` does, and show the trial that comes next, if one does; in one transaction.
 
-    The answer is stored all the same where no item is left to be shown.
+    The answer is stored all the same where no item is left to be shown. The page sweeps before, as for `show_trial`.
     """
-    sweep_if_due(participant.study, participant.kind, sent.received_at)
-    return _judge_and_show(participant, sent)
-
-
-@until_drawn
-def _judge_and_show(participant: Participant, sent: Sent) -> tuple[Participant, Trial | None]:
     participant = lock(participant)
     met = trials_met(participant)
     _judge(participant, met, sent)
     if participant.stage != Stage.TRIAL:
         return participant, None
     try:
-        return participant, show(participant, met, participant.position, sent.received_at)
+        return participant, show(participant, met, sent.received_at)
     except NoItemLeftError:
         return participant, None
 

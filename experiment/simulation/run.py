@@ -16,7 +16,7 @@ from experiment.domain.assignment import QUESTION, participant_rng
 from experiment.domain.simulation import Arrival, Script, TrialScript, draw_arrivals, draw_scripts
 from experiment.models import Participant, Study
 from experiment.participant.writing import MAX_ANSWER
-from experiment.services import enrollment, taking_part
+from experiment.services import counting, drawing, enrollment, taking_part
 from experiment.services.counts import Exposures, exposures, item_exposures
 
 # A commit per so many pages: SQLite waits for the disk at each.
@@ -82,7 +82,8 @@ class ServiceDriver:
         taking_part.start_trials(self.participant, now)
 
     def show(self, position: int, now: datetime) -> None:
-        self.trial = taking_part.show_trial(self.participant, position, now)
+        counting.sweep_if_due(self.participant.study, self.participant.kind, now)
+        self.trial = drawing.show_trial(self.participant, position, now)
 
     def answer(
         self, trial: TrialScript, *, is_right: Callable[[str], bool], key: uuid.UUID, now: datetime

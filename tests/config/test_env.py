@@ -93,7 +93,7 @@ def test_a_place_of_files_that_is_none_is_refused(value: str, tmp_path: Path) ->
 
 def test_without_a_database_url_the_default_file_is_used(tmp_path: Path) -> None:
     entry = Env({}).database("DATABASE_URL", tmp_path / "x.db")
-    assert entry == {"ENGINE": "lib.sqlite3", "NAME": str(tmp_path / "x.db")}
+    assert entry == {"ENGINE": "lib.fast.sqlite3", "NAME": str(tmp_path / "x.db")}
 
 
 def test_an_sqlite_path_is_percent_decoded() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from django.utils import timezone
 
 from experiment.models import Item, Participant, Study
-from experiment.services import taking_part
+from experiment.services import drawing
 from experiment.services.study_setup import pin_items
 from tests.experiment.people import AtPage, client_of
 from tests.factories import make_study
@@ -64,7 +64,7 @@ def position_of(person: Participant, stratum: str) -> int:
 
 def open_question(person: Participant, **options: Any) -> AtPage:
     """This person at the question that they are on, with an answer written."""
-    trial = taking_part.show_trial(person, person.position, timezone.now())
+    trial = drawing.show_trial(person, person.position, timezone.now())
     assert trial.stratum == "question"
     fields = {
         "trial_token": str(trial.token),

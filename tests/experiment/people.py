@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from experiment.models import Judgment, Participant, Study, Trial
 from experiment.participant import identity
-from experiment.services import enrollment, taking_part
+from experiment.services import drawing, enrollment, taking_part
 
 PAGES = ("consent", "about-you", "practice", "start", "trial", "debrief", "withdraw")
 ABOUT_ME = {
@@ -77,7 +77,7 @@ def start(study: Study, **fields: Any) -> Participant:
 def answer(person: Participant, *, until: int, side: str | None = None) -> Participant:
     """Show and answer the trials that are left, up to this position; rightly unless a side is given."""
     for position in range(person.position, until + 1):
-        trial = taking_part.show_trial(person, position, timezone.now())
+        trial = drawing.show_trial(person, position, timezone.now())
         written = None
         choice = taking_part.Answer(
             side or trial.original_side, 70, 9, True, True, recognised=False, rt_ms=60_000
@@ -140,7 +140,7 @@ def open_page(study: Study, page: str, **options: Any) -> AtPage:
 
 def open_trial(person: Participant, **options: Any) -> AtPage:
     """This person at the trial that they are on."""
-    trial = taking_part.show_trial(person, person.position, timezone.now())
+    trial = drawing.show_trial(person, person.position, timezone.now())
     fields = {
         "trial_token": str(trial.token),
         "idempotency_key": str(uuid.uuid4()),

@@ -9,8 +9,8 @@ import pytest
 from django.db import connection
 from django.db.utils import OperationalError
 
-from lib import places
-from lib.places import BRIEFLY_S, Places
+from lib.fast import places
+from lib.fast.places import BRIEFLY_S, Places
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from experiment.models import Trial
-from lib.postgres.base import TRUSTED_S, DatabaseWrapper
-from lib.postgres.waiting import waiting_briefly
-from lib.prepared import Prepared
+from lib.fast.postgres.base import TRUSTED_S, DatabaseWrapper
+from lib.fast.prepared import Prepared
+from lib.locks import waiting_briefly
 from tests.factories import make_participant, make_study
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]

@@ -9,7 +9,7 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import Count
 
 from experiment.models import Participant, Trial
-from lib.prepared import Prepared, insert, update
+from lib.fast.prepared import Prepared, insert, update
 from tests.factories import NOW, answers_open, make_item, make_participant, make_study
 
 pytestmark = [pytest.mark.both, pytest.mark.django_db]

@@ -13,7 +13,7 @@ import pytest
 from django.db import connections
 from django.db.utils import OperationalError
 
-from lib.sqlite3.base import DatabaseWrapper, Turns
+from lib.fast.sqlite3.base import DatabaseWrapper, Turns
 
 pytestmark = pytest.mark.sqlite
 
@@ -26,7 +26,7 @@ def connect(tmp_path: Path, django_db_blocker: Any) -> Iterator[Callable[..., Da
         options = {"transaction_mode": "IMMEDIATE", "timeout": timeout}
         init = {"init_command": "PRAGMA journal_mode=WAL;"}
         values = {"NAME": tmp_path / "turns.db", "OPTIONS": options | init, "TEST": {}}
-        return DatabaseWrapper({**known, **values, "ENGINE": "lib.sqlite3"}, "turns")
+        return DatabaseWrapper({**known, **values, "ENGINE": "lib.fast.sqlite3"}, "turns")
 
     with django_db_blocker.unblock():
         with closing(opened()) as first:

@@ -17,7 +17,7 @@ from benchmarks.trust.fuzz.material import Material
 from benchmarks.web.walks import ABOUT, MEASURES, RATED
 from experiment.models import Participant, Study
 from experiment.participant import identity
-from experiment.services import enrollment, taking_part
+from experiment.services import drawing, enrollment, taking_part
 
 HOST = "127.0.0.1"
 TABLE = b"original,altered\nA cake rose slowly.,A cake fell slowly.\n"
@@ -177,7 +177,7 @@ class People:
         person = taking_part.start_trials(person, now)
         last = person.n_trials if page == "debrief" else 0
         for position in range(1, last + 1):
-            trial = taking_part.show_trial(person, position, now)
+            trial = drawing.show_trial(person, position, now)
             answer = taking_part.Answer(side="A", confidence=50, expertise=50)
             taking_part.judge(
                 person, taking_part.Sent(position, trial.token, uuid.uuid4(), answer, now)

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Judgment, Participant, RecruitmentRecord, Study, Trial
-from experiment.services import enrollment, taking_part
+from experiment.services import counting, taking_part
 from experiment.services.export.trials import count
 from experiment.services.study_setup import word_consent
 from tests.experiment.people import (
@@ -72,13 +72,13 @@ def test_a_page_that_is_answered_while_it_is_asked_for_leads_on(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at = open_page(study, "trial")
-    read_before = enrollment.sweep_if_due
+    read_before = counting.sweep_if_due
 
     def answered_in_another_tab(*given: Any) -> None:
-        monkeypatch.setattr(enrollment, "sweep_if_due", read_before)
+        monkeypatch.setattr(counting, "sweep_if_due", read_before)
         assert at.send().status_code == 303
 
-    monkeypatch.setattr(enrollment, "sweep_if_due", answered_in_another_tab)
+    monkeypatch.setattr(counting, "sweep_if_due", answered_in_another_tab)
     response = at.client.get(at.address)
     assert (response.status_code, response["Location"]) == (
         303,

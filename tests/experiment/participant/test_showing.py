@@ -8,8 +8,8 @@ from django.http import HttpResponse
 from django.test.utils import CaptureQueriesContext
 
 from experiment.models import Judgment, Study
-from experiment.participant import kept
 from experiment.services import drawing
+from lib.fast import kept
 from tests.experiment.people import PAGES, AtPage, open_page
 from tests.factories import make_channel
 

@@ -21,7 +21,7 @@ N_COPIES = 50
 def start_on_a_trial(study: Study) -> Participant:
     """From consent to the first trial, through the use cases that the pages call."""
     person = start(study)
-    taking_part.show_trial(person, 1, timezone.now())
+    drawing.show_trial(person, 1, timezone.now())
     return person
 
 
@@ -57,7 +57,7 @@ def test_64_starts_and_draws_at_once_give_everyone_different_items_evenly(
 
     def play(person: Participant) -> None:
         answer(person, until=2, side="A")
-        taking_part.show_trial(person, 3, timezone.now())
+        drawing.show_trial(person, 3, timezone.now())
 
     at_once([lambda person=person: play(person) for person in people])
     assert_fair_draws(open_study, 3)
@@ -114,7 +114,7 @@ def test_every_step_taken_64_times_at_once_is_taken_once(open_study: Study) -> N
 @pytest.mark.django_db(transaction=True)
 def test_one_trial_shown_64_times_at_once_is_drawn_once(open_study: Study) -> None:
     person = answer(start(open_study), until=1)
-    shown = at_once([lambda: taking_part.show_trial(person, 2, timezone.now())] * N_AT_ONCE)
+    shown = at_once([lambda: drawing.show_trial(person, 2, timezone.now())] * N_AT_ONCE)
     assert len({trial.pk for trial in shown}) == 1
     assert Trial.objects.count() == 2
 

@@ -75,7 +75,7 @@ def test_who_is_excluded_makes_no_exposure(study: Study) -> None:
 
 def test_a_silent_participant_has_left_until_they_come_back(study: Study) -> None:
     person = answer(start(study), until=4)
-    taking_part.show_trial(person, 5, timezone.now())
+    drawing.show_trial(person, 5, timezone.now())
     assert sweep(study, timezone.now()) == 0
     assert sweep(study) == 1
     assert people(study) == {("left", ""): 1}
@@ -125,7 +125,7 @@ def test_other_rules_count_other_people_and_trials(study: Study) -> None:
 def test_the_papers_policy_counts_all_trials_at_the_first(study: Study) -> None:
     Study.objects.update(policy="paper")
     study.refresh_from_db()
-    taking_part.show_trial(start(study), 1, timezone.now())
+    drawing.show_trial(start(study), 1, timezone.now())
     assert item_sums(study) == (11, 0, 0)
     assert check([study]) == []
 
@@ -141,7 +141,7 @@ def test_removed_simulated_participants_are_not_counted(study: Study) -> None:
 def test_a_finish_counts_what_other_readings_of_the_rules_would_leave_out(study: Study) -> None:
     person = start(study)
     for position in range(1, person.n_trials + 1):
-        now, trial = timezone.now(), taking_part.show_trial(person, position, timezone.now())
+        now, trial = timezone.now(), drawing.show_trial(person, position, timezone.now())
         hasty = taking_part.Answer("A", rt_ms=4_000, rt_choice_ms=3_000)
         taking_part.judge(person, taking_part.Sent(position, trial.token, uuid.uuid4(), hasty, now))
     taking_part.finish(person, cheated=False, comments="", now=timezone.now())
@@ -226,5 +226,5 @@ def test_a_draw_sees_what_another_participant_took_meanwhile(
     with pytest.raises(drawing.OvertakenError):
         drawing.draw(second, 1, drawing.Met(), timezone.now())
     assert Trial.objects.count() == 0
-    taking_part.show_trial(first, 1, timezone.now())
+    drawing.show_trial(first, 1, timezone.now())
     assert Trial.objects.count() == 1

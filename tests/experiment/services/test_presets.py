@@ -10,7 +10,7 @@ from django.test import Client
 
 from experiment.domain.exclusion import Rules
 from experiment.models import Judgment, Participant, Study
-from experiment.participant import pages
+from experiment.participant import showing
 from experiment.participant.forms import DemographicsForm
 from experiment.services import taking_part
 from experiment.services.study_setup import create_study
@@ -38,7 +38,7 @@ def test_our_preset_keeps_the_balanced_draw_optional_ratings_and_silent_catch_tr
 def test_the_debrief_lists_catch_trials_where_the_study_says_so(with_catch: bool) -> None:
     study = make_study(recruitment="open", debrief_catch_trials=with_catch)
     person = people.answer(people.start(study), until=study.n_trials)
-    results = pages.results(person)
+    results = showing.results(person)
     strata = dict(person.trials.values_list("position", "stratum"))
     listed = [strata[result.number] for result in results.results]
     assert listed.count("catch") == (2 if with_catch else 0)
@@ -116,7 +116,7 @@ def asks_whether_it_was_known(study: Study, printed: re.Match[str]) -> bool:
 
 def debrief_lists_every_trial(study: Study, printed: re.Match[str]) -> bool:
     at = people.open_page(study, "debrief")
-    return pages.results(at.person).n_listed == study.n_trials
+    return showing.results(at.person).n_listed == study.n_trials
 
 
 def asks_about_cheating(study: Study, printed: re.Match[str]) -> bool:

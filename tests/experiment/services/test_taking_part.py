@@ -12,6 +12,8 @@ from experiment.domain.exclusion import Rules
 from experiment.models import Judgment, Participant
 from experiment.services import drawing
 from experiment.services.channels import ExternalIds
+from experiment.services.counting import sweep
+from experiment.services.drawing import show_trial
 from experiment.services.enrollment import enroll, entry_kind
 from experiment.services.flow import (
     AlreadyAnsweredError,
@@ -32,7 +34,6 @@ from experiment.services.taking_part import (
     judge,
     practice_side,
     save_demographics,
-    show_trial,
     start_trials,
     touch,
 )
@@ -143,6 +144,7 @@ def test_who_left_lowers_the_chance_of_those_on_the_pages_they_reached(study):
     # Both left at the first trial: whoever is beyond it has no one gone behind them.
     assert set(scores(study)) == {0, 0.5}
     newcomer = start(study)
+    sweep(study, newcomer.kind, NOW)
     show_trial(newcomer, 1, NOW)
     assert sum(scores(study)) <= 6 * 0.5 + 0.25
 

@@ -47,7 +47,7 @@ def at_question(study: Study) -> tuple[Participant, Trial]:
     person = start(study)
     position = position_of(person, "question")
     person = answer(person, until=position - 1)
-    return person, taking_part.show_trial(person, position, timezone.now())
+    return person, drawing.show_trial(person, position, timezone.now())
 
 
 def sent(trial: Trial, written: taking_part.Written, **given: Any) -> taking_part.Sent:
@@ -124,7 +124,7 @@ def test_a_side_is_no_answer_to_a_question_nor_are_words_one_to_an_abstract(stud
     other = start(study)
     position = position_of(other, "human")
     other = answer(other, until=position - 1)
-    shown = taking_part.show_trial(other, position, timezone.now())
+    shown = drawing.show_trial(other, position, timezone.now())
     with pytest.raises(ValueError, match="question"):
         taking_part.judge(other, sent(shown, taking_part.Written("x")))
 
@@ -184,7 +184,7 @@ def test_counters_and_verdicts_agree_on_finishers_who_never_rated_an_answer() ->
     for abstained in (False, True):
         person = start(study)
         for position in range(1, 3):
-            trial = taking_part.show_trial(person, position, timezone.now())
+            trial = drawing.show_trial(person, position, timezone.now())
             written = taking_part.Written("" if abstained else "It rises.", abstained)
             taking_part.judge(person, sent(trial, written, rt_ms=60_000))
         person.refresh_from_db()
@@ -206,7 +206,7 @@ def test_questions_have_a_time_of_their_own_and_who_does_not_know_is_never_too_f
     study.refresh_from_db()
     person = start(study)
     for position, (stratum, _) in enumerate(person.plan, start=1):
-        trial = taking_part.show_trial(person, position, timezone.now())
+        trial = drawing.show_trial(person, position, timezone.now())
         if stratum != "question":
             person = answer(person, until=position)
             continue
@@ -238,7 +238,7 @@ def test_who_finishes_is_decided_by_the_time_for_questions(fast: bool) -> None:
     revise(study, rules=replace(study.exclusion_rules, question_min_rt_ms=4_000))
     person = start(study)
     for position, words in ((1, "It rises."), (2, "")):
-        trial = taking_part.show_trial(person, position, timezone.now())
+        trial = drawing.show_trial(person, position, timezone.now())
         given = taking_part.Written(words, not words)
         taking_part.judge(person, sent(trial, given, rt_ms=3_999 if fast else 4_000))
     person.refresh_from_db()
@@ -331,7 +331,7 @@ def test_a_draw_asks_as_little_however_many_questions_were_met() -> None:
     n_queries = []
     for position in range(1, 9):
         with CaptureQueriesContext(connection) as queries:
-            trial = taking_part.show_trial(person, position, timezone.now())
+            trial = drawing.show_trial(person, position, timezone.now())
         n_queries.append(len(queries))
         taking_part.judge(person, sent(trial, taking_part.Written("It rises.")))
         person.refresh_from_db()

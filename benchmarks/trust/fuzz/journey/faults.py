@@ -77,8 +77,8 @@ def befallen(fault: Fault | None) -> Iterator[None]:
 
 def forget_process_state() -> None:
     """What a process keeps in memory, another one does not have."""
-    from experiment.participant import kept
     from experiment.services import channels, counts, drawing, study_language
+    from lib.fast import kept
 
     kept.forget()
     counts.forget_durations()

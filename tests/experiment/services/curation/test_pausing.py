@@ -9,9 +9,10 @@ from django.utils import timezone
 
 from experiment.domain.assignment import NoItemLeftError
 from experiment.models import AuditEvent, Item, ItemCount, Study, Trial
+from experiment.services.drawing import show_trial
 from experiment.services.readiness import StudyProblem, completion_problems
 from experiment.services.study_setup import lacking_without, n_still_shown, pause_item, resume_item
-from experiment.services.taking_part import practice_item, show_trial
+from experiment.services.taking_part import practice_item
 from experiment.simulation.run import Plan, ServiceDriver, count_steps, simulate
 from tests.experiment.people import answer, start
 from tests.factories import NOW, make_item, make_study, make_user

@@ -13,7 +13,7 @@ from experiment.domain.codebook import QUESTION_COLUMNS, TRIAL_COLUMNS
 from experiment.domain.release import Form
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Study
-from experiment.services import taking_part, withdrawal
+from experiment.services import drawing, taking_part, withdrawal
 from experiment.services.export.files import export_trials
 from experiment.services.export.trials import count, first_rows
 from tests.experiment.asked import EXPERT, make_asking_study
@@ -42,7 +42,7 @@ def answer_with(study: Study, reply: taking_part.Written) -> None:
     person = start(study)
     for position in range(1, study.n_trials + 1):
         if person.is_asked(position):
-            trial = taking_part.show_trial(person, position, timezone.now())
+            trial = drawing.show_trial(person, position, timezone.now())
             given = {} if reply.abstained else {"confidence": 70, "confidence_moved": True}
             taking_part.judge(person, sent(trial, reply, rt_ms=60_000, **given))
             person.refresh_from_db()

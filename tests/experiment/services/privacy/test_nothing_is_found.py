@@ -16,9 +16,9 @@ from analysis.services.compute import Asked
 from analysis.store import StoredResult
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Participant, Study
-from experiment.participant import kept
 from experiment.services import taking_part
 from experiment.services.export import jobs
+from lib.fast import kept
 from scoring.domain.grading.rubric import BIOSCORE
 from scoring.models import JudgeGrade, PersonGrade
 from scoring.services.grading import people, plans, runs

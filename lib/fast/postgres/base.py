@@ -7,7 +7,7 @@ import psycopg
 from django.db.backends.postgresql import base, operations
 from django.db.backends.utils import CursorWrapper
 
-from lib.places import TakesPlaces
+from lib.fast.places import TakesPlaces
 
 # A server that was restarted answers again no sooner than after some seconds
 TRUSTED_S = 5.0

@@ -14,7 +14,7 @@ from collections import defaultdict, deque
 from django.db.backends.sqlite3 import base
 from django.db.utils import OperationalError
 
-from lib.places import TakesPlaces
+from lib.fast.places import TakesPlaces
 
 PAUSE_S = 0.002
 DEFAULT_TIMEOUT_S = 5.0  # sqlite3's own

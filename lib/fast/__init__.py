@@ -1,0 +1,1 @@
+"""What saves time on a participant's way: pages and queries that are written once, places for transactions, both database backends."""
