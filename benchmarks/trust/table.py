@@ -39,7 +39,7 @@ FAULTS = (
     Fault("storage-gone", "Storage of files gone", S, surroundings.storage_gone),
     Fault("redis-gone", "Redis gone", S, surroundings.redis_gone, missing=missing_redis),
     Fault("half-weights", "Weights half written", S, surroundings.half_written, scores=True),
-    Fault("fuzz-submits", "Malformed forms", F, fuzzing.forms),
+    Fault("fuzz-submits", "Malformed forms", F, partial(fuzzing.in_process, "forms", 160, 10_000)),
     Fault("fuzz-wire", "Malformed bytes over HTTP", F, fuzzing.wire),
     Fault("fuzz-imports", "Damaged files", F, partial(fuzzing.in_process, "files", 200, 10_000)),
     Fault("fuzz-api", "API requests, in range and out of it", F, partial(fuzzing.in_process, "api", 100, 3_000)),

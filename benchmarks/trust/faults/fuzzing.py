@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from django.conf import settings
@@ -21,27 +20,6 @@ MANY = 80  # cases, of which some are taken and some refused whatever the seed: 
 def in_process(what: str, short: int, full: int, world: World, scale: Scale) -> Outcome:
     """So many cases of the world's seed, in its database."""
     return _run(world, what, world.seed, scale.of(short, full))
-
-
-def forms(world: World, scale: Scale) -> Outcome:
-    """In two processes side by side, each with studies of its own."""
-    half = scale.of(80, 5_000)
-    with ThreadPoolExecutor(2) as pool:
-        one, other = pool.map(
-            lambda seed: _run(world, "forms", seed, half), (world.seed, world.seed + 1)
-        )
-    return Outcome(
-        cases=one.cases + other.cases,
-        errors=one.errors + other.errors,
-        unavailable=one.unavailable + other.unavailable,
-        problems=one.problems + other.problems,
-        figures=tuple(
-            replace(figure, value=figure.value + more.value)
-            for figure, more in zip(
-                one.figures, other.figures, strict=False
-            )  # none of who broke off
-        ),
-    )
 
 
 def wire(world: World, scale: Scale) -> Outcome:
