@@ -1,7 +1,7 @@
 """The Celery app. Only workers import it, and whoever sends them a message: `celery -A config worker --concurrency 1`.
 
 A message is a hint and says "look at this row"; what is to be done, and by whom, the row says (lib/jobs).
-So a message that is lost, late or there twice changes nothing, and lib/jobs/requeue.py sends again what was lost.
+So a message that is lost, late or there twice changes nothing, and lib/jobs/tasks.py sends again what was lost.
 """
 
 import hashlib

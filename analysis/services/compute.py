@@ -29,10 +29,9 @@ from analysis.teams.options import TeamOptions
 from experiment.models import ItemCount, Participant, Study
 from experiment.services.counts import default_kind
 from lib.code import code_digest
-from lib.jobs import background, presence
-from lib.jobs.leases import Lease, reopen, request_cancel
+from lib.jobs import worker, workers
+from lib.jobs.leases import Lease, reopen, request_cancel, run_job
 from lib.jobs.queue import enqueue
-from lib.jobs.running import run_job
 from scoring.models import Answer
 
 Options = ReportOptions | TeamOptions
@@ -109,7 +108,7 @@ class Asked:
         """The result, or who computes it. Computes nothing."""
         if found := self.find():
             return found
-        is_taken = presence.is_taken(Computation)
+        is_taken = workers.is_taken(Computation)
         by = self._computer(is_taken)
         row = self.rows.filter(key=self.key).first()
         if row is None and by is not Computer.PAGE:
@@ -135,7 +134,7 @@ class Asked:
             return self.state()
         row = self._open_row() or self.row()
         if found.by is Computer.PROCESS:
-            background.start(row)
+            worker.start_process(row)
         return found
 
     def retry(self) -> None:

@@ -26,7 +26,7 @@ from experiment.services.export.trials import After, completed, first_rows
 from lib.api import files, pages, parameters
 from lib.api.problems import Problem
 from lib.api.views import TableQuery
-from lib.jobs import presence
+from lib.jobs import workers
 
 HELP = {
     "set": "all judged trials with the reasons that exclude them, or those of the analysis.",
@@ -151,7 +151,7 @@ class Trials(StudyTable):
             )
         if not job.is_open:
             raise Problem(409, "not_made", job.error or "The export was stopped.")
-        if not presence.is_taken(TrialExport):
+        if not workers.is_taken(TrialExport):
             raise Problem(503, "no_worker", "No worker is running that would make so large a file.")
         detail = (
             f"A worker makes so large a file: {job.done} of {job.total or 'its'} rows are written."

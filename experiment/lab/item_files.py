@@ -42,7 +42,7 @@ from experiment.services.item_files import (
 )
 from experiment.services.item_files import template_csv as template_of
 from lib.http import UNPROCESSABLE
-from lib.jobs import presence
+from lib.jobs import workers
 from lib.name_fields import is_name
 from lib.pages import CONFLICT, GONE, LimitedFileField, attached, refused, show
 from lib.table_files import CONTENT_TYPES
@@ -266,7 +266,7 @@ def _is_for_workers(data: bytes) -> bool:
     """Whether a worker imports this file: always where all work is theirs, else what is large while one lives."""
     if settings.JOB_EXECUTOR == "celery":
         return True
-    return presence.is_taken(ItemImport) and len(read_items(data).records) > LARGE
+    return workers.is_taken(ItemImport) and len(read_items(data).records) > LARGE
 
 
 def _said(created: int, updated: int) -> str:

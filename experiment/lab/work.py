@@ -10,7 +10,7 @@ from experiment.domain.roles import Right
 from experiment.lab.access import for_site_admins, for_study
 from experiment.models import Study
 from experiment.services import work
-from lib.jobs import presence
+from lib.jobs import workers
 from lib.pages import refused, show
 
 
@@ -28,7 +28,7 @@ def _page(
         section="" if study else "work",
         still_open=still_open,
         ended=ended,
-        n_workers=len(presence.living()),
+        n_workers=len(workers.living()),
         live_url=live,
         updated_at=timezone.now(),
     )

@@ -20,7 +20,7 @@ from experiment.services.channels import forget_ids
 from experiment.services.recounting import check
 from experiment.services.withdrawal import Reapplied, reapply_withdrawals
 from lib.backup.manifest import BackupError, Fact, Facts
-from lib.jobs.presence import living
+from lib.jobs.workers import living
 from lib.monitoring.metrics import gauge
 
 

@@ -24,10 +24,9 @@ from experiment.services.counting import Difference, raise_revision
 from experiment.services.counts import kind_note
 from experiment.services.exclusions import judged_people, mark_all
 from experiment.services.recounting import FastPages
-from lib.jobs import background, presence
-from lib.jobs.leases import Lease
+from lib.jobs import worker, workers
+from lib.jobs.leases import Lease, run_job
 from lib.jobs.queue import enqueue
-from lib.jobs.running import run_job
 from lib.locks import hold_shared
 
 # SQLite has one writer at a time: a step of so many takes a third of a second
@@ -92,8 +91,8 @@ def ask(study: Study) -> RuleApplication:
 def start(job: RuleApplication) -> None:
     """Have it done by a worker or, where none lives, by a process of its own."""
     enqueue(job)
-    if settings.JOB_EXECUTOR != "celery" and not presence.is_taken(RuleApplication):
-        transaction.on_commit(lambda: background.start(job), robust=True)
+    if settings.JOB_EXECUTOR != "celery" and not workers.is_taken(RuleApplication):
+        transaction.on_commit(lambda: worker.start_process(job), robust=True)
 
 
 def run(job: RuleApplication) -> RuleApplication:

@@ -17,8 +17,7 @@ from experiment.models import Participant, Purge, RecruitmentRecord, Study
 from experiment.models.participants import ParticipantQuerySet
 from experiment.services import audit, work
 from experiment.services.withdrawal import anonymise, forget_copies
-from lib.jobs.leases import Lease
-from lib.jobs.running import run_job
+from lib.jobs.leases import Lease, run_job
 from lib.locks import hold_shared
 
 OURS = (Participant.Kind.REAL, Participant.Kind.PILOT)

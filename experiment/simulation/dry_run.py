@@ -16,8 +16,7 @@ from experiment.services.counts import STRATA, item_exposures
 from experiment.services.export.files import export_trials
 from experiment.services.work import remove_simulated, sample_storage
 from experiment.simulation.run import Plan, ServiceDriver, count_flow, count_steps, simulate
-from lib.jobs.leases import Lease
-from lib.jobs.running import run_job
+from lib.jobs.leases import Lease, run_job
 
 SIMULATED = Participant.Kind.SIMULATED
 # Of a test trial that is right; nothing that a dry run forecasts depends on it

@@ -3,13 +3,13 @@
 A job is a row of a concrete subclass of `models.Job`. The row is the truth; a Celery message only says "look at this row".
 
 - `models.Job`: the columns (status, progress, cancel request, attempts, worker and heartbeat, error).
-- `leases`: `take` a job (one worker at a time), `waiting` and `stale` jobs, `request_cancel`, `reopen`.
-- `running.run_job`: take a job, keep its lease alive, do the work, store how it ended.
-- `queue.enqueue`: send a message once the row is committed, where workers listen (`JOB_EXECUTOR=celery`).
-- `worker`: what `manage.py work` does: it looks into the database for jobs, and has a process of its own do them.
-- `tasks`: the one Celery task; `requeue`: sends again what was lost or whose worker is gone.
-- `presence`: which workers live and what they take, of either sort; `background.start`: a process for one job, where none do.
-- `chores`: what a worker does once a day.
+- `leases`: `take` a job (one worker at a time), `waiting` and `stale` jobs, `request_cancel`, `reopen`; `run_job`: take a job,
+  keep its lease alive, do the work, store how it ended.
+- `worker`: what `manage.py work` does, the default: it looks into the database for jobs, and has a process of its own do them;
+  what a worker does once a day; `start_process`: a process for one job, where no worker lives.
+- `workers`: which workers live and what they take, of either sort.
+- `queue.enqueue`: send a message once the row is committed, where Celery's workers listen (`JOB_EXECUTOR=celery`); `tasks`: the
+  one Celery task, which sends again what was lost or whose worker is gone.
 
 A new kind of job is a subclass with `runner`, and a function at that path:
 

@@ -1,4 +1,8 @@
-"""A worker without a broker (`manage.py work`): it looks into the database, and has a process of its own do what is due."""
+"""The worker without a broker (`manage.py work`): it looks into the database, and has a process of its own do what is due.
+
+So does a page where no worker listens (`start_process`). Once a day a worker does the functions that `DAILY_CHORES` names: one
+worker each, whichever comes first.
+"""
 
 import logging
 import os
@@ -7,20 +11,76 @@ import sys
 import threading
 import time
 from collections.abc import Collection
+from datetime import timedelta
 from time import monotonic
 
 from django.conf import settings
 from django.db import Error as DatabaseAnyError
-from django.db import connections
+from django.db import IntegrityError, connections, transaction
 from django.db.models import Value
+from django.db.models.functions import Now
 from django.utils.module_loading import import_string
 
-from lib.jobs import chores, leases
-from lib.jobs.models import Job
-from lib.jobs.presence import Presence
+from lib.jobs import leases
+from lib.jobs.models import Chore, Job
 from lib.jobs.queue import kinds
+from lib.jobs.workers import Presence
+
+
+def start_process(job: Job) -> None:
+    """Have a new process work on an open job; none is started while one is at such a job, or on its way to it."""
+    if not leases.call(job):
+        return
+    # Of what a page may not wait for, the job may
+    environment = {name: text for name, text in os.environ.items() if name != "SERVES_PAGES"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lib.jobs.process", job._meta.label_lower, str(job.pk)],
+        cwd=settings.BASE_DIR,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,  # it outlives a web process that is restarted
+    )
+    # Else it would stay behind as a zombie
+    threading.Thread(target=process.wait, name=f"process of {job.label}", daemon=True).start()
+
 
 logger = logging.getLogger(__name__)
+DAY = timedelta(days=1)
+AGAIN = timedelta(hours=1)  # after a failure, or where its worker died over it
+
+
+def are_chores_due() -> bool:
+    waiting = Chore.objects.filter(name__in=settings.DAILY_CHORES, next_at__gt=Now())
+    return waiting.count() < len(settings.DAILY_CHORES)
+
+
+def do_due_chores() -> None:
+    """Do the chores whose time has come; one that fails is logged, and tried again later."""
+    for name in settings.DAILY_CHORES:
+        if not _take_chore(name):
+            continue
+        try:
+            import_string(name)()
+        except Exception:
+            logger.exception("Failed: %s", name)
+        else:
+            Chore.objects.filter(name=name).update(done_at=Now(), next_at=Now() + DAY)
+
+
+def _take_chore(name: str) -> bool:
+    if Chore.objects.filter(name=name, next_at__lte=Now()).update(next_at=Now() + AGAIN):
+        return True
+    if Chore.objects.filter(name=name).exists():
+        return False
+    try:
+        with transaction.atomic():
+            Chore.objects.create(name=name, next_at=Now() + AGAIN)
+    except IntegrityError:  # another worker was quicker
+        return False
+    return True
+
+
 COMMAND = [sys.executable, "-m", "lib.jobs.process"]
 POLL_S = 0.5
 CHORES_S = 60  # between looks whether a day has passed
@@ -66,7 +126,7 @@ class PollingWorker:
         if monotonic() < self.chores_at:
             return False
         self.chores_at = monotonic() + CHORES_S
-        return chores.are_due()
+        return are_chores_due()
 
 
 class _Lane:
@@ -123,7 +183,7 @@ def _lanes() -> list[list[str]]:
 def work_off(worker: int) -> None:
     """Do chores and jobs that are due, until nothing has come for a while or the worker of this process id is gone."""
     last, idle_since = "", monotonic()
-    chores.do_due()
+    do_due_chores()
     while os.getppid() == worker and monotonic() - idle_since < LINGER_S:
         job = next_job(last)
         if job is None:

@@ -14,7 +14,7 @@ from django.core.files.storage import storages
 from django.db import connection
 from django.db.models.functions import Now
 
-from lib.jobs import presence
+from lib.jobs import workers as workers_service
 from lib.jobs.models import Chore
 from lib.jobs.queue import celery_app
 from lib.migrated import is_migrated
@@ -89,7 +89,7 @@ def broker() -> None:
 
 
 def workers() -> None:
-    if not presence.living():
+    if not workers_service.living():
         raise NotWellError("none was seen lately")
 
 

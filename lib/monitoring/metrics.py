@@ -16,7 +16,7 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import REGISTRY, Collector
 
-from lib.jobs import presence
+from lib.jobs import workers as workers_service
 from lib.jobs.models import Job
 from lib.jobs.queue import kinds
 from lib.monitoring.checks import database
@@ -70,7 +70,7 @@ def gauge(name: str, documentation: str, *labels: str) -> Any:
 
 def _jobs() -> Iterable[Metric]:
     workers = gauge("brainbench_workers", "Workers seen lately.")
-    workers.add_metric([], len(presence.living()))
+    workers.add_metric([], len(workers_service.living()))
     jobs = gauge("brainbench_jobs", "Background jobs by state.", "kind", "state")
     for kind in kinds():
         rows = kind._default_manager.order_by().values_list("status").annotate(Count("pk"))

@@ -1,6 +1,6 @@
 from django import template
 
-from lib.jobs import presence
+from lib.jobs import workers
 from lib.jobs.models import Job
 
 register = template.Library()
@@ -15,4 +15,4 @@ def kind_of(job: Job) -> str:
 @register.simple_tag
 def is_taken(job: Job) -> bool:
     """Whether a worker lives that takes such jobs: `{% is_taken export as taken %}`."""
-    return presence.is_taken(type(job))
+    return workers.is_taken(type(job))

@@ -20,7 +20,7 @@ BACKENDS = {
     "transformers": ("scoring.backends.causal_lm.backend", "TransformersBackend"),
     "completions": ("scoring.backends.completions.backend", "CompletionsBackend"),
     "vllm": ("scoring.backends.vllm", "VllmBackend"),
-    "embedded": ("scoring.demo_lm.backend", "EmbeddedBackend"),
+    "embedded": ("scoring.demo_lm.embedded", "EmbeddedBackend"),
 }
 
 
@@ -58,7 +58,7 @@ def check_model_args(kind: str, args: Mapping[str, str]) -> None:
 GENERATORS = {
     "chat": ("scoring.backends.chat", "ChatGenerator"),
     "hf": ("scoring.backends.causal_lm.generator", "TransformersGenerator"),
-    "embedded": ("scoring.demo_lm.generator", "EmbeddedGenerator"),
+    "embedded": ("scoring.demo_lm.embedded", "EmbeddedGenerator"),
 }
 
 

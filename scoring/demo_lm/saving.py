@@ -1,5 +1,6 @@
 """Writes the trained demonstration model as a folder that transformers loads, with its manifest."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import version
@@ -9,13 +10,14 @@ from typing import Any
 
 import safetensors.torch
 import torch
+from tokenizers import Tokenizer
 
 from scoring.demo_lm import NAME
-from scoring.demo_lm.bpe import save_tokenizer
 from scoring.demo_lm.corpus import Paragraph, corpus_sha256
-from scoring.demo_lm.manifest import write_manifest
+from scoring.demo_lm.embedded import write_manifest
 from scoring.demo_lm.training import Recipe, Trained
 from scoring.domain.backend import ScoringError
+from scoring.training.lm.tokenizer import END
 
 LABEL = "demonstration only"
 ABOUT = (
@@ -56,10 +58,23 @@ def save(
             safetensors.torch.save(weights, metadata={"format": "pt"})
         )
         trained.model.config.save_pretrained(folder)
-        save_tokenizer(trained.tokenizer, folder, recipe.context)
+        _save_tokenizer(trained.tokenizer, folder, recipe.context)
         return write_manifest(folder, _facts(trained, recipe, paragraphs))
     except OSError as error:
         raise ScoringError(f"The model could not be written to {folder}: {error}.") from error
+
+
+def _save_tokenizer(tokenizer: Tokenizer, folder: Path, context_tokens: int) -> None:
+    """Write the two files that transformers reads a fast tokenizer from."""
+    tokenizer.save(str(folder / "tokenizer.json"), pretty=True)
+    config = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        **dict.fromkeys(("bos_token", "eos_token", "pad_token"), END),
+        "model_max_length": context_tokens,
+        "clean_up_tokenization_spaces": False,
+    }
+    text = json.dumps(config, indent=2) + "\n"
+    (folder / "tokenizer_config.json").write_text(text, encoding="utf-8")
 
 
 def _facts(trained: Trained, recipe: Recipe, paragraphs: Sequence[Paragraph]) -> dict[str, Any]:

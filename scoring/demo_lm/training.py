@@ -13,8 +13,8 @@ from torch import Tensor
 from torch.nn import functional
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from scoring.demo_lm.bpe import BOS_ID, train_tokenizer
 from scoring.demo_lm.corpus import Paragraph
+from scoring.training.lm.tokenizer import END_ID, train_tokenizer
 
 
 @dataclass(frozen=True)
@@ -115,8 +115,8 @@ def config_of(recipe: Recipe) -> GPT2Config:
         embd_pdrop=recipe.dropout,
         resid_pdrop=recipe.dropout,
         attn_pdrop=0.0,  # drawing its random numbers would take as long as all matrix products
-        bos_token_id=BOS_ID,
-        eos_token_id=BOS_ID,
+        bos_token_id=END_ID,
+        eos_token_id=END_ID,
     )
 
 

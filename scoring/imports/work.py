@@ -6,8 +6,7 @@ from experiment.imports.read.brainbench import read_published
 from experiment.imports.report import problem_lines
 from experiment.imports.store.published import ImportRefusedError, country_code
 from lib.folders import inside
-from lib.jobs.leases import Lease
-from lib.jobs.running import run_job
+from lib.jobs.leases import Lease, run_job
 from scoring.imports.read.published import FOLDER, read_results
 from scoring.imports.report import make_full_report
 from scoring.imports.store.published import import_all

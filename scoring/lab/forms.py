@@ -25,7 +25,7 @@ from scoring.backends.opening import GENERATORS
 from scoring.domain.backend import ScoringError
 from scoring.domain.prompts import PLACEHOLDER, Prompt, PromptError
 from scoring.models import ScoringRun
-from scoring.models.generating import Kind
+from scoring.models.answers import Kind
 from scoring.services.asking.settings import Asked
 from scoring.services.runs import DEFAULT_SEED
 

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from experiment.lab.access import for_site_admins
 from experiment.models import Item
-from lib.jobs import presence
+from lib.jobs import workers
 from lib.pages import refused, show
 from scoring.domain.backend import ScoringError
 from scoring.lab.forms import ScoredForm
@@ -98,6 +98,6 @@ def _context() -> dict[str, Any]:
         "imports": PublishedImport.objects.all()[:SHOWN],
         "folder": settings.IMPORTS_DIR,
         "has_folders": bool(folders()),
-        "is_taken": presence.is_taken(PublishedImport),
+        "is_taken": workers.is_taken(PublishedImport),
         "updated_at": timezone.now(),
     }

@@ -11,7 +11,7 @@ from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext
 
 from experiment.models import Item, Study
-from lib.jobs import leases, presence
+from lib.jobs import leases, workers
 from scoring.backends import settings_of
 from scoring.domain.perplexity import CHANCE, Accuracy
 from scoring.models import LanguageModel, ModelSet, ModelSetMember, ScoringRun
@@ -241,7 +241,7 @@ def models_context(
         "page_numbers": shown.paginator.page_range,
         "n_runs": sum(n_runs.values()),
         "open_runs": open_runs(study),
-        "is_taken": presence.is_taken(ScoringRun),
+        "is_taken": workers.is_taken(ScoringRun),
         "updated_at": now,
     }
 

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 
 from experiment.models import Study
 from lib.csv import cell
-from lib.jobs import leases, presence
+from lib.jobs import leases, workers
 from scoring.backends import ALIASES
 from scoring.domain.backend import ScoringError
 from scoring.domain.perplexity import CHANCE, NEAR_TIE_NATS
@@ -215,7 +215,7 @@ def _progress(run: ScoringRun, now: datetime) -> dict[str, Any]:
         "progress_percent": progress_percent(run),
         "silent_s": None if beat is None else max(0.0, (now - beat).total_seconds()),
         "left_s": _left_s(run),
-        "is_taken": presence.is_taken(ScoringRun),
+        "is_taken": workers.is_taken(ScoringRun),
         "can_resume": run.status in (Status.FAILED, Status.CANCELLED),
         "resume_command": (resume_command(run) if run.study and not _is_imported(run) else ""),
     }

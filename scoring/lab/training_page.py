@@ -15,7 +15,7 @@ from django.utils import timezone
 from experiment.domain.roles import Right
 from experiment.models import Item, Study
 from experiment.services.rights import fields_of, studies_with
-from lib.jobs import leases, presence
+from lib.jobs import leases, workers
 from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.domain.perplexity import Accuracy
 from scoring.lab.forms import model_folders
@@ -204,7 +204,7 @@ def trainings(form: TrainingForm) -> dict[str, Any]:
         "corpora": Corpus.objects.all(),
         "form": form,
         "bases": [DEMO_NAME, *model_folders()],
-        "is_taken": presence.is_taken(Training),
+        "is_taken": workers.is_taken(Training),
     }
 
 
@@ -237,7 +237,7 @@ def training(row: Training, user: User) -> dict[str, Any]:
         "training": row,
         "estimate": _estimate(row),
         "is_stale": is_running and leases.stale(Training.objects.filter(pk=row.pk)).exists(),
-        "is_taken": presence.is_taken(Training),
+        "is_taken": workers.is_taken(Training),
         "percent": 100 * row.done / row.total if row.total else 0.0,
         "left_s": _left_s(row, now),
         "can_resume": row.status in (Status.FAILED, Status.CANCELLED),

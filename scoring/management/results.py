@@ -1,42 +1,37 @@
-"""What the command `score` came to, as JSON: of one model, or of several."""
+"""What `score` came to: as JSON, of one model or of several, and as lines for a terminal."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
+from lib.commands import table_lines
+from scoring.backends.reading import Reading
+from scoring.domain.perplexity import CHANCE, NEAR_TIE_NATS
 from scoring.management.scoring_command import Evaluation, unscored_rows
-from scoring.models import UnscoredText
-from scoring.services.summary import RunSummary, score_rows
+from scoring.models import ScoringRun, UnscoredText
+from scoring.services.summary import RunRow, RunSummary, score_rows
 
 
-@dataclass(frozen=True)
-class Scored:
-    """A model with a prompt, and what its runs came to; without any where it failed at once."""
-
-    evaluation: Evaluation
-    summaries: Sequence[RunSummary]
-
-
-def as_json(scored: Sequence[Scored]) -> dict[str, Any]:
+def as_json(scored: Sequence[Evaluation]) -> dict[str, Any]:
     """Of one evaluation its figures; of several, `results` has them one by one, an `error` where one failed."""
     if len(scored) == 1:
         return _of_one(scored[0].summaries)
     return {"results": [_of_several(one) for one in scored]}
 
 
-def unscored_of(scored: Sequence[Scored]) -> list[UnscoredText]:
+def unscored_of(scored: Sequence[Evaluation]) -> list[UnscoredText]:
     return [text for one in scored for summary in one.summaries for text in summary.unscored]
 
 
-def _of_several(one: Scored) -> dict[str, Any]:
-    asked = one.evaluation.model
+def _of_several(one: Evaluation) -> dict[str, Any]:
+    asked = one.model
     about: dict[str, Any] = {
         "model": asked.name,
         "model_args": dict(asked.args),
-        "prompt": one.evaluation.prompt.kind,
+        "prompt": one.prompt.kind,
     }
     figures = _of_one(one.summaries) if one.summaries else {}
-    error = {"error": one.evaluation.error} if one.evaluation.error else {}
+    error = {"error": one.error} if one.error else {}
     return {**about, **error, **figures}
 
 
@@ -68,3 +63,112 @@ def _figures(summary: RunSummary) -> dict[str, Any]:
         "near_ties": summary.counted.near_ties,
         "tokens_per_s": summary.run.tokens_per_s,
     }
+
+
+MAX_UNSCORED = 20
+MAX_NAMES = 10
+TEXTS = frozenset({"condition", "study", "model", "prompt", "status", "corpus", "kind", "adapter"})
+
+
+def score_lines(scored: Sequence[Evaluation]) -> Iterator[str]:
+    """A line of figures for each model, prompt and condition; below, what a person should look at."""
+    prompts = {one.prompt for one in scored}
+    rows = [
+        (_score_row(one, summary, len(prompts) > 1), summary)
+        for one in scored
+        for summary in one.summaries
+    ]
+    yield from table_lines([row for row, _ in rows], TEXTS)
+    for one in scored:
+        for summary in one.summaries:
+            about = [one.model.label] * (len(scored) > 1)
+            about += [one.prompt.kind] * (len(prompts) > 1)
+            yield from _remarks(summary, ", ".join([*about, str(summary.run.condition)]))
+    for one in scored:
+        if one.error:
+            yield f"{one.model.label}, failed: {one.error}"
+
+
+def _score_row(one: Evaluation, summary: RunSummary, with_prompt: bool) -> dict[str, str]:
+    accuracy = summary.counted.accuracy
+    return {
+        "model": one.model.label,
+        **({"prompt": one.prompt.kind} if with_prompt else {}),
+        "condition": summary.run.condition,
+        "accuracy": share(accuracy.value if accuracy.n else None),
+        "SEM": share(accuracy.sem if accuracy.n else None),
+        "chance": share(CHANCE),
+        "items": str(accuracy.n),
+        "near-ties": str(summary.counted.near_ties),
+        "tokens/s": rate(summary.run.tokens_per_s),
+    }
+
+
+def _remarks(summary: RunSummary, condition: str) -> Iterator[str]:
+    within, names = summary.within_item, summary.near_tie_names
+    if within is not None:
+        yield (
+            f"{condition}, averaged within each item first: {share(within.accuracy)} "
+            f"(SEM {share(within.sem)}, {within.n_items} items)"
+        )
+    if names:
+        listed = "; ".join(names[:MAX_NAMES])
+        if len(names) > MAX_NAMES:
+            listed += f"; {len(names) - MAX_NAMES} more, which the run's page lists"
+        yield f"{condition}, near-ties (under {NEAR_TIE_NATS} nat apart): {listed}"
+    yield from _reading(summary.run, condition)
+    yield from unscored_lines(f"{condition}, not scored", summary.unscored)
+
+
+def _reading(run: ScoringRun, condition: str) -> Iterator[str]:
+    """What was asked for that changes how texts were read."""
+    reading, longest = Reading.of(run.model_args), run.identity.get("max_length")
+    if reading.overlong == "rolling":
+        yield f"{condition}: texts of more than {longest:,} tokens were read in rolling windows"
+    elif reading.overlong == "truncate":
+        yield f"{condition}: texts of more than {longest:,} tokens lost their beginning"
+    if reading.batch_size is not None:
+        yield f"{condition}: batches of up to {reading.batch_size} times the tokens of the longest text"
+
+
+def unscored_lines(heading: str, unscored: Sequence[UnscoredText]) -> Iterator[str]:
+    """A line for each text that could not be scored, up to a screenful."""
+    for text in unscored[:MAX_UNSCORED]:
+        yield f"{heading}: {text}"
+    if len(unscored) > MAX_UNSCORED:
+        yield f"{heading}: {len(unscored) - MAX_UNSCORED} more, which --json lists"
+
+
+def run_lines(rows: Iterable[RunRow]) -> Iterator[str]:
+    """The runs as a table; below, why those failed that did."""
+    rows = list(rows)
+    if not rows:
+        yield "There are no runs."
+    yield from table_lines([_run_row(row) for row in rows], TEXTS)
+    for row in rows:
+        if row.error:
+            yield f"run {row.run}: {row.error}"
+
+
+def _run_row(row: RunRow) -> dict[str, str]:
+    seed = "" if row.seed is None else f" {row.seed}"
+    return {
+        "run": str(row.run),
+        "study": row.study or f"({row.corpus})",
+        "model": f"{row.model} ({row.settings})" if row.settings else row.model,
+        "condition": f"{row.condition}{seed}",
+        "source": row.source or "all",
+        "limit": "-" if row.limit is None else str(row.limit),
+        "prompt": row.prompt,
+        "status": row.status,
+        "done": f"{row.done}/{row.total}",
+        "accuracy": share(row.accuracy),
+    }
+
+
+def share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"
+
+
+def rate(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.0f}"

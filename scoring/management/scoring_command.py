@@ -1,28 +1,197 @@
-"""What `score` and `score_corpus` share: which models, with what prompts; one run after the other, to the end."""
+"""What `score` and `score_corpus` share: which models are asked for, with what prompts; one run after the other, to the end.
+
+Models and prompts are read before any model is opened.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
-from lib.commands import ReportingCommand, StoppedError, add_json_argument, progress
+from lib.commands import StoppedError, add_json_argument, progress
 from lib.jobs import leases
+from scoring.backends import ALIASES, parse_model_args
+from scoring.backends.opening import check_model_args
 from scoring.domain.backend import ScoringError
+from scoring.domain.prompts import PLACEHOLDER
 from scoring.management import workers
-from scoring.management.asked import (
-    AskedModel,
-    AskedPrompt,
-    add_model_arguments,
-    asked_models,
-    asked_prompts,
-)
+from scoring.management.writing import ModelCommand, content_of
 from scoring.models import LanguageModel, ScoringRun, UnscoredText
 from scoring.services.execute import check_same_model, execute
-from scoring.services.open_model import OneModel, language_model
+from scoring.services.open_model import OneModel, default_name, language_model
 from scoring.services.runs import draft_run, newest_same, reopen
+from scoring.services.summary import RunSummary, summarise_run
+
+ALWAYS_TOLD = ("max_length", "overlong")
+WORDS = ("hf", "completions", "vllm", "embedded")
+
+
+@dataclass(frozen=True)
+class AskedModel:
+    """A model to score; `label` is its name, and what tells it from another of the same name."""
+
+    kind: str
+    args: Mapping[str, str]
+    name: str
+    label: str
+
+
+@dataclass(frozen=True)
+class AskedPrompt:
+    """The kind of a prompt, and the text of a custom one."""
+
+    kind: str
+    text: str = ""
+
+
+def add_model_arguments(
+    parser: CommandParser, default_prompt: str, name_flags: Sequence[str]
+) -> None:
+    """Which models, called what, with what prompts and in what batches."""
+    parser.add_argument("--model", choices=WORDS)
+    parser.add_argument(
+        "--model_args",
+        action="append",
+        metavar="NAME=VALUE,…",
+        help="hf: pretrained, dtype, revision, peft, device, …; completions: base_url, model, tokenizer, …; "
+        "vllm: pretrained, tensor_parallel_size, …; "
+        "once for each model",
+    )
+    parser.add_argument(
+        "--models",
+        type=Path,
+        metavar="FILE",
+        help="a model on each line: its arguments, after its kind where that is not --model's",
+    )
+    parser.add_argument(
+        *name_flags,
+        dest="model_name",
+        metavar="NAME",
+        help="what the model is called; default: as its arguments name it",
+    )
+    prompt = parser.add_mutually_exclusive_group()
+    prompt.add_argument(
+        "--prompt",
+        default=default_prompt,
+        help=f"of none, paper, clean, chat, separated by commas; or a text with {PLACEHOLDER} "
+        f"(default: {default_prompt})",
+    )
+    prompt.add_argument("--prompt_file", type=Path, help=f"a file with such a text, {PLACEHOLDER}")
+    parser.add_argument(
+        "--batch_tokens",
+        type=batch_tokens,
+        metavar="N|auto",
+        help="how many tokens are scored at once (default: auto)",
+    )
+    parser.add_argument(
+        "--batch_size",
+        metavar="N|auto",
+        help="the same in texts: N times the tokens of the longest one",
+    )
+
+
+def batch_tokens(text: str) -> int | None:
+    """`auto`, or a number."""
+    return None if text == "auto" else int(text)
+
+
+def asked_models(options: Mapping[str, Any]) -> list[AskedModel]:
+    """The models of --model_args, each time that it is given, and of the file --models; in this order.
+
+    Raises:
+        CommandError, ScoringError: none is named, or one cannot be meant like this.
+    """
+    written = [(options["model"], text) for text in options["model_args"] or ()]
+    if options["models"] is not None:
+        written += _lines(options["models"], options["model"])
+    if not written and options["model"]:
+        written = [(options["model"], "")]
+    if not written or not all(word for word, _ in written):
+        raise CommandError(f"Name the model: --model {', '.join(WORDS[:-1])} or {WORDS[-1]}.")
+    asked = [
+        (ALIASES.get(word, word), _with_batch_size(parse_model_args(text), options))
+        for word, text in written
+    ]
+    if options["model_name"] and len(asked) > 1:
+        raise CommandError(f"A name names one model; here are {len(asked)}.")
+    names = [options["model_name"] or default_name(kind, args) for kind, args in asked]
+    for kind, args in asked:
+        check_model_args(kind, args)
+    models = [
+        AskedModel(kind, args, name, label)
+        for (kind, args), name, label in zip(
+            asked, names, _labels(names, [args for _, args in asked]), strict=True
+        )
+    ]
+    for n, model in enumerate(models):
+        if any((model.kind, model.args) == (m.kind, m.args) for m in models[:n]):
+            raise CommandError(f"{model.name} is asked for twice with the same arguments.")
+    return models
+
+
+def asked_prompts(options: Mapping[str, Any]) -> list[AskedPrompt]:
+    """The prompts by name, or the one of one's own.
+
+    Raises:
+        CommandError: its file cannot be read.
+    """
+    if options["prompt_file"] is not None:
+        return [AskedPrompt("custom", content_of(options["prompt_file"]))]
+    known = {kind for kind in ScoringRun.Prompt.values if kind != ScoringRun.Prompt.CUSTOM}
+    names = list(dict.fromkeys(name.strip() for name in options["prompt"].split(",")))
+    # A text of one's own may have commas in it
+    if set(names) <= known:
+        return [AskedPrompt(name) for name in names]
+    return [AskedPrompt("custom", options["prompt"])]
+
+
+def _with_batch_size(args: dict[str, str], options: Mapping[str, Any]) -> dict[str, str]:
+    """--batch_size is one of the model's arguments, as lm-evaluation-harness hands it on."""
+    size = options["batch_size"]
+    if size is None:
+        return args
+    if args.get("batch_size", size) != size:
+        raise CommandError("--batch_size and batch_size in --model_args differ: give one of them.")
+    return {**args, "batch_size": size}
+
+
+def _lines(path: Path, word: str | None) -> list[tuple[str | None, str]]:
+    """A model on each line: its arguments, after its kind where that is not --model's."""
+    models: list[tuple[str | None, str]] = []
+    for line in content_of(path).splitlines():
+        written = "" if line.lstrip().startswith("#") else line.strip()
+        first, _, rest = written.partition(" ")
+        if first in WORDS:
+            models.append((first, rest))
+        elif written:
+            models.append((word, written))
+    if not models:
+        raise CommandError(f"{path} names no model.")
+    return models
+
+
+def _labels(names: Sequence[str], args: Sequence[Mapping[str, str]]) -> list[str]:
+    """Names; with what becomes of long texts, and what differs where several models have the same name.
+
+    >>> _labels(["a", "b", "a"], [{"dtype": "x"}, {}, {"dtype": "y", "attn": "z"}])
+    ['a (dtype=x)', 'b', 'a (attn=z, dtype=y)']
+    """
+    labels = []
+    for name, own in zip(names, args, strict=True):
+        of_name = [other for n, other in zip(names, args, strict=True) if n == name]
+        told = [
+            f"{key}={value}"
+            for key, value in sorted(own.items())
+            if key in ALWAYS_TOLD or any(other.get(key) != value for other in of_name)
+        ]
+        labels.append(f"{name} ({', '.join(told)})" if told else name)
+    return labels
+
 
 Status = ScoringRun.Status
 EXACT = ("float32", "float64")
@@ -38,8 +207,13 @@ class Evaluation:
     runs: list[ScoringRun] = field(default_factory=list)
     error: str = ""
 
+    @cached_property
+    def summaries(self) -> list[RunSummary]:
+        """What its runs came to; asked for when all are over."""
+        return [summarise_run(run) for run in self.runs]
 
-class ScoringCommand(ReportingCommand):
+
+class ScoringCommand(ModelCommand):
     """A command that scores with one model after the other."""
 
     default_prompt = "paper"
@@ -53,15 +227,6 @@ class ScoringCommand(ReportingCommand):
             "--resume", action="store_true", help="continue the run of the same settings"
         )
         add_json_argument(parser)
-
-    def execute(self, *args: Any, **options: Any) -> str | None:
-        """Whatever keeps a run from being scored ends the command with its one sentence."""
-        try:
-            return super().execute(*args, **options)
-        except ScoringError as error:
-            if options.get("json") and not self.has_reported:
-                self.report(options, {"error": error.for_terminal}, ())
-            raise CommandError(error.for_terminal) from error
 
     def score_all(
         self, all_settings: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
@@ -77,17 +242,15 @@ class ScoringCommand(ReportingCommand):
         if options.get("workers"):
             self._score_by_workers(evaluations, options)
             return evaluations
-        models = OneModel()
         try:
-            for evaluation in evaluations:
-                if len(evaluations) == 1:
-                    self._score_with(models, evaluation, options)
-                else:
-                    self._try(models, evaluation, options)
+            with closing(OneModel()) as models:
+                for evaluation in evaluations:
+                    if len(evaluations) == 1:
+                        self._score_with(models, evaluation, options)
+                    else:
+                        self._try(models, evaluation, options)
         except KeyboardInterrupt as interrupt:
             raise StoppedError(self._stopped()) from interrupt
-        finally:
-            models.close()
         return evaluations
 
     def _asked(
@@ -182,13 +345,10 @@ class ScoringCommand(ReportingCommand):
         finished = [run for run in evaluation.runs if run.status == Status.FINISHED]
         if not finished:
             return
-        models = OneModel()
-        try:
+        with closing(OneModel()) as models:
             backend = models.open(evaluation.model.kind, evaluation.model.args)
             for run in finished:
                 check_same_model(run, backend)
-        finally:
-            models.close()
 
     def _check_finished(self, run: ScoringRun) -> None:
         if run.status == Status.FAILED:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from django.core.management.base import CommandError, CommandParser
 
-from scoring.models import Training
+from scoring.models import Corpus, Training
 from scoring.training.settings import (
     PRESETS,
     Lora,
@@ -124,10 +124,17 @@ def _names(text: str) -> tuple[str, ...]:
     return names
 
 
-def steps_of(text: str) -> list[int]:
-    if not all(number.strip().isdecimal() for number in text.split(",")):
-        raise ArgumentTypeError(f"“{text}” are not steps, separated by commas")
-    return [int(number) for number in text.split(",")]
+def find_corpus(name: str) -> Corpus:
+    """The corpus that was built under this name.
+
+    Raises:
+        CommandError: there is none.
+    """
+    found = Corpus.objects.filter(slug=name).first()
+    if found is None:
+        known = ", ".join(Corpus.objects.values_list("slug", flat=True)) or "none"
+        raise CommandError(f"There is no corpus {name}; there are: {known}.")
+    return found
 
 
 class Losses:

@@ -1,5 +1,6 @@
 """What commands share that have a model write: which model is asked, and what it may cost."""
 
+from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -17,27 +18,80 @@ from lib.jobs import leases
 from scoring.backends import parse_model_args
 from scoring.backends.opening import GENERATORS
 from scoring.domain.backend import ScoringError
-from scoring.models.generating import GeneratingJob
+from scoring.models.answers import GeneratingJob
 from scoring.services.asking.settings import Asked, Spending
 
-COSTS = ("prompt_price", "completion_price", "budget_tokens", "budget_money")
 J = TypeVar("J", bound=GeneratingJob)
 NAMED_BY = {"chat": "model", "hf": "pretrained"}
 
 
-class WritingCommand(ReportingCommand):
+def numbers_of(text: str) -> list[int]:
+    if not all(number.strip().isdecimal() for number in text.split(",")):
+        raise ArgumentTypeError(f"“{text}” are not numbers, separated by commas")
+    return [int(number) for number in text.split(",")]
+
+
+def money(text: str) -> Decimal:
+    try:
+        value = Decimal(text)
+    except InvalidOperation as error:
+        raise CommandError(f"“{text}” is no amount.") from error
+    if not 0 <= value < 1_000_000:
+        raise CommandError(f"“{text}” is no amount from 0 to a million.")
+    return value
+
+
+# Of a run's columns: the options, in words of commands and of columns
+COSTS: Mapping[str, tuple[tuple[str, str], Callable[[str], Any], str]] = {
+    "prompt_price": (("--prompt_price", "--price-in"), money, "price of a million tokens read"),
+    "completion_price": (
+        ("--completion_price", "--price-out"),
+        money,
+        "price of a million tokens written",
+    ),
+    "budget_tokens": (
+        ("--budget_tokens", "--budget-tokens"),
+        int,
+        "at most so many, read and written, of the whole run",
+    ),
+    "budget_money": (
+        ("--budget_money", "--budget-money"),
+        money,
+        "at most so much, in the prices' currency",
+    ),
+}
+
+
+class ModelCommand(ReportingCommand):
+    """A command that needs a model."""
+
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        """Whatever keeps a model from its work ends the command with its one sentence."""
+        try:
+            return super().execute(*args, **options)
+        except ScoringError as error:
+            if options.get("json") and not self.has_reported:
+                self.report(options, {"error": error.for_terminal}, ())
+            raise CommandError(error.for_terminal) from error
+
+
+class WritingCommand(ModelCommand):
     """A command that has a model write."""
 
     generator_flag = "--generator"
 
     def add_arguments(self, parser: CommandParser) -> None:
-        about = parser.add_mutually_exclusive_group(required=True)
-        about.add_argument("--field", metavar="SLUG", help="the field of research")
-        about.add_argument("--study", metavar="SLUG", help="or a study, whose field it is")
+        add_field_arguments(parser)
         parser.add_argument(
             self.generator_flag, dest="generator", choices=list(GENERATORS), required=True
         )
         parser.add_argument("--limit", type=int, metavar="N", help="only the first N")
+        parser.add_argument(
+            "--instructions",
+            type=Path,
+            metavar="FILE",
+            help="what the model is told instead of ours",
+        )
         self.add_model_arguments(parser)
 
     def add_model_arguments(self, parser: CommandParser) -> None:
@@ -52,18 +106,15 @@ class WritingCommand(ReportingCommand):
             metavar="NAME=VALUE,…",
             help="max_tokens, temperature, top_p, seed; chat: concurrency, timeout, retry_seconds; hf: dtype, device, …",
         )
-        parser.add_argument("--price-in", type=money, metavar="P", help="of a million tokens read")
+        self.add_cost_arguments(parser)
+
+    def add_cost_arguments(self, parser: CommandParser) -> None:
+        for names, kind, about in COSTS.values():
+            parser.add_argument(*names, type=kind, metavar="N", help=about)
         parser.add_argument(
-            "--price-out", type=money, metavar="P", help="of a million tokens written"
-        )
-        parser.add_argument(
-            "--budget-tokens", type=int, metavar="N", help="read and written, of the whole run"
-        )
-        parser.add_argument(
-            "--budget-money", type=money, metavar="M", help="in the prices' currency"
-        )
-        parser.add_argument(
-            "--resume", action="store_true", help="go on with the newest run of the same settings"
+            "--resume",
+            action="store_true",
+            help="go on with the newest run of the same settings, and ask again what failed",
         )
         add_json_argument(parser)
 
@@ -124,15 +175,6 @@ class WritingCommand(ReportingCommand):
                 f"Run {run.pk} begins anew."
             )
 
-    def execute(self, *args: Any, **options: Any) -> str | None:
-        """Whatever keeps the model from writing ends the command with its one sentence."""
-        try:
-            return super().execute(*args, **options)
-        except ScoringError as error:
-            if options.get("json") and not self.has_reported:
-                self.report(options, {"error": error.for_terminal}, ())
-            raise CommandError(error.for_terminal) from error
-
 
 def _of_model(draft: Any) -> QuerySet[Any]:
     """The study's runs of the same model."""
@@ -140,19 +182,8 @@ def _of_model(draft: Any) -> QuerySet[Any]:
     return of_study.filter(generator=draft.generator, language_model=draft.language_model)
 
 
-def asked_of(options: Mapping[str, Any]) -> Asked:
-    """The model and its costs.
-
-    Raises:
-        ScoringError: they cannot be meant.
-    """
-    asked = read_asked(options)
-    asked.check()
-    return asked
-
-
 def read_asked(options: Mapping[str, Any], named: Mapping[str, Any] | None = None) -> Asked:
-    """As `asked_of`, before it is known whether they can be meant.
+    """The model and its costs, before it is known whether they can be meant.
 
     Args:
         named: what options of their own say of `--model_args`; here how the model is reached.
@@ -166,11 +197,15 @@ def read_asked(options: Mapping[str, Any], named: Mapping[str, Any] | None = Non
     return Asked(
         kind,
         args,
-        prompt_price=options["price_in"],
-        completion_price=options["price_out"],
-        budget_tokens=options["budget_tokens"],
-        budget_money=options["budget_money"],
+        **{column: options[column] for column in COSTS},
     )
+
+
+def add_field_arguments(parser: CommandParser) -> None:
+    """What `find_field` reads."""
+    about = parser.add_mutually_exclusive_group(required=True)
+    about.add_argument("--field", metavar="SLUG", help="the field of research")
+    about.add_argument("--study", metavar="SLUG", help="or a study, whose field it is")
 
 
 def find_field(options: Mapping[str, Any]) -> ResearchField:
@@ -196,7 +231,14 @@ def find_field(options: Mapping[str, Any]) -> ResearchField:
     return found
 
 
-def content_of(path: Path) -> str:
+def content_of(path: Path | None) -> str:
+    """What a file holds; nothing where none is named.
+
+    Raises:
+        CommandError: it cannot be read.
+    """
+    if path is None:
+        return ""
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
@@ -268,13 +310,3 @@ def spending_lines(spending: Spending) -> Iterator[str]:
     )
     if spending.cost is not None:
         yield f"Cost: {spending.cost:,.4f}."
-
-
-def money(text: str) -> Decimal:
-    try:
-        value = Decimal(text)
-    except InvalidOperation as error:
-        raise CommandError(f"“{text}” is no amount.") from error
-    if not 0 <= value < 1_000_000:
-        raise CommandError(f"“{text}” is no amount from 0 to a million.")
-    return value

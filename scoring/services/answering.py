@@ -21,7 +21,7 @@ from lib.jobs import leases
 from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Finish, Generated, Message
 from scoring.models import Answer, AnsweringRun
-from scoring.models.generating import Kind
+from scoring.models.answers import Kind
 from scoring.services.asking.engine import Asking, Question, stored
 from scoring.services.asking.settings import Asked
 from scoring.services.open_model import default_name, language_model

@@ -1,7 +1,7 @@
 """What answers took, by model, and how they ended, by category: counted by the database, however many there are."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Count, Q, QuerySet, Sum
 
 from experiment.models import Study
-from scoring.domain.generating import Finish, Usage
+from scoring.domain.generating import Finish, Prices, Usage
 from scoring.models import Answer, AnsweringRun
 from scoring.services.asking.settings import IS_KNOWN
 
@@ -17,7 +17,7 @@ PER = 1000  # questions
 IS_TIMED = Q(seconds__gt=0)  # a line of an import may say no time
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Cost:
     """Of a model's answers; `n_*` count questions.
 
@@ -36,18 +36,17 @@ class Cost:
     seconds: float = 0.0
     money: Decimal = Decimal(0)
 
-    def __add__(self, other: "Cost") -> "Cost":
-        return Cost(
-            self.name,
-            self.display_name,
-            self.n + other.n,
-            self.n_known + other.n_known,
-            self.n_priced + other.n_priced,
-            self.usage + other.usage,
-            self.n_timed + other.n_timed,
-            self.seconds + other.seconds,
-            self.money + other.money,
-        )
+    def add(self, row: Mapping[str, Any], prices: Prices | None) -> None:
+        """Count a run's answers, summed up."""
+        usage = Usage(int(row["read"]), int(row["written"]))
+        self.n += row["n"]
+        self.n_known += row["n_known"]
+        self.usage += usage
+        self.n_timed += row["n_timed"]
+        self.seconds += row["seconds"]
+        if prices:
+            self.n_priced += row["n_known"]
+            self.money += prices.cost(usage)
 
     @property
     def read_per_1000(self) -> float | None:
@@ -81,44 +80,28 @@ def costs(study: Study) -> list[Cost]:
 
 
 def costs_of(runs: Iterable[AnsweringRun]) -> list[Cost]:
-    known = list(runs)
-    counted = _by_run(Answer.objects.filter(run__in=[run.pk for run in known]))
+    by_number = {run.pk: run for run in runs}
     by_model: dict[str, Cost] = {}
-    for run in known:
+    for run in by_number.values():
         model = run.language_model
-        none = Cost(model.name, model.display_name)
-        by_model[model.name] = by_model.get(model.name, none) + _of(run, counted.get(run.pk), none)
-    return [by_model[name] for name in sorted(by_model)]
-
-
-def _by_run(answers: QuerySet[Answer]) -> dict[int, dict[str, Any]]:
-    rows = answers.order_by().values("run").annotate(
-        n=Count("pk"),
-        n_known=Count("pk", filter=IS_KNOWN),
-        read=Sum("prompt_tokens", filter=IS_KNOWN, default=0),
-        written=Sum("completion_tokens", filter=IS_KNOWN, default=0),
-        n_timed=Count("pk", filter=IS_TIMED),
-        seconds=Sum("seconds", default=0.0),
-    )  # fmt: skip
-    return {row["run"]: dict(row) for row in rows}
-
-
-def _of(run: AnsweringRun, row: dict[str, Any] | None, none: Cost) -> Cost:
-    if row is None:
-        return none
-    usage = Usage(int(row["read"]), int(row["written"]))
-    prices = run.prices
-    return Cost(
-        none.name,
-        none.display_name,
-        n=row["n"],
-        n_known=row["n_known"],
-        n_priced=row["n_known"] if prices else 0,
-        usage=usage,
-        n_timed=row["n_timed"],
-        seconds=row["seconds"],
-        money=prices.cost(usage) if prices else Decimal(0),
+        by_model.setdefault(model.name, Cost(model.name, model.display_name))
+    answers = Answer.objects.filter(run__in=list(by_number))
+    rows = (
+        answers.order_by("run")
+        .values("run")
+        .annotate(
+            n=Count("pk"),
+            n_known=Count("pk", filter=IS_KNOWN),
+            read=Sum("prompt_tokens", filter=IS_KNOWN, default=0),
+            written=Sum("completion_tokens", filter=IS_KNOWN, default=0),
+            n_timed=Count("pk", filter=IS_TIMED),
+            seconds=Sum("seconds", default=0.0),
+        )
     )
+    for row in rows:
+        run = by_number[row["run"]]
+        by_model[run.language_model.name].add(row, run.prices)
+    return [by_model[name] for name in sorted(by_model)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from django.db import DatabaseError, transaction
 from django.db.models import F
 
 from lib import disk
-from lib.jobs.leases import Lease, renew_connection
-from lib.jobs.running import run_job
+from lib.jobs.leases import Lease, renew_connection, run_job
 from scoring.backends.opening import open_backend
 from scoring.backends.reading import Reading
 from scoring.domain.backend import Backend, Group, GroupResult, ScoringError, TextError
@@ -324,12 +323,11 @@ class _Execution:
         n = 0
         for text in batch:
             item_id, unit = text.text.place
+            n += self.run.unscored.filter(item=item_id, unit=unit).delete()[0]
             if item_id is None:
                 n += self.run.corpus_scores.filter(row=unit).delete()[0]
-                n += self.run.unscored.filter(item=None, unit=unit).delete()[0]
             else:
-                n += self.run.item_scores.filter(item_id=item_id, unit=unit).delete()[0]
-                n += self.run.unscored.filter(item_id=item_id, unit=unit).delete()[0]
+                n += self.run.item_scores.filter(item=item_id, unit=unit).delete()[0]
         return n
 
     def _report_progress(self) -> None:

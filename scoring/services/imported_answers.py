@@ -7,7 +7,6 @@ from itertools import islice
 from pathlib import Path
 
 from django.contrib.auth.models import User
-from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
 
@@ -16,8 +15,8 @@ from lib.files import not_utf8
 from scoring.domain.backend import ScoringError
 from scoring.domain.generating import MOST_CHARACTERS, ReadAnswer, read_answer
 from scoring.models import Answer, AnsweringRun
-from scoring.models.generating import Kind
-from scoring.services.open_model import ensure_language_model
+from scoring.models.answers import Kind
+from scoring.services.open_model import language_model
 
 MOST_PROBLEMS = 20
 BATCH = 500
@@ -58,18 +57,26 @@ def import_answers(
         raise ScoringError(f"These answers were imported before, as run {same.pk}.")
     n = len(checked.items)
     with transaction.atomic():
-        try:
-            model = ensure_language_model(name)
-        except ValidationError as error:
-            reason = " ".join(error.messages)
-            raise ScoringError(f"A model cannot be called “{name}”: {reason}") from error
+        model = language_model(Kind.IMPORTED, name)
         run = AnsweringRun.objects.create(
-            study=study, language_model=model, generator=Kind.IMPORTED, instructions=instructions,
-            items=checked.items, total=n, done=n, fingerprint=print_, is_simulated=is_simulated,
-            status=AnsweringRun.Status.FINISHED, finished_at=timezone.now(), created_by=by,
+            study=study,
+            language_model=model,
+            generator=Kind.IMPORTED,
+            instructions=instructions,
+            items=checked.items,
+            total=n,
+            done=n,
+            fingerprint=print_,
+            is_simulated=is_simulated,
+            status=AnsweringRun.Status.FINISHED,
+            finished_at=timezone.now(),
+            created_by=by,
             identity={"file": path.name, "sha256": checked.sha256},
-        )  # fmt: skip
-        rows = (_row(run, pk, read, checked.confidence_unit) for pk, (_, read) in zip(checked.items, _read(path), strict=True))  # fmt: skip
+        )
+        rows = (
+            _row(run, pk, read, checked.confidence_unit)
+            for pk, (_, read) in zip(checked.items, _read(path), strict=True)
+        )
         while batch := list(islice(rows, BATCH)):
             Answer.objects.bulk_create(batch)
     return run
@@ -145,7 +152,10 @@ class _Known:
         for pk, key, status, text in of_item.iterator():
             is_accepted = status == Item.Status.ACCEPTED
             same_text = self.by_text.setdefault(_digest(text), {})
-            for versions in (self.by_key.setdefault(key, _Versions()), same_text.setdefault(key, _Versions())):  # fmt: skip
+            for versions in (
+                self.by_key.setdefault(key, _Versions()),
+                same_text.setdefault(key, _Versions()),
+            ):
                 versions.add(pk, is_accepted=is_accepted)
 
     def find(self, read: ReadAnswer) -> int:

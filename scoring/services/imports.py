@@ -9,9 +9,9 @@ from django.db import transaction
 
 from experiment.services import work
 from scoring.models import LanguageModel, PublishedImport, ScoringRun
-from scoring.services.corpora import describe_corpus
 from scoring.services.open_model import default_name, language_model
 from scoring.services.runs import draft_run, newest_same
+from scoring.services.texts import describe_corpus
 
 CORPUS_SUFFIXES = {".jsonl", ".ndjson", ".csv"}
 STEPS = 3  # read people, read models, store

@@ -22,7 +22,7 @@ from scoring.models import (
     LanguageModel,
     PersonGrade,
 )
-from scoring.models.generating import Kind
+from scoring.models.answers import Kind
 from scoring.services.grading.targets import PEOPLE, written
 
 

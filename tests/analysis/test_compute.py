@@ -189,7 +189,7 @@ def test_many_trials_are_computed_by_one_process_at_a_time(
 ) -> None:
     started: list[Any] = []
     monkeypatch.setattr(compute, "MAX_INLINE_TRIALS", 3)
-    monkeypatch.setattr("lib.jobs.background.subprocess.Popen", FakeProcess.starting(started))
+    monkeypatch.setattr("lib.jobs.worker.subprocess.Popen", FakeProcess.starting(started))
     make_participant(study)
     for _ in range(2):
         assert "a process of its own" in ruth.get(url("results_live")).content.decode()
@@ -207,7 +207,7 @@ def test_while_people_take_part_a_long_computation_is_not_started_over(
 ) -> None:
     started: list[Any] = []
     monkeypatch.setattr(compute, "MAX_INLINE_TRIALS", 3)
-    monkeypatch.setattr("lib.jobs.background.subprocess.Popen", FakeProcess.starting(started))
+    monkeypatch.setattr("lib.jobs.worker.subprocess.Popen", FakeProcess.starting(started))
     make_participant(study)
     ruth.get(url("results_live"))
     make_participant(study)

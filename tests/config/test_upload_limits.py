@@ -16,7 +16,7 @@ from experiment.lab.question_templates import TableForm
 from experiment.lab.wording import LoadForm
 from experiment.models import ResearchField
 from scoring.lab.drafting import DraftingForm
-from scoring.models.generating import Kind
+from scoring.models.answers import Kind
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db

@@ -11,10 +11,9 @@ from django.conf import settings as site
 from django.db import OperationalError
 
 from lib.jobs import leases
-from lib.jobs.leases import Lease
+from lib.jobs.leases import Lease, run_job
 from lib.jobs.queue import kinds
-from lib.jobs.requeue import Requeuer
-from lib.jobs.running import run_job
+from lib.jobs.tasks import Requeuer
 from scoring.models import ScoringRun
 from tests.experiment.http_client import ROOT, database_url
 from tests.factories import make_study
@@ -26,7 +25,7 @@ pytestmark = [pytest.mark.both, pytest.mark.django_db(transaction=True)]
 DIE = """
 import django, os, signal, sys
 django.setup()
-from lib.jobs.running import run_job
+from lib.jobs.leases import run_job
 from scoring.models import ScoringRun
 
 def work(job, lease):

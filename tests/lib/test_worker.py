@@ -1,4 +1,4 @@
-"""Real `manage.py work` processes: what they take, and what becomes of it when they are ended."""
+"""The worker without a broker, and a process of its own for a job that a page asks for."""
 
 import os
 import signal
@@ -17,7 +17,8 @@ from django.core.management import CommandError, call_command
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Study, TrialExport
 from experiment.services.export.jobs import ensure_exported
-from lib.jobs import chores, presence, worker
+from lib.jobs import worker
+from lib.jobs import workers as workers_service
 from lib.jobs.models import Chore, LivingWorker
 from scoring.models import ScoringRun
 from tests.experiment.http_client import ROOT, database_url
@@ -114,15 +115,15 @@ def status(job: ScoringRun | TrialExport) -> str:
 
 
 def test_a_worker_does_what_is_asked_for_while_it_lives(workers: Workers, study: Study) -> None:
-    assert not presence.is_taken(TrialExport)
+    assert not workers_service.is_taken(TrialExport)
     process = workers.start("manage.py", "work")
-    until(lambda: presence.is_taken(TrialExport))
+    until(lambda: workers_service.is_taken(TrialExport))
     job = ensure_exported(study, TrialQuery(kind="real"))
     until(lambda: status(job) == "finished")
     until(lambda: Chore.objects.exclude(done_at=None).exists())  # the day's chores as well
     process.send_signal(signal.SIGTERM)
     assert process.wait(TIMEOUT_S) == 0
-    assert presence.living() == []
+    assert workers_service.living() == []
     with pytest.raises(ProcessLookupError):  # it has left no process behind
         os.killpg(process.pid, 0)
 
@@ -160,10 +161,10 @@ def test_a_killed_worker_is_missed_at_once_and_another_takes_its_job(
     job = ask(study)
     process = workers.start()
     until(workers.begun)
-    assert presence.is_taken(ScoringRun)
+    assert workers_service.is_taken(ScoringRun)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    assert not presence.is_taken(ScoringRun)
+    assert not workers_service.is_taken(ScoringRun)
     assert LivingWorker.objects.count() == 1  # it could not sign off
     workers.let_end()
     workers.start()
@@ -224,11 +225,33 @@ def test_chores_are_done_once_a_day_and_a_failed_one_again_after_an_hour(
 ) -> None:
     settings.DAILY_CHORES = [f"{__name__}.fail", f"{__name__}.succeed"]
     done.clear()
-    assert chores.are_due()
-    chores.do_due()
-    chores.do_due()
-    assert (done, chores.are_due()) == (["done"], False)
+    assert worker.are_chores_due()
+    worker.do_due_chores()
+    worker.do_due_chores()
+    assert (done, worker.are_chores_due()) == (["done"], False)
     failed, good = Chore.objects.order_by("name")
     assert (failed.done_at, good.done_at is None) == (None, False)
     assert 20 < (good.next_at - failed.next_at).total_seconds() / 3600 < 24
     assert "There is nothing to do." in caplog.text
+
+
+@pytest.mark.django_db
+def test_a_job_may_wait_for_what_a_page_may_not(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """gunicorn tells its processes that they serve pages, whose limits would end a long job."""
+    said, program = tmp_path / "said", tmp_path / "program"
+    program.write_text(f"#!/bin/sh\nenv > {said}.new && mv {said}.new {said}\n")
+    program.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(program))
+    monkeypatch.setenv("SERVES_PAGES", "1")
+    monkeypatch.setenv("DATABASE_LOCK_SECONDS", "9")
+
+    worker.start_process(ask(make_study(human=1, machine=1)))
+
+    end = time.monotonic() + TIMEOUT_S
+    while not said.exists() and time.monotonic() < end:
+        time.sleep(0.02)
+    lines = said.read_text().splitlines()
+    assert not [line for line in lines if line.startswith("SERVES_PAGES")]
+    assert "DATABASE_LOCK_SECONDS=9" in lines  # what the operator says holds for all

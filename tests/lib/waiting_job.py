@@ -4,8 +4,7 @@ import os
 import time
 from pathlib import Path
 
-from lib.jobs.leases import Lease
-from lib.jobs.running import run_job
+from lib.jobs.leases import Lease, run_job
 from scoring.models import ScoringRun
 
 FOLDER = "WAITING_JOB_FOLDER"

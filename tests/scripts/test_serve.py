@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lib.jobs import presence
+from lib.jobs import workers
 from lib.jobs.workers import Worker
 from tests.experiment.http_client import ROOT, database_url
 from tests.lib.test_worker import TIMEOUT_S, until
@@ -59,7 +59,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 
 def living_pids() -> list[int]:
-    names = [Worker.read(row.name) for row in presence.living()]
+    names = [Worker.read(row.name) for row in workers.living()]
     return [name.pid for name in names if name is not None]
 
 
@@ -85,7 +85,7 @@ def test_a_worker_that_dies_is_started_again_and_all_end_with_the_supervisor(sta
     supervisor.send_signal(signal.SIGTERM)
     assert supervisor.wait(TIMEOUT_S) == 0
     until(lambda: not is_alive(supervisor.pid))  # what the killed worker had started sees it soon
-    assert presence.living() == []
+    assert workers.living() == []
 
 
 def test_where_the_site_dies_the_supervisor_ends_with_its_worker_and_says_so_by_its_status(

@@ -35,7 +35,7 @@ from experiment.models import ItemCount, Participant, RecruitmentRecord, RuleApp
 from experiment.services.exclusions import verdicts
 from experiment.services.recounting import check
 from experiment.services.study_versions import revise
-from lib.jobs import presence
+from lib.jobs import workers
 
 TOLD = 409  # that another answer is stored, or that the page is another one
 
@@ -549,7 +549,7 @@ def _change_rules(url: str) -> list[str]:
     """As the lab does, once there is a worker; until everybody is decided."""
     with using(url):
         study = Study.objects.get(slug=SLUG)
-        wait_until(lambda: presence.is_taken(RuleApplication), WORKER_WITHIN_S)
+        wait_until(lambda: workers.is_taken(RuleApplication), WORKER_WITHIN_S)
         lenient = replace(study.exclusion_rules, recognised=False, missed_catch=False)
         if revise(study, rules=lenient, reason="A pilot misread it.").is_applied:
             return ["the crowd was decided at once"]

@@ -34,7 +34,7 @@ from lib import po
 from scoring.domain.backend import ScoringError
 from scoring.models import ScoringRun
 from scoring.services import token_store
-from scoring.services.corpora import describe_corpus, read_corpus
+from scoring.services.texts import describe_corpus, read_corpus
 
 LONGEST_S = 20.0
 OPENING = "Ovens are hot. We heated {n} of them, and a baker, who was asked, agreed."

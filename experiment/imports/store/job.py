@@ -9,8 +9,7 @@ from experiment.imports.store.plans import Action
 from experiment.imports.store.writing import PlanRefusedError, import_items
 from experiment.models import ItemImport, ResearchField
 from experiment.services import item_files, work
-from lib.jobs.leases import Lease
-from lib.jobs.running import run_job
+from lib.jobs.leases import Lease, run_job
 
 
 class RefusedError(Exception):

@@ -22,9 +22,8 @@ from experiment.models import Study, TrialExport
 from experiment.services.export import data_set
 from experiment.services.export.files import Blocks, export_trials
 from experiment.services.export.trials import completed, count, data_state, is_quickly_counted
-from lib.jobs.leases import Lease, reopen
+from lib.jobs.leases import Lease, reopen, run_job
 from lib.jobs.queue import enqueue
-from lib.jobs.running import run_job
 from lib.storage import file_names
 
 STORED_PER_STUDY = 8

@@ -1,4 +1,4 @@
-"""Use case: bring a published directory into the database, items, trials and models' results; all or nothing."""
+"""All that was published is stored, people's and models' alike, or nothing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -14,8 +14,7 @@ from experiment.imports.store.published import (
     import_published,
 )
 from scoring.imports.read.results import PublishedModel, PublishedResults
-from scoring.imports.store.runs import StoredRuns, store_runs
-from scoring.imports.store.scores import ItemRows, check_rows, published_items
+from scoring.imports.store.runs import ItemRows, StoredRuns, check_rows, published_items, store_runs
 
 
 @dataclass(frozen=True)

@@ -1,24 +1,138 @@
-"""Part of the import: the rows of models and runs.
+"""Published results become runs with their scores.
+
+Scores belong to version 1 of an item, the published text: that is what the published models read.
 
 A file is known by its SHA-256. A run that was imported before is left alone; where its file has changed since, the
 import is refused, for a run is evidence: whoever wants the new numbers deletes the run first.
+
+The decisions of people come before the import's: a set that a person made or renamed stays as it is, and a model that
+was taken out of the paper's does not come back.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.core.exceptions import ValidationError
 
 from experiment.imports.read.tables import Problem
-from experiment.models import Study
+from experiment.models import Item, Study
+from scoring.domain.known_models import PAPER_MODELS, PAPER_SET
 from scoring.domain.prompts import Prompt
-from scoring.imports.read import provenance
-from scoring.imports.read.folders import ANCHOR
+from scoring.imports.read import results
+from scoring.imports.read.published import ANCHOR
 from scoring.imports.read.results import PublishedCorpus, PublishedModel, PublishedScores
-from scoring.imports.store.model_set import place_in_set
-from scoring.imports.store.scores import ItemRows, create_scores, fill_lengths
-from scoring.models import LanguageModel, ScoringRun
+from scoring.models import (
+    CorpusScore,
+    ItemScore,
+    LanguageModel,
+    ModelSet,
+    ModelSetMember,
+    ScoringRun,
+)
 from scoring.services.open_model import ensure_language_model
+
+# Source -> row of the test cases' file, from 0 -> the item's primary key
+ItemRows = Mapping[str, Mapping[int, int]]
+SIDES = "AB"
+POSITIONS = {model.name: n for n, model in enumerate(PAPER_MODELS, start=1)}
+
+
+def published_items() -> ItemRows:
+    """The items as published, by their place in the published files."""
+    rows: dict[str, dict[int, int]] = {}
+    items = Item.objects.filter(
+        collection=Item.Collection.BRAINBENCH,
+        collection_row__isnull=False,
+        texts=Item.Texts.AS_PUBLISHED,
+        version=1,
+    )
+    for source, row, pk in items.values_list("source", "collection_row", "pk"):
+        assert row is not None  # as filtered above
+        rows.setdefault(source, {})[row] = pk
+    return rows
+
+
+def check_rows(scores: PublishedScores, items: Mapping[int, int]) -> Problem | str | None:
+    """A problem if there are scores of items that do not exist, a note if there are items without."""
+    rows = scores.rows.tolist()
+    beyond = next((n for n, row in enumerate(rows) if row not in items), None)
+    if beyond is not None:
+        message = f"is about test case {rows[beyond] + 1} of the {len(items)} {scores.source}-created ones"
+        return Problem(scores.rows_file, message, row=beyond)
+    n_without = len(items.keys() - set(rows))
+    if n_without:
+        return f"{scores.rows_file} leaves out {n_without} of the {len(items)} {scores.source}-created test cases."
+    return None
+
+
+def create_scores(
+    runs: Sequence[tuple[ScoringRun, PublishedScores | PublishedCorpus]], items: ItemRows
+) -> int:
+    pairs: list[ItemScore] = []
+    texts: list[CorpusScore] = []
+    for run, part in runs:
+        if isinstance(part, PublishedCorpus):
+            texts += _corpus_scores(run, part)
+        else:
+            pairs += _item_scores(run, part, items[part.source])
+    ItemScore.objects.bulk_create(pairs)
+    CorpusScore.objects.bulk_create(texts)
+    return len(pairs) + len(texts)
+
+
+def _item_scores(
+    run: ScoringRun, scores: PublishedScores, items: Mapping[int, int]
+) -> Iterator[ItemScore]:
+    columns = zip(
+        scores.rows.tolist(),
+        scores.units.tolist(),
+        scores.labels.tolist(),
+        scores.original(scores.ppl),
+        scores.altered(scores.ppl),
+        *_lengths(scores),
+        strict=True,
+    )
+    for row, unit, label, original, altered, zlib_original, zlib_altered in columns:
+        yield ItemScore(
+            run=run,
+            item_id=items[row],
+            unit=unit,
+            original_side=SIDES[label],
+            ppl_original=original,
+            ppl_altered=altered,
+            zlib_original_bytes=zlib_original,
+            zlib_altered_bytes=zlib_altered,
+        )
+
+
+def _lengths(scores: PublishedScores) -> tuple[Sequence[int | None], Sequence[int | None]]:
+    if scores.zlib_bytes is None:
+        none = [None] * len(scores.ppl)
+        return none, none
+    return scores.original(scores.zlib_bytes), scores.altered(scores.zlib_bytes)
+
+
+def _corpus_scores(run: ScoringRun, corpus: PublishedCorpus) -> Iterator[CorpusScore]:
+    lengths = zip(corpus.ppl.tolist(), corpus.zlib_bytes.tolist(), strict=True)
+    for row, (ppl, zlib_bytes) in enumerate(lengths, start=1):
+        yield CorpusScore(run=run, row=row, ppl=ppl, zlib_bytes=zlib_bytes)
+
+
+def fill_lengths(run: ScoringRun, scores: PublishedScores, items: ItemRows) -> None:
+    """Compressed lengths that were absent when the run was imported."""
+    new = {
+        (score.item_id, score.unit): score
+        for score in _item_scores(run, scores, items[scores.source])
+    }
+    rows = list(run.item_scores.all())
+    for row in rows:
+        source = new[row.item_id, row.unit]
+        row.zlib_original_bytes = source.zlib_original_bytes
+        row.zlib_altered_bytes = source.zlib_altered_bytes
+    ItemScore.objects.bulk_update(rows, ["zlib_original_bytes", "zlib_altered_bytes"])
+    run.identity = results.of_scores(scores, run.language_model.family)
+    run.save(update_fields=["identity"])
+
 
 Part = PublishedScores | PublishedCorpus
 # What an imported run is found by: model, corpus, condition, source, seed
@@ -141,7 +255,7 @@ def _run(part: Part, row: LanguageModel, study: Study) -> ScoringRun:
             condition=FULL,
             prompt=ScoringRun.Prompt.NONE.value,
             prompt_text=Prompt.of("none").template,
-            identity=provenance.of_corpus(part),
+            identity=results.of_corpus(part),
             **common,
         )
     return ScoringRun(
@@ -152,8 +266,30 @@ def _run(part: Part, row: LanguageModel, study: Study) -> ScoringRun:
         prompt=ScoringRun.Prompt.PAPER.value,
         # Where something else was fed than the paper's sentence, `identity.prompt` says what is known of it
         prompt_text=Prompt.of("paper").template
-        if provenance.read_the_sentence(part, row.family)
+        if results.read_the_sentence(part, row.family)
         else "",
-        identity=provenance.of_scores(part, row.family),
+        identity=results.of_scores(part, row.family),
         **common,
     )
+
+
+def place_in_set(study: Study, new: Mapping[str, LanguageModel]) -> list[str]:
+    """Let the paper's models whose results are new to the study be members of its set; returns notes."""
+    members = {name: row for name, row in new.items() if name in POSITIONS}
+    if not members:
+        return []
+    model_set, _ = ModelSet.objects.get_or_create(study=study, defaults={"name": PAPER_SET})
+    if model_set.name != PAPER_SET:
+        return [f"{study.slug} has a set of models of its own, “{model_set.name}”: left as it is."]
+    held = dict(model_set.members.values_list("position", "language_model"))
+    rows = []
+    for name, row in members.items():
+        if row.pk in held.values():
+            continue
+        # Its place in the paper's order, unless a person put another model there
+        position = POSITIONS[name]
+        position = max(held) + 1 if position in held else position
+        held[position] = row.pk
+        rows.append(ModelSetMember(model_set=model_set, language_model=row, position=position))
+    ModelSetMember.objects.bulk_create(rows)
+    return []

@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -8,14 +8,13 @@ from django.core.management.base import CommandError, CommandParser
 
 from experiment.management.finding import find_study
 from experiment.models import Study
-from lib.commands import add_json_argument, table_lines
+from lib.commands import table_lines
 from scoring.backends.opening import GENERATORS
 from scoring.domain.generating import Finish
 from scoring.management.writing import (
     WritingCommand,
     check_over,
     content_of,
-    money,
     read_asked,
     spending_data,
     spending_lines,
@@ -23,18 +22,6 @@ from scoring.management.writing import (
 from scoring.models import AnsweringRun
 from scoring.services import answering, imported_answers
 from scoring.services.answering_cost import Cost, States, costs, finishes, states
-
-# Each in the words of the other commands that have a model write, and in those of a run's columns
-COSTS: Sequence[tuple[tuple[str, str], Callable[[str], Any], str]] = (
-    (("--price-in", "--prompt_price"), money, "price of a million tokens read"),
-    (("--price-out", "--completion_price"), money, "price of a million tokens written"),
-    (
-        ("--budget-tokens", "--budget_tokens"),
-        int,
-        "at most so many, read and written, of the whole run",
-    ),
-    (("--budget-money", "--budget_money"), money, "at most so much, in the prices' currency"),
-)
 
 
 class Command(WritingCommand):
@@ -68,19 +55,12 @@ class Command(WritingCommand):
             metavar="T",
             help="default: 0, the likeliest words; none leaves it to the server",
         )
-        for names, kind, told in COSTS:
-            parser.add_argument(*names, type=kind, metavar="N", help=told)
         parser.add_argument("--limit", type=int, metavar="N", help="only the first N questions")
-        parser.add_argument(
-            "--resume",
-            action="store_true",
-            help="go on with the newest run of the same settings, and ask again what failed",
-        )
-        add_json_argument(parser)
+        self.add_cost_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
-        told = content_of(options["system"]) if options["system"] else ""
+        told = content_of(options["system"])
         if options["file"]:
             if not options["name"]:
                 raise CommandError("--file needs --name, the model that gave the answers.")

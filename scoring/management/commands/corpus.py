@@ -1,31 +1,330 @@
-from collections.abc import Mapping
-from typing import Any, Protocol
+from argparse import ArgumentTypeError
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import asdict
+from datetime import UTC, datetime
+from itertools import chain
+from pathlib import Path
+from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from lib.commands import ReportingCommand, add_json_argument
-from scoring.management.corpus import add, build, check, fetch
-from scoring.management.corpus import list as listing
+from lib.commands import ReportingCommand, StoppedError, add_json_argument, progress, table_lines
+from scoring.management.trainings import find_corpus
+from scoring.models import Corpus
+from scoring.services.training.corpora import (
+    Added,
+    add_source,
+    build_corpus,
+    collected,
+    leaks,
+    open_client,
+)
 from scoring.training.corpus.document import CorpusError
+from scoring.training.corpus.entrez import sources
+from scoring.training.corpus.entrez.fetch import Fetched, Order, opened
+from scoring.training.corpus.manifest import EXCLUDED, BuiltCorpus, Excluded, open_corpus
+from scoring.training.corpus.read.local import Reading
+
+Run = Callable[[ReportingCommand, Mapping[str, Any]], None]
+AGAIN = "The same command goes on from there."
 
 
-class Part(Protocol):
-    """A subcommand: a module of `scoring.management.corpus`; the first line of its docstring is its help."""
+def _add_fetch(parser: CommandParser) -> None:
+    asked = parser.add_mutually_exclusive_group(required=True)
+    asked.add_argument(
+        "--journals",
+        metavar="FILE",
+        help="a journal on each line, and after a tab what its articles must be about; "
+        f"{sources.BRAINGPT}: the list of BrainGPT",
+    )
+    asked.add_argument("--query", metavar="Q", help="a search in the language of PubMed")
+    for name, help_text in (("--from", "the first year"), ("--to", "the last year")):
+        parser.add_argument(
+            name, dest=f"{name[2:]}_year", type=_year, required=True, metavar="YEAR", help=help_text
+        )
+    parser.add_argument("--kind", choices=("abstracts", "fulltext"), default="abstracts")
+    parser.add_argument("--output", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--limit", type=_limit, metavar="N", help="new documents, for a try")
 
-    __doc__: str | None
 
-    def add_arguments(self, parser: CommandParser) -> None: ...
+def _fetch(command: ReportingCommand, options: Mapping[str, Any]) -> None:
+    """Fetch what is not there yet.
 
-    def run(self, command: ReportingCommand, options: Mapping[str, Any]) -> None:
-        """Do it, and `command.report` the result."""
+    Raises:
+        CommandError: the options are wrong, Entrez cannot be asked, or something could not be fetched.
+    """
+    quiet = options["json"]
+    try:
+        order = _order(options)
+        with open_client() as client, opened(client, order) as fetching:
+            unit = "records"
+            with progress(unit, fetching.total, unit, done=fetching.here, quiet=quiet) as update:
+                fetched = fetching.run(update)
+    except CorpusError as error:
+        raise CommandError(f"{error} {AGAIN}" if _has_begun(options) else str(error)) from error
+    except KeyboardInterrupt as interrupt:
+        raise StoppedError(f"Stopped. {AGAIN}") from interrupt
+    command.report(
+        options, {**asdict(fetched), "documents": fetched.documents}, _fetched_lines(fetched)
+    )
+    if fetched.problems:
+        raise CommandError(
+            f"{len(fetched.problems)} could not be fetched whole; the first is {fetched.problems[0]}"
+        )
 
 
-PARTS: Mapping[str, Part] = {
-    "fetch": fetch,
-    "add": add,
-    "build": build,
-    "list": listing,
-    "check": check,
+def _order(options: Mapping[str, Any]) -> Order:
+    if options["from_year"] > options["to_year"]:
+        raise CorpusError("--from is after --to.")
+    if options["query"] is not None and not options["query"].strip():
+        raise CorpusError("--query is empty.")
+    if options["query"] is not None:
+        asked: tuple[sources.Source, ...] = (sources.of_query(options["query"]),)
+    else:
+        is_named = options["journals"] == sources.BRAINGPT
+        asked = sources.of_journals(sources.JOURNALS if is_named else Path(options["journals"]))
+    years = (options["from_year"], options["to_year"])
+    today = datetime.now(UTC).date()
+    return Order(asked, *years, options["kind"], options["output"], options["limit"], today)
+
+
+def _has_begun(options: Mapping[str, Any]) -> bool:
+    return any(options["output"].glob("*/.state.json"))
+
+
+def _fetched_lines(fetched: Fetched) -> Iterator[str]:
+    yield from table_lines(
+        (
+            {"documents": f"{source.documents:,}", "source": source.name}
+            for source in fetched.sources
+        ),
+        left=("source",),
+    )
+    yield (
+        f"{fetched.documents:,} documents, {fetched.new:,} of them new; left out: {fetched.without_text:,} records "
+        f"without a text, {fetched.books:,} books."
+    )
+    yield from fetched.problems
+
+
+def _year(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1000 <= int(text) <= 9999):
+        raise ArgumentTypeError(f"“{text}” is no year")
+    return int(text)
+
+
+def _limit(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise ArgumentTypeError(f"“{text}” is no whole number from 1")
+    return int(text)
+
+
+SKIPPED_SHOWN = 3
+
+
+def _add_add(parser: CommandParser) -> None:
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH")
+    parser.add_argument("--name", required=True, metavar="NAME", help="the corpus's")
+    parser.add_argument(
+        "--text-column",
+        default="text",
+        metavar="NAME",
+        help="where JSON and tables have the text (default: text); id, title, doi, pmid, pmcid, journal, published, licence "
+        "and kind are read where they are there",
+    )
+    parser.add_argument(
+        "--split", choices=("blank-lines",), help="a .txt file's blocks are documents of their own"
+    )
+
+
+def _add(command: ReportingCommand, options: Mapping[str, Any]) -> None:
+    reading = Reading(options["text_column"], options["split"] == "blank-lines")
+    added = []
+    for path in options["paths"]:
+        with progress(path.name, None, "documents", quiet=options["json"]) as update:
+            added.append(add_source(options["name"], path, reading, update))
+    command.report(
+        options,
+        {"added": [asdict(one) for one in added]},
+        chain.from_iterable(map(_added_lines, added)),
+    )
+
+
+def _added_lines(added: Added) -> Iterator[str]:
+    before = ", as before" if added.was_there else ""
+    names = ", ".join(added.skipped[:SKIPPED_SHOWN]) + (
+        ", …" if len(added.skipped) > SKIPPED_SHOWN else ""
+    )
+    skipped = f" Not read, for its kind: {len(added.skipped):,} ({names})." if added.skipped else ""
+    yield f"{added.path}: {added.documents:,} documents{before}.{skipped}"
+    if added.n_no_dates:
+        yield f"Kept without a date, for theirs is none (2019, 2019-08 or 2019-08-12): {added.n_no_dates:,}."
+        yield from added.no_dates
+        if added.n_no_dates > len(added.no_dates):
+            yield "…"
+
+
+LEAKS_SHOWN = 5
+
+
+def _add_build(parser: CommandParser) -> None:
+    parser.add_argument("--name", required=True, metavar="NAME")
+    parser.add_argument(
+        "--holdout", type=_share, default=0.1, metavar="SHARE", help="of documents (default: 0.1)"
+    )
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="default: 1")
+    parser.add_argument(
+        "--tokenizer",
+        type=Path,
+        metavar="FOLDER",
+        help="what tokens are counted with (default: the demonstration model's)",
+    )
+    parser.add_argument("--replace", action="store_true", help="a corpus of this name")
+
+
+def _build(command: ReportingCommand, options: Mapping[str, Any]) -> None:
+    with _Stages(quiet=options["json"]) as stages:
+        row = build_corpus(
+            options["name"],
+            holdout=options["holdout"],
+            seed=options["seed"],
+            tokenizer=options["tokenizer"],
+            replace=options["replace"],
+            on_progress=stages.update,
+        )
+    corpus = open_corpus(row.folder)
+    leaks = [one for one in corpus.excluded() if one.reason.startswith("test case")]
+    command.report(options, _built_data(row, corpus, leaks), _built_lines(corpus, leaks))
+
+
+class _Stages(ExitStack):
+    """A bar for each stage, one after the other."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        super().__init__()
+        self._stage, self._quiet = "", quiet
+
+    def update(self, stage: str, done: int, total: int) -> None:
+        if stage != self._stage:
+            self.close()
+            self._stage = stage
+            self._update = self.enter_context(progress(stage, total, quiet=self._quiet))
+        self._update(done)
+
+
+def _built_data(row: Corpus, corpus: BuiltCorpus, leaks: list[Excluded]) -> dict[str, Any]:
+    return {
+        "name": row.slug,
+        "sha256": corpus.sha256,
+        "folder": str(corpus.folder),
+        "manifest": row.manifest,
+        "test_cases": [asdict(one) for one in leaks],
+    }
+
+
+def _built_lines(corpus: BuiltCorpus, leaks: list[Excluded]) -> Iterator[str]:
+    manifest = corpus.manifest
+    for name, part in (("training", manifest.train), ("held out", manifest.held_out)):
+        yield f"{name}: {part.documents:,} documents, {part.words:,} words, {part.tokens:,} tokens"
+    for reason, n in manifest.excluded.items():
+        yield f"left out: {n:,} ({reason})"
+    if leaks:
+        items = Counter(one.of for one in leaks).most_common(LEAKS_SHOWN)
+        documents = "1 document" if len(leaks) == 1 else f"{len(leaks):,} documents"
+        yield f"Test cases: {documents} would have given away one, {leaks[0].id} the first; by test case:"
+        yield from (f"  {key}: {n:,}" for key, n in items)
+    yield f"What was left out, and why, is in {corpus.folder / EXCLUDED}; the corpus is {corpus.sha256[:12]}."
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = 0
+    if not 0 < share < 1:
+        raise ArgumentTypeError(f"{text} is no share between 0 and 1")
+    return share
+
+
+def _list(command: ReportingCommand, options: Mapping[str, Any]) -> None:
+    rows = list(Corpus.objects.all())
+    waiting = sorted(set(collected()) - {row.slug for row in rows})
+    built = [{"name": row.slug, "sha256": row.sha256, "manifest": row.manifest} for row in rows]
+    command.report(options, {"built": built, "collected": waiting}, _list_lines(rows, waiting))
+
+
+def _list_lines(rows: list[Corpus], waiting: list[str]) -> Iterator[str]:
+    yield from table_lines((_cells(row) for row in rows), left={"corpus", "published"})
+    if waiting:
+        yield f"Collected and not built: {', '.join(waiting)}."
+    elif not rows:
+        yield "There is none yet."
+
+
+def _cells(row: Corpus) -> dict[str, str]:
+    manifest = row.manifest
+    train, held_out = manifest["train"], manifest["held_out"]
+    return {
+        "corpus": row.slug,
+        "documents": f"{train['documents']:,} + {held_out['documents']:,}",
+        "tokens": f"{train['tokens']:,} + {held_out['tokens']:,}",
+        "published": f"{manifest['first_published']} to {manifest['last_published']}",
+        "hash": row.sha256[:12],
+    }
+
+
+def _add_check(parser: CommandParser) -> None:
+    parser.add_argument("--name", required=True, metavar="NAME")
+
+
+def _check(command: ReportingCommand, options: Mapping[str, Any]) -> None:
+    row = find_corpus(options["name"])
+    corpus = open_corpus(row.folder)
+    corpus.check()
+    manifest = corpus.manifest
+    total = manifest.train.documents + manifest.held_out.documents
+    with progress("documents", total, quiet=options["json"]) as update:
+        found = list(leaks(corpus, update))
+    items = Counter(one.of for one in found)
+    lines = [f"  {one.id} ({one.reason}, {one.of})" for one in found] or [
+        f"{row} holds no test case, and its files are whole."
+    ]
+    command.report(options, {"test_cases": [asdict(one) for one in found]}, lines)
+    if found:
+        raise CommandError(
+            f"{len(found)} documents give {len(items)} test cases away: corpus build --name {row} --replace."
+        )
+
+
+# What each part says of itself, what it asks for, and what does it
+PARTS: Mapping[str, tuple[str, Callable[[CommandParser], None], Run]] = {
+    "fetch": (
+        "Fetch abstracts or open-access full texts of journals, or of a query, from PubMed and PMC.",
+        _add_fetch,
+        _fetch,
+    ),
+    "add": (
+        "Collect texts under a corpus's name: files of .jsonl, .csv, .tsv and .txt, and folders of them.",
+        _add_add,
+        _add,
+    ),
+    "build": (
+        "Build a corpus of what was collected under its name: cleaned, without copies and test cases, parted, in Parquet files.",
+        _add_build,
+        _build,
+    ),
+    "list": (
+        "List corpora that were built, and names that texts were collected under.",
+        lambda parser: None,
+        _list,
+    ),
+    "check": (
+        "See that a corpus's files are those that were built, and that it holds no test case of today.",
+        _add_check,
+        _check,
+    ),
 }
 
 
@@ -34,14 +333,13 @@ class Command(ReportingCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", metavar="|".join(PARTS), required=True)
-        for name, part in PARTS.items():
-            about = (part.__doc__ or "").partition("\n")[0]
-            one = actions.add_parser(name, help=about, description=about)
-            part.add_arguments(one)
-            add_json_argument(one)
+        for name, (about, add_arguments, _) in PARTS.items():
+            part = actions.add_parser(name, help=about, description=about)
+            add_arguments(part)
+            add_json_argument(part)
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            PARTS[options["action"]].run(self, options)
+            PARTS[options["action"]][2](self, options)
         except CorpusError as error:
             raise CommandError(str(error)) from error

@@ -11,10 +11,10 @@ from experiment.models import ResearchField
 from lib.jobs import leases
 from scoring.management.writing import (
     WritingCommand,
-    asked_of,
     check_over,
     content_of,
     find_field,
+    read_asked,
     renew,
     spending_data,
     spending_lines,
@@ -39,15 +39,13 @@ class Command(WritingCommand):
         )
         super().add_arguments(parser)
         parser.add_argument(
-            "--instructions",
-            type=Path,
-            metavar="FILE",
-            help="what the model is told instead of ours",
-        )
-        parser.add_argument(
-            "--repairs", type=int, default=3, choices=range(runs.MOST_REPAIRS + 1), metavar="K",
+            "--repairs",
+            type=int,
+            default=3,
+            choices=range(runs.MOST_REPAIRS + 1),
+            metavar="K",
             help="how often it is told what is wrong (default: 3)",
-        )  # fmt: skip
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         research_field = find_field(options)
@@ -55,8 +53,8 @@ class Command(WritingCommand):
             abstracts = _abstracts(options, research_field)
         except ValidationError as error:
             raise CommandError("\n".join(error.messages)) from error
-        told = content_of(options["instructions"]) if options["instructions"] else ""
-        asked = asked_of(options)
+        told = content_of(options["instructions"])
+        asked = read_asked(options)
         draft = runs.draft_run(
             research_field, abstracts, asked, instructions=told, repairs=options["repairs"]
         )

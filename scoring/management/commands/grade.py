@@ -70,7 +70,7 @@ class Command(WritingCommand):
             models=options["of"],
             people=options["people"],
             rubric=_rubric(options["rubric"]) if options["rubric"] else None,
-            prompt=content_of(options["prompt"]) if options["prompt"] else "",
+            prompt=content_of(options["prompt"]),
         )
         run = self._run_for(draft, options)
         run = self.work_off(run, runs.run, ("grades", "answers"), options)

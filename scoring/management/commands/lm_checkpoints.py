@@ -1,4 +1,5 @@
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -16,7 +17,7 @@ from lib.commands import (
 )
 from lib.jobs import leases
 from scoring.domain.backend import ScoringError
-from scoring.management.trainings import steps_of
+from scoring.management.writing import numbers_of
 from scoring.models import ScoringRun, Training
 from scoring.services.execute import execute
 from scoring.services.open_model import OneModel
@@ -36,24 +37,26 @@ class Command(ReportingCommand):
         parser.add_argument("--study", metavar="SLUG", required=True)
         which = parser.add_mutually_exclusive_group()
         which.add_argument(
-            "--steps", type=steps_of, default=(), metavar="N,…", help="0 is the start (default: all that were kept)"
-        )  # fmt: skip
+            "--steps",
+            type=numbers_of,
+            default=(),
+            metavar="N,…",
+            help="0 is the start (default: all that were kept)",
+        )
         which.add_argument("--every", type=int, metavar="N", help="multiples of N")
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         training, study = find_training(options["training"]), find_study(options["study"])
-        models = OneModel()
         try:
             steps = models_service.chosen(training, options["steps"], options["every"])
-            for step in steps:
-                self._score(models, training, step, study, options)
+            with closing(OneModel()) as models:
+                for step in steps:
+                    self._score(models, training, step, study, options)
         except KeyboardInterrupt as interrupt:
             raise StoppedError(GOES_ON) from interrupt
         except (TrainingError, ScoringError) as error:
             raise CommandError(str(error)) from error
-        finally:
-            models.close()
         found = models_service.results(training, study)
         self.report(options, _data(training, study, found), _lines(found))
 

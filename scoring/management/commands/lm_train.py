@@ -14,11 +14,12 @@ from scoring.management.trainings import (
     add_settings_arguments,
     estimate_data,
     estimate_lines,
+    find_corpus,
     settings_of,
-    steps_of,
     training_data,
     training_lines,
 )
+from scoring.management.writing import numbers_of
 from scoring.models import Corpus, Training
 from scoring.services.training import create, run
 from scoring.training.corpus.document import CorpusError
@@ -52,7 +53,7 @@ class Command(ReportingCommand):
         parser.add_argument("--name", metavar="NAME", help="of the model that it makes")
         parser.add_argument(
             "--keep",
-            type=steps_of,
+            type=numbers_of,
             default=(),
             metavar="N,…",
             help="steps to keep for lm_checkpoints",
@@ -157,8 +158,4 @@ class Command(ReportingCommand):
 def _corpus(options: Mapping[str, Any]) -> Corpus:
     if not options["corpus"]:
         raise CommandError("--corpus names what to learn from.")
-    found = Corpus.objects.filter(slug=options["corpus"]).first()
-    if found is None:
-        known = ", ".join(Corpus.objects.values_list("slug", flat=True)) or "none"
-        raise CommandError(f"There is no corpus {options['corpus']}; there are: {known}.")
-    return found
+    return find_corpus(options["corpus"])

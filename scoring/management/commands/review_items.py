@@ -1,19 +1,17 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandParser
 from django.db import transaction
 
 from experiment.models import Review
 from lib.jobs import leases
 from scoring.management.writing import (
     WritingCommand,
-    asked_of,
     check_over,
     content_of,
     find_field,
+    read_asked,
     renew,
     spending_data,
     spending_lines,
@@ -26,18 +24,9 @@ class Command(WritingCommand):
     help = "Have a language model review a field's test cases that are in review; people see it after their own verdict."
     generator_flag = "--reviewer"
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        super().add_arguments(parser)
-        parser.add_argument(
-            "--instructions",
-            type=Path,
-            metavar="FILE",
-            help="what the model is told instead of ours",
-        )
-
     def handle(self, *args: Any, **options: Any) -> None:
-        research_field, asked = find_field(options), asked_of(options)
-        told = content_of(options["instructions"]) if options["instructions"] else ""
+        research_field, asked = find_field(options), read_asked(options)
+        told = content_of(options["instructions"])
         draft = model_reviews.review_run(
             research_field, asked, instructions=told, limit=options["limit"]
         )

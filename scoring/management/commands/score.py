@@ -1,6 +1,7 @@
 import time
 from argparse import ArgumentTypeError
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,15 +14,15 @@ from lib.commands import table_lines
 from lib.jobs import leases
 from lib.jobs.leases import renew_connection
 from scoring.domain.conditions import CONDITIONS
-from scoring.management.results import Scored, as_json, unscored_of
+from scoring.management.results import TEXTS, as_json, run_lines, score_lines, unscored_of
 from scoring.management.scoring_command import Evaluation, ScoringCommand
-from scoring.management.tables import TEXTS, run_lines, score_lines
 from scoring.management.workers import PER_GPU, gpus
+from scoring.management.writing import numbers_of
 from scoring.models import ScoringRun
 from scoring.services.adapters import runs_with_adapters
 from scoring.services.execute import execute
 from scoring.services.open_model import OneModel
-from scoring.services.summary import run_rows, summarise_run
+from scoring.services.summary import run_rows
 from scoring.services.token_store import delete_run
 
 WATCH_SECONDS = 5
@@ -56,7 +57,7 @@ class Command(ScoringCommand):
         )
         parser.add_argument("--queue", action="store_true", help="score the runs that wait")
         parser.add_argument(
-            "--runs", type=_numbers, metavar="N,…", help="with --queue: only these of them"
+            "--runs", type=numbers_of, metavar="N,…", help="with --queue: only these of them"
         )
         parser.add_argument(
             "--workers",
@@ -102,13 +103,12 @@ class Command(ScoringCommand):
             for condition in _conditions(options["conditions"])
         ]
         evaluations = self.score_all(settings, options)
-        scored = [Scored(e, [summarise_run(run) for run in e.runs]) for e in evaluations]
-        self.report(options, as_json(scored), score_lines(scored))
+        self.report(options, as_json(evaluations), score_lines(evaluations))
         if options["output_path"]:
             runs = [run for evaluation in evaluations for run in evaluation.runs]
             self._write_as_lm_eval(runs, options["output_path"])
         _refuse_failed(evaluations)
-        self.refuse_unscored(unscored_of(scored))
+        self.refuse_unscored(unscored_of(evaluations))
 
     def _write_as_lm_eval(self, finished: Sequence[ScoringRun], folder: Path) -> None:
         from scoring.lm_eval.results import write_results
@@ -146,14 +146,13 @@ class Command(ScoringCommand):
         self.report(options, {"removed": sorted(found)}, [f"Removed: {names}."])
 
     def _score_queue(self, options: Mapping[str, Any]) -> None:
-        models, done = OneModel(), []
+        done = []
         try:
-            for run in _next_runs(options["watch"], options["runs"], models):
-                done.append(self._execute(run, models, options))
+            with closing(OneModel()) as models:
+                for run in _next_runs(options["watch"], options["runs"], models):
+                    done.append(self._execute(run, models, options))
         except KeyboardInterrupt:
             self.stderr.write("Stopped; what is not finished waits.")
-        finally:
-            models.close()
         failed = [run for run in done if run.status == ScoringRun.Status.FAILED]
         rows = [row for row in run_rows() if row.run in {run.pk for run in done}]
         lines = run_lines(rows) if rows else ["No run waits."]
@@ -218,12 +217,6 @@ def _refuse_contradictions(options: Mapping[str, Any]) -> None:
 
 def _model_of(run: ScoringRun) -> tuple[str, dict[str, str]]:
     return (run.backend, run.model_args)
-
-
-def _numbers(text: str) -> list[int]:
-    if not all(number.strip().isdecimal() for number in text.split(",")):
-        raise ArgumentTypeError(f"“{text}” are not numbers of runs, separated by commas")
-    return [int(number) for number in text.split(",")]
 
 
 def _workers(text: str) -> int:

@@ -1,15 +1,13 @@
-from collections.abc import Mapping
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 
-from lib.commands import ReportingCommand, add_json_argument, progress, table_lines
+from lib.commands import add_json_argument, progress, table_lines
 from scoring.backends import ALIASES, parse_model_args
 from scoring.backends.opening import check_model_args
-from scoring.domain.backend import ScoringError
 from scoring.domain.prompts import KINDS
-from scoring.management.asked import WORDS
-from scoring.management.writing import find_field
+from scoring.management.scoring_command import WORDS
+from scoring.management.writing import ModelCommand, add_field_arguments, find_field
 from scoring.models import ItemScreening
 from scoring.services.model_reviews import screen, unscreened
 from scoring.services.open_model import default_name
@@ -17,13 +15,11 @@ from scoring.services.open_model import default_name
 PROMPTS = tuple(kind for kind in KINDS if kind != "custom")
 
 
-class Command(ReportingCommand):
+class Command(ModelCommand):
     help = "Have a language model read a field's drafts and what is in review: how hard each is, for who leads the field."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        about = parser.add_mutually_exclusive_group(required=True)
-        about.add_argument("--field", metavar="SLUG", help="the field of research")
-        about.add_argument("--study", metavar="SLUG", help="or a study, whose field it is")
+        add_field_arguments(parser)
         parser.add_argument("--model", choices=WORDS, required=True)
         parser.add_argument(
             "--model_args", default="", metavar="NAME=VALUE,…", help="as of the command score"
@@ -33,12 +29,6 @@ class Command(ReportingCommand):
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        try:
-            self._screen(options)
-        except ScoringError as error:
-            raise CommandError(error.for_terminal) from error
-
-    def _screen(self, options: Mapping[str, Any]) -> None:
         kind = ALIASES.get(options["model"], options["model"])
         model_args = parse_model_args(options["model_args"])
         check_model_args(kind, model_args)

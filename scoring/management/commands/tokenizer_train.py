@@ -4,6 +4,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from lib.commands import ReportingCommand, add_json_argument
+from scoring.management.trainings import find_corpus
 from scoring.models import Corpus
 from scoring.training.corpus.document import CorpusError
 from scoring.training.corpus.manifest import open_corpus, sha256
@@ -29,9 +30,7 @@ class Command(ReportingCommand):
         output: Path = options["output"]
         if output.exists():
             raise CommandError(f"{output} is there already: name a new folder.")
-        row = Corpus.objects.filter(slug=options["corpus"]).first()
-        if row is None:
-            raise CommandError(f"There is no corpus {options['corpus']}.")
+        row = find_corpus(options["corpus"])
         try:
             data = self._train(row, options["vocabulary"], output)
         except (TrainingError, CorpusError) as error:

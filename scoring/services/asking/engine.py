@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from django.db.models import QuerySet
 
-from lib.jobs.leases import Lease
-from lib.jobs.running import run_job
+from lib.jobs.leases import Lease, run_job
 from scoring.backends.opening import open_generator
 from scoring.domain.backend import NoAnswerError, ScoringError
 from scoring.domain.generating import (
@@ -22,7 +21,7 @@ from scoring.domain.generating import (
     Message,
     Usage,
 )
-from scoring.models.generating import GeneratingJob
+from scoring.models.answers import GeneratingJob
 from scoring.services.asking.settings import BudgetSpentError, Spending, most, spending_of
 
 LOOK_S = 1.0

@@ -13,7 +13,7 @@ from django.db.models import Count, Q, QuerySet, Sum
 from scoring.backends.opening import check_generator_args
 from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Message, Prices, Usage
-from scoring.models.generating import GeneratingJob, ModelAnswer
+from scoring.models.answers import GeneratingJob, ModelAnswer
 
 # How fast and how often a model is asked: it writes the same
 PACE = frozenset({"concurrency", "timeout", "retry_seconds", "tries", "batch_size"})

@@ -24,7 +24,7 @@ from scoring.domain.generating import Finish, Generated, Message
 from scoring.domain.grading.reading import exact_points, read_points, schema
 from scoring.domain.grading.rubric import Rubric
 from scoring.models import AnsweringRun, GradingRun, JudgeGrade, LanguageModel
-from scoring.models.generating import Kind
+from scoring.models.answers import Kind
 from scoring.services.asking.engine import Asking, Question, stored
 from scoring.services.asking.settings import Asked
 from scoring.services.grading import targets

@@ -8,8 +8,7 @@ from pathlib import Path
 from django.db import transaction
 
 from lib import disk
-from lib.jobs.leases import Lease, renew_connection
-from lib.jobs.running import run_job
+from lib.jobs.leases import Lease, renew_connection, run_job
 from scoring.domain.backend import ScoringError
 from scoring.models import Training, TrainingPoint
 from scoring.services.training.corpora import open_to_train

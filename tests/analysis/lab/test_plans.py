@@ -49,7 +49,7 @@ def plans(queries: CaptureQueriesContext) -> list[str]:
 def test_no_page_about_results_scans_trials_or_judgments(
     client: Client, crowd: Study, monkeypatch: pytest.MonkeyPatch, query: str
 ) -> None:
-    monkeypatch.setattr("lib.jobs.background.start", lambda job: None)
+    monkeypatch.setattr("lib.jobs.worker.start_process", lambda job: None)
     client.force_login(make_user("ruth", crowd))
     for page in PAGES:
         with CaptureQueriesContext(connection) as asked:

@@ -24,7 +24,7 @@ from lib.backup.making import opened
 from lib.backup.manifest import BackupError
 from lib.backup.postgres import connected, refuse_used
 from lib.backup.restoring import clear, temporary_folder
-from lib.jobs.presence import Presence
+from lib.jobs.workers import Presence
 from tests.experiment.copies.conftest import Backup
 from tests.experiment.people import finish
 

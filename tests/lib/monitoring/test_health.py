@@ -11,7 +11,7 @@ from django.test import Client
 
 from lib.backup.files import stored_names
 from lib.jobs.models import Chore
-from lib.jobs.presence import Presence
+from lib.jobs.workers import Presence
 from lib.monitoring import checks
 from tests.experiment.people import open_page
 from tests.factories import make_study

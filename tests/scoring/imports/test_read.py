@@ -12,7 +12,7 @@ from experiment.models import Item, Study
 from scoring.domain import known_models
 from scoring.domain.perplexity import accuracy
 from scoring.domain.prompts import PAPER_SENTENCE
-from scoring.imports.read import provenance
+from scoring.imports.read import results
 from scoring.models import CorpusScore, ItemScore, LanguageModel, ScoringRun
 
 pytestmark = pytest.mark.django_db
@@ -244,7 +244,7 @@ def test_compressed_lengths_tell_what_the_models_were_given(study, family, templ
     ours = lengths(template, items)
     assert runs
     for run in runs:
-        assert run.identity["prompt"] == provenance.PROMPTS[family]
+        assert run.identity["prompt"] == results.PROMPTS[family]
         rows = run.item_scores.order_by("item__key").values_list("zlib_original_bytes", flat=True)
         differences = [published - own for published, own in zip(rows, ours, strict=True)]
         if shorter_by:

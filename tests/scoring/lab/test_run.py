@@ -116,7 +116,7 @@ def test_a_run_whose_worker_is_gone_says_so(ruth: Client, study: Study) -> None:
 def test_the_command_that_is_shown_goes_on_with_this_very_run(
     ruth: Client, study: Study, fields: dict[str, Any]
 ) -> None:
-    from scoring.management.asked import asked_models, asked_prompts
+    from scoring.management.scoring_command import asked_models, asked_prompts
 
     run = ask(study, **fields)
     ScoringRun.objects.update(status="failed", error="The server is gone.")

@@ -1,27 +1,20 @@
-"""`answer`: from questions to answers on one's own terminal; killed, it goes on without asking twice."""
+"""`answer`: from questions to answers on one's own terminal."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.core.management import CommandError, call_command
 
 from experiment.models import Item, Study, StudyItem
+from lib.commands import INTERRUPTED, StoppedError
+from scoring.management.writing import WritingCommand
 from scoring.models import Answer, AnsweringRun, LanguageModel
-from tests.experiment.http_client import ROOT, database_url
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
 from tests.scoring.services.answering.made import make_question, study_with_questions
-
-TIMEOUT_S = 120
 
 
 @pytest.fixture
@@ -314,42 +307,12 @@ def of_file(file: Path) -> list[str]:
     return ["--study", "memory", "--file", str(file), "--name", "elsewhere"]
 
 
-@pytest.mark.django_db(transaction=True)
-def test_killed_it_goes_on_and_asks_nothing_twice_whose_answer_is_stored(
-    stub: ChatStub, tmp_path: Path
-) -> None:
-    study_with_questions(12)
-    stub.delay_s = 0.3
-    for wanted in (2, 7):
-        process = _process(stub, tmp_path)
-        _wait_for(process, lambda n=wanted: Answer.objects.count() >= n)  # type: ignore[misc]
-        process.send_signal(signal.SIGKILL)
-        assert process.wait(timeout=TIMEOUT_S) == -signal.SIGKILL
-    stub.delay_s = 0.0
-    assert _process(stub, tmp_path).wait(timeout=TIMEOUT_S) == 0
-    done = AnsweringRun.objects.get()
-    assert (done.status, done.done) == ("finished", 12)
-    assert Answer.objects.values("item").distinct().count() == Answer.objects.count() == 12
-    # Besides those stored, at most what was under way at each kill: two at a time
-    assert 12 <= len(stub.requests) <= 12 + 2 * 2
+def test_who_stops_it_is_told_how_it_goes_on() -> None:
+    def stop(run: AnsweringRun, on_progress: Callable[[AnsweringRun], None]) -> AnsweringRun:
+        on_progress(run)
+        raise KeyboardInterrupt
 
-
-def _process(stub: ChatStub, folder: Path) -> subprocess.Popen[bytes]:
-    resume = ["--resume"] if AnsweringRun.objects.exists() else []
-    environment = {
-        **os.environ,
-        "DATABASE_URL": database_url(),
-        "DJANGO_SETTINGS_MODULE": "config.settings",
-        "SECRET_KEY": settings.SECRET_KEY,
-        "VAR_DIR": str(folder),
-    }
-    command = [sys.executable, "manage.py", "answer", *arguments(stub, *resume, concurrency=2)]
-    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
-
-
-def _wait_for(process: subprocess.Popen[bytes], condition: Any) -> None:
-    until = time.monotonic() + TIMEOUT_S
-    while not condition():
-        assert process.poll() is None, "it ended by itself"
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    command = WritingCommand(StringIO(), StringIO())
+    with pytest.raises(StoppedError, match="with --resume goes on") as stopped:
+        command.work_off(AnsweringRun(), stop, ("answers", "questions"), {"json": True})
+    assert stopped.value.returncode == INTERRUPTED

@@ -1,6 +1,9 @@
-"""The command `corpus`, from files to a corpus that was built: what it prints, and what it refuses."""
+"""`corpus` fetches literature, collects texts, and makes a corpus of them."""
 
 import json
+from collections.abc import Iterator
+from datetime import date
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -9,9 +12,12 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from scoring.models import Corpus
+from scoring.services.training import corpora
+from scoring.training.corpus.entrez.client import Client
 from scoring.training.corpus.read.local import MOST_PROBLEMS
 from tests.factories import make_item
 from tests.scoring.training.corpus.made import prose
+from tests.scoring.training.stub_entrez import EntrezStub, Paper
 
 pytestmark = pytest.mark.django_db
 
@@ -103,3 +109,114 @@ def test_what_cannot_be_is_refused_in_a_sentence(tmp_path: Path) -> None:
     corpus("build", "--name", "sleep")
     with pytest.raises(CommandError, match="--replace"):
         corpus("build", "--name", "sleep")
+
+
+PAPERS = (
+    Paper(1, (date(2019, 3, 1),)),
+    Paper(2, (date(2019, 3, 2),), text=""),
+    Paper(3, (date(2020, 5, 1),), journal="J Wake"),
+)
+
+
+@pytest.fixture(autouse=True)
+def stub(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[EntrezStub]:
+    monkeypatch.setattr(corpora, "Client", partial(Client, sleep=lambda s: None))
+    with EntrezStub(PAPERS) as server:
+        settings.ENTREZ_URL = server.url
+        settings.ENTREZ_API_KEY, settings.ENTREZ_EMAIL = "lab-key", "lab@example.org"
+        yield server
+
+
+def fetch(*arguments: object) -> str:
+    out = StringIO()
+    years = ("--from", "2019", "--to", "2020")
+    call_command("corpus", "fetch", *years, *map(str, arguments), stdout=out, stderr=StringIO())
+    return out.getvalue()
+
+
+@pytest.fixture
+def journals(tmp_path: Path) -> Path:
+    path = tmp_path / "journals.txt"
+    path.write_text("J Sleep\nJ Wake\n")
+    return path
+
+
+def test_journals_of_a_file_are_fetched_as_the_settings_say(
+    stub: EntrezStub, journals: Path, tmp_path: Path
+):
+    output = tmp_path / "new" / "literature"
+    printed = json.loads(fetch("--journals", journals, "--output", output, "--json"))
+    assert printed == {
+        "sources": [{"name": "J Sleep", "folder": "j-sleep", "documents": 1}, {"name": "J Wake", "folder": "j-wake", "documents": 1}],
+        "documents": 2, "new": 2, "without_text": 1, "books": 0, "problems": [],
+    }  # fmt: skip
+    assert {(form["api_key"], form["email"]) for form in stub.forms} == {("lab-key", "lab@example.org")}  # fmt: skip
+    again = json.loads(fetch("--journals", journals, "--output", output, "--json"))
+    assert again == {**printed, "new": 0}
+
+
+def test_a_person_reads_a_table(journals: Path, tmp_path: Path):
+    printed = fetch("--journals", journals, "--output", tmp_path / "out")
+    assert "J Sleep" in printed
+    assert "2 documents, 2 of them new" in printed
+
+
+def test_a_query_is_limited_for_a_try(tmp_path: Path):
+    arguments = ("--query", "sleep AND mice", "--output", tmp_path / "out", "--limit", 1, "--json")
+    assert json.loads(fetch(*arguments))["new"] == 1
+
+
+def test_the_list_of_braingpt_needs_no_file(tmp_path: Path):
+    with pytest.raises(CommandError, match="107 could not be fetched whole; the first is Nature"):
+        fetch("--journals", "braingpt", "--output", tmp_path / "out")
+
+
+def test_what_could_not_be_fetched_fails_the_command_after_its_report(
+    journals: Path, tmp_path: Path
+):
+    journals.write_text("J Slep\nJ Wake\n")
+    with pytest.raises(CommandError) as raised:
+        fetch("--journals", journals, "--output", tmp_path / "out")
+    assert str(raised.value).startswith("1 could not be fetched whole; the first is J Slep: ")
+    assert (tmp_path / "out" / "j-wake" / "2020-05.jsonl").is_file()
+
+
+def test_a_server_that_cannot_be_asked_is_one_sentence_and_the_next_run_goes_on(
+    stub: EntrezStub, journals: Path, tmp_path: Path
+):
+    arguments = ("--journals", journals, "--output", tmp_path / "out")
+    stub.faults = [*[""] * 10, *["503"] * 10]
+    with pytest.raises(CommandError) as raised:
+        fetch(*arguments)
+    assert str(raised.value).endswith("asked 10 times. The same command goes on from there.")
+    assert "2 documents" in fetch(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--query", "sleep", "--from", "2021"), "--from is after --to"),
+        (("--query", " "), "--query is empty"),
+        (("--query", "sleep", "--from", "last"), "is no year"),
+        (("--query", "sleep", "--limit", "0"), "is no whole number from 1"),
+        (("--journals", "none.txt"), "no list of journals"),
+        ((), "one of the arguments --journals --query is required"),
+    ],
+)
+def test_options_that_cannot_be_are_refused_before_anything_is_asked(
+    stub: EntrezStub, tmp_path: Path, arguments: tuple[str, ...], expected: str
+):
+    with pytest.raises(CommandError, match=expected):
+        fetch("--output", tmp_path / "out", *arguments)
+    assert stub.forms == []
+
+
+def test_what_was_fetched_is_added_to_a_corpus_and_nothing_else(
+    journals: Path, tmp_path: Path, settings: Any
+):
+    settings.CORPORA_DIR = tmp_path / "corpora"
+    fetch("--journals", journals, "--output", tmp_path / "out")
+    out = StringIO()
+    call_command("corpus", "add", "--name", "sleep", str(tmp_path / "out"), "--json", stdout=out)
+    (added,) = json.loads(out.getvalue())["added"]
+    assert (added["documents"], added["skipped"]) == (2, [])

@@ -1,29 +1,19 @@
-"""`draft_items`: from a CSV file to drafts, on one's own terminal; killed, it goes on without asking twice."""
+"""`draft_items`: from a CSV file to drafts, on one's own terminal."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 import pytest
-from django.conf import settings
 from django.core.management import CommandError, call_command
 
 from experiment.models import Item, ResearchField
-from scoring.models import DraftAttempt, DraftingRun
+from scoring.models import DraftingRun
 from scoring.training.corpus.document import Document, write_documents
-from tests.experiment.http_client import ROOT, database_url
 from tests.factories import make_research_field, make_study
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
 from tests.scoring.services.drafting.abstracts import Lessons, abstract, csv_of
-
-TIMEOUT_S = 120
 
 
 @pytest.fixture
@@ -153,51 +143,3 @@ class TestTheCommand:
         words: str,
     ) -> None:
         assert words in refusal(stub, csv_of((1,), tmp_path / "a.csv"), *more)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_killed_it_goes_on_and_asks_nothing_twice_whose_answer_is_stored(
-    stub: ChatStub, tmp_path: Path
-) -> None:
-    make_research_field("cooking", "Vegetables")
-    source = csv_of((1, 2, 3, 4), tmp_path / "a.csv")
-    killed = 0
-    for wanted in (1, 3):
-        stub.delay_s = 0.3
-        process = _process(stub, source, tmp_path)
-        _wait_for(process, lambda n=wanted: DraftAttempt.objects.count() >= n)  # type: ignore[misc]
-        process.send_signal(signal.SIGKILL)
-        assert process.wait(timeout=TIMEOUT_S) == -signal.SIGKILL
-        killed += 1
-    stub.delay_s = 0.0
-    assert _process(stub, source, tmp_path).wait(timeout=TIMEOUT_S) == 0
-    run = DraftingRun.objects.get()
-    assert run.status == "finished"
-    assert DraftAttempt.objects.count() == 5  # one of four was told what is wrong
-    assert Item.objects.filter(generator="writer-2026-01").count() == 4
-    # Besides those stored, at most the one under way at each kill
-    assert 5 <= len(stub.requests) <= 5 + killed
-    lost = len(stub.requests) - 5
-    bodies = [json.dumps(request["messages"]) for request in stub.requests]
-    assert len(bodies) - len(set(bodies)) == lost
-
-
-def _process(stub: ChatStub, source: Path, folder: Path) -> subprocess.Popen[bytes]:
-    resume = ["--resume"] if DraftingRun.objects.exists() else []
-    environment = {
-        **os.environ,
-        "DATABASE_URL": database_url(),
-        "DJANGO_SETTINGS_MODULE": "config.settings",
-        "SECRET_KEY": settings.SECRET_KEY,
-        "VAR_DIR": str(folder),
-    }
-    command = [sys.executable, "manage.py", "draft_items", *arguments(stub, source, *resume)]
-    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
-
-
-def _wait_for(process: subprocess.Popen[bytes], condition: Any) -> None:
-    until = time.monotonic() + TIMEOUT_S
-    while not condition():
-        assert process.poll() is None, "it ended by itself"
-        assert time.monotonic() < until
-        time.sleep(0.01)

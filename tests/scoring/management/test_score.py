@@ -1,9 +1,8 @@
-"""The command `score`: what it prints, what it stores, and its one sentence for whatever goes wrong."""
+"""`score`: from texts to figures on one's own terminal."""
 
 import json
 import math
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -12,12 +11,14 @@ from django.utils import timezone
 from transformers import AutoTokenizer, GPT2LMHeadModel
 
 from experiment.models import Study
+from scoring.demo_lm import MODEL_FOLDER
 from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.models import LanguageModel, ScoringRun
 from scoring.services import token_store
-from tests.factories import make_item, make_study
+from tests.factories import make_study
 from tests.scoring.commands import hf, score, score_json, sentence_of
-from tests.scoring.tiny_models import WINDOW, save_gpt2, save_lora
+from tests.scoring.tiny_models import save_gpt2, save_lora
+from tests.scoring.tokenizers_made import save_shuffled_demo
 
 pytestmark = pytest.mark.django_db
 KEYS = "model n_items n_correct accuracy sem near_ties tokens_per_s conditions scores"
@@ -97,21 +98,6 @@ def test_people_get_a_line_for_each_condition(study: Study, tiny: Path) -> None:
     assert err == ""  # no bar where there is no terminal
 
 
-def test_near_ties_are_listed_below(study: Study, tiny: Path) -> None:
-    # Without weights every token is as likely as any other
-    model = GPT2LMHeadModel.from_pretrained(tiny)
-    with torch.no_grad():
-        for weights in model.parameters():
-            weights.zero_()
-    copy = tiny.with_name("flat")
-    shutil.copytree(tiny, copy, dirs_exist_ok=True)
-    model.save_pretrained(copy)
-    out, _, error = score(*hf(copy))
-    assert error is None
-    assert re.search(r" full .* 8 +8 ", out)
-    assert "full, near-ties (under 0.001 nat apart): memory-human-1; memory-human-2" in out
-
-
 def test_a_run_keeps_all_that_decides_its_numbers(study: Study, tiny: Path) -> None:
     score_json(*hf(tiny, "--prompt", "clean", dtype="float32"))
     run = ScoringRun.objects.get()
@@ -125,23 +111,6 @@ def test_a_run_keeps_all_that_decides_its_numbers(study: Study, tiny: Path) -> N
     assert run.language_model.name == f"{tiny.parent.name}/{tiny.name}"
     tokens = token_store.read_tokens(run, "memory-human-1").to_pylist()
     assert {row["version"] for row in tokens} == {"original", "altered"}
-
-
-def test_results_are_also_written_as_lm_evaluation_harness_writes_them(
-    study: Study, tiny: Path, tmp_path: Path
-) -> None:
-    folder = tmp_path / "results"
-    data = score_json(*hf(tiny, "--conditions", "full,isolated", "--output_path", folder))
-    (results,) = folder.glob("*/results_*.json")
-    tasks = json.loads(results.read_text())["results"]
-    assert len(tasks) == 2
-    samples = [len(path.read_text().splitlines()) for path in folder.glob("*/samples_*.jsonl")]
-    assert sorted(samples) == sorted(data["conditions"][c]["n_items"] for c in data["conditions"])
-    in_the_way = tmp_path / "file"
-    in_the_way.write_text("")
-    out, _, error = score(*hf(tiny, "--output_path", in_the_way))
-    assert f"{in_the_way} was not written" in str(error)
-    assert out.startswith("model ")  # what was scored is shown all the same
 
 
 def test_the_embedded_model_is_labelled_a_demonstration(study: Study) -> None:
@@ -229,10 +198,6 @@ def test_a_run_that_another_worker_has_is_left_to_it(study: Study, tiny: Path) -
 # What goes wrong: one sentence each
 
 
-def test_an_unknown_study_is_named(tiny: Path) -> None:
-    assert sentence_of(*hf(tiny)) == "There is no study “memory” (there are: none)."
-
-
 def test_nothing_is_stored_of_a_model_that_cannot_be_loaded(study: Study, tmp_path: Path) -> None:
     assert "no/such/model" in sentence_of(*hf(Path("no/such/model")))
     empty = tmp_path / "empty"
@@ -240,21 +205,6 @@ def test_nothing_is_stored_of_a_model_that_cannot_be_loaded(study: Study, tmp_pa
     assert "holds no model weights" in sentence_of(*hf(empty))
     assert not ScoringRun.objects.exists()
     assert not LanguageModel.objects.exists()
-
-
-def test_unreadable_weights_are_named(study: Study, tiny: Path, tmp_path: Path) -> None:
-    broken = shutil.copytree(tiny, tmp_path / "broken")
-    weights = broken / "model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:-5000])
-    assert "broken/model.safetensors" in sentence_of(*hf(broken))
-    weights.write_bytes(b"\x00" * 4000)
-    assert "broken/model.safetensors" in sentence_of(*hf(broken))
-
-
-def test_an_adapter_of_another_model_is_named(study: Study, tiny: Path, tmp_path: Path) -> None:
-    wrong = save_lora(tiny, tmp_path / "wrong", n_embd=32)
-    assert "the adapter" in sentence_of(*hf(tiny, peft=wrong))
-    assert "there is no such folder" in sentence_of(*hf(tiny, peft=tmp_path / "nowhere"))
 
 
 @pytest.mark.parametrize(
@@ -281,20 +231,22 @@ def test_wrong_words_are_named(study: Study, arguments: tuple[str, ...], part: s
     assert part in sentence_of(*arguments)
 
 
-def test_a_text_of_100000_tokens_is_named_and_the_rest_is_scored(study: Study, tiny: Path) -> None:
-    long = make_item("memory-endless", markup=f"{'q' * 100_000} [[rose, fell]].")
-    study.study_items.create(item=long)
-    out, _, error = score(*hf(tiny))
-    assert error is not None
-    assert error.returncode != 0
-    said = re.fullmatch(
-        r"memory-endless could not be scored \(the original: needs ([\d,]+) tokens, "
-        rf"and the model's window holds {WINDOW:,}\); the rest is stored\.",
-        str(error),
-    )
-    assert said, str(error)
-    assert int(said[1].replace(",", "")) > 100_000
-    assert re.search(r" full .* 8 ", out)
-    assert "full, not scored: memory-endless: the original: needs" in out
-    run = ScoringRun.objects.get()
-    assert (run.status, run.done, run.item_scores.count()) == ("finished", 9, 8)
+SAID = "the tokenizer is another model's"
+
+
+def test_another_models_tokenizer_is_warned_about_kept_in_the_run_and_no_reason_to_stop(
+    tmp_path: Path,
+) -> None:
+    make_study(human=2)
+    _, err, error = score(*hf(MODEL_FOLDER, tokenizer=save_shuffled_demo(tmp_path), device="cpu"))
+    assert error is None
+    assert SAID in err
+    (sentence,) = ScoringRun.objects.get().identity["warnings"]
+    assert SAID in sentence
+
+
+def test_the_models_own_tokenizer_is_not_spoken_of() -> None:
+    make_study(human=2)
+    _, err, error = score(*hf(MODEL_FOLDER, device="cpu"))
+    assert (err, error) == ("", None)
+    assert "warnings" not in ScoringRun.objects.get().identity

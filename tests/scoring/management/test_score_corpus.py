@@ -137,11 +137,6 @@ def test_zlib_lengths_are_of_what_the_perplexity_counts(tiny: Path) -> None:
     assert clean.item_scores.get().zlib_altered_bytes == len(zlib.compress(text.encode()))
 
 
-def test_a_limit_takes_the_first_rows(corpus: Path, tiny: Path) -> None:
-    score_json(corpus, tiny, "--limit", 2)
-    assert list(CorpusScore.objects.values_list("row", flat=True)) == [1, 2]
-
-
 def test_a_waiting_run_reads_its_file_again_and_notices_a_change(corpus: Path, tiny: Path) -> None:
     score_json(corpus, tiny)
     run = ScoringRun.objects.get()

@@ -61,13 +61,6 @@ def test_a_run_of_one_source_leaves_the_other_out_and_a_limit_takes_the_first(st
     assert [row[0] for row in scores(run)] == ["memory-machine-1", "memory-machine-2"]
 
 
-def test_the_first_of_a_limited_run_of_swaps_are_those_of_a_whole_one(study: Study) -> None:
-    whole = execute(ask(study, condition="swapped", seed=7), backend=NgramBackend())
-    first = execute(ask(study, condition="swapped", seed=7, limit=3), backend=NgramBackend())
-    assert len(scores(first)) == 3
-    assert set(scores(first)) < set(scores(whole))
-
-
 def test_isolated_sentences_are_scored_one_by_one_and_averaged_within_items(study: Study) -> None:
     item = make_item(
         "memory-two", markup="Rats [[slept, ran]] more. It was late. The response [[rose, fell]]."

@@ -15,7 +15,7 @@ from config.celery import QUEUE, app, transport_options
 from experiment.models import Study
 from lib.jobs import leases, tasks
 from lib.jobs.queue import n_sent, send
-from lib.jobs.requeue import Requeuer
+from lib.jobs.tasks import Requeuer
 from lib.jobs.workers import Worker
 from scoring.models import ScoringRun
 from scoring.services import execute as execution

@@ -21,7 +21,7 @@ from scoring.backends.opening import open_backend
 from scoring.backends.token_vectors import TokenVectors
 from scoring.backends.tokenizers import load_tokenizer
 from scoring.backends.vllm import VllmBackend
-from scoring.demo_lm.backend import EmbeddedBackend
+from scoring.demo_lm.embedded import EmbeddedBackend
 from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Message
 from scoring.pairs import score_pairs

@@ -1,10 +1,14 @@
-"""A model drafts, is told what is wrong, and mends it or not; every answer is kept, and people decide."""
+"""From abstracts to drafts by way of a stub of a server."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import date
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.exceptions import ValidationError
 
 from experiment.models import Item, ResearchField
 from lib.jobs import leases
@@ -12,12 +16,60 @@ from scoring.domain.backend import ScoringError
 from scoring.models import DraftingRun, GeneratedDraft
 from scoring.services.asking.settings import Asked
 from scoring.services.drafting import runs
-from scoring.services.drafting.sources import SourceAbstract
+from scoring.services.drafting.sources import SourceAbstract, of_fetched
+from scoring.training.corpus.document import Document, write_documents
 from tests.factories import make_item, make_research_field
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
 from tests.scoring.services.drafting.abstracts import Lessons, abstract, right
 
 pytestmark = pytest.mark.django_db
+ABSTRACT = Document("pmid:1", "BACKGROUND: Mice sleep.\nRESULTS: Much.", doi="10.1000/a", published="2019-03-07", kind="abstract")  # fmt: skip
+
+
+@pytest.fixture
+def sleep() -> ResearchField:
+    return make_research_field("sleep", "Mice")
+
+
+def test_the_first_abstracts_of_a_folder_are_taken_in_the_order_of_its_files(
+    sleep: ResearchField, tmp_path: Path
+) -> None:
+    for name in ("2019-03", "2019-04"):
+        (tmp_path / "j").mkdir(exist_ok=True)
+        write_documents(
+            tmp_path / "j" / f"{name}.jsonl", [ABSTRACT, replace(ABSTRACT, published=name)]
+        )
+    (tmp_path / "j" / ".state.json").write_text("{}")
+    whole = SourceAbstract(1, "BACKGROUND: Mice sleep. RESULTS: Much.", "10.1000/a", "", date(2019, 3, 7))  # fmt: skip
+    assert of_fetched(tmp_path, sleep, limit=2) == [
+        whole,
+        replace(whole, row=2, publication_date=None),
+    ]
+    assert len(of_fetched(tmp_path, sleep)) == 4
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('{"id": "pmcid:PMC1", "text": "All.", "kind": "fulltext"}', "pmcid:PMC1 is no abstract"),
+        ('{"id": 1}', "line 1: no document"),
+        ("", "There are 0 abstracts"),
+    ],
+)
+def test_what_is_no_abstract_is_refused(
+    sleep: ResearchField, tmp_path: Path, line: str, expected: str
+) -> None:
+    path = tmp_path / "fetched.jsonl"
+    path.write_text(line)
+    with pytest.raises(ValidationError, match=expected):
+        of_fetched(path, sleep)
+
+
+def test_a_file_that_is_not_there_is_named(sleep: ResearchField, tmp_path: Path) -> None:
+    with pytest.raises(ValidationError, match=r"none\.jsonl cannot be read"):
+        of_fetched(tmp_path / "none.jsonl", sleep)
+
+
 PRICES = {"prompt_price": Decimal("2"), "completion_price": Decimal("10")}
 
 
@@ -208,14 +260,6 @@ def test_a_server_that_fails_ends_the_run_and_it_goes_on_where_it_was(
     assert len(stub.requests) - before == 2
 
 
-def test_a_pause_that_the_server_asks_for_does_not_end_the_run(
-    stub: ChatStub, cooking: ResearchField
-) -> None:
-    stub.script = ["429", "500"]
-    assert runs.run(run_of(stub, cooking)).status == "finished"
-    assert len(stub.requests) == 3
-
-
 def test_several_abstracts_are_under_way_at_a_time(stub: ChatStub, cooking: ResearchField) -> None:
     run = run_of(stub, cooking, 8)
     run.model_args["concurrency"] = "4"
@@ -232,15 +276,6 @@ def test_several_abstracts_are_under_way_at_a_time(stub: ChatStub, cooking: Rese
 
 
 class TestABudget:
-    def test_in_tokens_is_never_exceeded_and_stops_with_a_sentence(
-        self, stub: ChatStub, cooking: ResearchField
-    ) -> None:
-        run = runs.run(run_of(stub, cooking, 5, budget_tokens=5_000))
-        assert run.status == "cancelled"
-        assert 0 < run.done < 5
-        assert f"Abstracts left: {5 - run.done}." in run.error
-        assert runs.spent(run).usage.total <= 5_000
-
     def test_in_money_goes_on_once_it_is_raised(
         self, stub: ChatStub, cooking: ResearchField
     ) -> None:

@@ -156,13 +156,3 @@ class TestGoingOn:
 
         assert again.status == "failed"
         assert "judge" in again.error.lower()
-
-    def test_a_budget_ends_it_and_more_of_it_goes_on(self, stub: ChatStub, study: Study) -> None:
-        make_answers(study, ["one", "two", "three"])
-        asked = judged_by(stub, budget_tokens=1000)
-        run = runs.run(grading(study, asked))
-        assert (run.status, run.done < 3) == ("cancelled", True)
-
-        GradingRun.objects.filter(pk=run.pk).update(budget_tokens=100_000)
-        run.refresh_from_db()
-        assert runs.run(leases.reopen(run)).done == 3

@@ -1,12 +1,14 @@
-"""Trainings are asked for: what cannot be meant is refused in a sentence, and one that was asked for twice is one."""
+"""A training is asked for, and waits in a queue of its own."""
 
 from typing import Any
 
 import pytest
 
-from lib.jobs import leases
+from config.celery import app
+from lib.jobs import leases, queue, worker
+from lib.jobs.queue import kinds
 from scoring.demo_lm import NAME as DEMO_NAME
-from scoring.models import Corpus, LanguageModel, Training
+from scoring.models import Corpus, LanguageModel, ScoringRun, Training
 from scoring.services.open_model import ensure_language_model
 from scoring.training.settings import TrainingError
 from tests.scoring.training.lm.made import small
@@ -68,3 +70,26 @@ def test_other_texts_other_settings_or_another_seed_are_another_training(corpus:
     prints.add(asked(corpus, "d").fingerprint)
     assert len(prints) == 4
     assert asked(corpus, "e").fingerprint in prints, "a name decides no weights"
+
+
+def test_a_machine_that_scores_takes_no_training_and_one_that_trains_nothing_else(
+    settings: Any, corpus: Corpus
+) -> None:
+    training = asked(corpus)
+    settings.JOB_APPS = ["experiment", "scoring", "analysis"]
+    assert ScoringRun in kinds()
+    assert worker.next_job() is None
+    settings.JOB_APPS = ["training"]
+    assert kinds() == [Training]
+    assert worker.next_job() == training
+
+
+def test_one_worker_that_takes_both_does_them_beside_each_other(settings: Any) -> None:
+    settings.JOB_APPS = ["experiment", "scoring", "training"]
+    lanes = [lane.queues for lane in worker.PollingWorker().lanes]
+    assert lanes == [["experiment", "scoring"], ["training"]]
+
+
+def test_messages_about_trainings_go_to_their_own_queue() -> None:
+    assert queue._queue(app, "scoring.training").endswith("-training")
+    assert queue._queue(app, "scoring.scoringrun").endswith("-scoring")

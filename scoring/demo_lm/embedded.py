@@ -1,12 +1,16 @@
-"""What the demonstration model's folder holds, by hash: written after training, checked before the model is used."""
+"""The demonstration model that ships with this project, to score and to write with, once its files are found to be the shipped ones."""
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from scoring.backends.causal_lm.backend import TransformersBackend
+from scoring.backends.causal_lm.generator import TransformersGenerator
+from scoring.demo_lm import MODEL_FOLDER, NAME
 from scoring.domain.backend import ScoringError
+from scoring.domain.generating import Message
 
 MANIFEST = "manifest.json"
 FILES = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
@@ -56,3 +60,42 @@ def verify(folder: Path) -> dict[str, Any]:
 def sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+class EmbeddedBackend(TransformersBackend):
+    """The transformers backend, with the demonstration model in it."""
+
+    kind = "embedded"
+
+    def __init__(self, args: Mapping[str, str], folder: Path = MODEL_FOLDER) -> None:
+        self.label = verify(folder)["label"]
+        super().__init__({**args, "pretrained": str(folder)})
+
+    def identity(self) -> dict[str, Any]:
+        """The model's name in place of where it happens to be installed."""
+        return {**super().identity(), "model": NAME, "label": self.label}
+
+
+MOST_TOKENS = 64
+
+
+class EmbeddedGenerator(TransformersGenerator):
+    """Goes on after the messages' last words, as many as fit: it has no chat template and a small window."""
+
+    kind = "embedded"
+
+    def __init__(self, args: Mapping[str, str]) -> None:
+        verify(MODEL_FOLDER)
+        super().__init__({"max_tokens": str(MOST_TOKENS), **args, "pretrained": str(MODEL_FOLDER)})
+
+    def check_template(self) -> None:
+        """It has none, and does without."""
+
+    def identity(self) -> dict[str, Any]:
+        return {**super().identity(), "model": NAME}
+
+    def prompt_ids(self, messages: Sequence[Message]) -> list[int]:
+        text = "\n\n".join(message.content for message in messages)
+        ids = [int(i) for i in self.tokenizer(text)["input_ids"]]
+        room = (self.window or len(ids) + self.max_tokens) - self.max_tokens
+        return ids[-max(room, 1) :]
