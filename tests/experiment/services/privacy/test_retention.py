@@ -29,7 +29,7 @@ DIE = """
 import django, os, signal, sys
 django.setup()
 from experiment.models import Purge
-from experiment.services.privacy import retention
+from experiment.services import retention
 
 def die(person, study, first=retention.anonymise):
     if done:
