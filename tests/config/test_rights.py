@@ -5,19 +5,17 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from http.cookies import SimpleCookie
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from django.conf import settings as site
 from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
 from experiment.domain.roles import FIELD_RIGHTS, RIGHTS, FieldRight, FieldRole, Right, Role, Scope
 from experiment.lab.access import CREATOR, SIGNED_IN, SITE_ADMIN
-from experiment.lab.routes import ADMIN, PUBLIC, Route, as_markdown, routes
+from experiment.lab.routes import ADMIN, PUBLIC, Route, routes
 from experiment.models import Study
 from experiment.services.rights import create_token
 from tests.config.rights_examples import EXAMPLES, MISSING_YET, POSTED
@@ -193,11 +191,6 @@ def test_a_password_alone_opens_nothing_where_a_second_step_is_asked_for(
         if lab.ask(BOSS, method, address(route, arguments(route, lab.own)), route) != SIGN_IN
     ]
     assert opened == []
-
-
-def test_the_page_of_rights_is_up_to_date() -> None:
-    page = Path(site.BASE_DIR, "docs", "rights.md").read_text(encoding="utf-8")
-    assert page == as_markdown(), "run: manage.py write_docs rights"
 
 
 def test_a_view_without_access_or_methods_is_named() -> None:

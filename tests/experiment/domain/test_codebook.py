@@ -1,6 +1,4 @@
-"""The codebook agrees with its page, with what exports write and with what participants are asked."""
-
-from django.conf import settings
+"""The codebook agrees with what exports write and with what participants are asked."""
 
 from experiment.domain import codebook, exclusion
 from experiment.domain.codebook import TRIAL_COLUMNS
@@ -10,11 +8,6 @@ from experiment.participant import forms
 
 def column(name: str) -> codebook.Column:
     return next(column for column in TRIAL_COLUMNS if column.name == name)
-
-
-def test_the_page_in_docs_is_up_to_date() -> None:
-    page = (settings.BASE_DIR / "docs" / "codebook.md").read_text(encoding="utf-8")
-    assert page == codebook.as_markdown(), "run: manage.py write_docs codebook"
 
 
 def test_column_names_are_unique_and_every_meaning_is_a_sentence() -> None:

@@ -3,7 +3,6 @@
 from dataclasses import fields
 
 import pytest
-from django.conf import settings
 
 from experiment.domain import presets
 from experiment.domain.presets import BRAINBENCH, BRAINBENCH_STRICT, DEVIATIONS, RULES, Preset
@@ -27,12 +26,6 @@ def test_every_setting_is_a_column_of_the_study() -> None:
     columns = {f.name for f in Study._meta.get_fields()}
     assert set(BRAINBENCH_STRICT.settings) <= columns
     assert set(RULES) <= set(RULE_COLUMNS)
-
-
-def test_the_table_in_docs_is_up_to_date() -> None:
-    page = (settings.BASE_DIR / "docs" / "protocol.md").read_text(encoding="utf-8")
-    fresh = between_marks(page, "write_docs protocol", presets.as_markdown())
-    assert page == fresh, "run: manage.py write_docs protocol"
 
 
 def test_the_table_has_a_row_for_each_setting_and_each_deviation_with_its_reason() -> None:

@@ -4,58 +4,48 @@ import json
 from io import StringIO
 
 import pytest
+from django.conf import settings
 from django.core.management import CommandError, call_command
 
+from experiment.management.commands.write_docs import DOCS
 from tests.factories import make_study
 
-pytestmark = [pytest.mark.both, pytest.mark.django_db]
 
-
-def run(*arguments):
-    """Standard output of a command, and the error that it ended with."""
-    out = StringIO()
+@pytest.mark.both
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("line", "fails"),
+    [
+        ("simulate_participants nowhere", True),
+        ("export_trials nowhere --set all --output never.csv", True),
+        ("set_recruitment nowhere open", True),
+        ("set_recruitment memory pilot", False),
+        ("chores exclusions nowhere", True),
+        ("chores exclusions memory", False),
+        ("create_study no/slug", True),
+        ("create_study ours --items nowhere", True),
+        ("study_versions nowhere", True),
+        ("study_versions memory --compare 1 2", True),
+        ("study_versions memory", False),
+        ("load_demo --simulate -1", True),
+        ("create_admin", False),
+    ],
+)
+def test_success_and_failure_are_one_json_object(line: str, fails: bool) -> None:
+    make_study()
+    out, error = StringIO(), None
     try:
-        call_command(*arguments, "--json", stdout=out, stderr=StringIO())
-    except CommandError as error:
-        return out.getvalue(), error
-    return out.getvalue(), None
+        call_command(*line.split(), "--json", stdout=out, stderr=StringIO())
+    except CommandError as raised:
+        error = str(raised)
+    printed = json.loads(out.getvalue())
+    assert (error is not None) is fails
+    assert isinstance(printed, dict)
+    assert not fails or printed == {"error": error}
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("simulate_participants", "nowhere"),
-        ("export_trials", "nowhere", "--set", "all", "--output", "never.csv"),
-        ("set_recruitment", "nowhere", "open"),
-        ("chores", "exclusions", "nowhere"),
-        ("create_study", "not a slug"),
-        ("create_study", "ours", "--items", "nowhere"),
-        ("study_versions", "nowhere"),
-        ("study_versions", "memory", "--compare", "1", "2"),
-        ("load_demo", "--simulate", "-1"),
-    ],
-    ids=" ".join,
-)
-def test_a_failure_is_one_json_object_too(arguments):
-    make_study()
-    printed, error = run(*arguments)
-    assert error is not None
-    assert json.loads(printed) == {"error": str(error)}
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("set_recruitment", "memory", "pilot"),
-        ("chores", "exclusions", "memory"),
-        ("study_versions", "memory"),
-        ("simulate_participants", "memory", "--finish", "1"),
-        ("create_admin",),
-    ],
-    ids=lambda arguments: arguments[0],
-)
-def test_a_success_is_one_json_object(arguments):
-    make_study()
-    printed, error = run(*arguments)
-    assert error is None
-    assert isinstance(json.loads(printed), dict)
+@pytest.mark.parametrize("name", DOCS)
+def test_what_the_code_writes_in_docs_is_up_to_date(name: str) -> None:
+    file, content = DOCS[name]
+    path = settings.BASE_DIR / "docs" / file
+    assert path.read_text(encoding="utf-8") == content(path), f"run: manage.py write_docs {name}"
