@@ -6,15 +6,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from django.core.management import CommandError, call_command
 
 from scoring.backends.model_files import LIMITS, LONGEST_HEADER, check_files
 from scoring.backends.tokenizers import load_tokenizer
 from scoring.demo_lm import MODEL_FOLDER
 from scoring.domain.backend import ScoringError
-from scoring.lab.forms import with_folders
-from scoring.models import LanguageModel, ScoringRun
-from tests.factories import make_study
 
 WEIGHTS = "model.safetensors"
 
@@ -98,18 +94,3 @@ def test_a_pipe_and_a_link_to_nowhere_are_no_files_of_a_model(folder: Path) -> N
     (folder / "config.json").unlink()
     (folder / "config.json").symlink_to("nothing")
     assert said(folder).startswith(f"{folder / 'config.json'} cannot be read: ")
-
-
-@pytest.mark.django_db
-def test_nothing_is_registered_or_scored_of_half_a_model(folder: Path, settings: object) -> None:
-    settings.MODELS_DIR = folder.parent  # type: ignore[attr-defined]
-    path = folder / WEIGHTS
-    path.write_bytes(path.read_bytes()[:-1])
-    make_study()
-    asked = ("--study", "memory", "--model", "hf", "--model_args", f"pretrained={folder}")
-    with pytest.raises(ScoringError, match="is not whole"):
-        with_folders({"pretrained": "tiny"})
-    with pytest.raises(CommandError, match="is not whole"):
-        call_command("score", *asked)
-    assert not LanguageModel.objects.exists()
-    assert not ScoringRun.objects.exists()

@@ -2,9 +2,7 @@
 
 import json
 import math
-import re
 import shutil
-from collections import Counter
 from dataclasses import asdict
 from io import StringIO
 from pathlib import Path
@@ -12,20 +10,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from django.core.management import CommandError, call_command
-from safetensors import safe_open
+from django.core.management import call_command
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from experiment.domain.markup import parse
 from experiment.services.item_choice import read_items
 from scoring.demo_lm import MODEL_FOLDER, NAME
 from scoring.demo_lm.corpus import LITERATURE_DIR, Paragraph, corpus_sha256, read_corpus, split
-from scoring.demo_lm.embedded import FILES, MANIFEST, EmbeddedBackend, sha256, verify
-from scoring.demo_lm.training import Recipe, Rows, mean_nll_nats, train
+from scoring.demo_lm.embedded import FILES, MANIFEST, EmbeddedBackend, verify
+from scoring.demo_lm.training import Recipe, mean_nll_nats, train
 from scoring.domain.backend import ScoringError, TokenText
 from scoring.domain.prompts import PAPER_SENTENCE
 from scoring.services.open_model import open_backend
-from tests.scoring.demo_lm.overlap import answers, trespasses, words
+from tests.scoring.demo_lm.overlap import answers, trespasses
 
 SUBFIELDS = {
     "behavioral_cognitive",
@@ -64,39 +61,12 @@ def test_a_fact_in_other_words_and_a_passage_in_its_place_would_be_found():
     assert trespasses([["Old and tired, the rats sped along on the way home."]], entry) == []
 
 
-def test_the_corpus_has_a_few_hundred_sentences_of_each_subfield_alike():
-    count = Counter()
-    for paragraph in CORPUS:
-        count[paragraph.subfield] += len(paragraph.sentences)
-    assert set(count) == SUBFIELDS
-    assert 500 <= count.total() <= 900
-    assert min(count.values()) > 0.15 * count.total()
-
-
-def test_every_line_is_one_whole_sentence_and_none_comes_twice():
-    sentences = [sentence for paragraph in SENTENCES for sentence in paragraph]
-    assert [s for s in sentences if not re.fullmatch(r"[A-Z][ -~]+[A-Za-z0-9]\.", s)] == []
-    assert [s for s in sentences if re.search(r"[.?!] |  ", s)] == []
-    assert [s for s, n in Counter(" ".join(words(s)) for s in sentences).items() if n > 1] == []
-    assert [p for p in SENTENCES if len(p) < 3] == []
-
-
 def test_held_out_paragraphs_are_of_every_subfield_and_apart_from_those_trained_on():
     training, held_out = split(CORPUS)
     assert len(training) + len(held_out) == len(CORPUS)
     assert {p.text for p in training}.isdisjoint(p.text for p in held_out)
     assert {p.subfield for p in held_out} == SUBFIELDS
     assert 0.08 < len(held_out) / len(CORPUS) < 0.15
-
-
-def test_the_corpus_hash_changes_with_a_letter_and_with_a_file_name(tmp_path):
-    hashes = set()
-    for name, text in (("a.txt", "One."), ("a.txt", "Ono."), ("b.txt", "Ono.")):
-        for path in tmp_path.iterdir():
-            path.unlink()
-        (tmp_path / name).write_text(text)
-        hashes.add(corpus_sha256(tmp_path))
-    assert len(hashes) == 3
 
 
 # Seconds rather than minutes; each value differs from the recipe's
@@ -169,37 +139,6 @@ def test_the_held_out_loss_of_the_shipped_model_is_the_manifests(model, tokenize
     )
 
 
-def test_training_taught_it_something(model, tokenizer):
-    sentence = "In the cerebral cortex, inhibitory neurons release the transmitter GABA."
-    english, shuffled = (
-        -np.nanmean(logprobs(model, tokenizer(text)["input_ids"]))
-        for text in (sentence, " ".join(reversed(sentence.split())))
-    )
-    assert english < shuffled < math.log(len(tokenizer))
-    assert verify(MODEL_FOLDER)["losses"]["held_out_nats_per_token"] < 0.75 * math.log(
-        len(tokenizer)
-    )
-
-
-def test_the_weights_are_float32():
-    with safe_open(MODEL_FOLDER / "model.safetensors", "pt") as file:
-        dtypes = {file.get_slice(name).get_dtype() for name in file.keys()}  # noqa: SIM118
-    assert dtypes == {"F32"}
-
-
-def test_the_tokenizer_writes_any_text_with_one_start_token_and_says_where_each_token_stands(
-    tokenizer,
-):
-    text = "Theta (±2 Hz) rose by 12 µV in naïve mice…  twice. 神经"
-    encoded = tokenizer(text, return_offsets_mapping=True)
-    ids = encoded["input_ids"]
-    assert tokenizer.is_fast
-    assert ids.count(tokenizer.bos_token_id) == 1 == 1 + ids.index(tokenizer.bos_token_id)
-    assert tokenizer.decode(ids, skip_special_tokens=True) == text
-    spans = encoded["offset_mapping"][1:]
-    assert set().union(*(range(*span) for span in spans)) == set(range(len(text)))
-
-
 @pytest.mark.parametrize("entry", read_items(), ids=lambda entry: entry["key"])
 def test_a_demo_item_behind_the_papers_prompt_fits_into_the_window(entry, tokenizer):
     abstract = parse(entry["markup"])
@@ -219,14 +158,6 @@ def test_the_same_seed_trains_the_same_bytes_and_another_seed_others(tmp_path):
     assert set(first) == {*FILES, MANIFEST}
 
 
-def test_training_leaves_the_process_as_it_was():
-    before = torch.random.get_rng_state(), torch.get_num_threads()
-    train(PARAGRAPHS[:2], PARAGRAPHS[2:], Recipe(steps=2, warmup_steps=1, **SMALL))
-    assert torch.equal(torch.random.get_rng_state(), before[0])
-    assert torch.get_num_threads() == before[1]
-    assert not torch.are_deterministic_algorithms_enabled()
-
-
 def test_the_model_kept_is_the_one_with_the_lowest_held_out_loss():
     recipe = Recipe(steps=40, learning_rate=0.1, warmup_steps=1, evaluate_every=2, **SMALL)
     trained = train(PARAGRAPHS[:2], PARAGRAPHS[2:], recipe)
@@ -235,42 +166,6 @@ def test_the_model_kept_is_the_one_with_the_lowest_held_out_loss():
     ids = trained.tokenizer.encode(PARAGRAPHS[2].text).ids
     assert mean_nll_nats(trained.model, [ids]) == pytest.approx(min(losses.values()), abs=1e-6)
     assert trained.held_out_loss < losses[recipe.steps]
-
-
-def test_every_row_is_full_and_every_paragraph_comes_once_before_any_comes_again():
-    paragraphs = [[0, n, n, n] for n in range(1, 9)]
-    rows = Rows(paragraphs, Recipe(context=31, rows=3))
-    drawn = rows.draw()
-    assert drawn.shape == (3, 32)
-    for row in drawn.tolist():
-        assert row[0] == 0
-        assert sorted(row[1::4]) == list(range(1, 9))
-    assert drawn[0].tolist() != drawn[1].tolist()
-
-
-def test_the_command_reports_the_manifest_as_one_json_object_and_is_quiet_besides(tmp_path, capfd):
-    out = StringIO()
-    call_command("train_demo_lm", f"--output={tmp_path}", "--steps=1", "--json", stdout=out)
-    report = json.loads(out.getvalue())
-    manifest = json.loads((tmp_path / MANIFEST).read_text())
-    assert {key: report[key] for key in manifest} == manifest
-    assert (manifest["recipe"]["steps"], manifest["best_step"]) == (1, 1)
-    assert manifest["files"]["model.safetensors"]["sha256"] == sha256(
-        tmp_path / "model.safetensors"
-    )
-    assert capfd.readouterr() == ("", "")
-
-
-def test_a_folder_that_cannot_be_written_is_refused_before_training(tmp_path):
-    (tmp_path / "file").write_text("in the way")
-    for folder in (tmp_path / "file", tmp_path / "file" / "model"):
-        with pytest.raises(CommandError, match=r"^Nothing can be written to .*: choose another"):
-            call_command("train_demo_lm", "--output", str(folder))
-
-
-def test_no_steps_are_refused():
-    with pytest.raises(CommandError, match="--steps takes"):
-        call_command("train_demo_lm", "--steps", "0")
 
 
 def test_the_embedded_backend_scores_as_the_plain_model_does(model, tokenizer):

@@ -219,13 +219,6 @@ def test_a_text_that_spells_a_control_token_is_named(llama_like, gpt2, kind):
         assert f"“{spelled}”" in str(caught.value)
 
 
-def test_what_only_other_tokenizers_take_for_a_control_token_is_text(llama_like, gpt2):
-    assert read(gpt2, Prompt.of("none"), "Rats </s> slept.") == "Rats </s> slept."
-    assert (
-        encode(llama_like, Prompt.of("none"), plain("Rats <|endoftext|> slept.")).in_text[1:].all()
-    )
-
-
 def test_a_character_that_the_tokenizer_does_not_know_is_no_control_token():
     encoded = encode(
         tokenizers_made.wordpiece(), Prompt.of("none"), plain("rats \N{SNOWMAN} slept")
@@ -287,11 +280,6 @@ def test_what_a_model_without_system_role_should_be_told_stands_in_the_users_tur
     assert PAPER_SENTENCE in string
     assert "system" not in string
     assert string.endswith("Rats slept.")
-
-
-def test_a_chat_template_may_strip_what_it_is_given(chatty):
-    made = chatty("{% for m in messages %}[{{ m['content'] | trim }}]{% endfor %}")
-    assert read(made, Prompt.of("chat"), "\n Rats slept. ").endswith("[Rats slept.")
 
 
 def test_a_text_that_changes_the_chat_before_it_is_named(chatty):

@@ -1,7 +1,6 @@
 """Prompts around a text, and a tokenizer's chat template within its bounds."""
 
 import resource
-import threading
 from typing import Any
 
 import pytest
@@ -42,12 +41,6 @@ def test_a_text_that_holds_the_placeholder_is_left_as_it_is():
     assert Prompt.of("custom", f"Read: {PLACEHOLDER}").fill(f"a {PLACEHOLDER} b") == (
         f"Read: a {PLACEHOLDER} b"
     )
-
-
-def test_only_the_papers_prompt_counts_itself():
-    assert [kind for kind in KINDS if kind != "custom" and Prompt.of(kind).counts_itself] == [
-        "paper"
-    ]
 
 
 def test_a_chat_has_a_system_turn_only_where_there_is_a_sentence_for_it():
@@ -148,20 +141,6 @@ def test_one_is_written_as_the_library_writes_it_after_another_was_stopped(
         for how in ({}, {"add_generation_prompt": True}):
             expected = tokenizer.apply_chat_template(turns, tokenize=False, **how)
             assert applied(tokenizer, turns, **how) == expected
-
-
-def test_threads_are_answered_each_its_own() -> None:
-    said: dict[str, str] = {}
-
-    def ask(words: str) -> None:
-        said[words] = applied(tokenizer_with("{{ messages[0].content }}"), [{"content": words}])
-
-    threads = [threading.Thread(target=ask, args=(f"Rat {n}",)) for n in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert said == {f"Rat {n}": f"Rat {n}" for n in range(8)}
 
 
 @pytest.mark.parametrize(

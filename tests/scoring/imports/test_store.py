@@ -132,19 +132,6 @@ def test_a_second_import_writes_nothing(copy):
     assert counts() == before
 
 
-def test_the_summary_for_people_counts_models_and_names_what_is_absent(copy):
-    rmtree(copy.root / CHAT / "llm_abstracts")
-    out = StringIO()
-    call_command("import_brainbench", str(copy.root), stdout=out)
-    said = out.getvalue()
-    assert "2 language models with 2 runs on full abstracts, 1 on isolated sentences" in said
-    assert "(1 are here) are right about 66.7%" in said
-    assert "runs 7, scores 20" in said
-    assert "Absent, and left out: model_results/*/llm_abstracts/" in said
-    assert "Absent, and left out: model_results/gpt2/" in said
-    assert "1 files PPL_A_and_B_normalized.npy were not read" in said
-
-
 def test_a_directory_of_results_alone_is_enough_once_the_items_are_there(copy):
     rmtree(copy.root / RESULTS)
     run_import(copy)
@@ -166,13 +153,6 @@ def test_results_wait_for_the_items_they_are_about(copy):
     copy.write()
     created = run_import(copy)["created"]
     assert (created["runs"], created["scores"], created["trials"]) == (1, 1, 3)
-
-
-def test_another_study_sees_the_runs_that_are_there_and_gets_a_set_of_its_own(copy):
-    run_import(copy)
-    created = run_import(copy, "--study", "another")["created"]
-    assert (created["models"], created["runs"], created["scores"]) == (0, 0, 0)
-    assert Study.objects.get(slug="another").model_set.members.count() == 1
 
 
 def test_results_of_fewer_items_are_stored_and_noted(copy):
@@ -310,15 +290,6 @@ def test_a_value_that_cannot_be_meant_is_named_by_file_and_row(copy, file, row, 
     assert refusal(copy) == [f"{file}, row {row}: {said}"]
 
 
-def test_more_rows_than_items_are_named(copy):
-    copy.arrays[f"{OTHER}/human_abstracts/PPL_A_and_B.npy"] = np.full((4, 2), 5.0)
-    copy.arrays[f"{OTHER}/human_abstracts/labels.npy"] = np.zeros(4, dtype=np.int64)
-    copy.write_models()
-    assert refusal(copy) == [
-        f"{OTHER}/human_abstracts/PPL_A_and_B.npy, row 3: is about test case 4 of the 3 human-created ones"
-    ]
-
-
 @pytest.mark.parametrize("n_bytes", [0, 60, -1])
 def test_a_file_that_was_cut_short_is_named(copy, n_bytes):
     data = copy.path(FULL).read_bytes()
@@ -332,20 +303,6 @@ def test_an_archive_in_an_arrays_place_is_named(copy):
     np.savez(archive, ppl=np.ones((3, 2)))
     copy.path(FULL).write_bytes(archive.getvalue())
     assert refusal(copy) == [f"{FULL}: is an archive, not one array"]
-
-
-def test_a_header_that_promises_more_than_memory_is_named(copy):
-    header = copy.path(FULL).read_bytes()
-    copy.path(FULL).write_bytes(header.replace(b"(3, 2)", b"(3000000000000, 2)"))
-    (text,) = refusal(copy)
-    assert text.startswith(f"{FULL}: cannot be read")
-
-
-def test_a_headers_torn_text_is_named(copy):
-    data = copy.path(FULL).read_bytes()
-    copy.path(FULL).write_bytes(data.replace(b"{'descr", b"(((descr", 1))
-    (text,) = refusal(copy)
-    assert text.startswith(f"{FULL}: cannot be read")
 
 
 def test_all_problems_are_named_together_with_those_of_items(copy):

@@ -132,19 +132,6 @@ class TestTheAnswers:
         found = {answer.item.key.removeprefix("memory-") for answer, _ in page.context["answers"]}
         assert found == keys
 
-    def test_are_counted_by_category_and_cost_by_model(
-        self, run: AnsweringRun, ruth: Client
-    ) -> None:
-        page = ruth.get(PAGE)
-        (cost,) = page.context["costs"]
-        assert cost.money_per_1000 == pytest.approx(250 * float(cost.money))
-        rows = {row.category: row.counts for row in page.context["states"]}
-        assert rows[""] == {"stop": 3, "filtered": 1}
-        # q1 and q4 are of both, q2 of genes, q3 of drugs
-        assert rows["Genes"] == {"stop": 2, "filtered": 1}
-        assert rows["Drugs"] == {"stop": 3}
-        assert "33.3" in page.text
-
     def test_of_another_study_are_not_found(self, run: AnsweringRun, ruth: Client) -> None:
         other = study_with_questions(1, "sleep")
         client = Client()

@@ -1,11 +1,9 @@
 """A field's pages about a model's help: abstracts come in, a worker has them drafted, people decide on what was not repaired."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
@@ -14,7 +12,7 @@ from scoring.models import DraftingRun, GeneratedDraft
 from scoring.services.drafting import runs
 from tests.factories import make_research_field, make_user
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
-from tests.scoring.services.drafting.abstracts import Lessons, abstract, csv_of
+from tests.scoring.services.drafting.abstracts import Lessons, abstract
 
 pytestmark = pytest.mark.django_db
 
@@ -89,13 +87,6 @@ class TestARun:
         item = Item.objects.get()
         assert reverse("lab:item", args=["cooking", item.pk]) in page
         assert "1 draft of 2 abstracts" in lena.get("/lab/fields/cooking/drafting/").text
-
-    def test_takes_a_file_in_place_of_pasted_abstracts(
-        self, stub: ChatStub, lena: Client, tmp_path: Path
-    ) -> None:
-        content = csv_of((1, 3, 4), tmp_path / "a.csv").read_bytes()
-        run = started(lena, stub, pasted="", file=SimpleUploadedFile("a.csv", content))
-        assert list(run.drafts.values_list("doi", flat=True))[1] == "10.1234/onion.3"
 
     @pytest.mark.parametrize(
         ("changed", "words"),

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from experiment.models import AuditEvent, Item, Study
+from experiment.models import AuditEvent, Study
 from scoring.imports.work import run
 from scoring.models import PublishedImport, ScoringRun
 from tests.experiment.imports import small_copy
@@ -52,15 +52,6 @@ def test_a_folder_is_imported_and_the_page_says_what_came_of_it(
     assert "/lab/studies/neuro/" in page
     started = AuditEvent.objects.get(action="work_started")
     assert (started.actor, started.details["kind"]) == ("ada", "scoring.publishedimport")
-
-
-def test_what_cannot_be_imported_leaves_nothing_and_says_where(admin: Client, folder: Path) -> None:
-    small_copy.SmallCopy(folder).write()
-    (folder / small_copy.HUMAN).write_text("doi\n")
-    admin.post(f"{PAGE}start/", ASKED)
-    job = run(PublishedImport.objects.get())
-    assert (job.status, Item.objects.exists()) == ("failed", False)
-    assert "BrainBench_Human_v0.1.csv" in admin.get(PAGE).text
 
 
 @pytest.mark.parametrize("name", ["../secret", "/etc", "", ".", "copy/..", "none"])

@@ -11,7 +11,7 @@ from experiment.models import Study
 from scoring.models import LanguageModel, ModelSet, ScoringRun, UnscoredText
 from scoring.services.summary import summarise_run
 from tests.factories import make_study
-from tests.scoring.lab.rows import ask, finish, published, shown, store, url
+from tests.scoring.lab.rows import ask, finish, published, shown, url
 
 pytestmark = pytest.mark.django_db
 HOSTILE = '<script>alert("1")</script>{{ 7|add:7 }}'
@@ -72,20 +72,6 @@ def test_the_studys_set_comes_first_in_its_order_and_others_below(
     ]
 
 
-def test_published_and_demonstration_models_are_labelled(ruth: Client, study: Study) -> None:
-    published(study)
-    finish(ask(study), right=3)
-    LanguageModel.objects.filter(name="lab/tiny").update(is_demo=True)
-    page = shown(ruth, "scoring")
-    picture = page[page.index("live-accuracies") : page.index("live-runs")]
-    assert re.findall(r">(GPT-2-124M|tiny|published|demonstration)<", picture) == [
-        "GPT-2-124M",
-        "published",
-        "tiny",
-        "demonstration",
-    ]
-
-
 def test_of_the_same_settings_the_newest_run_is_drawn_and_others_say_what_is_theirs(
     ruth: Client, study: Study
 ) -> None:
@@ -97,20 +83,6 @@ def test_of_the_same_settings_the_newest_run_is_drawn_and_others_say_what_is_the
     assert rows == ["tiny prompt clean, first 3", "tiny prompt clean", "tiny prompt paper"]
     (group,) = ruth.get(url("scoring")).context["groups"]
     assert [row.run for row in group.rows][-1] == newest
-
-
-def test_only_finished_runs_are_drawn_and_all_are_listed(ruth: Client, study: Study) -> None:
-    for status in ("failed", "cancelled", "running", "waiting"):
-        store(ask(study, f"lab/{status}"), [(10, 11)] * 3, status=status)
-    context = ruth.get(url("scoring")).context
-    assert context["groups"] == []
-    assert {row.run.status for row in context["shown"]} == {
-        "failed",
-        "cancelled",
-        "running",
-        "waiting",
-    }
-    assert [open_run.run.status for open_run in context["open_runs"]] == ["running", "waiting"]
 
 
 def test_the_source_in_the_address_narrows_what_is_counted(ruth: Client, study: Study) -> None:
@@ -144,16 +116,6 @@ def test_the_number_of_queries_does_not_grow_with_models(
         ruth.get(url("scoring"))
     with django_assert_num_queries(11):
         ruth.get(url("scoring_live"))
-
-
-def test_live_parts_are_those_of_the_pages(ruth: Client, study: Study) -> None:
-    run = ask(study)
-    for page, live in (("scoring", "scoring_live"), ("scoring_run", "scoring_run_live")):
-        args = (run.pk,) if "run" in page else ()
-        whole = shown(ruth, page, *args)
-        ids = re.findall(r'id="(live-[\w-]+)" data-live', shown(ruth, live, *args))
-        assert len(ids) >= 5
-        assert all(f'id="{name}" data-live' in whole for name in ids)
 
 
 # Who may see what

@@ -1,7 +1,6 @@
 """Queueing a run on the lab's page: what is queued, and what is refused."""
 
 import re
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -110,17 +109,6 @@ def test_only_folders_below_the_models_folder_can_be_named(
         for args in (f"pretrained={outside}", f"pretrained=lab/tiny,peft={outside}"):
             answer = ruth.post(url("scoring_queue"), form(model_args=args))
             assert (answer.status_code, ScoringRun.objects.count()) == (422, 1), args
-
-
-def test_vllm_is_offered_where_a_worker_may_have_it(
-    ruth: Client, study: Study, settings: Any
-) -> None:
-    asked = form(model="vllm", model_args="dtype=auto")
-    settings.JOB_EXECUTOR = "celery"
-    assert "needs pretrained" in ruth.post(url("scoring_queue"), asked).text
-    settings.JOB_EXECUTOR = "inline"
-    if find_spec("vllm") is None:
-        assert "vllm is not one of the available" in ruth.post(url("scoring_queue"), asked).text
 
 
 def test_servers_of_the_sites_list_are_let_through(

@@ -92,17 +92,6 @@ def test_a_running_one_shows_its_progress_and_can_be_stopped(ruth: Client, study
     assert f"Run {run.pk} stops" in response.content.decode()
 
 
-def test_a_run_whose_worker_is_gone_says_so(ruth: Client, study: Study) -> None:
-    long_ago = timezone.now() - timedelta(hours=1)
-    run = store(
-        ask(study), [], status="running", worker="elsewhere:1:1.1:aaaa", heartbeat_at=long_ago
-    )
-    page = shown(ruth, "scoring_run", run.pk)
-    assert "Its worker is gone" in page
-    assert "No worker is running" in page
-    assert "its worker is gone" in shown(ruth, "scoring")
-
-
 @pytest.mark.parametrize(
     "fields",
     [

@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from transformers import AutoTokenizer, GPT2LMHeadModel
 
 from experiment.models import Study
-from experiment.services.study_setup import create_study, pin_items
+from experiment.services.study_setup import pin_items
 from scoring.domain.perplexity import NEAR_TIE_NATS
 from scoring.domain.prompts import PAPER_SENTENCE
 from scoring.lm_eval.task import HELPER, YAML
@@ -88,12 +88,6 @@ def test_what_cannot_be_exported_is_said_in_a_sentence(study, tmp_path, argument
     with pytest.raises(CommandError, match=message):
         call_command("export_lm_eval_task", folder, **arguments)
     assert not (tmp_path / "task").exists()
-
-
-def test_of_several_studies_one_has_to_be_named(study, tmp_path):
-    create_study("other", "brainbench", contact="lab@example.org")
-    with pytest.raises(CommandError, match="several studies"):
-        call_command("export_lm_eval_task", tmp_path)
 
 
 pytestmark = pytest.mark.django_db
@@ -210,15 +204,3 @@ def test_the_results_say_which_tokens_the_tokenizer_has(
         assert results[f"tokenizer_{name}_token"] == [token, str(number)]
     assert results["eot_token_id"] == tokenizer.eos_token_id
     assert results["chat_template"] is None  # none was applied
-
-
-def test_a_tokenizer_that_changed_since_is_not_described(
-    study: Study, tiny: Path, tmp_path: Path
-) -> None:
-    score_json(*hf(tiny))
-    run = ScoringRun.objects.get()
-    from scoring.lm_eval.results import tokenizer_fields
-
-    assert tokenizer_fields([run])
-    run.identity["tokenizer_sha256"] = "ab" * 32
-    assert tokenizer_fields([run]) == {}

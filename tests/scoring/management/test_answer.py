@@ -74,12 +74,6 @@ class TestTheCommand:
         )
         assert cost["cost_per_1000"] == pytest.approx(1000 * cost["cost"] / 3), "of those known"
 
-    def test_tells_people_the_same_in_words(self, stub: ChatStub, study: Study) -> None:
-        lines = answer(stub, "--name", "lab/writer").splitlines()
-        assert lines[0] == f"Run {AnsweringRun.objects.get().pk}, lab/writer: 4 stop."
-        assert lines[1].startswith("4 answers in ")
-        assert lines[-1].split()[:2] == ["lab/writer", "4"]
-
     def test_asks_as_it_is_told(self, stub: ChatStub, study: Study, tmp_path: Path) -> None:
         system = tmp_path / "system.txt"
         system.write_text("You know {field}. Guess.")
@@ -89,30 +83,6 @@ class TestTheCommand:
         assert request["messages"][0]["content"] == f"You know {study.field}. Guess."
         assert (request["max_tokens"], request["temperature"]) == (50, 0.5)
         assert len(stub.requests) == 2
-
-    def test_leaves_the_temperature_to_a_server_that_takes_none(
-        self, stub: ChatStub, study: Study
-    ) -> None:
-        answer(stub, "--temperature", "none", "--limit", "1")
-        assert "temperature" not in stub.requests[0]
-
-    def test_resumed_asks_again_what_failed_and_then_nothing(
-        self, stub: ChatStub, study: Study
-    ) -> None:
-        stub.script = ["500"]
-        answer(stub)
-        answer(stub, "--resume")
-        answer(stub, "--resume")
-        assert len(stub.requests) == 5
-        assert AnsweringRun.objects.get().status == "finished"
-
-    def test_resumed_goes_on_with_another_budget(self, stub: ChatStub, study: Study) -> None:
-        stub.text_of = lambda request: "word " * 200
-        said = refusal(*arguments(stub, "--budget_tokens", "1800"))
-        assert said.endswith("--resume goes on.")
-        assert 0 < len(stub.requests) < 4
-        answer(stub, "--resume", "--budget-tokens", "100000")
-        assert len(stub.requests) == 4
 
     def test_resumed_goes_on_at_another_pace_with_the_prices_that_it_had(
         self, stub: ChatStub, study: Study
@@ -147,12 +117,6 @@ class TestTheCommand:
         assert f"run {stood.pk} of the same model, under other settings, stands at 1 of 4" in said
         assert len(stub.requests) == n
         assert f"Run {stood.pk} of the same settings stands at 1 of 4" in told(*warm)
-
-    def test_has_no_silent_twin_of_a_run_that_waits(self, stub: ChatStub, study: Study) -> None:
-        stub.script = ["401"]
-        refusal(*arguments(stub))
-        AnsweringRun.objects.update(status="waiting")
-        assert "of the same settings is under way at 0 of 4" in told(*arguments(stub))
 
     @pytest.mark.parametrize(
         ("more", "words"),

@@ -11,10 +11,8 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from scoring.models import Corpus
 from scoring.services.training import corpora
 from scoring.training.corpus.entrez.client import Client
-from scoring.training.corpus.read.local import MOST_PROBLEMS
 from tests.factories import make_item
 from tests.scoring.training.corpus.made import prose
 from tests.scoring.training.stub_entrez import EntrezStub, Paper
@@ -57,28 +55,6 @@ def test_a_folder_of_texts_becomes_a_corpus_without_the_test_case_that_it_held(t
     assert found["collected"] == []
     assert "sleep" in corpus("list")
     assert "holds no test case" in corpus("check", "--name", "sleep")
-
-
-def test_json_tells_what_was_added_and_built(tmp_path: Path) -> None:
-    (added,) = json.loads(corpus("add", "--name", "sleep", papers(tmp_path), "--json"))["added"]
-    assert added["documents"] == 7
-    assert added["skipped"] == ["papers/README.md"]
-    found = json.loads(corpus("build", "--name", "sleep", "--seed", "4", "--json"))
-    row = Corpus.objects.get(slug="sleep")
-    assert found["sha256"] == row.sha256
-    assert found["manifest"] == row.manifest
-    assert found["manifest"]["seed"] == 4
-    assert found["manifest"]["sources"].popitem()[1]["rows"] == 7
-    assert found["test_cases"] == []
-
-
-def test_dates_that_are_none_are_named_up_to_a_number_and_counted(tmp_path: Path) -> None:
-    rows = [{"text": prose(n), "published": "12/03/2019"} for n in range(MOST_PROBLEMS + 1)]
-    path = tmp_path / "notes.jsonl"
-    path.write_text("\n".join(map(json.dumps, rows)))
-    said = corpus("add", "--name", "sleep", path)
-    assert f"2019-08-12): {len(rows)}." in said
-    assert f"notes.jsonl, line {MOST_PROBLEMS}: “12/03/2019”\n…" in said
 
 
 def test_check_names_a_document_that_has_become_a_test_case(tmp_path: Path) -> None:
@@ -155,22 +131,6 @@ def test_journals_of_a_file_are_fetched_as_the_settings_say(
     assert again == {**printed, "new": 0}
 
 
-def test_a_person_reads_a_table(journals: Path, tmp_path: Path):
-    printed = fetch("--journals", journals, "--output", tmp_path / "out")
-    assert "J Sleep" in printed
-    assert "2 documents, 2 of them new" in printed
-
-
-def test_a_query_is_limited_for_a_try(tmp_path: Path):
-    arguments = ("--query", "sleep AND mice", "--output", tmp_path / "out", "--limit", 1, "--json")
-    assert json.loads(fetch(*arguments))["new"] == 1
-
-
-def test_the_list_of_braingpt_needs_no_file(tmp_path: Path):
-    with pytest.raises(CommandError, match="107 could not be fetched whole; the first is Nature"):
-        fetch("--journals", "braingpt", "--output", tmp_path / "out")
-
-
 def test_what_could_not_be_fetched_fails_the_command_after_its_report(
     journals: Path, tmp_path: Path
 ):
@@ -179,17 +139,6 @@ def test_what_could_not_be_fetched_fails_the_command_after_its_report(
         fetch("--journals", journals, "--output", tmp_path / "out")
     assert str(raised.value).startswith("1 could not be fetched whole; the first is J Slep: ")
     assert (tmp_path / "out" / "j-wake" / "2020-05.jsonl").is_file()
-
-
-def test_a_server_that_cannot_be_asked_is_one_sentence_and_the_next_run_goes_on(
-    stub: EntrezStub, journals: Path, tmp_path: Path
-):
-    arguments = ("--journals", journals, "--output", tmp_path / "out")
-    stub.faults = [*[""] * 10, *["503"] * 10]
-    with pytest.raises(CommandError) as raised:
-        fetch(*arguments)
-    assert str(raised.value).endswith("asked 10 times. The same command goes on from there.")
-    assert "2 documents" in fetch(*arguments)
 
 
 @pytest.mark.parametrize(
@@ -209,14 +158,3 @@ def test_options_that_cannot_be_are_refused_before_anything_is_asked(
     with pytest.raises(CommandError, match=expected):
         fetch("--output", tmp_path / "out", *arguments)
     assert stub.forms == []
-
-
-def test_what_was_fetched_is_added_to_a_corpus_and_nothing_else(
-    journals: Path, tmp_path: Path, settings: Any
-):
-    settings.CORPORA_DIR = tmp_path / "corpora"
-    fetch("--journals", journals, "--output", tmp_path / "out")
-    out = StringIO()
-    call_command("corpus", "add", "--name", "sleep", str(tmp_path / "out"), "--json", stdout=out)
-    (added,) = json.loads(out.getvalue())["added"]
-    assert (added["documents"], added["skipped"]) == (2, [])

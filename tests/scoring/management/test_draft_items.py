@@ -62,13 +62,6 @@ class TestTheCommand:
         item = Item.objects.get(key=said["drafts"][0]["item"])
         assert (item.doi, str(item.publication_date)) == ("10.1234/onion.1", "2025-01-01")
 
-    def test_tells_people_the_same_in_words(
-        self, stub: ChatStub, cooking: ResearchField, tmp_path: Path
-    ) -> None:
-        lines = draft(stub, csv_of((1, 2), tmp_path / "a.csv"), "--limit", "1").splitlines()
-        assert lines[0] == f"Run {DraftingRun.objects.get().pk}, {MODEL}: 1 drafted."
-        assert lines[1].startswith("1 answers in ")
-
     def test_drafts_from_abstracts_that_were_fetched(
         self, stub: ChatStub, cooking: ResearchField, tmp_path: Path
     ) -> None:
@@ -88,19 +81,6 @@ class TestTheCommand:
         source = csv_of((1,), tmp_path / "a.csv")
         draft(stub, source, "--study", "memory", "--instructions", str(told))
         assert stub.last_words[0].startswith("Alter it: Slow cooking")
-
-    def test_resumed_goes_on_where_it_was_stopped_and_with_another_budget(
-        self, stub: ChatStub, cooking: ResearchField, tmp_path: Path
-    ) -> None:
-        source = csv_of((1, 3, 4, 5), tmp_path / "a.csv")
-        said = refusal(stub, source, "--budget-tokens", "4000")
-        assert "Abstracts left: " in said
-        assert said.endswith("--resume goes on.")
-        before = len(stub.requests)
-        assert 0 < before < 4
-        draft(stub, source, "--resume", "--budget-tokens", "100000")
-        assert len(stub.requests) == 4
-        assert DraftingRun.objects.get().status == "finished"
 
     @pytest.mark.parametrize(
         ("text", "words"),

@@ -78,22 +78,6 @@ def test_rubric_and_prompt_come_from_files(study: Study, stub: ChatStub, tmp_pat
     assert told.endswith("{braces}")
 
 
-def test_resume_goes_on_with_what_is_left_and_asks_nothing_twice(
-    study: Study, stub: ChatStub
-) -> None:
-    make_answers(study, ["a", "b", "c", "d"])
-    stub.script = ["", "", "401"]
-    with pytest.raises(CommandError, match="--resume"):
-        grade(*by_chat(stub))
-    stub.script = []
-
-    found = grade(*by_chat(stub), "--resume")
-
-    assert found["models"]["secret-model-9"]["good"] == 4
-    assert len(stub.requests) == 5
-    assert GradingRun.objects.count() == 1
-
-
 def test_resume_takes_in_the_answers_of_a_model_that_came_since(
     study: Study, stub: ChatStub
 ) -> None:
@@ -211,10 +195,3 @@ def test_what_the_exact_match_judge_has_graded_it_does_not_grade_again(study: St
 
     make_answers(study, ["two"], "lab/other")
     assert grade("--judge", "exact")["models"].keys() == {"other", "secret-model-9"}
-
-
-def test_a_rubric_that_is_no_json_is_told_where(study: Study, tmp_path: Path) -> None:
-    make_answers(study, ["one"])
-    (tmp_path / "rubric.json").write_text('{"name": "Ten"\n "levels": []}')
-    with pytest.raises(CommandError, match=r"line 2, column 2 cannot begin with “\"levels"):
-        call_command("grade", "--study", "genes", "--judge", "exact", "--rubric", tmp_path / "rubric.json")  # fmt: skip

@@ -50,13 +50,6 @@ def test_steps_are_scored_once_and_shown_in_their_order(training: Training, stud
     assert len(out.getvalue().splitlines()) == 4
 
 
-def test_a_run_that_was_stopped_is_gone_on_with(training: Training, study: Study) -> None:
-    told("lab/onion-lm", "--study", study.slug, "--steps", "2")
-    ScoringRun.objects.update(status="cancelled")
-    told("lab/onion-lm", "--study", study.slug, "--steps", "2")
-    assert ScoringRun.objects.get().status == "finished"
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -46,15 +46,6 @@ def lm_train(*arguments: object) -> dict[str, Any]:
     return run("lm_train", *arguments)
 
 
-def test_a_dry_run_of_the_papers_preset_needs_neither_weights_nor_a_corpus() -> None:
-    told = lm_train("--preset", "braingpt-lora", "--dry-run")
-    assert told["trainable_parameters"] == 629_145_600
-    assert told["tokens_per_step"] == 65_536
-    assert (told["warmup_share"], told["schedule"]) == (0.03, "cosine")
-    assert told["measured"] is told["hours"] is told["amount"] is None
-    assert not Training.objects.exists()
-
-
 def test_a_dry_run_with_model_and_corpus_counts_steps_and_measures_a_batch() -> None:
     told = lm_train(
         "--mode", "lora", "--model", DEMO_NAME, "--corpus", "sleep", "--dry-run", *SMALL

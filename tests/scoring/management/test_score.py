@@ -17,7 +17,7 @@ from scoring.models import LanguageModel, ScoringRun
 from scoring.services import token_store
 from tests.factories import make_study
 from tests.scoring.commands import hf, score, score_json, sentence_of
-from tests.scoring.tiny_models import save_gpt2, save_lora
+from tests.scoring.tiny_models import save_gpt2
 from tests.scoring.tokenizers_made import save_shuffled_demo
 
 pytestmark = pytest.mark.django_db
@@ -126,21 +126,6 @@ def test_a_lower_precision_is_warned_of(study: Study, tiny: Path) -> None:
     assert "Scored in bfloat16: rounding may turn near-ties" in err
 
 
-def test_a_model_can_be_given_a_name(study: Study, tiny: Path) -> None:
-    data = score_json(*hf(tiny, "--name", "lab/tiny"))
-    assert data["model"] == "lab/tiny"
-    assert LanguageModel.objects.get().name == "lab/tiny"
-
-
-def test_an_adapter_changes_the_numbers_and_the_name(
-    study: Study, tiny: Path, tmp_path: Path
-) -> None:
-    adapter = save_lora(tiny, tmp_path / "neuro")
-    plain, adapted = score_json(*hf(tiny)), score_json(*hf(tiny, peft=adapter))
-    assert adapted["model"] == f"{plain['model']} + neuro"
-    assert adapted["scores"][0]["ppl_original"] != plain["scores"][0]["ppl_original"]
-
-
 def test_a_prompt_of_ones_own_comes_from_the_line_or_from_a_file(
     study: Study, tiny: Path, tmp_path: Path
 ) -> None:
@@ -163,17 +148,6 @@ def test_resuming_what_is_finished_shows_it_again(study: Study, tiny: Path) -> N
     assert "Run 1 (full) is finished: nothing is left to do." in re.sub(r"Run \d+", "Run 1", err)
     assert json.loads(out)["scores"] == before["scores"]
     assert ScoringRun.objects.count() == 2
-
-
-def test_resuming_with_other_weights_in_the_folder_is_refused(
-    study: Study, tiny: Path, tmp_path: Path
-) -> None:
-    folder = save_gpt2(tmp_path / "model")
-    score_json(*hf(folder))
-    save_gpt2(folder, seed=1)
-    _, _, error = score(*hf(folder, "--resume"))
-    assert "weights_sha256 was" in str(error)
-    assert ScoringRun.objects.count() == 1
 
 
 def test_without_resume_a_new_run_begins_and_says_so(study: Study, tiny: Path) -> None:
@@ -243,10 +217,3 @@ def test_another_models_tokenizer_is_warned_about_kept_in_the_run_and_no_reason_
     assert SAID in err
     (sentence,) = ScoringRun.objects.get().identity["warnings"]
     assert SAID in sentence
-
-
-def test_the_models_own_tokenizer_is_not_spoken_of() -> None:
-    make_study(human=2)
-    _, err, error = score(*hf(MODEL_FOLDER, device="cpu"))
-    assert (err, error) == ("", None)
-    assert "warnings" not in ScoringRun.objects.get().identity

@@ -203,19 +203,3 @@ def test_a_file_that_cannot_be_read_is_named_with_its_line(
     assert sentence in str(error)
     assert len(str(error).splitlines()) == 1
     assert not ScoringRun.objects.exists()
-
-
-def test_a_file_or_study_that_is_not_there_is_named(corpus: Path, tiny: Path) -> None:
-    _, error = score(corpus.with_name("gone.jsonl"), tiny)
-    assert "gone.jsonl cannot be read: No such file" in str(error)
-    _, error = score(corpus, tiny, "--study", "nowhere")
-    assert str(error) == "There is no study “nowhere” (there are: none)."
-
-
-def test_a_csv_cell_may_be_long(tiny: Path, tmp_path: Path) -> None:
-    limit = csv.field_size_limit()
-    path = tmp_path / "long.csv"
-    path.write_text(f"text\nIt was late.\n{'q' * 200_000}\n")
-    _, error = score(path, tiny)
-    assert str(error).startswith("row 2 could not be scored (needs ")
-    assert csv.field_size_limit() == limit

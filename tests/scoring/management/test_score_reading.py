@@ -61,13 +61,6 @@ class Plain:
         return [-float(row[token]) for row, token in zip(logprobs, ids[1:], strict=True)]
 
 
-def test_longer_texts_are_refused_by_name_unless_asked_for(study: Study, tiny: Path) -> None:
-    out, _, error = score(*hf(tiny, max_length=100))
-    assert "memory-long: the original: needs" in out
-    assert "window holds 100" in str(error)
-    assert out.splitlines()[1].startswith(f"{tiny.parent.name}/tiny-gpt2 (max_length=100)")
-
-
 def test_rolling_windows_give_what_each_window_gives_alone(
     study: Study, tiny: Path, long: Item
 ) -> None:
@@ -120,21 +113,6 @@ def test_texts_that_fit_come_to_the_same(study: Study, tiny: Path, overlong: str
     run = ScoringRun.objects.order_by("-pk").first()
     assert run is not None
     assert (run.identity["overlong"], run.identity["max_length"]) == (overlong, WINDOW)
-
-
-@pytest.mark.parametrize("overlong", ["rolling", "truncate"])
-def test_a_run_says_in_its_output_how_long_texts_were_read(
-    study: Study, tiny: Path, overlong: str
-) -> None:
-    out, _, error = score(*hf(tiny, max_length=100, overlong=overlong))
-    assert error is None
-    assert f"(max_length=100, overlong={overlong})" in out
-    assert "full: texts of more than 100 tokens" in out
-
-
-def test_a_run_without_these_arguments_is_identified_as_before(study: Study, tiny: Path) -> None:
-    score_json(*hf(tiny))
-    assert not {"max_length", "overlong"} & ScoringRun.objects.get().identity.keys()
 
 
 @pytest.mark.parametrize("strategy", ["packed", "cache", "padded", "single"])
@@ -194,17 +172,6 @@ def test_a_start_token_is_read_first_where_it_is_asked_for(
     assert run.identity["tokenizer_sha256"] != plain_run.identity["tokenizer_sha256"]
     (results,) = (tmp_path / "1").glob("*/results_*.json")
     assert json.loads(results.read_text())["tokenizer_bos_token"][1] == "0"
-
-
-def test_dtype_auto_is_what_the_checkpoint_says_and_is_named(
-    study: Study, tiny: Path, tmp_path: Path
-) -> None:
-    folder = shutil.copytree(tiny, tmp_path / "half")
-    GPT2LMHeadModel.from_pretrained(tiny).to(torch.bfloat16).save_pretrained(folder)
-    _, err, error = score(*hf(folder, dtype="auto"))
-    assert error is None
-    assert ScoringRun.objects.get().identity["dtype"] == "bfloat16"
-    assert "Scored in bfloat16" in err
 
 
 @pytest.mark.parametrize(

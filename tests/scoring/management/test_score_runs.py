@@ -106,14 +106,6 @@ def test_a_run_of_the_queue_that_fails_does_not_keep_the_others(study: Study, ti
     assert "no/such/model" in bad.error
 
 
-def test_the_queue_takes_up_what_a_dead_worker_left(study: Study, tiny: Path) -> None:
-    run = queued(study, tiny)
-    ScoringRun.objects.update(status="running", worker="elsewhere:7:1.1:abcd", heartbeat_at=None)
-    score("--queue")
-    run.refresh_from_db()
-    assert (run.status, run.done) == ("finished", 8)
-
-
 def test_a_removed_run_is_gone_with_its_records(study: Study, tiny: Path) -> None:
     score_json(*hf(tiny))
     run = ScoringRun.objects.get()
@@ -128,13 +120,6 @@ def test_a_run_at_work_is_not_removed(study: Study, tiny: Path) -> None:
     run = queued(study, tiny)
     assert leases.take(run) is not None
     assert f"{run.pk} is being worked on" in sentence_of("rm", run.pk)
-
-
-def test_a_run_whose_worker_was_killed_is_removed(study: Study, tiny: Path) -> None:
-    run = queued(study, tiny)
-    ScoringRun.objects.update(status="running")
-    assert score("rm", run.pk)[2] is None
-    assert not ScoringRun.objects.exists()
 
 
 @pytest.mark.parametrize(
@@ -250,21 +235,6 @@ def test_a_text_of_ones_own_may_have_commas(small_study: Study, folder: Path) ->
     assert {row["prompt"] for row in data["scores"]} == {"custom"}
 
 
-def test_models_of_one_name_are_told_apart_by_their_arguments(
-    small_study: Study, folder: Path
-) -> None:
-    path = folder / "one"
-    words = (
-        "--model_args",
-        f"pretrained={path}",
-        "--model_args",
-        f"pretrained={path},strategy=single",
-    )
-    out, _, error = score("--model", "hf", *words, *STUDY)
-    assert error is None
-    assert f"{folder.name}/one (strategy=single)" in out
-
-
 def test_models_stand_in_a_file_line_by_line(
     small_study: Study, folder: Path, tmp_path: Path
 ) -> None:
@@ -297,13 +267,6 @@ def test_what_cannot_be_meant_ends_before_anything_is_scored(
     assert part.lower() in str(error).lower()
     assert out == ""
     assert not ScoringRun.objects.exists()
-
-
-def test_an_empty_file_of_models_is_named(small_study: Study, tmp_path: Path) -> None:
-    file = tmp_path / "models.txt"
-    file.write_text("\n# none yet\n")
-    _, _, error = score("--model", "hf", "--models", file, *STUDY)
-    assert "names no model" in str(error)
 
 
 @pytest.mark.parametrize(

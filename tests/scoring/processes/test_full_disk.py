@@ -113,14 +113,3 @@ def test_results_that_cannot_be_written_do_not_spoil_the_json(tmp_path: Path) ->
     printed_again = score_json(*hf(model, "--resume", "--output_path", tmp_path / "results"))
     assert printed_again["n_items"] == 3
     assert len(list(tmp_path.glob("results/*/samples_*.jsonl"))) == 1
-
-
-@pytest.mark.sqlite
-@pytest.mark.django_db(transaction=True)
-def test_a_database_that_cannot_be_used_does_not_spoil_the_json_either(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(f"{__name__}.database_url", lambda: f"sqlite:///{tmp_path}/empty")
-    code, printed, said = score_in_a_process(tmp_path, tmp_path)
-    assert (code, printed) == (1, {"error": "no such table: experiment_study"})
-    assert "run `manage.py migrate` first" in said

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -20,7 +19,7 @@ from scoring.management.workers import environments, gpus
 from scoring.models import ScoringRun
 from tests.experiment.http_client import ROOT, database_url
 from tests.factories import make_study
-from tests.scoring.commands import hf, score
+from tests.scoring.commands import score
 from tests.scoring.processes.test_crash import heed_interrupts
 from tests.scoring.tiny_models import save_gpt2
 
@@ -103,40 +102,6 @@ def test_two_workers_come_to_what_one_process_comes_to(
     again = json.loads(printed)["results"]
     assert [one["scores"] for one in again] == [one["scores"] for one in alone]
     assert ScoringRun.objects.count() == n_before + 4
-
-
-def test_finished_runs_of_a_model_that_changed_are_not_taken_for_its_own(
-    study: Study, tmp_path: Path
-) -> None:
-    folder = save_gpt2(tmp_path / "model", seed=1)
-    settings = (*hf(folder), "--workers", "1", "--resume")
-    first, _, error = score(*hf(folder))
-    assert error is None
-    again, _, error = score(*settings)  # nothing is left to do for any process
-    assert (again, error) == (first, None)
-    shutil.rmtree(folder)
-    save_gpt2(folder, seed=2)
-    out, _, error = score(*settings)
-    assert "was begun with something else: weights_sha256" in str(error)
-    assert out == ""
-
-
-@pytest.mark.sqlite  # about the process: no database does it otherwise
-def test_a_model_that_fails_in_a_worker_says_why(
-    study: Study, command: list[str], environment: dict[str, str], tmp_path: Path
-) -> None:
-    command += ["--model_args", f"pretrained={tmp_path / 'none'}", "--workers", "2"]
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, timeout=TIMEOUT_S
-    )
-    assert done.returncode != 0
-    assert b"1 of 3 failed" in done.stderr
-    found = json.loads(done.stdout)["results"]
-    assert [("error" in one, one.get("n_items")) for one in found] == [
-        (False, 16),
-        (False, 16),
-        (True, None),
-    ]
 
 
 def test_interrupted_workers_put_their_runs_back_and_resume_to_the_same(

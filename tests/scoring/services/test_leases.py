@@ -12,7 +12,6 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
-from experiment.models import Study
 from lib.jobs import leases
 from lib.jobs.workers import Worker
 from scoring.domain.backend import Group, GroupResult
@@ -106,13 +105,6 @@ def test_of_another_host_or_container_only_the_heartbeat_tells(
     held(run, worker, beat_s_ago=settings.JOB_STALE_SECONDS + 1)
     assert list(leases.stale(ScoringRun.objects.all())) == [run]
     assert leases.take(run) is not None
-
-
-def test_a_worker_keeps_its_name_through_the_database() -> None:
-    worker = replace(Worker.of_this_process(), host="a:b")
-    assert Worker.read(str(worker)) == worker
-    assert Worker.read("") is None
-    assert Worker.read("celery@host") is None
 
 
 def test_a_heartbeat_keeps_a_slow_run(run: ScoringRun, settings: Any) -> None:
@@ -213,17 +205,3 @@ def test_a_wish_to_stop_that_comes_while_the_run_is_let_go_is_kept(run: ScoringR
     lease.release()
     run.refresh_from_db()
     assert (run.status, run.cancel_requested) == ("cancelled", False)
-
-
-@pytest.mark.parametrize("status", ["finished", "failed", "cancelled"])
-def test_cancelling_what_is_over_changes_nothing(run: ScoringRun, status: str) -> None:
-    ScoringRun.objects.update(status=status, cancel_requested=False)
-    run = leases.request_cancel(run)
-    assert (run.status, run.cancel_requested) == (status, False)
-
-
-def test_a_study_may_have_runs_at_work_beside_each_other(run: ScoringRun) -> None:
-    study: Study = run.study
-    others = [ask(study, prompt=prompt) for prompt in ("clean", "none")]
-    at_once([lambda r=r: execute(r, backend=NgramBackend()) for r in (run, *others)])
-    assert set(ScoringRun.objects.values_list("status", flat=True)) == {"finished"}

@@ -172,10 +172,6 @@ class TestTheCommand:
         assert said["reviews"] == [{"item": "onion", "verdict": "revise", "finish": "stop"}]
         assert said["requests"] == 1
 
-    def test_says_it_to_people_in_words(self, stub: ChatStub, cooking: ResearchField) -> None:
-        in_review(cooking)
-        assert ": 1 revise." in self.call(stub).splitlines()[0]
-
     def test_has_nothing_to_do_where_nothing_is_in_review(
         self, stub: ChatStub, cooking: ResearchField
     ) -> None:

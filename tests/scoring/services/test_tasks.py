@@ -1,7 +1,6 @@
 """What a Celery worker does with a message, and with runs of which there is none any more."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from experiment.models import Study
 from lib.jobs import leases, tasks
 from lib.jobs.queue import n_sent, send
 from lib.jobs.tasks import Requeuer
-from lib.jobs.workers import Worker
 from scoring.models import ScoringRun
 from scoring.services import execute as execution
 from scoring.services.execute import execute
@@ -106,21 +104,6 @@ def test_a_message_for_what_is_over_does_nothing(
     look_at(run.pk + 1)  # and one that was deleted
     run.refresh_from_db()
     assert (run.status, run.done, opened, n_sent("scoring.scoringrun")) == (status, 0, [], 0)
-
-
-def test_a_second_message_for_a_run_that_somebody_works_on_does_nothing(
-    study: Study, opened: list[NgramBackend]
-) -> None:
-    run, other = waiting(study), str(replace(Worker.of_this_process(), host="elsewhere"))
-    ScoringRun.objects.update(status="running", worker=other, heartbeat_at=timezone.now())
-    look_at(run.pk)
-    run.refresh_from_db()
-    assert (run.status, run.worker, run.done, n_sent("scoring.scoringrun")) == (
-        "running",
-        other,
-        0,
-        0,
-    )
 
 
 def test_a_worker_process_has_one_model_open(study: Study, opened: list[NgramBackend]) -> None:

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
 from scoring.domain.conditions import MarkedText
@@ -109,27 +107,6 @@ def test_a_batch_of_which_nothing_could_be_scored_has_an_empty_part(run: Scoring
     write_part(run, 0, [])
     assert names(run) == ["part-00000.parquet"]
     assert token_store.read_tokens(run).num_rows == 0
-
-
-def test_a_run_without_records_has_none(run: ScoringRun) -> None:
-    assert token_store.read_tokens(run).schema == token_store.SCHEMA
-    token_store.delete(run)  # nothing to do, and no error
-
-
-def test_runs_are_kept_apart(run: ScoringRun) -> None:
-    other = ScoringRun()
-    write_part(run, 0, RECORDS[:1])
-    write_part(other, 0, RECORDS[1:])
-    token_store.delete(other)
-    assert token_store.read_tokens(other).num_rows == 0
-    assert token_store.read_tokens(run).num_rows == len(RECORDS[0].encoded.ids)
-
-
-def test_the_files_are_plain_parquet_that_any_tool_reads(run: ScoringRun) -> None:
-    path = write_part(run, 0, RECORDS[:1])
-    first = pq.read_table(path).slice(1, 1).to_pylist()[0]
-    assert (first["run"], first["item"], first["position"]) == (str(run.uuid), "a", 1)
-    assert pq.read_table(path)["logprob"].to_numpy().dtype == np.float64
 
 
 def test_a_damaged_file_is_named(run: ScoringRun) -> None:

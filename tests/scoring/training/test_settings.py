@@ -57,10 +57,6 @@ def test_numbers_that_no_training_can_have_are_refused(changes: dict[str, Any], 
         of_preset("tiny", **changes)
 
 
-def test_no_weight_decay_no_clipping_and_seed_zero_are_meant() -> None:
-    assert of_preset("tiny", weight_decay=0.0, clip_norm=0.0, seed=0).clip_norm == 0
-
-
 @pytest.mark.parametrize(
     ("values", "word"),
     [
@@ -72,11 +68,3 @@ def test_no_weight_decay_no_clipping_and_seed_zero_are_meant() -> None:
 def test_an_adapter_of_nothing_is_refused(values: Any, word: str) -> None:
     with pytest.raises(TrainingError, match=word):
         Lora(*values)
-
-
-def test_another_mode_leaves_out_what_it_has_no_use_for() -> None:
-    assert of_preset("tiny").lora is None
-    assert of_preset("tiny", "lora").shape is None
-    assert of_preset("tiny", "full", seed=7).seed == 7
-    with pytest.raises(TrainingError, match="braingpt-lora, gpt2-neuro"):
-        of_preset("huge")

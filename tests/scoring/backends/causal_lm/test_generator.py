@@ -145,13 +145,6 @@ class TestABatch:
         assert sizes == [4, 2, 1, 1, 1, 1]
 
 
-def test_what_is_drawn_by_chance_does_not_depend_on_what_else_is_asked(folder: Path) -> None:
-    generator = opened(folder, temperature="2", max_tokens="20")
-    assert generator.batch == 1
-    together = generator.generate_many([ASKED, [Message("user", "And then?")]])
-    assert together[0].text == generator.generate(ASKED).text
-
-
 def test_the_embedded_model_goes_through_the_plumbing() -> None:
     generator = open_generator("embedded", {"max_tokens": "8"})
     answer = generator.generate([Message("user", "The hippocampus " * 300)])

@@ -72,13 +72,6 @@ def test_a_mask_over_windows_of_the_last_layers_is_refused_though_it_is_asked_fo
         choose(late_windows(kind), with_one_long_pair(), "mask")
 
 
-def test_a_tiny_model_keeps_every_layer_and_its_kind():
-    tiny = tiny_model(late_windows(Qwen2MoeForCausalLM))
-    assert tiny.config.layer_types == ["full_attention"] * 10 + ["sliding_attention"] * 2
-    assert len(tiny.model.layers) == 12
-    assert sum(parameter.numel() for parameter in tiny.parameters()) < 2e6
-
-
 @pytest.mark.parametrize("rope", ["dynamic", "longrope"])
 @pytest.mark.parametrize("by_layer_type", [False, True])
 def test_positions_that_depend_on_the_longest_text_refuse_what_is_forced(rope, by_layer_type):
@@ -195,16 +188,6 @@ def test_a_verdict_that_is_damaged_or_of_another_is_none(tmp_path, asked, damage
         choose(model, groups, verdicts=Verdicts({"model": 1}, tmp_path)).strategy.name == "packed"
     )
     assert asked
-
-
-def test_without_a_place_to_keep_it_a_verdict_is_remembered(tmp_path, asked):
-    (tmp_path / "file").touch()
-    for folder in (None, tmp_path / "file"):  # a folder that cannot be made
-        verdicts = Verdicts({}, folder)
-        choose(make_model("llama"), make_groups(), verdicts=verdicts)
-        asked.clear()
-        choose(make_model("llama"), make_groups(), verdicts=verdicts)
-        assert not asked
 
 
 def test_a_model_that_computes_in_float32_alone_is_tried_in_float32():

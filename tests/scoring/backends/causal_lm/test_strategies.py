@@ -7,7 +7,7 @@ import torch
 from scoring.backends.causal_lm import probe
 from scoring.backends.causal_lm.head import Backbone, ChunkedHead, OwnHead
 from scoring.backends.causal_lm.probe import choose
-from scoring.backends.causal_lm.strategies import STRATEGIES, Mask, Packed, PrefixCache, Single
+from scoring.backends.causal_lm.strategies import STRATEGIES, Mask
 from scoring.domain.backend import ScoringError
 from tests.scoring.backends.causal_lm.architectures import (
     ARCHITECTURES,
@@ -85,23 +85,6 @@ def test_a_window_longer_than_the_texts_makes_the_mask_right():
     assert choose(model, make_groups(), "mask").strategy.name == "mask"
 
 
-def test_models_differ_from_what_a_wrong_mask_would_give():
-    """The probe could not fail if nothing depended on what is seen: with a wrong mask the numbers must move."""
-    model, groups = make_model("mistral"), make_groups()
-    backbone = Backbone(model)
-    wrong = Mask(backbone, OwnHead(backbone)).logprobs(groups)
-    assert largest_error(wrong, expected_of(model, groups)) > 100 * TOLERANCE
-
-
-def test_a_text_alone_is_scored_the_same_by_every_strategy():
-    model = make_model("llama")
-    texts = [[group[0]] for group in make_groups()]
-    backbone = Backbone(model)
-    for strategy in (Packed, Mask, PrefixCache, Single):
-        got = strategy(backbone, OwnHead(backbone)).logprobs(texts)
-        assert largest_error(got, expected_of(model, texts)) < TOLERANCE
-
-
 def test_a_text_that_is_the_beginning_of_its_partner_and_two_equal_texts_are_scored():
     model, long = make_model("gpt2"), make_groups()[0][0]
     groups = [[long, long[:-4]], [long[:-4], long], [long, long]]
@@ -156,27 +139,11 @@ def test_a_model_that_looks_ahead_is_refused():
         choose(model, make_groups())
 
 
-def test_positions_that_depend_on_the_longest_text_leave_only_one_by_one():
-    model, groups = make_model("llama"), make_groups()
-    model.config.rope_parameters = {
-        "rope_type": "dynamic",
-        "original_max_position_embeddings": 8,
-        "rope_theta": 10_000.0,
-        "factor": 2.0,
-    }
-    assert choose(model, groups).strategy.name == "single"
-
-
 def test_without_a_tiny_model_nothing_is_shared(monkeypatch):
     monkeypatch.setattr(probe, "tiny_model", lambda _: None)
     choice = choose(make_model("llama"), make_groups())
     assert choice.strategy.name == "padded"
     assert choice.probed_on == "real items"
-
-
-def test_an_unknown_strategy_is_refused_by_name():
-    with pytest.raises(ScoringError, match="choose one of packed, mask, cache, padded, single"):
-        choose(make_model("gpt2"), make_groups(), "fastest")
 
 
 def test_bfloat16_is_scored_in_float32_or_better_after_the_logits():

@@ -45,11 +45,6 @@ def test_an_answer_comes_with_tokens_time_and_the_name_of_the_model(stub: ChatSt
     assert stub.requests == [{**sent, "messages": turns}]
 
 
-def test_a_server_that_says_no_usage_leaves_it_unknown(stub: ChatStub) -> None:
-    stub.says_usage = False
-    assert ask(stub).usage is None
-
-
 @pytest.mark.parametrize(
     ("fault", "finish", "detail"),
     [
@@ -76,11 +71,6 @@ def test_a_server_that_stumbles_once_is_asked_again(stub: ChatStub, fault: str) 
     stub.script = [fault]
     assert ask(stub, timeout="0.4", retry_seconds="9").text == "Yes."
     assert len(stub.requests) == 2
-
-
-def test_a_pause_that_the_server_asks_for_is_kept_and_counts_as_time(stub: ChatStub) -> None:
-    stub.script = ["429"]
-    assert ask(stub, retry_seconds="9").seconds >= 1.0
 
 
 @pytest.mark.parametrize(
@@ -151,15 +141,6 @@ class TestASchema:
 
 
 class TestManyAtATime:
-    def test_as_many_requests_are_under_way_as_there_are_threads(self, stub: ChatStub) -> None:
-        stub.delay_s = 0.2
-        generator = ChatGenerator({"base_url": stub.url, "model": MODEL, "concurrency": "6"})
-        with ThreadPoolExecutor(6) as threads:
-            answers = list(threads.map(lambda _: generator.generate(HELLO), range(12)))
-        generator.close()
-        assert [a.text for a in answers] == ["Yes."] * 12
-        assert stub.most_at_once == 6
-
     def test_closing_ends_what_is_under_way(self, stub: ChatStub) -> None:
         stub.fault = "hangs"
         generator = ChatGenerator({"base_url": stub.url, "model": MODEL, "timeout": "60"})

@@ -1,8 +1,6 @@
 """The completions backend at work: right numbers, in order, for the right texts, from the right model."""
 
 import math
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,6 @@ from benchmarks.completions.stub import MODEL, CompletionsStub
 from scoring.backends.completions.backend import CompletionsBackend
 from scoring.backends.tokenizers import tokenizer_hash
 from scoring.domain.backend import ScoringError, TextError, TokenText
-from scoring.services.open_model import open_backend as open_any_backend
 
 
 def open_backend(stub: CompletionsStub, folder: Path, **args: str) -> CompletionsBackend:
@@ -133,10 +130,6 @@ class TestOneTextThatCannotBeScored:
         assert isinstance(fitting, np.ndarray)
         assert len(stub.prompts) == 1
 
-    def test_of_no_token_is_named(self, stub: CompletionsStub, folder: Path) -> None:
-        ((result,),) = open_backend(stub, folder).score([some_texts([0])])
-        assert str(result) == "has no token"
-
     def test_of_a_hundred_thousand_tokens_is_named_where_the_limit_is_not_known(
         self, stub: CompletionsStub, folder: Path
     ) -> None:
@@ -195,13 +188,6 @@ class TestThePlan:
         assert plan == backend.plan(groups, 100)
         assert backend.plan([], 100) == []
 
-    def test_gives_each_connection_work_where_nothing_was_asked_for(
-        self, stub: CompletionsStub, folder: Path
-    ) -> None:
-        groups = [some_texts([300, 300]) for _ in range(40)]  # 24,000 tokens
-        assert len(open_backend(stub, folder).plan(groups, None)) == 4
-        assert len(open_backend(stub, folder, concurrency="16").plan(groups, None)) == 1
-
 
 class TestIdentity:
     """What is known of the served model, the same whenever it is asked."""
@@ -232,9 +218,6 @@ class TestIdentity:
         assert set(backend.identity()["served"].values()) == {None}
         assert backend.context_tokens is None
 
-    def test_the_window_can_be_given(self, stub: CompletionsStub, folder: Path) -> None:
-        assert open_backend(stub, folder, context_tokens="64").context_tokens == 63
-
     def test_another_model_than_the_served_one_is_refused(
         self, stub: CompletionsStub, folder: Path
     ) -> None:
@@ -264,19 +247,3 @@ class TestArguments:
         with pytest.raises(ScoringError) as raised:
             open_backend(stub, folder, **args)
         assert words in str(raised.value)
-
-    def test_open_a_backend_by_its_kind(self, stub: CompletionsStub, folder: Path) -> None:
-        args = {"base_url": f"{stub.url}/v1", "model": MODEL, "tokenizer": str(folder)}
-        backend = open_any_backend("completions", args)
-        assert backend.kind == "completions"
-        backend.close()
-        backend.close()
-
-
-def test_importing_the_backend_loads_neither_torch_nor_transformers_nor_settings() -> None:
-    code = (
-        "import sys, scoring.backends, scoring.backends.completions.backend, scoring.backends.tokenizers\n"
-        "print([m for m in ('torch', 'transformers', 'tokenizers', 'django.conf') if m in sys.modules])"
-    )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == "[]"

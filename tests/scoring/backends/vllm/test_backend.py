@@ -91,13 +91,6 @@ def test_an_engine_whose_numbers_are_not_those_of_its_tokens_is_refused(
     assert words in str(raised.value)
 
 
-def test_an_engine_that_fails_ends_in_one_sentence(install: Install, folder: Path) -> None:
-    install(fault="out of memory")
-    with pytest.raises(ScoringError) as raised:
-        VllmBackend({"pretrained": str(folder)}).score([some_texts([5])])
-    assert str(raised.value) == ("vLLM stopped: CUDA out of memory. Tried to allocate 7.5 GiB.")
-
-
 def test_a_text_that_does_not_fit_is_named_and_not_asked_for(
     install: Install, folder: Path
 ) -> None:

@@ -36,10 +36,6 @@ def test_an_abstention_is_one_whichever_minus_sign_a_judge_writes(sign: str) -> 
     assert fate(f"{sign}1.0.") is Fate.ABSTAINED
 
 
-def test_what_cannot_be_read_is_neither_good_nor_bad_and_still_counts() -> None:
-    assert fate("The response is fine.") is Fate.UNPARSED
-
-
 @given(st.text(max_size=60))
 def test_no_text_is_read_as_points_off_the_scale(text: str) -> None:
     points = read_points(text, BIOSCORE)

@@ -65,11 +65,6 @@ def test_what_is_no_abstract_is_refused(
         of_fetched(path, sleep)
 
 
-def test_a_file_that_is_not_there_is_named(sleep: ResearchField, tmp_path: Path) -> None:
-    with pytest.raises(ValidationError, match=r"none\.jsonl cannot be read"):
-        of_fetched(tmp_path / "none.jsonl", sleep)
-
-
 PRICES = {"prompt_price": Decimal("2"), "completion_price": Decimal("10")}
 
 
@@ -146,14 +141,6 @@ class TestAGoodAnswer:
         assert user["content"] == abstract(1)
         schema = stub.requests[0]["response_format"]["json_schema"]["schema"]
         assert schema["required"] == ["markup"]
-
-    @pytest.mark.parametrize("form", ["prose", "fenced"])
-    def test_may_come_in_other_forms(
-        self, stub: ChatStub, cooking: ResearchField, form: str
-    ) -> None:
-        stub.text_of = Lessons(a1=[form])
-        assert only(runs.run(run_of(stub, cooking))).state == "drafted"
-        assert len(stub.requests) == 1
 
 
 def cost_of(read: int | None, written: int | None) -> Decimal:

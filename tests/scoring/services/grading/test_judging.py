@@ -5,15 +5,14 @@ import re
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
-from django.test.utils import CaptureQueriesContext
+from django.db import transaction
 
 from experiment.models import Judgment, Study
 from experiment.services.withdrawal import anonymise, forget_copies
 from lib.jobs import leases
 from scoring.domain.backend import ScoringError
 from scoring.domain.grading.rubric import BIOSCORE, Rubric
-from scoring.models import AnsweringRun, GradingRun, JudgeGrade
+from scoring.models import AnsweringRun, GradingRun
 from scoring.services.asking.settings import Asked
 from scoring.services.grading import runs as grading_runs
 from scoring.services.grading import targets
@@ -208,22 +207,6 @@ class TestExactMatch:
         assert run.language_model is None
         assert "exact match" in run.judge_name
 
-    def test_it_reads_answers_in_pieces_however_many_there_are(
-        self, study: Study, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("scoring.services.grading.targets.CHUNK", 5)
-        make_answers(study, ["x"] * 12)
-        run = grading(study, EXACT)
-
-        with CaptureQueriesContext(
-            connection,
-        ) as queries:
-            grading_runs.run(run)
-
-        read = [q["sql"] for q in queries if "LIMIT 5" in q["sql"]]
-        assert len(read) >= 3
-        assert run.grades.count() == 12
-
 
 class TestAsking:
     def test_all_runs_are_those_with_answers_that_are_over(
@@ -258,13 +241,6 @@ class TestAsking:
         assert first["prompt"] != told["prompt"]
         assert first["rubric"] == told["rubric"] != measured["rubric"]
         assert len({run.fingerprint for run in runs}) >= 2
-
-    def test_several_judges_grade_the_same_answers(self, stub: ChatStub, study: Study) -> None:
-        make_answers(study, ["one"])
-        grading_runs.run(grading(study, judged_by(stub)))
-        grading_runs.run(grading(study, EXACT))
-
-        assert JudgeGrade.objects.count() == 2
 
     def test_what_participants_write_goes_to_another_server_only_where_they_were_told(
         self, study: Study, settings: Any

@@ -216,10 +216,3 @@ def test_a_full_disk_ends_in_a_sentence_and_leaves_nothing(
     assert disk.sentence(raised.value).startswith(f"{corpora_dir} cannot be used: file too large")
     assert [path.name for path in corpora_dir.iterdir() if path.is_dir()] == ["sleep.sources"]
     built()
-
-
-def test_a_place_that_cannot_be_written_to_is_named(tmp_path: Path, corpora_dir: Path) -> None:
-    corpora_dir.write_text("A file.")
-    with pytest.raises(NotADirectoryError) as raised:
-        collect(tmp_path, *SOME)
-    assert str(corpora_dir) in disk.sentence(raised.value)

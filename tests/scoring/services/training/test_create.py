@@ -84,12 +84,6 @@ def test_a_machine_that_scores_takes_no_training_and_one_that_trains_nothing_els
     assert worker.next_job() == training
 
 
-def test_one_worker_that_takes_both_does_them_beside_each_other(settings: Any) -> None:
-    settings.JOB_APPS = ["experiment", "scoring", "training"]
-    lanes = [lane.queues for lane in worker.PollingWorker().lanes]
-    assert lanes == [["experiment", "scoring"], ["training"]]
-
-
 def test_messages_about_trainings_go_to_their_own_queue() -> None:
     assert queue._queue(app, "scoring.training").endswith("-training")
     assert queue._queue(app, "scoring.scoringrun").endswith("-scoring")

@@ -1,12 +1,10 @@
 """A tokenizer of a corpus, and the corpus in its ids."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tokenizers import Tokenizer
 
 from scoring.backends.tokenizers import load_tokenizer
 from scoring.training.corpus.manifest import BuiltCorpus
@@ -33,16 +31,6 @@ def test_the_models_special_tokens_are_the_tokenizers(folder: Path) -> None:
     assert config.vocab_size == len(tokenizer) == 300
 
 
-def test_a_described_model_takes_the_tokenizers_special_tokens_too(
-    folder: Path, tmp_path: Path
-) -> None:
-    described = {"model_type": "llama", "hidden_size": 32, "eos_token_id": 2, "vocab_size": 9}
-    (tmp_path / "config.json").write_text(json.dumps(described))
-    tokenizer = tokenizer_of(small(), Start(tokenizer=folder))
-    config = scratch_config(small(), tmp_path / "config.json", tokenizer)
-    assert (config.model_type, config.vocab_size, config.eos_token_id) == ("llama", 300, 0)
-
-
 def test_any_text_comes_back_from_its_tokens_behind_a_start_token(folder: Path) -> None:
     tokenizer = load_tokenizer(str(folder))
     text = "Größe: 5 µm → «naïve» 神経\n"
@@ -54,11 +42,6 @@ def test_any_text_comes_back_from_its_tokens_behind_a_start_token(folder: Path) 
 def test_texts_joined_without_an_end_are_not_scored_behind_a_token_never_seen(folder: Path) -> None:
     joined = tokenizer_of(small(packing="joined"), Start(tokenizer=folder))
     assert 0 not in joined("The cortex").input_ids
-
-
-def test_the_same_texts_make_the_same_tokenizer(folder: Path) -> None:
-    again: Tokenizer = train_tokenizer(SENTENCES, 300)
-    assert (folder / "tokenizer.json").read_text() == again.to_str(pretty=True)
 
 
 def test_a_vocabulary_without_room_for_the_bytes_is_refused() -> None:
@@ -118,17 +101,6 @@ def test_tokens_are_made_once_and_lie_on_disk(corpus: BuiltCorpus, tokenizer: An
     assert isinstance(again.train.ids(), np.memmap)
     assert pack(corpus, tokenizer, "separated", limit=3).train.documents == 3
     assert len(list((corpus.folder / FOLDER).iterdir())) == 2
-
-
-def test_a_stop_while_tokens_are_written_leaves_nothing(
-    corpus: BuiltCorpus, tokenizer: Any
-) -> None:
-    def stop() -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        pack(corpus, tokenizer, "separated", check=stop)
-    assert not list((corpus.folder / FOLDER).iterdir())
 
 
 def test_a_tokenizer_without_an_end_token_can_only_join(

@@ -173,15 +173,6 @@ def _scores(args: dict[str, str]) -> np.ndarray[Any, Any]:
     return scored[1:]
 
 
-def test_a_loss_that_is_no_number_ends_the_training_and_names_the_step(
-    corpus: BuiltCorpus, start: Start, tmp_path: Path
-) -> None:
-    settings = small("full", learning_rate=1e30, warmup_share=0.0)
-    with pytest.raises(TrainingError, match=r"step [12] is"):
-        train(settings, corpus, start, tmp_path / "on", tmp_path / "model")
-    assert not (tmp_path / "model").exists()
-
-
 def test_a_full_disk_leaves_the_checkpoint_before_and_no_part_of_the_next(
     corpus: BuiltCorpus, start: Start, tmp_path: Path
 ) -> None:

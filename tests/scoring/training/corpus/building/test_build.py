@@ -4,11 +4,8 @@ import hashlib
 import random
 from pathlib import Path
 
-import datasets
 import pytest
 
-from scoring.backends.tokenizers import load_tokenizer
-from scoring.demo_lm import MODEL_FOLDER
 from scoring.training.corpus.document import CorpusError
 from scoring.training.corpus.manifest import EXCLUDED, MANIFEST, open_corpus
 from tests.scoring.training.corpus.made import build_of, document, ids, prose
@@ -34,33 +31,12 @@ def test_each_document_is_in_one_part_and_the_manifest_counts_them(tmp_path: Pat
     corpus.check()
 
 
-def test_the_last_date_is_the_one_that_may_be_the_latest(tmp_path: Path) -> None:
-    dates = ["2022", "2022-03", "2021-12-31", *["2020"] * 10]
-    corpus = build_of(tmp_path / "a", [document(n, published=day) for n, day in enumerate(dates)])
-    assert (corpus.manifest.last_published, corpus.manifest.undated) == ("2022", 0)
-
-
 def test_what_is_no_date_is_left_off_and_counted(tmp_path: Path) -> None:
     dates = ["12/03/2019", "unknown", "2021-02-30", "2019-13", "", "2010"]
     corpus = build_of(tmp_path / "a", [document(n, published=day) for n, day in enumerate(dates)])
     manifest = corpus.manifest
     assert (manifest.first_published, manifest.last_published) == ("2010", "2010")
     assert (manifest.undated, dict(manifest.years)) == (5, {"2010": 1, "unknown": 5})
-
-
-def test_tokens_are_those_of_the_tokenizer_without_special_ones(tmp_path: Path) -> None:
-    corpus = build_of(tmp_path / "a", SOME)
-    tokenizer = load_tokenizer(str(MODEL_FOLDER))
-    for text, tokens in corpus.rows("held_out", ["text", "tokens"]):
-        assert tokens == len(tokenizer(text, add_special_tokens=False)["input_ids"])
-
-
-def test_hugging_faces_datasets_reads_the_shards(tmp_path: Path) -> None:
-    corpus = build_of(tmp_path / "a", SOME)
-    files = {part: str(corpus.folder / f"{part}-*.parquet") for part in ("train", "held_out")}
-    found = datasets.load_dataset("parquet", data_files=files, cache_dir=str(tmp_path / "cache"))
-    assert found["train"]["text"][:] == list(corpus.texts("train"))
-    assert found["held_out"].num_rows == corpus.manifest.held_out.documents
 
 
 def test_neither_the_order_of_documents_nor_the_files_change_a_byte_of_the_shards(tmp_path: Path) -> None:  # fmt: skip

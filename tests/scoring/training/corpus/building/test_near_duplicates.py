@@ -13,13 +13,11 @@ from scoring.training.corpus.building.near_duplicates import (
     ROWS,
     THRESHOLD,
     Groups,
-    Hashes,
     Signer,
     jaccard,
     join_near_copies,
     normalise,
     normalised,
-    runs,
     shingles,
     word_hashes,
     words,
@@ -97,12 +95,6 @@ def test_no_pair_is_joined_that_all_pairs_compared_would_not_join(sets: Sets, se
     assert inside(brute(sets, 0.95), found)
 
 
-@given(st.sets(st.integers(0, 50), min_size=1), st.sets(st.integers(0, 50), min_size=1))
-def test_the_jaccard_index_is_that_of_the_sets(one: set[int], other: set[int]) -> None:
-    arrays = [np.array(sorted(found), np.uint64) for found in (one, other)]
-    assert jaccard(*arrays) == pytest.approx(len(one & other) / len(one | other))
-
-
 def test_pairs_are_found_as_often_as_the_docstring_says() -> None:
     """Of 2,000 pairs at Jaccard index s, 1 - (1 - s^5)^25, within four standard errors."""
     signer = Signer(7)
@@ -125,12 +117,3 @@ def test_texts_that_differ_by_a_tenth_of_their_words_are_no_near_copies() -> Non
     many[::10] = ["x"] * 20
     whole, near, far = (shingles(word_hashes(" ".join(one))) for one in (words, few, many))
     assert jaccard(whole, near) >= THRESHOLD > jaccard(whole, far)
-
-
-@given(st.lists(st.sampled_from("abc"), max_size=12), st.integers(1, 6))
-def test_runs_are_equal_where_their_words_are(letters: list[str], n: int) -> None:
-    hashes: Hashes = runs(word_hashes(" ".join(letters)), n)
-    width = min(n, len(letters))
-    expected = [tuple(letters[k : k + width]) for k in range(len(letters) - width + 1)] if letters else []  # fmt: skip
-    assert len(hashes) == len(expected)
-    assert len(set(hashes.tolist())) == len(set(expected))

@@ -83,11 +83,6 @@ def test_what_shares_12_words_in_a_row_or_few_runs_of_five_stays() -> None:
     assert found(document(9, f"It rose. {BODY} It fell.")) is None
 
 
-def test_without_test_cases_nothing_is_found() -> None:
-    hashes = word_hashes(ABSTRACT)
-    assert Overlaps([]).of("10.1000/sleep.1", hashes, shingles(hashes)) is None
-
-
 def test_copies_and_other_forms_of_what_gives_a_test_case_away_go_too(tmp_path: Path) -> None:
     paper = document(1, BODY, doi="10.1000/SLEEP.1", kind="fulltext")
     preprint = document(2, BODY.replace(BODY.split()[99], "otherwise"), doi="10.2000/preprint")

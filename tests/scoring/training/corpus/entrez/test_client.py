@@ -42,12 +42,6 @@ def test_who_asks_is_said_with_each_request_and_never_in_an_address(stub: Entrez
     assert stub.forms[1].items() >= {"WebEnv": found.web_env, "query_key": "1", "retstart": "0", "retmax": "8"}.items()  # fmt: skip
 
 
-def test_without_a_key_none_is_sent(stub: EntrezStub):
-    with client(stub, key="") as entrez:
-        entrez.search("pubmed", "sleep", YEAR)
-    assert not {"api_key", "email"} & set(stub.forms[0])
-
-
 def test_a_redirect_is_not_followed_and_the_document_type_not_loaded(stub: EntrezStub):
     stub.faults = ["", "elsewhere"]
     with client(stub) as entrez:
@@ -91,12 +85,3 @@ def test_requests_begin_at_the_pace_that_is_allowed(key: str, per_second: int):
     for first, last in zip(begun, begun[per_second:], strict=False):
         assert last - first >= 1 - 1e-9
     assert begun[29] - begun[0] == pytest.approx(29 / per_second)
-
-
-def test_a_server_that_is_not_there_is_named():
-    waits = Waits()
-    client = Client(Access("http://127.0.0.1:1"), waits.sleep, waits.clock)
-    with client, pytest.raises(CorpusError) as raised:
-        client.search("pubmed", "sleep", YEAR)
-    sentence = "127.0.0.1 takes no connection: connection refused; asked 10 times."
-    assert str(raised.value) == sentence

@@ -190,32 +190,6 @@ def test_a_day_with_too_many_hits_is_fetched_as_far_as_it_goes_and_reported(
         assert stub.forms == []
 
 
-def test_papers_of_two_months_hide_none_that_name_a_year_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.undo()
-    in_months = [
-        Paper(n, (date(2019, 1 + n % 12, 3), date(2019, 1 + (n + n % 10 // 9) % 12, 9)))
-        for n in range(10_000)
-    ]
-    in_year = [Paper(n, (), year=2019) for n in range(10_000, 10_300)]
-    with EntrezStub([*in_months, *in_year]) as stub:
-        fetched = fetch(stub, tmp_path, of_query("sleep"), last_year=2019)
-    assert (fetched.documents, fetched.problems) == (10_300, ())
-    (of_year,) = tmp_path.glob("*/2019.jsonl")
-    assert kept(tmp_path)[of_year.relative_to(tmp_path).as_posix()] == [*range(10_000, 10_300)]
-
-
-def test_papers_that_no_search_lists_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.undo()
-    with EntrezStub(Paper(n, (), year=2019) for n in range(10_002)) as stub:
-        fetched = fetch(stub, tmp_path, of_query("sleep"), last_year=2019)
-    assert fetched.documents == 9_999
-    assert [problem.partition(", ")[2] for problem in fetched.problems] == [
-        "2019: 3 of 10,002 hits could not be listed, nor fetched."
-    ]
-
-
 def test_what_only_a_whole_year_finds_has_a_file_of_its_own(
     stub: EntrezStub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -288,17 +262,6 @@ def test_a_folder_of_something_else_is_refused(
     with pytest.raises(CorpusError, match=expected):
         fetch(stub, tmp_path, source, **changed)
     assert kept(tmp_path) == before
-
-
-@pytest.mark.parametrize("damage", [{"slices": []}, {"wanted": "x"}, {"wanted": ["abstracts"]}])
-def test_a_damaged_note_of_what_is_done_is_refused(
-    stub: EntrezStub, tmp_path: Path, damage: dict[str, Any]
-):
-    fetch(stub, tmp_path, SLEEP)
-    path = tmp_path / "j-sleep/.state.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | damage))
-    with pytest.raises(CorpusError, match=r"state\.json is not what `corpus fetch` wrote"):
-        fetch(stub, tmp_path, SLEEP)
 
 
 def test_only_one_run_at_a_time_fetches_into_a_folder(stub: EntrezStub, tmp_path: Path):

@@ -32,11 +32,6 @@ def test_a_wrong_line_is_named(tmp_path: Path, text: str, expected: str):
         of_journals(path)
 
 
-def test_a_list_that_is_not_there_is_one_sentence(tmp_path: Path):
-    with pytest.raises(CorpusError, match="no list of journals that can be read"):
-        of_journals(tmp_path / "none.txt")
-
-
 def test_the_list_of_braingpt_is_filtered_where_a_journal_is_general():
     sources = of_journals(JOURNALS)
     filtered = [source.name for source in sources if "AND" in source.term]

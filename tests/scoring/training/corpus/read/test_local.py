@@ -79,13 +79,6 @@ def test_a_wrong_row_is_named_by_file_and_line(
     assert str(raised.value) == expected
 
 
-def test_a_missing_column_is_named(tmp_path: Path):
-    folder = write(tmp_path, "", "")
-    (folder / "text.csv").write_text("pmcid,body\n")
-    with pytest.raises(CorpusError, match=r"text\.csv: the column title is missing"):
-        list(read_pubget(folder))
-
-
 def read(path: Path, reading: Reading | None = None, skipped: list[str] | None = None) -> list[Document]:  # fmt: skip
     problems = Problems()
     files = local_files(path, problems, [] if skipped is None else skipped)
@@ -163,13 +156,6 @@ def test_a_folder_is_read_with_all_below_it_but_what_is_hidden_and_other_files_a
     found = read(tmp_path / "texts", skipped=skipped)
     assert [one.source for one in found] == [f"texts/{name}" for name in ("a.txt", "b/2.txt", "b/3.txt", "b/c/1.jsonl")]  # fmt: skip
     assert skipped == ["texts/photo.png"]
-
-
-def test_what_pubget_extracted_is_read_wherever_it_lies(tmp_path: Path) -> None:
-    folder = tmp_path / "out" / "query" / "extracted"
-    written(folder / "metadata.csv", "pmcid,pmid,doi,title,journal,publication_year,license\n77,31,10.1/x,T,J,2019,CC BY\n")  # fmt: skip
-    written(folder / "text.csv", "pmcid,title,keywords,abstract,body\n77,T,,Short.,Long.\n")
-    assert [(one.id, one.kind) for one in read(tmp_path / "out")] == [("pmcid:PMC77", "fulltext")]
 
 
 WRONG = {
