@@ -105,7 +105,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def study() -> Study:
+def sampled() -> Study:
     made = make_study(human=1, machine=1)
     for n, markup in enumerate(TWO_SENTENCES):
         made.study_items.create(item=make_item(f"memory-own-{n}", markup=markup))
@@ -134,7 +134,7 @@ def running_ppl(run: ScoringRun, key: str, unit: int, version: str) -> list[floa
 
 @pytest.mark.parametrize("condition", ["full", "isolated", "swapped"])
 def test_flips_by_token_are_those_of_the_running_perplexities(
-    study: Study, tiny: Path, tmp_path: Path, condition: str
+    sampled: Study, tiny: Path, tmp_path: Path, condition: str
 ) -> None:
     _, samples = written(tiny, tmp_path, "--prompt", "clean", "--conditions", condition)
     run, n_checked = ScoringRun.objects.get(), 0
@@ -160,7 +160,7 @@ def test_flips_by_token_are_those_of_the_running_perplexities(
     assert all((flips is not None) == (condition == "full") for flips in by_sentence)
 
 
-def test_sentences_turn_where_their_ends_do(study: Study, tiny: Path, tmp_path: Path) -> None:
+def test_sentences_turn_where_their_ends_do(sampled: Study, tiny: Path, tmp_path: Path) -> None:
     _, samples = written(tiny, tmp_path, "--prompt", "clean")
     for sample in samples:
         by_token, by_sentence = sample["flips"]["token"], sample["flips"]["sentence"]
@@ -171,7 +171,7 @@ def test_sentences_turn_where_their_ends_do(study: Study, tiny: Path, tmp_path: 
 
 @pytest.mark.parametrize("prompt", ["paper", "clean"])
 def test_is_greedy_is_what_the_models_own_first_choices_say(
-    study: Study, tiny: Path, tmp_path: Path, prompt: str
+    sampled: Study, tiny: Path, tmp_path: Path, prompt: str
 ) -> None:
     _, samples = written(tiny, tmp_path, "--prompt", prompt, "--conditions", "full,isolated")
     model = GPT2LMHeadModel.from_pretrained(tiny).eval()
@@ -195,7 +195,7 @@ def test_is_greedy_is_what_the_models_own_first_choices_say(
 
 
 def test_the_results_say_which_tokens_the_tokenizer_has(
-    study: Study, tiny: Path, tmp_path: Path
+    sampled: Study, tiny: Path, tmp_path: Path
 ) -> None:
     tokenizer = AutoTokenizer.from_pretrained(tiny)
     results, _ = written(tiny, tmp_path / "out")

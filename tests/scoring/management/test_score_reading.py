@@ -188,7 +188,6 @@ def test_a_start_token_is_read_first_where_it_is_asked_for(
         ({"add_bos_token": "True"}, (), "the tokenizer has no start token"),
         ({"parallelize": "yes"}, (), "parallelize=yes: choose True or False"),
         ({"parallelize": "True", "device": "cpu"}, (), "exclude each other"),
-        ({"strategy": "single", "rung": "single"}, (), "exclude each other"),
         ({"colour": "red"}, (), "colour is not known here"),
     ],
 )
