@@ -116,7 +116,7 @@ else:
 DATABASES = {"default": _database}
 DATABASE_READER = "config.env.parse_database_url"  # of a URL that a command is given
 
-# Background jobs: docs/scoring-workers.md says how to run workers. The names with SCORING_ are older ones
+# Background jobs: docs/models.md says how to run workers. The names with SCORING_ are older ones
 _EXECUTORS = ("inline", "celery")
 JOB_EXECUTOR = env.choice(
     "JOB_EXECUTOR", env.choice("SCORING_EXECUTOR", "inline", _EXECUTORS), _EXECUTORS

@@ -1,6 +1,6 @@
 """Scores pairs of texts from Python, for notebooks: no database, no settings, the same numbers as the command.
 
-docs/scoring.md shows it at work.
+docs/models.md shows it at work.
 """
 
 from collections.abc import Mapping, Sequence

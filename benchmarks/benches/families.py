@@ -10,13 +10,15 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 class Bench(BaseCommand):
     help = (
-        "Score random models of many families, compare each with the plain loop in float64, and write docs/models.md: "
+        "Score random models of many families, compare each with the plain loop in float64, and write docs/model-families.md: "
         "worst error and strategy of each. Ends with status 1 if one is wrong."
     )
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--output", type=Path, default=settings.BASE_DIR / "docs" / "models.md")
+        parser.add_argument(
+            "--output", type=Path, default=settings.BASE_DIR / "docs" / "model-families.md"
+        )
         parser.add_argument(
             "--only", nargs="+", metavar="TYPE", help="model types; the page is then not written"
         )

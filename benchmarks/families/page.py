@@ -1,4 +1,4 @@
-"""docs/models.md: what a sweep found, family by family."""
+"""docs/model-families.md: what a sweep found, family by family."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

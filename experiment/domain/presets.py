@@ -1,6 +1,6 @@
 """The studies that can be made by name: the paper's, as printed, and ours, with a reason for each difference. Pure.
 
-The one source for `create_study`, and for the table of docs/protocol.md that `write_docs protocol` makes from it.
+The one source for `create_study`, and for the table of docs/participants.md that `write_docs protocol` makes from it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -177,7 +177,7 @@ FIELD_WORDS = {
 
 
 def as_markdown() -> str:
-    """What docs/protocol.md says of the presets: setting by setting, and what both do beyond the printed procedure.
+    """What docs/participants.md says of the presets: setting by setting, and what both do beyond the printed procedure.
 
     >>> as_markdown().splitlines()[0]
     '| setting | `brainbench-strict` | `brainbench` | why it differs |'

@@ -1,7 +1,7 @@
 """Scores texts with vLLM in this process: many texts at once on one or several GPUs, without a server.
 
 vLLM is no part of the requirements: it brings a torch of its own. The numbers are those of `prompt_logprobs`, and must
-stand the same probe as a server's. docs/serving.md says what has been tried.
+stand the same probe as a server's. docs/models.md says what has been tried.
 """
 
 import logging
@@ -25,7 +25,7 @@ TOKENS_PER_BATCH = 65_536
 SAMPLING = {"temperature": 0.0, "max_tokens": 1, "prompt_logprobs": 1, "logprobs": 1}
 MISSING = (
     "vLLM is not installed here: install it in an environment of its own (it brings its own torch), or score through "
-    "its server (docs/serving.md)."
+    "its server (docs/models.md)."
 )
 
 

@@ -149,7 +149,7 @@ def test_what_cannot_be_scored_is_said_in_one_sentence(
 
 
 def test_the_example_in_the_documentation_holds() -> None:
-    path = ROOT / "docs" / "scoring.md"
+    path = ROOT / "docs" / "models.md"
     failed, tried = doctest.testfile(str(path), module_relative=False)
     assert tried >= 5
     assert failed == 0

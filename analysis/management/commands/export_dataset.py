@@ -21,7 +21,7 @@ from lib.files import atomic_file
 class Command(ReportingCommand):
     help = (
         "Write a study's trials, participants, test cases, scores of language models and predictions of teams as tables that "
-        "join: a data set of Psych-DS. docs/export.md tells of them."
+        "join: a data set of Psych-DS. docs/participants.md tells of them."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Command(ReportingCommand):
     help = (
         "Response quality, safety and abstention rate of each model, from what a judge said of its answers: a JSON object a "
-        "line, {model, question, template, categories, raw}. Graded by BioScore. docs/graded-answers.md explains the numbers."
+        "line, {model, question, template, categories, raw}. Graded by BioScore. docs/results.md explains the numbers."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

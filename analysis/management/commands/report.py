@@ -19,7 +19,7 @@ from lib.commands import ReportingCommand, StoppedError, add_json_argument
 class Command(ReportingCommand):
     help = (
         "Compute everything about a study's results, people and language models side by side, and write report.json, "
-        "tables, figures, report.html and, for a BrainBench import, replication.md. docs/report.md explains report.json."
+        "tables, figures, report.html and, for a BrainBench import, replication.md. docs/results.md explains report.json."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:  # long, and only a list

@@ -16,7 +16,7 @@ from lib.commands import ReportingCommand, StoppedError, add_json_argument
 class Command(ReportingCommand):
     help = (
         "Combine people and language models into teams, try these on held-out test cases, and print how accurate they are "
-        "beside their best members. docs/teams.md explains the numbers."
+        "beside their best members. docs/results.md explains the numbers."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:  # long, and only a list

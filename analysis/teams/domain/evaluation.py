@@ -167,7 +167,7 @@ RESAMPLED = (
     "independent decisions as have that error. Gain, log loss and Brier score: items, and independently the people whose "
     "trials are the rows, resampled with replacement (pigeonhole bootstrap, {resamples:,} resamples, seed {seed}), deviations "
     "scaled to that error; percentiles. p is twice the smaller share of these differences on either side of 0. The interval "
-    "of the calibration error inverts a test along the observed pattern of the bins. docs/report.md "
+    "of the calibration error inverts a test along the observed pattern of the bins. docs/results.md "
     "says how often each holds the truth."
 )
 NO_INTERVALS = "No intervals: {why}."

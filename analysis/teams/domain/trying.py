@@ -198,7 +198,7 @@ MOST_PREDICTIONS = 5_000_000  # rows of the table of predictions
 def try_teams(
     data: SourceData, options: TeamOptions, progress: Progress
 ) -> tuple[TriedTeams, dict[str, pd.DataFrame]]:
-    """Teams of the members that the options name, with their tables; see docs/teams.md.
+    """Teams of the members that the options name, with their tables; see docs/results.md.
 
     Raises:
         UnknownChoiceError: a member does not exist.

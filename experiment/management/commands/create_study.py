@@ -22,7 +22,7 @@ GIVEN = ("title", "language", "target_valid", "policy", *(f"ethics_{name}" for n
 
 class Command(ReportingCommand):
     help = (
-        "Create a study from a preset: brainbench-strict is the paper's, brainbench ours (docs/protocol.md compares them). "
+        "Create a study from a preset: brainbench-strict is the paper's, brainbench ours (docs/participants.md compares them). "
         "Both take the accepted test cases of BrainBench; choose others, or fewer, below."
     )
 

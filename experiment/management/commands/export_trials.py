@@ -27,7 +27,7 @@ from lib.commands import ReportingCommand, add_json_argument
 class Command(ReportingCommand):
     help = (
         "Write a study's judged trials, one tidy row each, and beside the file its manifest; docs/codebook.md explains the "
-        "columns, docs/export.md the filters."
+        "columns, docs/participants.md the filters."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -30,7 +30,7 @@ MOST_NAMED = 20
 class Command(ReportingCommand):
     help = (
         "Make questions of a template and a table (CSV, JSONL or Parquet): the first rule that holds of a row gives its answer. "
-        "Rows that clash, or lack what the template needs, are left out and named. docs/graded-answers.md says how."
+        "Rows that clash, or lack what the template needs, are left out and named. docs/questions.md says how."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

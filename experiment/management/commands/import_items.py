@@ -18,7 +18,7 @@ from lib.commands import ReportingCommand, add_json_argument, progress
 class Command(ReportingCommand):
     help = (
         "Bring test cases of a CSV or JSONL file into a field of research: all of them or none. Forms and columns: "
-        "docs/items.md. Exits with 1 where there are problems."
+        "docs/test-cases.md. Exits with 1 where there are problems."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -20,7 +20,7 @@ ACCEPTED = "import_questions --accept"
 class Command(ReportingCommand):
     help = (
         "Bring questions with expert answers of a CSV, JSONL or Parquet file into a field of research: all of them or none. "
-        "Columns: docs/graded-answers.md. Exits with 1 where there are problems."
+        "Columns: docs/questions.md. Exits with 1 where there are problems."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

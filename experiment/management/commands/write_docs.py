@@ -26,7 +26,7 @@ def openapi(_: Path) -> str:
 # Name -> file in docs, and what it is to hold
 DOCS: dict[str, tuple[str, Callable[[Path], str]]] = {
     "codebook": ("codebook.md", lambda _: codebook.as_markdown()),
-    "protocol": ("protocol.md", protocol),
+    "protocol": ("participants.md", protocol),
     "rights": ("rights.md", lambda _: routes.as_markdown()),
     "openapi": ("openapi.yaml", openapi),
 }

@@ -1,7 +1,7 @@
 """Scores texts with a model that is served elsewhere: an OpenAI-style `/v1/completions`, as vLLM and SGLang have it.
 
 The prompt goes out with `echo`, as token ids (by_ids.py) or, to a server that takes none, as a string (by_strings.py),
-and the log-probabilities of all its tokens come back. docs/serving.md says how to start such a server.
+and the log-probabilities of all its tokens come back. docs/models.md says how to start such a server.
 """
 
 import logging

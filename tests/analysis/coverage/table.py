@@ -1,4 +1,4 @@
-"""The measured coverage of intervals: kept beside the simulation, shown in docs/report.md.
+"""The measured coverage of intervals: kept beside the simulation, shown in docs/results.md.
 
 `python -m tests.analysis.coverage.table` measures anew (minutes), keeps the rows and puts them into the documentation.
 """
@@ -12,7 +12,7 @@ from tests.analysis.coverage.intervals import SIZES, Coverage, measure
 
 HERE = Path(__file__).parent
 MEASURED = HERE / "measured.json"
-DOCS = HERE.parents[2] / "docs" / "report.md"
+DOCS = HERE.parents[2] / "docs" / "results.md"
 N_STUDIES = {"small": 300, "middle": 300, "published": 150}
 BEGIN, END = "<!-- coverage: measured, not written by hand -->\n", "<!-- coverage ends -->"
 

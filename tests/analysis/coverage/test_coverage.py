@@ -1,4 +1,4 @@
-"""Intervals hold the truth as often as they say; docs/report.md shows how often, as measured."""
+"""Intervals hold the truth as often as they say; docs/results.md shows how often, as measured."""
 
 import json
 from dataclasses import asdict

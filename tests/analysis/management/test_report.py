@@ -251,7 +251,7 @@ def test_a_folder_that_cannot_be_written_to_is_named_and_nothing_is_half_there(t
 
 
 def test_what_the_documentation_names_is_what_the_report_holds():
-    text = (Path(__file__).resolve().parents[3] / "docs/report.md").read_text()
+    text = (Path(__file__).resolve().parents[3] / "docs/results.md").read_text()
     assert [key for key in KEYS if f"`{key}`" not in text] == []
 
 

@@ -46,7 +46,7 @@ class Teams:
 
 
 def build_teams(data: SourceData) -> Built:
-    """Teams of the panel by every method, and each model with a human; see docs/teams.md.
+    """Teams of the panel by every method, and each model with a human; see docs/results.md.
 
     Raises NotEnough below two members, or two items.
     """

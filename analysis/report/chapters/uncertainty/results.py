@@ -57,7 +57,7 @@ class Errors:
 
     @property
     def best_ci95(self) -> Interval | None:
-        """The two-way interval, which covers more evenly where items are few (docs/report.md)."""
+        """The two-way interval, which covers more evenly where items are few (docs/results.md)."""
         return self.two_way_ci95 or self.ci95
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from analysis.report.replication.printed import PLACES, ROWS, Printed
 
-FIGURES_MD = Path(__file__).resolve().parents[4] / "docs/figures.md"
-WHY_MD = FIGURES_MD.parents[1] / "templates/analysis/replication/_why.md"
+RESULTS_MD = Path(__file__).resolve().parents[4] / "docs/results.md"
+WHY_MD = RESULTS_MD.parents[1] / "templates/analysis/replication/_why.md"
 LABEL = re.compile(r"S?\d+[a-c]?")
 DATE = re.compile(r"\d{4}-\d{2}(?:-\d{2})?")
 # A number by itself: no part of a name (GPT-2, Mistral-7B) nor of a figure's (S5, 3a); millions count as their number
@@ -75,11 +75,13 @@ def _same(printed: str, number: str) -> bool:
 
 
 def mapped(numbering: str) -> set[str]:
-    """The figures that docs/figures.md names in one numbering; its supplementary tables left out."""
+    """The figures that docs/results.md names in one numbering; its supplementary tables left out."""
+    text = RESULTS_MD.read_text(encoding="utf-8")
+    section = text.partition("\n## Figures\n")[2].partition("\n## ")[0]
     heading = "preprint" if numbering == "P" else "article"
     found: set[str] = set()
     column = 0
-    for line in FIGURES_MD.read_text(encoding="utf-8").splitlines():
+    for line in section.splitlines():
         cells = [cell.strip() for cell in line.split("|")]
         if heading in cells:
             column = cells.index(heading)
