@@ -1,7 +1,6 @@
 """The published data, imported whole; figures are those of the reference analysis."""
 
 import csv
-import doctest
 from collections import Counter
 from datetime import date
 from statistics import fmean, stdev
@@ -10,7 +9,6 @@ import pytest
 from django.utils import timezone
 
 from experiment.domain.exclusion import ParticipantFacts, Rules, TrialFacts, judge_participant
-from experiment.imports.read import repair
 from experiment.models import Item, Judgment, Participant, Study, StudyItem, Trial
 from experiment.services import counts
 from experiment.services.curation import reviews
@@ -28,14 +26,13 @@ from tests.published import run_import
 
 pytestmark = pytest.mark.django_db
 
-DAMAGED = {
-    "brainbench-human-063": False,
-    "brainbench-machine-025": True,
-    "brainbench-machine-052": True,
-    "brainbench-machine-059": True,
-    "brainbench-machine-067": True,
-}
 MENDABLE = "brainbench-human-063"
+# Key -> whether it is repaired without a person
+DAMAGED = {
+    MENDABLE: False,
+    **{f"brainbench-machine-0{n}": True for n in (25, 52, 59, 67)},
+}
+ANSWERS = ("correct", "recognised", "rt_ms", "confidence_moved", "expertise_moved")
 TABLES = (
     *(Item, Study, StudyItem, Participant, Trial, Judgment),
     *(LanguageModel, ModelSet, ModelSetMember, ScoringRun, ItemScore, CorpusScore),
@@ -48,9 +45,8 @@ def study(imported, db):
 
 
 def published_rows(results_dir, name):
-    with (results_dir / "testcases" / f"BrainBench_{name}_v0.1.csv").open(
-        encoding="utf-8", newline=""
-    ) as file:
+    path = results_dir / "testcases" / f"BrainBench_{name}_v0.1.csv"
+    with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
@@ -70,21 +66,13 @@ def test_the_report_keeps_its_contract(imported):
     assert imported["problems"] == []
     # This copy has no results on the GPT-4-created test cases
     assert imported["absent"] == ["model_results/*/llm_abstracts/"]
-    assert [(d["source"], d["row"], d["repaired"]) for d in imported["damaged"]] == [
-        ("human", 62, False),
-        ("machine", 24, True),
-        ("machine", 51, True),
-        ("machine", 58, True),
-        ("machine", 66, True),
-    ]
+    damaged = [(d["source"], d["row"], d["repaired"]) for d in imported["damaged"]]
+    assert damaged == [("human", 62, False), *(("machine", n, True) for n in (24, 51, 58, 66))]
     assert {d["doi"] for d in imported["damaged"]} >= {"10.1523/JNEUROSCI.0772-22.2022"}
     assert all(d["reason"] for d in imported["damaged"])
-
-
-def test_sections_that_the_files_name_differently_are_noted(imported):
+    # Sections that the files name differently
     assert sum("is in the section" in note for note in imported["notes"]) == 2
     assert "abstract_id 65 (machine)" in imported["notes"][0]
-    assert "abstract_id 66 (machine)" in imported["notes"][1]
 
 
 def test_judgments_add_up_to_the_reference_figures(study):
@@ -98,15 +86,12 @@ def test_judgments_add_up_to_the_reference_figures(study):
     assert human.filter(confidence=50, expertise=50, expertise_moved=False).count() == 57
 
 
-def test_exposures_are_the_published_ones(study):
+def test_exposures_are_the_published_ones_and_those_of_the_labs_page(study):
     published = Item.objects.filter(source="human", texts="as-published")
-    counts = Judgment.objects.of(study, "imported").valid().count_by_item()
-    exposures = [counts.get(pk, 0) for pk in published.values_list("pk", flat=True)]
+    judged = Judgment.objects.of(study, "imported").valid().count_by_item()
+    exposures = [judged.get(pk, 0) for pk in published.values_list("pk", flat=True)]
     assert (len(exposures), min(exposures), max(exposures)) == (200, 1, 9)
     assert (fmean(exposures), round(stdev(exposures), 2)) == (5.055, 1.52)
-
-
-def test_the_labs_page_counts_repaired_items_with_their_published_judgments(study):
     # Reference: the GPT-4-created test cases were judged 2 to 9 times, 5.03 on average
     items = counts.item_exposures(study, "imported", timezone.now())
     human, machine = counts.exposures([row for row in items if row.stratum != "catch"])
@@ -119,48 +104,33 @@ def test_every_item_gives_the_published_versions_to_the_character(imported, db, 
     for source, name in (("human", "Human"), ("machine", "GPT-4")):
         for n, row in enumerate(published_rows(results_dir, name), start=1):
             item = stored.pop(f"brainbench-{source}-{n:03d}")
-            assert (item.original, item.altered) == (
-                row["original_abstract"],
-                row["incorrect_abstract"],
-            )
-            assert (item.abstract.original, item.abstract.altered) == (item.original, item.altered)
+            texts = (row["original_abstract"], row["incorrect_abstract"])
+            assert (item.original, item.altered) == texts
+            assert (item.abstract.original, item.abstract.altered) == texts
             assert f"https://doi.org/{item.doi}" == row["doi"]
             assert item.generator == {"human": "", "machine": "GPT-4"}[source]
     assert not stored
 
 
-def test_dates_go_by_doi_to_both_sets(imported, db, results_dir):
-    assert Item.objects.get(key="brainbench-human-001", version=1).publication_date == date(
-        2023, 8, 2
-    )
+def test_dates_go_by_doi_to_both_sets(imported, db):
+    first = Item.objects.get(key="brainbench-human-001", version=1)
+    assert first.publication_date == date(2023, 8, 2)
     assert not Item.objects.filter(key__startswith="brainbench-", publication_date=None).exists()
-    human = dict(
-        Item.objects.filter(source="human", kind="test").values_list("doi", "publication_date")
-    )
-    machine = Item.objects.filter(source="machine", kind="test").values_list(
-        "doi", "publication_date"
-    )
-    assert all(human[doi] == day for doi, day in machine)
+    dates = Item.objects.filter(kind="test").values_list("doi", "publication_date")
+    human = dict(dates.filter(source="human"))
+    assert all(human[doi] == day for doi, day in dates.filter(source="machine"))
 
 
-def test_repaired_originals_are_those_of_the_same_work_in_the_other_set(imported, db):
-    for key in (key for key, repaired in DAMAGED.items() if repaired):
-        item = Item.objects.get(key=key, version=2)
-        assert (item.texts, item.status) == ("repaired", "accepted")
-        counterpart = Item.objects.get(source="human", doi=item.doi, kind="test")
-        assert item.original == counterpart.original
-        assert item.altered != item.original
-
-
-def test_only_the_five_damaged_texts_have_a_second_version(imported, db):
-    assert set(Item.objects.filter(texts="repaired").values_list("key", flat=True)) == set(DAMAGED)
-    assert Item.objects.filter(key__startswith="brainbench-", version=2).count() == 5
-
-
-def test_the_examples_in_the_repair_hold():
-    result = doctest.testmod(repair)
-    assert result.attempted > 0
-    assert result.failed == 0
+def test_the_five_damaged_texts_alone_are_repaired_from_the_same_work_in_the_other_set(
+    imported, db
+):
+    second = Item.objects.filter(key__startswith="brainbench-", version=2)
+    assert {item.key: item.texts for item in second} == dict.fromkeys(DAMAGED, "repaired")
+    for item in second:
+        if DAMAGED[item.key]:
+            counterpart = Item.objects.get(source="human", doi=item.doi, kind="test")
+            assert (item.status, item.original) == ("accepted", counterpart.original)
+            assert item.altered != item.original
 
 
 def test_what_a_person_must_mend_is_a_readable_draft_that_no_study_draws(study):
@@ -177,34 +147,24 @@ def test_what_a_person_must_mend_is_a_readable_draft_that_no_study_draws(study):
 def test_trials_stay_with_the_text_that_people_saw(study):
     trials = Trial.objects.filter(participant__study=study)
     assert set(trials.values_list("item__version", "item__texts")) == {(1, "as-published")}
-    assert set(trials.filter(item__key__in=DAMAGED).values_list("item__key", flat=True)) == set(
-        DAMAGED
-    )
+    damaged = trials.filter(item__key__in=DAMAGED)
+    assert set(damaged.values_list("item__key", flat=True)) == set(DAMAGED)
 
 
 def test_participants_are_told_in_our_own_codes(study):
     people = list(study.participants.all())
-    assert {(p.kind, p.stage, p.external_source, p.excluded_by) for p in people} == {
-        ("imported", "finished", "brainbench", "")
-    }
+    states = {(p.kind, p.stage, p.external_source, p.excluded_by) for p in people}
+    assert states == {("imported", "finished", "brainbench", "")}
     assert all(p.consented_at is p.started_at is p.finished_at is None for p in people)
     first = study.participants.get(published_id="9940143")
-    assert first.demographics == {
-        "gender": "male",
-        "age": "40",
-        "country": "AU",
-        "position": "other",
-        "experience_years": "10",
-    }
-    assert [stratum for stratum, _ in first.plan] == list(
-        first.trials.values_list("stratum", flat=True)
-    )
+    told = {"gender": "male", "age": "40", "country": "AU", "position": "other"}
+    assert first.demographics == told | {"experience_years": "10"}
+    strata = list(first.trials.values_list("stratum", flat=True))
+    assert [stratum for stratum, _ in first.plan] == strata
     countries = Counter(p.demographics["country"] for p in people)
     assert len(countries) == 22
     assert {"US", "IE", "CZ", "TR"} <= countries.keys()
-
-
-def test_the_raw_row_is_kept(study):
+    # The raw row is kept
     judgment = Judgment.objects.get(trial__participant__published_id="9940143", trial__position=1)
     assert judgment.source_record["abstract_id"] == "34.0"
     assert judgment.trial.item.key == "brainbench-human-034"
@@ -215,21 +175,12 @@ def test_the_raw_row_is_kept(study):
 def test_our_exclusion_rules_find_nothing_left_to_exclude(study):
     for participant in study.participants.prefetch_related("trials__judgment"):
         trials = [
-            TrialFacts(
-                t.pk,
-                t.stratum,
-                j.correct,
-                j.recognised,
-                j.rt_ms,
-                j.confidence_moved,
-                j.expertise_moved,
-            )
+            TrialFacts(t.pk, t.stratum, *(getattr(j, name) for name in ANSWERS))
             for t in participant.trials.all()
             if (j := t.judgment)
         ]
-        verdict = judge_participant(
-            ParticipantFacts(finished=True, cheated=None, trials=trials), Rules()
-        )
+        facts = ParticipantFacts(finished=True, cheated=None, trials=trials)
+        verdict = judge_participant(facts, Rules())
         assert not verdict.participant
         assert not any(verdict.trials.values())
 
@@ -250,9 +201,8 @@ def test_a_second_import_writes_nothing(imported, db, results_dir):
 
 def test_the_study_draws_the_texts_of_the_mode_in_either_order(study, results_dir):
     repaired = drawn(study)
-    assert {key: repaired.get(key) for key in DAMAGED} == {
-        k: 2 if ok else None for k, ok in DAMAGED.items()
-    }
+    for key, is_repaired in DAMAGED.items():
+        assert repaired.get(key) == (2 if is_repaired else None)
     report = run_import(results_dir, "--texts", "as-published")
     assert len(drawn(study)) == 300
     assert set(drawn(study).values()) == {1}

@@ -1,18 +1,29 @@
-"""What an import says about directories that are incomplete or wrong, and that it then writes nothing."""
+"""What an import says about copies that are incomplete or wrong, and that it then writes nothing."""
 
 import json
+import os
+import shutil
+from collections.abc import Callable
 from io import StringIO
-from shutil import rmtree
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 
+from benchmarks.imports import write_items
+from experiment.imports.read.brainbench import read_published
+from experiment.imports.store.published import country_code, import_published
 from experiment.models import Item, Judgment, Participant, Study
 from tests.experiment.imports.small_copy import (
+    CHAT,
     DATES,
     DOI,
+    FULL,
     HUMAN,
     IDS,
     MACHINE,
@@ -23,31 +34,27 @@ from tests.experiment.imports.small_copy import (
     trial,
 )
 from tests.factories import make_participant, make_study
+from tests.published import run_import
 
 pytestmark = pytest.mark.django_db
+WRITTEN = (Item, Study, Participant, Judgment)
 
 
 @pytest.fixture
-def copy(tmp_path):
-    copy = SmallCopy(tmp_path)
+def copy(tmp_path: Path) -> SmallCopy:
+    copy = SmallCopy(tmp_path / "copy")
     copy.write()
     return copy
 
 
-def run_import(copy, *options):
-    out = StringIO()
-    call_command("import_brainbench", str(copy.root), "--json", *options, stdout=out)
-    return json.loads(out.getvalue())
-
-
-def refusal(copy, *options) -> list[str]:
+def refusal(copy: SmallCopy, *options: str) -> list[str]:
     """The problems of an import that must be refused, with nothing written; printed in both forms."""
     out = StringIO()
-    counts = [model.objects.count() for model in (Item, Study, Participant, Judgment)]
+    counts = [model.objects.count() for model in WRITTEN]
     with pytest.raises(CommandError) as caught:
         call_command("import_brainbench", str(copy.root), "--json", *options, stdout=out)
     assert caught.value.returncode == 1
-    assert [model.objects.count() for model in (Item, Study, Participant, Judgment)] == counts
+    assert [model.objects.count() for model in WRITTEN] == counts
     report = json.loads(out.getvalue())
     texts = [problem["text"] for problem in report["problems"]]
     assert texts
@@ -56,40 +63,7 @@ def refusal(copy, *options) -> list[str]:
     return texts
 
 
-def test_a_small_copy_is_imported(copy):
-    report = run_import(copy)
-    assert report["items"] == {"human": 3, "machine": 1}
-    assert (report["participants"], report["trials"]) == (2, 3)
-    assert report["excluded_before_publication"] == {"participants": 1, "trials": 15}
-    assert Judgment.objects.get(trial__participant__published_id="8").trial.position == 2
-    machine = Judgment.objects.get(trial__stratum="machine").trial.item
-    assert (machine.doi, machine.generator, str(machine.publication_date)) == (
-        "10.1000/b",
-        "GPT-4",
-        "2023-10-11",
-    )
-
-
-def test_the_summary_for_people_names_what_was_done(copy):
-    copy.human[0] = [
-        *copy.human[0][:2],
-        "It rose.",
-        "It fell] early they [[fell.",
-        "It [[rose, fell] early they [[fell, rose]].",
-    ]
-    copy.write()
-    out = StringIO()
-    call_command("import_brainbench", str(copy.root), stdout=out)
-    draft = Item.objects.get(key="brainbench-human-001", version=2)
-    assert (
-        f"correct and accept version 2 at /lab/fields/neuroscience/items/{draft.pk}/"
-        in out.getvalue()
-    )
-    assert "2 participants with 3 trials" in out.getvalue()
-    assert draft.markup == "It [[rose, fell]] early they [[fell, rose]]."
-
-
-def versions() -> dict[str, list[tuple]]:
+def versions() -> dict[str, list[Any]]:
     """Of the first human-created item: its versions, and which of them the study draws."""
     first = Item.objects.filter(key="brainbench-human-001")
     return {
@@ -98,33 +72,63 @@ def versions() -> dict[str, list[tuple]]:
     }
 
 
-def test_texts_can_be_repaired_after_an_import_as_published(copy):
-    copy.human[0] = [
-        DOI + "a",
-        SECTION,
-        "It no.",
-        "It not now.",
-        "It [[no, not now, yes, quite now]].",
-    ]
+# What is imported
+
+
+def test_a_small_copy_is_imported_and_items_added_later_join_the_study(copy: SmallCopy) -> None:
+    report = run_import(copy.root)
+    assert report["items"] == {"human": 3, "machine": 1}
+    assert (report["participants"], report["trials"]) == (2, 3)
+    assert report["excluded_before_publication"] == {"participants": 1, "trials": 15}
+    assert Judgment.objects.get(trial__participant__published_id="8").trial.position == 2
+    machine = Judgment.objects.get(trial__stratum="machine").trial.item
+    assert (machine.doi, machine.generator) == ("10.1000/b", "GPT-4")
+    assert str(machine.publication_date) == "2023-10-11"
+    copy.human.append(item("d", "Late"))
+    copy.dates.append("2024-2-29")
     copy.write()
-    run_import(copy, "--texts", "as-published")
+    created = run_import(copy.root)["created"]
+    assert (created["items"], created["pins"], created["trials"]) == (1, 1, 0)
+
+
+def test_the_summary_for_people_names_what_was_done(copy: SmallCopy) -> None:
+    texts = [
+        "It rose.",
+        "It fell] early they [[fell.",
+        "It [[rose, fell] early they [[fell, rose]].",
+    ]
+    copy.human[0][2:] = texts
+    copy.write()
+    out = StringIO()
+    call_command("import_brainbench", str(copy.root), stdout=out)
+    draft = Item.objects.get(key="brainbench-human-001", version=2)
+    assert draft.markup == "It [[rose, fell]] early they [[fell, rose]]."
+    page = f"/lab/fields/neuroscience/items/{draft.pk}/"
+    assert f"correct and accept version 2 at {page}" in out.getvalue()
+    assert "2 participants with 3 trials" in out.getvalue()
+
+
+def test_texts_can_be_repaired_after_an_import_as_published(copy: SmallCopy) -> None:
+    copy.human[0][2:] = ["It no.", "It not now.", "It [[no, not now, yes, quite now]]."]
+    copy.write()
+    run_import(copy.root, "--texts", "as-published")
     published = (1, "as-published", "accepted")
     assert versions() == {"all": [published], "drawn": [1]}
-    assert run_import(copy)["created"]["items"] == 1
+    assert run_import(copy.root)["created"]["items"] == 1
     assert versions() == {"all": [published, (2, "repaired", "accepted")], "drawn": [2]}
     assert Item.objects.get(version=2).altered == "It yes, quite now."
-    run_import(copy, "--texts", "as-published")
+    run_import(copy.root, "--texts", "as-published")
     assert versions()["drawn"] == [1]
 
 
-def test_an_even_number_of_commas_needs_the_same_work_in_the_other_set(copy):
+def test_an_even_number_of_commas_needs_the_same_work_in_the_other_set(copy: SmallCopy) -> None:
     row = [SECTION, "It did.", "It but late.", "It [[did, but late, did not]]."]
     copy.human[0], copy.machine[0] = [DOI + "a", *row], [DOI + "b", *row]
-    counterpart = [SECTION, "It did, but late.", "It rose.", "It [[did, but late | rose]]."]
-    copy.human[1] = [DOI + "b", *counterpart]
+    copy.human[1][2:] = ["It did, but late.", "It rose.", "It [[did, but late | rose]]."]
     copy.write()
-    damaged = run_import(copy)["damaged"]
-    assert [(d["source"], d["repaired"], d["status"]) for d in damaged] == [
+    assert [
+        (d["source"], d["repaired"], d["status"]) for d in run_import(copy.root)["damaged"]
+    ] == [
         ("human", False, "draft"),
         ("machine", True, "accepted"),
     ]
@@ -132,253 +136,267 @@ def test_an_even_number_of_commas_needs_the_same_work_in_the_other_set(copy):
     assert Item.objects.get(source="machine", version=2).original == "It did, but late."
 
 
-@pytest.mark.parametrize(
-    ("folder", "absent", "trials"), [("human_results", "human_results/", 0), ("data", "data/", 3)]
-)
-def test_an_absent_folder_is_reported_and_not_fatal(copy, folder, absent, trials):
-    rmtree(copy.root / folder)
-    report = run_import(copy)
+@pytest.mark.parametrize(("folder", "trials"), [("human_results", 0), ("data", 3)])
+def test_an_absent_folder_is_reported_and_not_fatal(
+    copy: SmallCopy, folder: str, trials: int
+) -> None:
+    shutil.rmtree(copy.root / folder)
+    report = run_import(copy.root)
     # The small copy holds no models either
-    assert report["absent"] == [absent, "model_results/"]
+    assert report["absent"] == [f"{folder}/", "model_results/"]
     assert (report["trials"], report["items"]["human"], report["models"]) == (trials, 3, [])
 
 
-def test_dates_that_come_later_are_filled_in(copy):
+def test_dates_that_come_later_are_filled_in(copy: SmallCopy) -> None:
+    undated = Item.objects.filter(key__startswith="brainbench-", publication_date=None)
     (copy.root / DATES).rename(copy.root / "other.npy")
-    run_import(copy)
-    assert Item.objects.filter(key__startswith="brainbench-", publication_date=None).count() == 4
+    run_import(copy.root)
+    assert undated.count() == 4
     (copy.root / "other.npy").rename(copy.root / DATES)
-    run_import(copy)
-    assert not Item.objects.filter(key__startswith="brainbench-", publication_date=None).exists()
+    run_import(copy.root)
+    assert undated.count() == 0
 
 
-def test_trials_wait_for_the_items_they_are_about(copy):
+def test_trials_wait_for_the_items_they_are_about(copy: SmallCopy) -> None:
     (copy.root / MACHINE).unlink()
-    report = run_import(copy)
-    assert (report["absent"], report["items"], report["trials"]) == (
-        [MACHINE, "model_results/"],
-        {"human": 3, "machine": 0},
-        0,
-    )
+    report = run_import(copy.root)
+    assert report["absent"] == [MACHINE, "model_results/"]
+    assert (report["items"], report["trials"]) == ({"human": 3, "machine": 0}, 0)
     assert "trials were not imported" in report["notes"][-1]
     copy.write()
-    assert run_import(copy)["created"]["trials"] == 3
+    assert run_import(copy.root)["created"]["trials"] == 3
     # Now the database has the items.
     (copy.root / MACHINE).unlink()
-    assert run_import(copy, "--study", "another")["created"]["trials"] == 3
-
-
-def test_a_directory_with_nothing_known_is_refused(copy):
-    for folder in ("testcases", "human_results", "data"):
-        rmtree(copy.root / folder)
-    assert "holds none of the published files" in refusal(copy)[0]
-
-
-def test_a_path_that_is_no_directory_is_refused(copy):
-    copy.root /= "nowhere"
-    assert refusal(copy) == [f"{copy.root}: is not a directory"]
+    assert run_import(copy.root, "--study", "another")["created"]["trials"] == 3
 
 
 @pytest.mark.drifts  # makes people simulated who were not
-def test_a_study_with_participants_of_its_own_is_not_added_to(copy):
+def test_a_study_with_participants_of_its_own_is_not_added_to(copy: SmallCopy) -> None:
     study = make_study("ours")
     make_participant(study)
     assert "participants of its own" in refusal(copy, "--study", "ours")[0]
     study.participants.update(kind="simulated")
-    assert run_import(copy, "--study", "ours")["created"]["trials"] > 0
+    assert run_import(copy.root, "--study", "ours")["created"]["trials"] > 0
 
 
-def test_a_published_study_that_took_participants_since_can_be_imported_again(copy):
-    run_import(copy)
+def test_a_published_study_that_took_participants_since_can_be_imported_again(
+    copy: SmallCopy,
+) -> None:
+    run_import(copy.root)
     make_participant(Study.objects.get(slug="brainbench"), judged=0)
-    assert run_import(copy)["created"]["trials"] == 0
+    assert run_import(copy.root)["created"]["trials"] == 0
 
 
-def test_a_name_that_no_study_can_have_is_refused(copy):
-    assert refusal(copy, "--study", "no name")[0].startswith("study no name: ")
+def test_many_items_take_no_more_queries_than_few(tmp_path: Path) -> None:
+    queries = []
+    for n in (8, 30):  # each in one INSERT, also where a statement takes few values
+        write_items(tmp_path / str(n), n)
+        data = read_published(tmp_path / str(n), country_code)
+        assert not data.problems
+        assert sum(item.damage is not None for item in data.items) == 2
+        with transaction.atomic():
+            for created in (n + 2, 0):  # the damaged ones in two versions
+                with CaptureQueriesContext(connection) as asked:
+                    done = import_published(data, "many", Item.Texts.REPAIRED)
+                assert done.created.items == created
+                queries.append(len(asked))
+            transaction.set_rollback(True)
+    assert queries[:2] == queries[2:]
 
 
-def test_a_missing_column_is_named(copy):
-    copy.replace(HUMAN, b"combined_abstract", b"combined")
-    assert f"{HUMAN}, line 1: lacks the column combined_abstract" in refusal(copy)
+# What is refused
 
 
-def test_a_row_with_too_few_cells_is_named(copy):
-    copy.human[1] = copy.human[1][:3]
-    copy.write()
-    assert f"{HUMAN}, line 3, row 1: has 3 cells where the header has 5" in refusal(copy)
-
-
-@pytest.mark.parametrize("data", [b"\xff\xfe", b"\x00"])
-def test_bytes_that_are_no_text_are_named_by_line(copy, data):
-    copy.replace(TRIALS, b"Male", data)
-    (text,) = refusal(copy)
-    assert text.startswith(f"{TRIALS}, line 2: ")
-
-
-def test_a_quotation_that_never_ends_is_named(copy):
-    copy.replace(HUMAN, b"Growth rose.", b'"Growth rose.')
-    assert any(text.startswith(f"{HUMAN}, line ") and "CSV" in text for text in refusal(copy))
+@pytest.mark.parametrize(
+    ("name", "old", "new", "words"),
+    [
+        (HUMAN, b"combined_abstract", b"other", ["line 1: lacks the column combined_abstract"]),
+        (HUMAN, b"Growth rose.", b'"Growth rose.', ["line ", "CSV"]),
+        (TRIALS, b"Male", b"\xff\xfe", ["line 2: "]),
+        (TRIALS, b"Male", b"\x00", ["line 2: "]),
+    ],
+)
+def test_bytes_that_are_no_such_file_are_named_by_line(
+    copy: SmallCopy, name: str, old: bytes, new: bytes, words: list[str]
+) -> None:
+    copy.replace(name, old, new)
+    assert any(text.startswith(name) and all(w in text for w in words) for text in refusal(copy))
 
 
 @pytest.mark.parametrize(
     ("column", "value"),
     [
-        ("confidence", "101"),
-        ("expertise", "0"),
-        ("rt", "5.5"),
-        ("rt", "9" * 30),
-        ("correct", "yes"),
-        ("recognised", ""),
-        ("click_slider", "2"),
-        ("click_outside", "perhaps"),
-        ("pid", "nan"),
-        ("", "-1"),
-        ("abstract_id", "4.0"),
-        ("journal_section", "alien_Systems/Circuits"),
-        ("sex", "Robot"),
-        ("country", "Atlantis"),
-        ("current position", "Emperor"),
-        ("age", "old"),
-        ("experience", "1e3"),
+        *(("confidence", "101"), ("expertise", "0"), ("rt", "5.5"), ("rt", "9" * 30)),
+        *(("correct", "yes"), ("recognised", ""), ("click_slider", "2"), ("pid", "nan")),
+        *(("click_outside", "perhaps"), ("", "-1"), ("abstract_id", "4.0"), ("sex", "Robot")),
+        *(("country", "Atlantis"), ("current position", "Emperor"), ("age", "old")),
+        *(("experience", "1e3"), ("journal_section", "alien_Systems/Circuits")),
     ],
 )
-def test_a_cell_that_cannot_be_read_is_named_by_file_row_and_column(copy, column, value):
+def test_a_cell_that_cannot_be_read_is_named_by_file_row_and_column(
+    copy: SmallCopy, column: str, value: str
+) -> None:
     copy.trials[2][column] = value
     copy.write()
+    (text,) = refusal(copy)
+    assert text.startswith(f"{TRIALS}, line 4, row 2, column “{column}”: “{value}”")
+
+
+Edit = Callable[[SmallCopy], Any]
+EDITS: list[tuple[Edit, int, list[str]]] = [
+    (
+        lambda c: c.human[1].pop(),
+        2,
+        [f"{HUMAN}, line 3, row 1: has 4 cells where the header has 5"],
+    ),
+    (lambda c: c.human[1].__setitem__(1, "A\x0fB"), 1, ["column “journal_section”", "U+000F"]),
+    (
+        lambda c: c.trials.__setitem__(1, trial(2, 7, 3, "machine")),
+        1,
+        [f"{TRIALS}, line 3, row 1", "10.1000/c is not among the machine test cases"],
+    ),
+    (
+        lambda c: c.trials.append(trial(20, 8, 1)),
+        1,
+        [f"{TRIALS}, line 5, row 3", "in line 4 already"],
+    ),
+    (
+        lambda c: c.trials.extend([trial(21, 8, 3, age="41"), trial(1, 8, 2)]),
+        3,
+        [
+            f"{TRIALS}, line 5, row 3, column “age”: “41” differs from the same participant's line 4",
+            "is outside the 9 rows of participant 8",
+        ],
+    ),
+    (
+        lambda c: (c.human.append(item("A", "Again")), c.dates.append("2023-1-1")),
+        1,
+        [f"{HUMAN}, line 5, row 3, column “doi”: “10.1000/A” stands in line 2 already"],
+    ),
+    (  # the known fault of a missing bracket does not explain it
+        lambda c: c.human[2].__setitem__(4, "Sleep [[rose, fell."),
+        1,
+        [f"{HUMAN}, line 4, row 2, column “combined_abstract”: line 1, column 7"],
+    ),
+    (
+        lambda c: c.dates.__setitem__(1, "2023-13-1"),
+        1,
+        [f"{DATES}, row 1: “2023-13-1” is not a date"],
+    ),
+    (lambda c: c.dates.pop(), 1, ["has 2 dates for the 3 rows"]),
+    (
+        lambda c: (c.ids.__setitem__(0, "not a doi;1;text"), c.ids.append(f"{DOI}c;3;text")),
+        4,
+        [f"{IDS}, line 2, row 0, column “DOI”: “not a doi” is not a DOI", f"{IDS}, line 5, row 3"],
+    ),
+    (  # all problems are told together
+        lambda c: (
+            c.human[0].__setitem__(0, "nowhere"),
+            c.trials[0].update(rt="soon"),
+            c.trials[2].update(sex="?"),
+            c.dates.__setitem__(2, "?"),
+        ),
+        4,
+        [],
+    ),
+]
+
+
+@pytest.mark.parametrize(("edit", "n", "words"), EDITS)
+def test_rows_that_cannot_be_are_named_by_file_and_row(
+    copy: SmallCopy, edit: Edit, n: int, words: list[str]
+) -> None:
+    edit(copy)
+    copy.write()
     texts = refusal(copy)
-    where = f"{TRIALS}, line 4, row 2, column “{column}”: “{value}”"
-    assert len(texts) == 1
-    assert texts[0].startswith(where)
+    assert len(texts) == n, texts
+    assert all(word in " ".join(texts) for word in words), texts
 
 
-def test_a_section_that_is_more_than_one_line_is_named(copy):
-    copy.human[1][1] = "Systems\x0fCircuits"
-    copy.write()
-    (text,) = refusal(copy)
-    assert "column “journal_section”" in text
-    assert "U+000F" in text
-
-
-def test_a_trial_about_an_unknown_work_is_named(copy):
-    copy.trials[1] = trial(2, 7, 3, "machine")
-    copy.write()
-    (text,) = refusal(copy)
-    assert text.startswith(f"{TRIALS}, line 3, row 1")
-    assert "10.1000/c is not among the machine test cases" in text
-
-
-def test_a_work_judged_twice_by_one_participant_is_named(copy):
-    copy.trials.append(trial(20, 8, 1))
-    copy.write()
-    (text,) = refusal(copy)
-    assert text.startswith(f"{TRIALS}, line 5, row 3")
-    assert "in line 4 already" in text
-
-
-def test_rows_of_one_participant_that_disagree_are_named(copy):
-    copy.trials.append(trial(21, 8, 3, age="41"))
-    copy.trials.append(trial(1, 8, 2))
-    copy.write()
-    texts = refusal(copy)
-    assert (
-        f"{TRIALS}, line 5, row 3, column “age”: “41” differs from the same participant's line 4"
-        in texts
-    )
-    assert any("is outside the 9 rows of participant 8" in text for text in texts)
-
-
-def test_the_same_work_twice_in_a_file_is_named(copy):
-    copy.human.append(item("A", "Again"))
-    copy.dates.append("2023-1-1")
-    copy.write()
-    assert f"{HUMAN}, line 5, row 3, column “doi”: “10.1000/A” stands in line 2 already" in refusal(
-        copy
-    )
-
-
-def test_markup_that_the_known_fault_does_not_explain_is_named(copy):
-    copy.human[2] = [DOI + "c", SECTION, "Sleep rose.", "Sleep fell.", "Sleep [[rose, fell."]
-    copy.write()
-    (text,) = refusal(copy)
-    assert text.startswith(f"{HUMAN}, line 4, row 2, column “combined_abstract”: line 1, column 7")
-
-
-def test_dates_that_are_no_dates_or_too_few_are_named(copy):
-    copy.dates[1] = "2023-13-1"
-    copy.write()
-    assert refusal(copy) == [f"{DATES}, row 1: “2023-13-1” is not a date"]
-    copy.dates = copy.dates[:1]
-    copy.write()
-    assert "has 1 dates for the 3 rows" in refusal(copy)[0]
-
-
-def test_half_an_archive_is_no_array(copy):
-    copy.write().joinpath(DATES).write_bytes(b"PK\x03\x04")
+def test_what_is_no_directory_no_study_and_no_array_is_refused(copy: SmallCopy) -> None:
+    assert refusal(copy, "--study", "no name")[0].startswith("study no name: ")
+    (copy.root / DATES).write_bytes(b"PK\x03\x04")  # half an archive
     assert DATES in " ".join(refusal(copy))
-
-
-def test_a_pickled_array_is_never_opened(copy):
+    # What is pickled is never opened
     np.save(copy.path(DATES), np.array([{"a": 1}], dtype=object), allow_pickle=True)
     assert refusal(copy)[0].startswith(f"{DATES}: cannot be read")
+    for folder in ("testcases", "human_results", "data"):
+        shutil.rmtree(copy.root / folder)
+    assert "holds none of the published files" in refusal(copy)[0]
+    copy.root /= "nowhere"
+    assert refusal(copy) == [f"{copy.root}: is not a directory"]
 
 
-def test_ids_that_cannot_be_read_are_named(copy):
-    copy.ids[0] = "not a doi;1;text"
-    copy.ids.append(f"{DOI}c;3;text")
-    copy.write()
-    texts = refusal(copy)
-    assert f"{IDS}, line 2, row 0, column “DOI”: “not a doi” is not a DOI" in texts
-    assert any(text.startswith(f"{IDS}, line 5, row 3") for text in texts)
-
-
-def test_all_problems_are_told_together(copy):
-    copy.human[0][0] = "nowhere"
-    copy.trials[0]["rt"] = "soon"
-    copy.trials[2]["sex"] = "?"
-    copy.dates[2] = "?"
-    copy.write()
-    assert len(refusal(copy)) == 4
-
-
-def test_items_that_differ_from_an_earlier_import_are_named(copy):
-    run_import(copy)
-    copy.human[0] = item("z", "Firing")
-    copy.human[1] = item("b", "Shrinking")
-    copy.ids[0] = f"{DOI}z;1;text"
-    copy.write()
-    texts = refusal(copy)
-    assert any(
-        text.startswith(f"{HUMAN}, line 2, row 0, column “doi”: the database has") for text in texts
-    )
-    assert any(
-        text.startswith(f"{HUMAN}, line 3, row 1") and "another text" in text for text in texts
-    )
-
-
-def test_trials_that_differ_from_an_earlier_import_are_named(copy):
-    run_import(copy)
+def test_what_differs_from_an_earlier_import_is_named(copy: SmallCopy) -> None:
+    run_import(copy.root)
     copy.trials[2]["correct"] = "1"
     copy.write()
     assert refusal(copy) == [
         f"{TRIALS}, line 4, row 2, column “pid”: participant 8 was imported before with other trials or answers"
     ]
-
-
-def test_items_added_later_join_the_study(copy):
-    run_import(copy)
-    copy.human.append(item("d", "Late"))
-    copy.dates.append("2024-2-29")
+    copy.human[0], copy.human[1] = item("z", "Firing"), item("b", "Shrinking")
+    copy.ids[0] = f"{DOI}z;1;text"
     copy.write()
-    created = run_import(copy)["created"]
-    assert (created["items"], created["pins"], created["trials"]) == (1, 1, 0)
+    said = " ".join(refusal(copy))
+    assert f"{HUMAN}, line 2, row 0, column “doi”: the database has" in said
+    assert f"{HUMAN}, line 3, row 1" in said
+    assert "another text" in said
 
 
-def test_a_failure_at_the_last_step_leaves_nothing_behind(copy, monkeypatch):
-    def fail(*args):
+def test_a_failure_at_the_last_step_leaves_nothing_behind(
+    copy: SmallCopy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*args: Any) -> None:
         raise RuntimeError("the disk is full")
 
     monkeypatch.setattr("experiment.imports.store.published.pin_published", fail)
     with pytest.raises(RuntimeError):
-        run_import(copy)
-    assert not any(m.objects.exists() for m in (Item, Study, Participant, Judgment))
+        run_import(copy.root)
+    assert not any(model.objects.exists() for model in WRITTEN)
+
+
+# A copy holds its own files alone
+
+
+@pytest.mark.parametrize("name", [HUMAN, TRIALS, FULL, "human_results", CHAT])
+def test_a_link_out_of_the_copy_is_refused_by_its_name(copy: SmallCopy, name: str) -> None:
+    copy.write_models()
+    (copy.root / name).replace(copy.root.parent / "outside")
+    (copy.root / name).symlink_to(copy.root.parent / "outside")
+    assert f"{name}: is a link that leads out" in " ".join(refusal(copy))
+
+
+@pytest.mark.parametrize("name", [HUMAN, IDS, FULL])
+def test_what_is_no_file_is_not_taken_for_an_absent_one(copy: SmallCopy, name: str) -> None:
+    copy.write_models()
+    path = copy.root / name
+    path.unlink()
+    path.mkdir()
+    assert f"{name}: is a folder, where a file belongs" in " ".join(refusal(copy))
+    path.rmdir()
+    os.mkfifo(path)
+    assert f"{name}: is no regular file" in " ".join(refusal(copy))
+    path.unlink()
+    path.symlink_to("nothing")
+    assert f"{name}: is a link to nowhere" in " ".join(refusal(copy))
+
+
+def test_a_folder_of_answers_without_participants_is_refused(copy: SmallCopy) -> None:
+    said = f"{copy.root}/human_results/: holds no participants: "
+    whole = (copy.root / TRIALS).read_bytes()
+    (copy.root / TRIALS).write_bytes(whole.splitlines(keepends=True)[0])
+    assert f"{said}{TRIALS} has no row" in refusal(copy)[0]
+    (copy.root / TRIALS).unlink()
+    assert f"{said}there is no {TRIALS}; " in refusal(copy)[0]
+    (copy.root / TRIALS).write_bytes(whole)
+    (copy.root / IDS).unlink()
+    assert f"{said}there is no {IDS}; " in refusal(copy)[0]
+
+
+def test_links_within_the_copy_and_to_the_whole_of_it_are_followed(copy: SmallCopy) -> None:
+    (copy.root / HUMAN).rename(copy.root / "stored")
+    (copy.root / HUMAN).symlink_to("../stored")
+    shutil.copytree(copy.root, copy.root.parent / "other", symlinks=True)
+    (copy.root.parent / "linked").symlink_to("other")
+    run_import(copy.root.parent / "linked")
+    assert Item.objects.filter(source="human").exists()

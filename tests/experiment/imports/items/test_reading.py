@@ -1,13 +1,12 @@
 """What a file of test cases says, and what is said of one that cannot be read."""
 
 import json
-import os
 from pathlib import Path
 
 import pytest
 
 from experiment.imports.read.items import Defaults, read_items
-from experiment.imports.read.rows import FileRefusedError, read_content
+from experiment.imports.read.rows import read_content
 
 TEXT = "Rats [[slept, ran]] more."
 
@@ -15,11 +14,6 @@ TEXT = "Rats [[slept, ran]] more."
 def problems(data: str | bytes) -> list[tuple[int | None, str | None, str]]:
     found = read_items(data if isinstance(data, bytes) else data.encode())
     return [(p.row, p.column, p.message) for p in found.problems]
-
-
-def only_problem(data: str | bytes) -> tuple[int | None, str | None, str]:
-    (found,) = problems(data)
-    return found
 
 
 @pytest.mark.parametrize("mark", [",", ";", "\t"])
@@ -43,13 +37,6 @@ def test_json_lines_say_the_same_as_a_table():
     assert [getattr(record, n) for n in ("key", "markup", "doi", "version", "given")] == [
         getattr(same, n) for n in ("key", "markup", "doi", "version", "given")
     ]
-
-
-def test_a_member_without_a_name_is_none_of_ours():
-    long = "x" * 6_000
-    line = f'{{"markup": "Rats [[slept, ran]] more.", "": "{long}"}}\n'
-    (record,) = read_items(line.encode()).records
-    assert (record.key, record.note) == ("", "")
 
 
 def test_two_versions_do_in_place_of_markup():
@@ -98,12 +85,12 @@ def test_what_is_wrong_is_named_by_row_and_column_with_the_words(row, column, wo
     assert "\u202e" not in message
 
 
-@pytest.mark.parametrize("column", ["key", "doi", "generator", "subfield"])
-def test_a_name_is_one_line(column):
-    row = {"key": "a-1", "markup": TEXT, column: "10.1000/a\tb"}
-    [(at, where, message)] = problems(json.dumps(row) + "\n")
-    assert (at, where) == (1, column)
-    assert "U+0009" in message
+def test_a_name_is_one_line():
+    for column in ("key", "doi", "generator", "subfield"):
+        row = {"key": "a-1", "markup": TEXT, column: "10.1000/a\tb"}
+        [(at, where, message)] = problems(json.dumps(row) + "\n")
+        assert (at, where) == (1, column)
+        assert "U+0009" in message
 
 
 @pytest.mark.parametrize(
@@ -122,56 +109,30 @@ def test_a_name_is_one_line(column):
     ],
 )
 def test_what_is_no_file_of_test_cases_is_refused_in_a_sentence(data, words):
-    row, column, message = only_problem(data)
+    [(row, column, message)] = problems(data)
     assert (row, column) == (None, None)
     assert words.replace("\n", " ") in message.replace("\n", " ")
 
 
 def test_each_wrong_line_of_json_is_named():
-    lines = [
-        "{",
-        "3",
-        '{"markup": 3.5}',
-        '{"markup": "a", "MARKUP": "b"}',
-        '{"markup": "[[a, b]]"}',
-    ]
-    assert [(p[0], p[1]) for p in problems("\n".join(lines))] == [(n, None) for n in (1, 2, 3, 4)]
+    lines = '{\n3\n{"markup": 3.5}\n{"markup": "a", "MARKUP": "b"}\n{"markup": "[[a, b]]"}'
+    assert [(p[0], p[1]) for p in problems(lines)] == [(n, None) for n in (1, 2, 3, 4)]
 
 
-def test_a_quotation_mark_that_is_not_closed_is_named_where_its_row_begins():
+def test_a_quotation_mark_is_closed_and_a_test_case_stands_in_a_file_once():
     data = f'key,markup\na-1,"{TEXT}"\na-2,"Rats [[slept, ran]]\na-3,"{TEXT}"\n'
-    row, _, message = only_problem(data)
+    [(row, _, message)] = problems(data)
     assert row == 2
     assert "quotation mark" in message
-
-
-def test_a_test_case_stands_in_a_file_once():
     data = f'key,markup\na-1,"{TEXT}"\n,"{TEXT}"\na-1,"Rats [[ate, slept]]."\n,"{TEXT}"\n'
     assert [(p[0], p[1]) for p in problems(data)] == [(3, "key"), (4, "markup")]
 
 
-def test_columns_that_are_not_read_are_named():
+def test_columns_that_are_not_read_are_named_without_half_characters():
     file = read_items(f'markup,autor,status\n"{TEXT}",Ada,accepted\n'.encode())
     assert (file.ignored, file.problems) == (["autor", "status"], [])
-
-
-def test_a_column_of_half_a_character_is_named_without_it():
     file = read_items(f'{{"markup": "{TEXT}", "\\ud800": 1}}'.encode())
     assert file.ignored == ["⟨U+D800⟩"]
-
-
-def test_only_regular_files_are_opened(tmp_path: Path):
-    fifo, link = tmp_path / "fifo", tmp_path / "link"
-    os.mkfifo(fifo)
-    link.symlink_to(tmp_path / "nowhere")
-    for path, words in (
-        (tmp_path, "folder"),
-        (fifo, "no regular file"),
-        (link, "link to nowhere"),
-        (tmp_path / "nowhere", "does not exist"),
-    ):
-        with pytest.raises(FileRefusedError, match=words):
-            read_content(path)
 
 
 def test_the_published_files_are_read_as_they_are(results_dir: Path):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from experiment.domain.questions.columns import category_fault
 from experiment.imports.read import rows
-from experiment.imports.read.questions import read_questions, read_template
+from experiment.imports.read.questions import read_template
 from experiment.imports.read.rows import FileRefusedError, read_rows
 from experiment.models import Item, ItemChange, QuestionTemplate, Study
 from experiment.services.questions import as_toml, save_template
@@ -40,6 +40,21 @@ def run(tmp_path):
         path = tmp_path / "questions.csv"
         path.write_bytes(table(given, header))
         return called(command, str(path), "--field", "drugs", *options, fails=fails)
+
+    return do
+
+
+@pytest.fixture
+def fill(run, tmp_path):
+    """Of a table, by a template that is named or written."""
+
+    def do(given, template, *options, **run_options):
+        if template != "counts":
+            (tmp_path / "a.toml").write_text(template)
+            template = str(tmp_path / "a.toml")
+        options = ("--template", template, *options)
+        header = ("drug", "targets")
+        return run(given, *options, command="fill_template", header=header, **run_options)
 
     return do
 
@@ -101,16 +116,7 @@ def test_drafts_are_accepted_in_bulk_and_those_in_review_are_named(run, tmp_path
     assert run(ROWS)["waiting"] == []
 
 
-def test_columns_that_a_file_lacks_stay_as_they_are(run):
-    run(ROWS, "--accept")
-    report = run([("u-1", "What is TH?", "A protein.")], header=("key", "question", "answer"))
-    assert counts(report) == [0, 1, 0, 1]
-    newest = Item.objects.get(key="u-1", version=2)
-    assert newest.categories == {"bio": ["Tissue", "Drug Meta"], "reasoning": ["Recall"]}
-    assert newest.template.key == "t-1"
-
-
-def test_a_line_of_json_says_nothing_of_categories_that_it_lacks(run, tmp_path):
+def test_what_a_line_of_json_lacks_stays_as_it_is(run, tmp_path):
     run([(*row[:4], "Tissue;Drug Meta", "Recall") for row in ROWS], "--accept")
     before = Item.objects.get(key="u-1").made_from
     path = tmp_path / "questions.jsonl"
@@ -124,48 +130,23 @@ def test_a_line_of_json_says_nothing_of_categories_that_it_lacks(run, tmp_path):
     assert first.categories == {"bio": ["Tissue", "Drug Meta"], "reasoning": []}
     assert first.made_from == before == {"cells": {"bio": "Tissue;Drug Meta"}}
     assert second.categories == {"bio": ["Tissue"], "reasoning": ["Recall"]}
+    assert second.template.key == "t-1"
 
 
 def test_each_problem_has_its_place_and_keeps_everything_out(run):
     make_item("pair", field="drugs")
-    wrong = [
-        ("u-1", "t", "Q1?", "A", "", ""),
-        ("u-1", "t", "Q2?", "A", "", ""),
-        ("u 3", "t", "Q3?", "A", "", ""),
-        ("u-4", "t", " ", "A", "", ""),
-        ("u-5", "t", "Q5?", "A\u200b", "", ""),
-        ("pair", "t", "Q6?", "A", "", ""),
-        ("u-7", "t", "Q7?", "A", "c" * 201, ""),
-    ]
-    report = run(wrong, fails=True)
-    places = [(p["row"], p["column"]) for p in report["problems"]]
-    assert places == [
-        (2, "key"),
-        (3, "uuid"),
-        (4, "question"),
-        (5, "answer"),
-        (6, "key"),
-        (7, "bio_category"),
-    ]
+    wrong = {
+        ("u-1", "t", "Q1?", "A", "", ""): None,
+        ("u-1", "t", "Q2?", "A", "", ""): "key",
+        ("u 3", "t", "Q3?", "A", "", ""): "uuid",
+        ("u-4", "t", " ", "A", "", ""): "question",
+        ("u-5", "t", "Q5?", "A\u200b", "", ""): "answer",
+        ("pair", "t", "Q6?", "A", "", ""): "key",
+        ("u-7", "t", "Q7?", "A", "c" * 201, ""): "bio_category",
+    }
+    places = [(p["row"], p["column"]) for p in run(wrong, fails=True)["problems"]]
+    assert places == [(n, where) for n, where in enumerate(wrong.values(), 1) if where]
     assert not Item.objects.filter(kind="question").exists()
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"",
-        b"question\nx\n",
-        b"PAR1 no table",
-        b"[]",
-        b"\xff\xfe",
-        b"question,question,answer\na,b,c\n",
-        b"key,question,answer\n",
-    ],
-)
-def test_what_is_no_such_file_is_one_problem(data):
-    file = read_questions(data)
-    assert len(file.problems) == 1
-    assert file.problems[0].row is None
 
 
 def parquet(**columns):
@@ -213,64 +194,45 @@ answer = "{{ drug }} has {{ targets }}."
 DRUGS = [("a", "0"), ("b", "2"), ("c", "5"), ("a", "1"), ("d", "")]
 
 
-def test_a_template_fills_from_a_table_and_each_question_says_whence(run, tmp_path):
-    path = tmp_path / "counts.toml"
-    path.write_text(TEMPLATE)
-    options = {"header": ("drug", "targets"), "command": "fill_template"}
-    shown = run(DRUGS, "--template", str(path), "--dry-run", **options)
+def test_a_template_fills_from_a_table_and_each_question_says_whence(run, fill):
+    shown = fill(DRUGS, TEMPLATE, "--dry-run")
     assert [pair["answer"] for pair in shown["preview"]] == ["b has 2.", "c has 5."]
-    assert [(one["row"], one["reason"]) for one in shown["left_out"]] == [
-        (1, "ambiguous"),
-        (4, "ambiguous"),
-        (5, "empty"),
-    ]
+    left = {one["row"]: one["reason"] for one in shown["left_out"]}
+    assert left == {1: "ambiguous", 4: "ambiguous", 5: "empty"}
     assert not QuestionTemplate.objects.exists()
-    unlike = run([*DRUGS, ("e", "n/a")], "--template", str(path), "--dry-run", **options)
+    unlike = fill([*DRUGS, ("e", "n/a")], TEMPLATE, "--dry-run")
     assert unlike["mixed"] == [{"slot": "targets", "row": 6, "cell": "n/a"}]
-    assert {one["reason"] for one in unlike["left_out"]} == {"unusable", "empty"}
-    made = run(DRUGS, "--template", str(path), "--accept", **options)
+    made = fill(DRUGS, TEMPLATE, "--accept")
     assert counts(made) == [2, 0, 0, 0]
     item = Item.objects.get(expert_answer="c has 5.")
-    assert (item.template.key, item.categories, item.status) == (
-        "counts",
-        {"bio": ["Drug Meta"]},
-        "accepted",
-    )
-    assert item.made_from == {
-        "table": made["table"],
-        "row": 3,
-        "rule": 2,
-        "values": {"drug": "c", "targets": "5"},
-        "sha256": item.sha256,
-    }
-    assert counts(run(DRUGS, "--template", "counts", **options)) == [0, 0, 2, 0]
+    assert (item.template.key, item.status) == ("counts", "accepted")
+    assert item.categories == {"bio": ["Drug Meta"]}
+    source = {"row": 3, "rule": 2, "values": {"drug": "c", "targets": "5"}}
+    assert item.made_from == source | {"table": made["table"], "sha256": item.sha256}
+    assert counts(fill(DRUGS, "counts")) == [0, 0, 2, 0]
     mended = [*DRUGS[:2], ("c", "6"), ("f", "7")]
-    asked = ("--template", "counts", "--accept", "--dry-run")
-    assert counts(run(mended, *asked, **options)) == [2, 1, 1, 0]
+    assert counts(fill(mended, "counts", "--accept", "--dry-run")) == [2, 1, 1, 0]
     assert Item.objects.count() == 2
     run([(item.key, item.markup, "c has five.")], header=("key", "question", "answer"))
     edited = Item.objects.get(key=item.key, version=2)
     assert edited.made_from == item.made_from
     assert edited.made_from["sha256"] != edited.sha256
-    path.write_text(TEMPLATE.replace("How many", "Which"))
-    assert "error" in run(DRUGS, "--template", str(path), fails=True, **options)
+    assert "error" in fill(DRUGS, TEMPLATE.replace("How many", "Which"), fails=True)
 
 
-def test_a_template_known_by_name_is_given_its_texts_and_goes_out_as_it_came(run, tmp_path):
+def test_a_template_known_by_name_is_given_its_texts_and_goes_out_as_it_came(run, fill, tmp_path):
     run([("u-1", "counts", "How many targets has z?", "z has 9.", "", "")])
     row = QuestionTemplate.objects.get()
     assert not row.rules
-    path, again = tmp_path / "counts.toml", tmp_path / "again.toml"
+    again = tmp_path / "again.toml"
     asked = ("--field", "drugs", "--template", "counts", "--output", str(again))
     called("export_questions", *asked, fails=True)
-    path.write_text(TEMPLATE.replace("targets has", "has"))
-    read = read_template(path.read_bytes())
+    read = read_template(TEMPLATE.replace("targets has", "has").encode())
     save_template(row.field, read.key, read.question, read.rules, read.categories)
-    path.write_text(TEMPLATE)  # it has made none yet, and can still be mended
-    options = {"header": ("drug", "targets"), "command": "fill_template"}
-    assert counts(run(DRUGS, "--template", str(path), **options)) == [2, 0, 0, 1]
+    # It has made none yet, and can still be mended
+    assert counts(fill(DRUGS, TEMPLATE)) == [2, 0, 0, 1]
     assert called("export_questions", *asked)["format"] == "toml"
-    assert read_template(again.read_bytes()) == read_template(path.read_bytes())
+    assert read_template(again.read_bytes()) == read_template(TEMPLATE.encode())
     assert QuestionTemplate.objects.get().questions.count() == 3
     with pytest.raises(ValidationError, match="stays as it is"):
         save_template(row.field, read.key, read.question, read.rules, read.categories)
@@ -288,55 +250,26 @@ def test_any_template_is_read_from_its_file_as_it_was(question, category, rules)
     assert (read.question, read.rules, read.categories) == (question, said, named)
 
 
-def test_what_the_field_asks_already_is_not_made_again_by_another_table(run, tmp_path):
-    path, same = tmp_path / "counts.toml", tmp_path / "same.toml"
-    path.write_text(TEMPLATE)
-    same.write_text(TEMPLATE.replace('"counts"', '"again"'))
-    options = {"header": ("drug", "targets"), "command": "fill_template"}
-    run([("b", "2"), ("B1", "2")], "--template", str(path), **options)
+def test_what_the_field_asks_already_is_not_made_again_by_another_table(fill):
+    fill([("b", "2"), ("B1", "2")], TEMPLATE)
     first = Item.objects.order_by("key").values_list("key", flat=True)
-    again = run([("b", "2"), ("d", "4")], "--template", str(same), **options)
+    again = fill([("b", "2"), ("d", "4")], TEMPLATE.replace('"counts"', '"again"'))
     assert counts(again)[:3] == [1, 0, 0]
     (left,) = again["left_out"]
     assert left["reason"] == "asked_already"
     assert left["detail"] in first
-    path.write_text(TEMPLATE.replace("How many targets has", "How many has"))
-    once = path.read_text().replace('"counts"', '"other"').replace("{{ drug }} has {{", "It has {{")
-    path.write_text(once)
-    assert counts(run([("e", "7")], "--template", str(path), **options))[0] == 1
-    said = run([("f", "7"), ("e", "7")], "--template", str(path), **options)
+    once = TEMPLATE.replace("How many targets has", "How many has").replace('"counts"', '"other"')
+    once = once.replace("{{ drug }} has {{", "It has {{")
+    assert counts(fill([("e", "7")], once))[0] == 1
+    said = fill([("f", "7"), ("e", "7")], once)
     assert {one["reason"] for one in said["left_out"]} == {"answered_already", "same_answer"}
-    said = run([("f", "7")], "--template", str(path), **options)
-    assert [one["reason"] for one in said["left_out"]] == ["answered_already"]
-    both = ("--template", str(path), "--same-answers")
-    assert counts(run([("f", "7")], *both, **options))[0] == 1
+    assert counts(fill([("f", "7")], once, "--same-answers"))[0] == 1
 
 
 def test_new_questions_of_a_file_that_ask_what_others_ask_are_told_of(run):
     run(ROWS[:1])
     said = run([("u-8", "", "what IS  th?", "A.", "", ""), ("u-9", "", "R?", "A.", "", "")])
     assert (counts(said)[0], said["repeated"]) == (2, 1)
-
-
-def test_a_slot_that_the_table_lacks_is_named(run, tmp_path):
-    path = tmp_path / "counts.toml"
-    path.write_text(TEMPLATE)
-    options = {"header": ("drug", "dose"), "command": "fill_template", "fails": True}
-    assert "“targets”" in run(DRUGS, "--template", str(path), **options)["error"]
-    assert not QuestionTemplate.objects.exists()
-
-
-def test_a_draw_is_the_same_for_the_same_seed(run, tmp_path):
-    path = tmp_path / "counts.toml"
-    path.write_text(TEMPLATE)
-    table_of = [(f"d{n}", str(n % 3)) for n in range(30)]
-    options = {"header": ("drug", "targets"), "command": "fill_template"}
-    draw = ("--template", str(path), "--n", "9", "--strata", "targets", "--dry-run", "--seed")
-    drawn = [run(table_of, *draw, seed, **options)["preview"] for seed in ("1", "1", "2")]
-    assert drawn[0] == drawn[1] != drawn[2]
-    assert (
-        sorted(pair["values"]["targets"] for pair in drawn[0]) == ["0"] * 3 + ["1"] * 3 + ["2"] * 3
-    )
 
 
 def sentence(command, path, *options, field="drugs"):
@@ -378,11 +311,16 @@ def test_of_a_file_that_cannot_be_read_the_problem_alone_is_told(
 def test_what_is_wrong_with_a_template_is_told_in_whole_sentences(run, tmp_path):
     table_of, template = tmp_path / "table.csv", tmp_path / "counts.toml"
     table_of.write_bytes(table(DRUGS, ("drug", "targets")))
+    (_, told), _ = sentence("import_questions", table_of)
+    assert "The file has no column “question”" in told
     _, end = sentence("fill_template", table_of, "--template", str(table_of))
     assert "is no template: it is written in a file .toml." in end
     run([("u-1", "t-9", "How many targets has z?", "z has 9.", "", "")])
     _, end = sentence("fill_template", table_of, "--template", "counts")
     assert end == "drugs has no template “counts” (there are: t-9)."
+    template.write_text(TEMPLATE.replace("targets", "dose"))
+    assert "“dose”" in sentence("fill_template", table_of, "--template", str(template))[1]
+    assert not QuestionTemplate.objects.filter(key="counts").exists()
     template.write_text('key = "a"\nquestion = "{{ x | lower(1) }}"\n')
     _, end = sentence("fill_template", table_of, "--template", str(template))
     assert end.startswith("Nothing was written: the question: the filter “lower” takes nothing; ")

@@ -54,7 +54,7 @@ def field():
 
 
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(rows=st.lists(_ROW, min_size=1, max_size=6))
 def test_the_published_columns_come_back_cell_for_cell(field: ResearchField, rows):
@@ -78,7 +78,7 @@ _CATEGORY = st.text(st.one_of(_SEEN, st.sampled_from(",:\"'=")), min_size=1, max
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(given=st.dictionaries(_DIMENSION, st.lists(_CATEGORY, max_size=3), min_size=1, max_size=3))
 @example(given={'Topic, "sub"': ["a, b", "=c", "d:e"]})
