@@ -19,7 +19,7 @@ PHONE: Any = {
     "device_scale_factor": 2,
     "is_mobile": True,
 }
-SHORT, LONG = "demo-test-05", "demo-test-01"
+SHORT = "demo-test-05"
 COMPUTING_MS = 180_000
 PASSWORD = "thrown-away-with-the-database"  # noqa: S105
 SETTLED = """async () => {
@@ -49,17 +49,14 @@ def show(visitor: Any, key: str) -> None:
 
 
 def shoot_participant(visitor: Any) -> None:
-    """Consent, abstracts before and after a choice, and the results."""
+    """Consent, an abstract after a choice, and the results."""
     visitor.enter()
     shoot(visitor.page, "consent")
     visitor.start()
     show(visitor, SHORT)
-    shoot(visitor.page, "trial")
     visitor.driver.choose("B", 1)
     visitor.driver.rate("confidence", 72)
     shoot(visitor.page, "trial-chosen")
-    show(visitor, LONG)
-    shoot(visitor.page, "trial-long")
     for position in range(1, visitor.study.n_trials + 1):
         visitor.answer("A" if position % 3 else "B")
     visitor.page.locator(".result summary").first.click()
@@ -94,10 +91,7 @@ def shoot_lab(page: Page, welcome_url: str) -> None:
 
 
 def shoot_graded(page: Page) -> None:
-    """A person's page of grading, and the chapter on quality and safety."""
-    page.goto("/lab/studies/demo-questions/grading/people/")
-    page.get_by_role("heading", name="Answer to be graded").wait_for()
-    shoot(page, "grading")
+    """The chapter on quality and safety."""
     page.goto(
         "/lab/studies/demo-questions/results/?participants=simulated&now=1", timeout=COMPUTING_MS
     )
