@@ -128,6 +128,15 @@ def test_what_decides_the_numbers_is_kept(folders):
     assert len(identity["tokenizer_sha256"]) == 64
 
 
+def test_one_weight_changed_changes_the_hash(folders, tmp_path):
+    copy = shutil.copytree(folders["gpt2"], tmp_path / "copy")
+    before = weights_sha256(copy)
+    data = bytearray((copy / "model.safetensors").read_bytes())
+    data[-1] ^= 1
+    (copy / "model.safetensors").write_bytes(data)
+    assert weights_sha256(copy) != before
+
+
 def test_a_text_beyond_the_window_is_named_and_the_rest_goes_on(folders):
     backend = open_backend("hf", {"pretrained": str(folders["gpt2"])})
     groups = groups_of(backend)
