@@ -24,6 +24,7 @@ from scoring.backends.vllm import VllmBackend
 from scoring.demo_lm.embedded import EmbeddedBackend
 from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Message
+from scoring.domain.prompts import applied
 from scoring.pairs import score_pairs
 from scoring.training.lm.models import Start, tokenizer_of
 from scoring.training.lm.models import model_of as training_model_of
@@ -226,6 +227,17 @@ class TestTokenizers:
         changed(tmp_path, "tokenizer_config.json", tokenizer_class="GPT2Tokenizer")
         load_tokenizer(str(tmp_path))
         assert "has no tokenizer.json: transformers made it from" in caplog.text
+
+
+class TestChatTemplates:
+    def test_are_written_on_the_same_day_always(self, base: Path) -> None:
+        tokenizer = load_tokenizer(str(base))
+        tokenizer.chat_template = (
+            "{% macro day() %}{{ strftime_now('%d %b %Y') }}{% endmacro %}"
+            "{{ day() }}, {{ strftime_now('%Y-%m-%d %H:%M') }}"
+        )
+        turns = [{"role": "user", "content": "And?"}]
+        assert applied(tokenizer, turns) == "26 Jul 2024, 2024-07-26 00:00"
 
 
 class TestGeneration:
