@@ -26,6 +26,7 @@ LIMITS = {
     ".model": 100 * MEGABYTE,
 }
 INDEX = ".safetensors.index.json"
+SINGLE = "model.safetensors"  # which transformers reads rather than what an index names
 LENGTH = 8  # bytes that say how long the header is
 
 
@@ -64,13 +65,16 @@ def _check_size(path: Path) -> None:
         )
 
 
-def _check_shards(folder: Path, index: Path) -> None:
+def _shards(index: Path) -> list[str]:
     try:
         weights = json.loads(read_regular(index, LIMITS[".json"]))["weight_map"]
-        shards = sorted({str(name) for name in weights.values()})
+        return sorted({str(name) for name in weights.values()})
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ScoringError(f"{index} is damaged: it does not say where the weights are.") from error
-    for shard in shards:
+
+
+def _check_shards(folder: Path, index: Path) -> None:
+    for shard in _shards(index):
         if shard != Path(shard).name:
             raise ScoringError(f"{index} names weights outside its folder.")
         if not (folder / shard).is_file():
@@ -119,7 +123,7 @@ CIRCUMSTANCES = frozenset(
 
 
 def check_folder(folder: Path, what: str = "model") -> None:
-    """Refuse a folder without safetensors weights, or with files that were copied in part.
+    """Refuse a folder without safetensors weights, with two sets of them, or with files that were copied in part.
 
     Args:
         what: model or adapter.
@@ -128,6 +132,8 @@ def check_folder(folder: Path, what: str = "model") -> None:
     """
     files = [path for path in folder.iterdir() if path.is_file()]
     check_files(folder)
+    if what == "model":
+        _check_one_set(folder)
     if weight_files(folder, what):
         return
     if what == "model" and (folder / ADAPTER_CONFIG).is_file() and weight_files(folder, "adapter"):
@@ -146,6 +152,24 @@ def check_folder(folder: Path, what: str = "model") -> None:
             f"{folder} holds {gguf[0]}: serve it, and score it with --model completions."
         )
     raise ScoringError(f"{folder} holds no {what} weights (*.safetensors).")
+
+
+def _check_one_set(folder: Path) -> None:
+    """Of one file and of what an index names, libraries choose differently."""
+    index = folder / f"model{INDEX}"
+    if (folder / SINGLE).is_file() and index.is_file() and SINGLE not in _shards(index):
+        raise ScoringError(
+            f"{folder} holds two sets of weights: {SINGLE}, and those that {index.name} names. "
+            "Move one of them out of the folder."
+        )
+
+
+def weights_read(folder: Path) -> dict[str, list[str]]:
+    """Which files of weights transformers reads where others lie beside them, for an identity; else nothing."""
+    index = folder / f"model{INDEX}"
+    is_single = (folder / SINGLE).is_file() or not index.is_file()
+    names = [SINGLE] if is_single else _shards(index)
+    return {"weights_read": names} if len(weight_files(folder)) > len(names) else {}
 
 
 def weight_files(folder: Path, what: str = "model") -> list[Path]:

@@ -1,6 +1,6 @@
 """What a scoring backend is: token ids of texts in, token log-probabilities out. Knows no model and no library."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -87,3 +87,14 @@ class Backend(Protocol):
     def close(self) -> None:
         """Let go of memory and connections; may be called twice."""
         ...
+
+
+def comparable(
+    now: Mapping[str, Any], begun: Mapping[str, Any], later: Collection[str]
+) -> dict[str, Any]:
+    """An identity without those parts, named only `later`, that a run had none of when it was begun.
+
+    >>> comparable({"model": "tiny", "experts": "eager"}, {"model": "tiny"}, {"experts"})
+    {'model': 'tiny'}
+    """
+    return {name: value for name, value in now.items() if name in begun or name not in later}

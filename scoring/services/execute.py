@@ -14,7 +14,14 @@ from lib import disk
 from lib.jobs.leases import Lease, renew_connection, run_job
 from scoring.backends.opening import open_backend
 from scoring.backends.reading import Reading
-from scoring.domain.backend import Backend, Group, GroupResult, ScoringError, TextError
+from scoring.domain.backend import (
+    Backend,
+    Group,
+    GroupResult,
+    ScoringError,
+    TextError,
+    comparable,
+)
 from scoring.domain.encoding import Encoded
 from scoring.domain.perplexity import TextScore, score_versions, zlib_bytes
 from scoring.domain.prompts import Prompt
@@ -27,6 +34,8 @@ from scoring.services.token_store import TokenRecord
 
 # Parts of an identity that say where the numbers were made, and why as they were; they decide none, and may differ
 EXPLANATIONS = frozenset({"machine", "rungs_refused", "probed_on", "warnings"})
+# Parts that the runs of earlier releases do not name, and so are not held to
+LATER = frozenset({"weights_read"})
 
 
 def check_identity(run: ScoringRun, identity: Mapping[str, Any]) -> None:
@@ -35,7 +44,8 @@ def check_identity(run: ScoringRun, identity: Mapping[str, Any]) -> None:
     Raises:
         ScoringError: it is another; the sentence says in what.
     """
-    before, now = _flat(run.identity), _flat(stored_form(identity))
+    before = _flat(run.identity)
+    now = _flat(comparable(stored_form(identity), run.identity, LATER))
     differences = [
         f"{name} was {before.get(name, 'not there')}, is {now.get(name, 'not there')}"
         for name in sorted({*before, *now})

@@ -191,10 +191,7 @@ def load(args: Mapping[str, str]) -> Loaded:
             trust_remote_code=False,
             local_files_only=stored_only,
         )
-        if config.is_encoder_decoder:
-            raise ScoringError(
-                f"{name} is an encoder-decoder: only causal language models are scored."
-            )
+        _check_config(name, config)
         set_attention(config, args)
         provenance["quantization"] = quantization(config, args)
         # With output_loading_info it is a pair, which the library's types do not say
@@ -225,7 +222,9 @@ def load(args: Mapping[str, str]) -> Loaded:
     provenance["weights_unused"] = sorted(info.get("unexpected_keys", ()))
     provenance["config_sha256"] = model_files.config_sha256(config.to_dict())
     provenance["revision"] = getattr(model.config, "_commit_hash", None) or args.get("revision", "")
-    provenance["weights_sha256"] = model_files.weights_sha256(_folder_of(name, model))
+    weights = _folder_of(name, model)
+    provenance |= model_files.weights_read(weights)
+    provenance["weights_sha256"] = model_files.weights_sha256(weights)
     if "peft" in args:
         model = _with_adapter(model, args["peft"])
         provenance["adapter"] = args["peft"]
@@ -239,6 +238,16 @@ def load(args: Mapping[str, str]) -> Loaded:
             provenance["adapter_dtype"] = str(dtypes.pop()).removeprefix("torch.")
     model.eval()  # type: ignore[no-untyped-call]
     return Loaded(model, provenance)
+
+
+def _check_config(name: str, config: PreTrainedConfig) -> None:
+    if config.is_encoder_decoder:
+        raise ScoringError(f"{name} is an encoder-decoder: only causal language models are scored.")
+    if file := getattr(config, "transformers_weights", None):
+        raise ScoringError(
+            f"{name}: its config.json names a file of weights ({file}), which other programs pass over. "
+            f"Rename that file to {model_files.SINGLE} in a folder of its own, and take the name out."
+        )
 
 
 def _refuse_adapter(name: str, revision: str | None, stored_only: bool) -> None:

@@ -72,6 +72,15 @@ def changed(folder: Path, file: str, **values: Any) -> None:
     path.write_text(json.dumps(known | values))
 
 
+def sharded(base: Path, root: Path) -> Path:
+    """The model as several files of weights and their index."""
+    folder = Path(shutil.copytree(base, root / "sharded"))
+    (folder / "model.safetensors").unlink()
+    hf.GPT2LMHeadModel.from_pretrained(base).save_pretrained(folder, max_shard_size="50KB")
+    assert (folder / "model.safetensors.index.json").exists()
+    return folder
+
+
 class TestAnAdapterBesideFullWeights:
     def test_is_refused_in_a_sentence_that_names_both_ways_to_go_on(self, both: Path) -> None:
         with pytest.raises(ScoringError) as refused:
@@ -179,6 +188,41 @@ class TestWeights:
         assert load({"pretrained": str(folder)}).model
         changed(folder, "config.json", tie_word_embeddings=True)
         with pytest.raises(ScoringError, match="ties its output layer to its embeddings"):
+            load({"pretrained": str(folder)})
+
+    def test_of_one_file_beside_an_index_of_others_are_refused(
+        self, base: Path, tmp_path: Path
+    ) -> None:
+        folder = sharded(base, tmp_path)
+        alone = perplexities(folder)
+        shutil.copy(save_gpt2(tmp_path / "other", seed=1) / "model.safetensors", folder)
+        with pytest.raises(ScoringError) as refused:
+            perplexities(folder)
+        assert str(refused.value) == (
+            f"{folder} holds two sets of weights: model.safetensors, and those that "
+            "model.safetensors.index.json names. Move one of them out of the folder."
+        )
+        (folder / "model.safetensors").unlink()
+        assert perplexities(folder) == alone
+
+    def test_that_are_passed_over_are_told_from_those_that_are_read(
+        self, base: Path, tmp_path: Path
+    ) -> None:
+        folder = sharded(base, tmp_path)
+        alone = perplexities(folder)
+        args = {"pretrained": str(folder), "device": "cpu"}
+        shards = sorted(path.name for path in folder.glob("*.safetensors"))
+        assert "weights_read" not in load(args).provenance
+        other = save_gpt2(tmp_path / "other", seed=1) / "model.safetensors"
+        shutil.copy(other, folder / "consolidated.safetensors")  # as Mistral's repositories have it
+        assert perplexities(folder) == alone
+        assert load(args).provenance["weights_read"] == shards
+
+    def test_that_a_configuration_names_are_refused(self, base: Path, tmp_path: Path) -> None:
+        folder = Path(shutil.copytree(base, tmp_path / "named"))
+        shutil.copy(folder / "model.safetensors", folder / "other.safetensors")
+        changed(folder, "config.json", transformers_weights="other.safetensors")
+        with pytest.raises(ScoringError, match=r"names a file of weights.*other\.safetensors"):
             load({"pretrained": str(folder)})
 
 
