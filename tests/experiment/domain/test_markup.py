@@ -1,8 +1,11 @@
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from experiment.domain.markup import Abstract, Alternation, MarkupError, Plain, parse, render
+from experiment.domain.markup_between import markup_between
 
 # Every character with a meaning, often; the rest of Unicode, sometimes.
 TEXT = st.text(st.one_of(st.sampled_from("[]|,\\ ab\n"), st.characters(codec="utf-8")), max_size=12)
@@ -98,7 +101,7 @@ def test_errors_name_what_and_where(markup, code, line, column):
     assert (caught.value.code, caught.value.line, caught.value.column) == (code, line, column)
 
 
-def test_an_ambiguous_split_shows_its_candidates():
+def test_an_ambiguous_split_shows_its_candidates_and_versions_settle_it():
     with pytest.raises(MarkupError) as caught:
         parse("[[a, b, c, d]]")
     assert caught.value.candidates == (
@@ -107,9 +110,6 @@ def test_an_ambiguous_split_shows_its_candidates():
         Alternation("a, b, c", "d"),
     )
     assert "2. original “a, b” / altered “c, d”" in str(caught.value)
-
-
-def test_versions_settle_an_ambiguous_split():
     text = parse("x [[a, b, c, d]] y", "x a, b y", "x c, d y")
     assert text.alternations == (Alternation("a, b", "c, d"),)
 
@@ -120,11 +120,55 @@ def test_versions_that_the_markup_cannot_give_are_a_mismatch():
     assert caught.value.code == "mismatch"
 
 
-def test_a_passage_with_single_brackets_keeps_them():
-    assert parse("[[[18F]dopa, water [x]]]").alternations == (
-        Alternation("[18F]dopa", "water [x]"),
-    )
+def test_single_brackets_stay_and_a_pipe_frees_the_commas():
+    found = parse("[[[18F]dopa, water [x]]]").alternations
+    assert found == (Alternation("[18F]dopa", "water [x]"),)
 
 
 def test_a_pipe_separator_frees_the_commas():
     assert parse("[[1,000 cells, mostly | 2,000 cells]]").original == "1,000 cells, mostly"
+
+
+words = st.lists(
+    st.sampled_from(["rats", "slept,", "(more)", "[[a]]", "x|y", "1,000", "don't", "\\,", "µ"])
+)
+
+
+@given(words, words)
+def test_the_markup_gives_both_versions_again(one, other):
+    original, altered = " ".join(one).strip(), " ".join(other).strip()
+    markup = markup_between(original, altered)
+    if markup is None:
+        # Nothing differs but white space: one version has no word at all
+        assert original == altered or not original or not altered or same_words(one, other)
+    else:
+        abstract = parse(markup)
+        assert (abstract.original, abstract.altered) == (original, altered)
+
+
+def same_words(one: list[str], other: list[str]) -> bool:
+    return re.findall(r"\S", "".join(one)) == re.findall(r"\S", "".join(other))
+
+
+@pytest.mark.parametrize(
+    ("original", "altered", "markup"),
+    [
+        ("A b c d, e f.", "A x c d, e g h.", "A [[b, x]] c d, e [[f, g h]]."),
+        # Added words go with a neighbour
+        ("It rose.", "Then it rose.", "[[It, Then it]] rose."),
+        ("It rose.", "It never rose.", "[[It, It never]] rose."),
+        ("b c.", "a b c.", "[[b, a b]] c."),
+        ("b c.", "a b x c.", "[[b, a b x]] c."),
+        ("a b x c.", "b c.", "[[a b x, b]] c."),
+    ],
+)
+def test_words_that_stay_are_not_part_of_an_alternation(original, altered, markup):
+    assert markup_between(original, altered) == markup
+
+
+def test_texts_that_have_little_in_common_are_compared_in_no_time():
+    one = " ".join(f"a{n % 7}" for n in range(3_000))
+    other = " ".join(f"a{n % 5}" for n in range(3_000))
+    markup = markup_between(f"{one} end", f"{other} end")
+    assert markup is not None
+    assert len(parse(markup).alternations) == 1

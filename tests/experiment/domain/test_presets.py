@@ -1,6 +1,7 @@
 """The paper's study, and what ours does otherwise."""
 
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
@@ -36,14 +37,26 @@ def test_the_table_has_a_row_for_each_setting_and_each_deviation_with_its_reason
     assert sum("the same" in row for row in rows) == len(rows) - len(DEVIATIONS)
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        "",
-        "<!-- end: manage.py c -->\n<!-- begin: manage.py c -->\n",
-        "<!-- begin: manage.py c -->\n",
-    ],
-)
-def test_a_page_without_its_marks_is_not_written(page: str) -> None:
-    with pytest.raises(ValueError, match="once each"):
-        between_marks(page, "c", "new\n")
+def test_a_page_without_its_marks_is_not_written() -> None:
+    begin, end = "<!-- begin: manage.py c -->\n", "<!-- end: manage.py c -->\n"
+    for page in ("", begin, end + begin):
+        with pytest.raises(ValueError, match="once each"):
+            between_marks(page, "c", "new\n")
+
+
+PRINTED = [
+    ("not both catch", "missed_catch", True),
+    ("no slider moved", "untouched_sliders", "neither"),
+    ("cheating", "admitted_cheating", True),
+    ("recognised", "recognised", True),
+    ("under 5 s", "min_rt_ms", 5_000),
+]
+
+
+def test_the_strict_preset_excludes_by_the_printed_rules(shared_dir: Path) -> None:
+    text = (shared_dir / "reference" / "FIGURES.md").read_text(encoding="utf-8")
+    section = " ".join(text.split("## The procedure, as printed")[1].split("\n## ")[0].split())
+    printed = [rule.strip(" .") for rule in section.split("Excluded:")[1].split(";")]
+    for clause, (words, name, value) in zip(filter(None, printed), PRINTED, strict=True):
+        assert words in clause
+        assert getattr(BRAINBENCH_STRICT, name) == value, clause

@@ -8,39 +8,16 @@ from experiment.domain.questions.language import LONGEST, LanguageError, conditi
 from experiment.domain.questions.values import EmptyCellError, Number, UnlikeError, typed
 
 HOSTILE = [
-    "{{ ''.__class__ }}",
-    "{{ name.__init__.__globals__ }}",
-    "{{ name['x'] }}",
-    "{{ name|attr('__class__') }}",
-    "{{ range(9) }}",
-    "{{ cycler }}{{ cycler() }}",
-    "{% for n in name %}x{% endfor %}",
-    "{% set n = 1 %}",
-    "{% macro m() %}{% endmacro %}",
-    "{% include 'x' %}",
-    "{% extends 'x' %}",
-    "{% import 'os' as os %}",
-    "{{ 9 ** 9 ** 9 }}",
-    "{{ name * 999999999 }}",
-    "{{ name ~ name }}",
-    "{{ name|center(99999999) }}",
-    "{{ name|round(99999999) }}",
-    "{{ name|round(precision=9) }}",
-    "{{ name|upper('x') }}",
-    "{{ name is defined }}",
-    "{{ name is empty(1) }}",
-    "{{ 'a' if name else 'b' }}",
-    "{% if name %}x{% endif %}",
-    "{{ name or 'b' }}",
-    "{{ name in 'abc' }}",
-    "{{ self }}",
-    "{{ loop }}",
-    "{{ (" * 900 + "}}",
-    "{{ " + "not " * 900 + "name }}",
-    "{% if name %}" * 200 + "{% endif %}" * 200,
-    "{{ name",
-    "{% if name %}",
-    "x" * (LONGEST + 1),
+    *("{{ ''.__class__ }}", "{{ name.__init__.__globals__ }}", "{{ name['x'] }}"),
+    *("{{ name|attr('__class__') }}", "{{ range(9) }}", "{{ cycler }}{{ cycler() }}"),
+    *("{% for n in name %}x{% endfor %}", "{% set n = 1 %}", "{% macro m() %}{% endmacro %}"),
+    *("{% include 'x' %}", "{% extends 'x' %}", "{% import 'os' as os %}", "{{ 9 ** 9 ** 9 }}"),
+    *("{{ name * 999999999 }}", "{{ name ~ name }}", "{{ name|center(99999999) }}"),
+    *("{{ name|round(99999999) }}", "{{ name|round(precision=9) }}", "{{ name|upper('x') }}"),
+    *("{{ name is defined }}", "{{ name is empty(1) }}", "{{ 'a' if name else 'b' }}"),
+    *("{% if name %}x{% endif %}", "{{ name or 'b' }}", "{{ name in 'abc' }}", "{{ self }}"),
+    *("{{ loop }}", "{{ (" * 900 + "}}", "{{ " + "not " * 900 + "name }}"),
+    *("{% if name %}" * 200 + "{% endif %}" * 200, "{{ name", "{% if name %}", "x" * (LONGEST + 1)),
 ]
 
 
@@ -53,22 +30,8 @@ def test_what_is_more_than_a_template_is_refused(source):
 @pytest.mark.parametrize(
     "source",
     [
-        "a) }}{{ (b",
-        "a; b",
-        "a b",
-        "a = 1",
-        "a()",
-        "a.b",
-        "a[0]",
-        "a + 1",
-        "a is none",
-        "a",
-        "a and a < 25",
-        "not a",
-        "a if a > 1 else 2",
-        "0",
-        "{{ a }}",
-        "self",
+        *("a) }}{{ (b", "a; b", "a b", "a = 1", "a()", "a.b", "a[0]", "a + 1", "a is none", "a"),
+        *("a and a < 25", "not a", "a if a > 1 else 2", "0", "{{ a }}", "self"),
     ],
 )
 def test_a_condition_is_one_expression_without_code(source):
@@ -102,13 +65,7 @@ def test_numbers_compare_as_numbers_and_keep_their_spelling(numbers, limit):
 def test_one_cell_that_is_no_number_makes_its_column_texts():
     first, _ = typed([{"n": "10"}, {"n": "n/a"}])
     for unlike in (
-        "n < 5",
-        "n == 10",
-        "10 == n",
-        "n != 10",
-        "n in [9, 10]",
-        "n|trim == 10",
-        "-n == 1",
+        *("n < 5", "n == 10", "10 == n", "n != 10", "n in [9, 10]", "n|trim == 10", "-n == 1"),
     ):
         with pytest.raises(UnlikeError):
             condition(unlike).holds(first)
@@ -136,14 +93,7 @@ def test_dates_alone_are_texts_with_a_before_and_an_after():
 
 
 EMPTY_BESIDE = [
-    "n < 2",
-    "n == 1",
-    "n != 1",
-    "1 != n",
-    "n == 'x'",
-    "n in [1, 2]",
-    "n == other",
-    "other == n",
+    *("n < 2", "n == 1", "n != 1", "1 != n", "n == 'x'", "n in [1, 2]", "n == other", "other == n"),
 ]
 
 
