@@ -36,11 +36,6 @@ def test_test_cases_are_looked_up_here_and_written_in_the_lab(boss: Client) -> N
     assert Item.objects.get().note == ""
 
 
-def test_a_test_case_of_no_field_has_no_page_in_the_lab(boss: Client) -> None:
-    url = reverse("admin:experiment_item_change", args=[make_item().pk])
-    assert "/lab/fields/" not in boss.get(url).content.decode()
-
-
 def test_the_list_filters_by_version(boss: Client, django_assert_max_num_queries: Any) -> None:
     for n in range(12):
         make_item(f"item-{n}")
@@ -80,7 +75,9 @@ def test_site_administrators_delete_a_study(boss: Client) -> None:
 
 
 @pytest.mark.parametrize("permissions", [[], ["view_participant", "change_study", "view_item"]])
-def test_only_site_administrators_come_in(permissions: list[str]) -> None:
+def test_only_site_administrators_come_in_by_the_labs_sign_in(permissions: list[str]) -> None:
+    response = Client().get("/admin/", follow=True)
+    assert response.redirect_chain[-1][0].startswith("/lab/sign-in/?next=")
     user = make_user("ruth", make_study(), is_staff=True)
     user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
     client = Client()
@@ -106,8 +103,3 @@ def test_what_participants_did_is_read_only(boss: Client, model: str) -> None:
     assert listed.status_code == 200
     assert "delete_selected" not in listed.content.decode()
     assert Participant.objects.count() == 1
-
-
-def test_the_administration_asks_for_the_labs_sign_in(client: Client) -> None:
-    response = client.get("/admin/", follow=True)
-    assert response.redirect_chain[-1][0].startswith("/lab/sign-in/?next=")

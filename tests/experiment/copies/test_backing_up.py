@@ -22,7 +22,6 @@ from lib.backup.manifest import BackupError
 from lib.backup.postgres import environment, program
 from tests.experiment.copies.conftest import Backup
 from tests.experiment.http_client import ROOT, database_url
-from tests.experiment.people import finish
 from tests.storages import store_files_in
 
 pytestmark = pytest.mark.both
@@ -54,9 +53,14 @@ def test_it_holds_rows_and_files_for_their_owner_alone_and_no_key(
     assert not [path for path in found for key in keys if key in path.read_bytes()]
 
 
-def test_keys_come_with_it_where_they_were_asked_for(study: Study, backup: Backup) -> None:
-    folder = backup(with_keys=True)
+def test_keys_come_with_it_where_they_were_asked_for_and_are_not_printed(
+    study: Study, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call_command("backup", output=tmp_path / "backups", json=True, with_keys=True)
+    printed = capsys.readouterr()
+    folder = Path(json.loads(printed.out)["backup"])
     assert (folder / "keys" / "withdrawal_key").read_text() == site_settings.WITHDRAWAL_KEY
+    assert site_settings.WITHDRAWAL_KEY not in printed.out + printed.err
 
 
 def test_older_ones_go_and_whatever_is_no_backup_stays(
@@ -129,14 +133,6 @@ def test_files_of_a_bucket_come_with_it_and_go_back(
     assert kept == b"tokens"
 
 
-def test_a_participant_who_comes_meanwhile_is_in_the_next_one(study: Study, backup: Backup) -> None:
-    before = manifests.read(backup())
-    finish(study)
-    after = manifests.read(backup())
-    n = [made.database.rows["experiment_participant"] for made in (before, after)]
-    assert n == [2, 3]
-
-
 def test_programs_older_than_the_server_are_refused() -> None:
     with pytest.raises(BackupError, match="install PostgreSQL's client programs"):
         program("pg_dump", 99)
@@ -149,12 +145,3 @@ def test_programs_are_told_by_variables_where_the_database_is() -> None:
     said = environment({**login, "OPTIONS": {"sslmode": "require", "prepare_threshold": 0}})
     names = ("PGDATABASE", "PGUSER", "PGPASSWORD", "PGHOST", "PGPORT", "PGSSLMODE")
     assert [said[name] for name in names] == ["lab", "me", "a secret", "db", "5433", "require"]
-
-
-def test_what_it_prints_names_no_password(
-    study: Study, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    call_command("backup", output=tmp_path / "backups", json=True, with_keys=True)
-    said = capsys.readouterr()
-    assert site_settings.WITHDRAWAL_KEY not in said.out + said.err
-    assert json.loads(said.out)["deleted"] == []

@@ -1,6 +1,7 @@
 """A backup is brought back: beside the site to see that it holds, in its place, and not over what may not go."""
 
 import json
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -71,10 +72,8 @@ def test_who_withdrew_since_is_gone_again_and_who_came_since_is_gone(
 def test_what_fails_before_the_end_leaves_database_and_records_but_keeps_tombstones(
     study: Study, files: Path, backup: Backup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    record, tombstone = (
-        files / "scoring" / "run" / "p.parquet",
-        files / "withdrawals" / "left" / "x",
-    )
+    record = files / "scoring" / "run" / "p.parquet"
+    tombstone = files / "withdrawals" / "left" / "x"
     for path in (record, tombstone):
         path.parent.mkdir(parents=True)
         path.write_bytes(b"as it was")
@@ -149,32 +148,41 @@ def test_a_user_who_may_create_no_database_restores_in_place(
             admin.execute(SQL("DROP ROLE {}").format(role))
 
 
-def test_another_database_is_named_by_a_variable(
-    study: Study, backup: Backup, elsewhere: str, monkeypatch: pytest.MonkeyPatch
+def test_another_key_is_accepted_where_asked_and_a_variable_names_the_database(
+    study: Study, backup: Backup, elsewhere: str, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = backup()
+    settings.WITHDRAWAL_KEY = "another" * 10
+    with pytest.raises(CommandError, match="another key"):
+        call_command("restore", folder, verify=True)
+    with pytest.raises(CommandError, match="WITHDRAWAL_KEY"):
+        call_command("restore", folder, into=elsewhere)
     with pytest.raises(CommandError, match="OTHER_DATABASE is not set"):
-        call_command("restore", folder, into_env="OTHER_DATABASE")
+        call_command("restore", folder, into_env="OTHER_DATABASE", other_key=True)
     monkeypatch.setenv("OTHER_DATABASE", elsewhere)
-    call_command("restore", folder, into_env="OTHER_DATABASE")
+    call_command("restore", folder, into_env="OTHER_DATABASE", other_key=True)
     with opened(parse_database_url(elsewhere)):
         assert Participant.objects.count() == 2
 
 
-def test_a_database_with_tables_is_not_replaced_unasked(study: Study, backup: Backup) -> None:
-    folder = backup()
-    with pytest.raises(CommandError, match="--replace"):
-        call_command("restore", folder)
-    assert Participant.objects.count() == 2
-
-
-def test_a_living_worker_is_not_pulled_its_database_from_under(
-    study: Study, backup: Backup
+def test_no_database_is_replaced_unasked_under_a_worker_by_another_kind_or_a_newer_release(
+    study: Study, backup: Backup, elsewhere: str, tmp_path: Path
 ) -> None:
     folder = backup()
+    other = "postgres://me@127.0.0.1:1/lab"
+    if connection.vendor == "postgresql":
+        other = f"sqlite:///{tmp_path / 'other.sqlite3'}"
+    with pytest.raises(CommandError, match="--replace"):
+        call_command("restore", folder)
+    with pytest.raises(CommandError, match="same kind"):
+        call_command("restore", folder, into=other)
     Presence().beat()
     with pytest.raises(CommandError, match="lives"):
         call_command("restore", folder, replace=True)
+    change(folder, lambda said: said["database"]["migrations"].append("experiment.9999_later"))
+    with pytest.raises(CommandError, match="9999_later"):
+        call_command("restore", folder, into=elsewhere)
+    assert Participant.objects.count() == 2
 
 
 def test_another_connection_is_not_pulled_its_database_from_under(
@@ -193,35 +201,6 @@ def test_another_connection_is_not_pulled_its_database_from_under(
         with pytest.raises(CommandError, match="stop the site"):
             call_command("restore", folder, into=elsewhere, replace=True)
     call_command("restore", folder, into=elsewhere, replace=True)
-
-
-def test_a_backup_of_a_newer_release_is_refused(
-    study: Study, backup: Backup, elsewhere: str
-) -> None:
-    folder = backup()
-    change(folder, lambda said: said["database"]["migrations"].append("experiment.9999_later"))
-    with pytest.raises(CommandError, match="9999_later"):
-        call_command("restore", folder, into=elsewhere)
-
-
-def test_a_backup_under_another_key_is_refused_until_that_is_accepted(
-    study: Study, backup: Backup, elsewhere: str, settings: Any
-) -> None:
-    folder = backup()
-    settings.WITHDRAWAL_KEY = "another" * 10
-    with pytest.raises(CommandError, match="another key"):
-        call_command("restore", folder, verify=True)
-    with pytest.raises(CommandError, match="WITHDRAWAL_KEY"):
-        call_command("restore", folder, into=elsewhere)
-    call_command("restore", folder, into=elsewhere, other_key=True)
-
-
-def test_other_kinds_of_databases_are_refused(study: Study, backup: Backup, tmp_path: Path) -> None:
-    other = "postgres://me@127.0.0.1:1/lab"
-    if connection.vendor == "postgresql":
-        other = f"sqlite:///{tmp_path / 'other.sqlite3'}"
-    with pytest.raises(CommandError, match="same kind"):
-        call_command("restore", backup(), into=other)
 
 
 def change(folder: Path, edit: Callable[[dict[str, Any]], object]) -> None:
@@ -257,8 +236,11 @@ def cut_and_sealed(folder: Path) -> None:
     change(folder, lambda _: None)
 
 
-def lose_a_file(folder: Path) -> None:
-    next(iter((folder / "files").rglob("*.parquet"))).unlink()
+def say_other_rows(folder: Path) -> None:
+    def edit(said: dict[str, Any]) -> None:
+        said["database"]["rows"]["experiment_judgment"] += 1
+
+    change(folder, edit)
 
 
 def edit_the_manifest(folder: Path) -> None:
@@ -271,67 +253,59 @@ def cut_the_manifest(folder: Path) -> None:
     path.write_text(path.read_text()[:300])
 
 
-def say_other_rows(folder: Path) -> None:
-    def edit(said: dict[str, Any]) -> None:
-        said["database"]["rows"]["experiment_judgment"] += 1
-
-    change(folder, edit)
-
-
-def name_a_file_outside(folder: Path) -> None:
-    change(folder, lambda said: said["database"].update(file="../../secret_key"))
-
-
-SABOTAGE = {
-    flip_a_byte: "SHA-256",
-    cut: "bytes",
-    cut_and_sealed: "whole|failed|end",
-    lose_a_file: "missing",
-    edit_the_manifest: "changed",
-    cut_the_manifest: "cut or changed",
-    say_other_rows: "rows of experiment_judgment",
-    name_a_file_outside: "outside",
-}
+SABOTAGE: list[tuple[Callable[[Path], object], str]] = [
+    (flip_a_byte, "SHA-256"),
+    (cut, "bytes"),
+    (cut_and_sealed, "whole|failed|end"),
+    (lambda folder: next((folder / "files").rglob("*.parquet")).unlink(), "missing"),
+    (edit_the_manifest, "changed"),
+    (cut_the_manifest, "cut or changed"),
+    (say_other_rows, "rows of experiment_judgment"),
+    (
+        lambda folder: change(folder, lambda s: s["database"].update(file="../../secret_key")),
+        "outside",
+    ),
+]
 
 
-@pytest.mark.parametrize("spoil", SABOTAGE, ids=lambda spoil: spoil.__name__)
 def test_a_spoilt_backup_fails_with_what_is_wrong_and_replaces_nothing(
-    spoil: Callable[[Path], None], study: Study, files: Path, backup: Backup, elsewhere: str
+    study: Study, files: Path, backup: Backup, elsewhere: str, tmp_path: Path
 ) -> None:
     (files / "scoring" / "run").mkdir(parents=True)
     (files / "scoring" / "run" / "part-0.parquet").write_bytes(b"tokens")
     folder = backup()
-    spoil(folder)
-    with pytest.raises(CommandError, match=SABOTAGE[spoil]):
-        call_command("restore", folder, verify=True)
-    with pytest.raises(CommandError, match=SABOTAGE[spoil]):
-        call_command("restore", folder, into=elsewhere)
+    for n, (spoil, words) in enumerate(SABOTAGE):
+        spoilt = shutil.copytree(folder, tmp_path / f"spoilt-{n}" / folder.name)
+        spoil(spoilt)
+        for where in ({"verify": True}, {"into": elsewhere}):
+            with pytest.raises(CommandError, match=words):
+                call_command("restore", spoilt, **where)
     with opened(parse_database_url(elsewhere)):
         assert "experiment_judgment" not in connection.introspection.table_names()
 
 
 # What rows say of each other; of PostgreSQL's dumps only who can write PostgreSQL's form changes a row
 IN_ROWS = {
-    "DELETE FROM experiment_judgment WHERE id = (SELECT max(id) FROM experiment_judgment)": "rows of experiment_judgment",
     "UPDATE experiment_itemcount SET judged = judged + 1": "counters",
     "UPDATE experiment_auditevent SET reason = 'another' WHERE id = (SELECT max(id) FROM experiment_auditevent)": "audit trail",
     "DELETE FROM experiment_trial WHERE id = (SELECT min(id) FROM experiment_trial)": "points to none",
-}  # fmt: skip
+}
 
 
 @pytest.mark.sqlite
-@pytest.mark.parametrize("statement", IN_ROWS, ids=IN_ROWS.values())
 def test_a_copy_whose_rows_were_changed_fails_although_every_hash_is_right(
-    statement: str, study: Study, backup: Backup
+    study: Study, backup: Backup, tmp_path: Path
 ) -> None:
     folder = backup()
-    with sqlite3.connect(folder / "database.sqlite3", isolation_level=None) as copy:
-        for (trigger,) in copy.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'"):
-            copy.execute(f"DROP TRIGGER {trigger}")
-        copy.execute(statement)
-    change(folder, lambda _: None)
-    with pytest.raises(CommandError, match=IN_ROWS[statement]):
-        call_command("restore", folder, verify=True)
+    for n, (statement, words) in enumerate(IN_ROWS.items()):
+        spoilt = shutil.copytree(folder, tmp_path / f"spoilt-{n}" / folder.name)
+        with sqlite3.connect(spoilt / "database.sqlite3", isolation_level=None) as copy:
+            for (trigger,) in copy.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'"):
+                copy.execute(f"DROP TRIGGER {trigger}")
+            copy.execute(statement)
+        change(spoilt, lambda _: None)
+        with pytest.raises(CommandError, match=words):
+            call_command("restore", spoilt, verify=True)
 
 
 @pytest.mark.drifts

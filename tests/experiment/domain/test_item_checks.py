@@ -295,32 +295,25 @@ def test_far_too_long_is_an_error_nearly_too_long_a_warning_and_an_abstract_neit
     assert codes(n) == ["maybe_too_many_tokens"]
 
 
-RECORDS: list[tuple[str, list[Any], list[str]]] = [
-    (
-        "doi",
-        [
-            *("10.1523/JNEUROSCI.0772-22.2022", "10.1000.10/123;x", ""),
-            "10.1002/(SICI)1097-4679(199911)55:11<1>2.0.CO;2-A",
-        ],
-        [],
-    ),
-    (
-        "doi",
-        [
-            *("https://doi.org/10.1/x", "10.1/x", "10.1234", "10.1234/", "10.1234/a b", "doi"),
-            "x" * 99,
-        ],
-        ["doi_form"],
-    ),
+GOOD_DOIS = (
+    *("10.1523/JNEUROSCI.0772-22.2022", "10.1000.10/123;x", ""),
+    "10.1002/(SICI)1097-4679(199911)55:11<1>2.0.CO;2-A",
+)
+WRONG_DOIS = (
+    *("https://doi.org/10.1/x", "10.1/x", "10.1234", "10.1234/", "10.1234/a b", "doi", "x" * 99),
+)
+RECORDS: list[tuple[str, tuple[Any, ...], list[str]]] = [
+    ("doi", GOOD_DOIS, []),
+    ("doi", WRONG_DOIS, ["doi_form"]),
     # Between the first journal and today
-    ("publication_date", [date(1665, 1, 5), TODAY, None], []),
-    ("publication_date", [date(1664, 12, 31), date(2026, 11, 23)], ["date"]),
+    ("publication_date", (date(1665, 1, 5), TODAY, None), []),
+    ("publication_date", (date(1664, 12, 31), date(2026, 11, 23)), ["date"]),
 ]
 
 
 @pytest.mark.parametrize(("name", "values", "codes"), RECORDS)
 def test_a_doi_and_a_date_that_cannot_be_right_are_errors(
-    name: str, values: list[Any], codes: list[str]
+    name: str, values: tuple[Any, ...], codes: list[str]
 ) -> None:
     for value in values:
         assert [f.code for f in check_record(Facts("f", **{name: value}), TODAY)] == codes, value
