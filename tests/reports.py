@@ -11,7 +11,7 @@ from django.core.management import call_command
 from analysis.data.filters import ReportOptions
 from analysis.report.services.make import make_report
 from analysis.report.services.save import save_report
-from analysis.services import compute
+from analysis.services.compute import Asked
 from experiment.models import Study
 from scoring.services.made_up import make_up
 from tests import databases, published
@@ -24,7 +24,7 @@ OPTIONS = ReportOptions(source="human")
 def with_report(name: str, settings: Any, run_folder: Path, results: Path | None = None) -> Study:
     """Have in the empty database the study `published`, `demo` or `questions` with its report in the site's storage.
 
-    The report is that of `OPTIONS`: `compute.find(study, OPTIONS)` and the results page find it.
+    The report is that of `OPTIONS`: `Asked(study, OPTIONS).find()` and the results page find it.
     """
     makers: dict[str, Callable[[], Study]] = {
         "published": partial(_published, results),
@@ -37,7 +37,7 @@ def with_report(name: str, settings: Any, run_folder: Path, results: Path | None
 
 
 def _computed(study: Study) -> Study:
-    compute.keep(study, OPTIONS, lambda row: save_report(row, make_report(study, OPTIONS)))
+    Asked(study, OPTIONS).keep(lambda row: save_report(row, make_report(study, OPTIONS)))
     return study
 
 
