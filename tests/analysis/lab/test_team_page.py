@@ -8,9 +8,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from analysis.stats import NotEnough
 from analysis.teams import services
-from analysis.teams.options import METHODS, PUBLISHED, TeamOptions
+from analysis.teams.options import PUBLISHED, TeamOptions
 from experiment.models import Study
 from scoring.models import LanguageModel
 from tests.analysis.teams import made_teams
@@ -18,7 +17,6 @@ from tests.factories import make_item, make_participant
 from tests.scoring.lab.rows import ask, finish
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("var_dir")]
-HOSTILE = '<script>alert("1")</script>{{ 7|add:7 }}'
 ASKED = "?members=human&members=lab/0&members=lab/1"
 
 
@@ -112,36 +110,6 @@ def test_the_address_holds_the_whole_choice(ruth: Client, tried: list[TeamOption
     ]  # fmt: skip
 
 
-def test_the_form_offers_every_method_with_a_sentence(ruth: Client, members: None) -> None:
-    page = shown(ruth)
-    offered = re.findall(
-        r'name="method" value="([\w-]+)"[^<]*<span>[\w ]+<small>[^<]+\.</small>', page
-    )
-    assert sorted(offered) == sorted(METHODS)
-
-
-def test_models_stand_by_their_families_and_a_long_list_of_them_is_whole(
-    ruth: Client, study: Study, members: None
-) -> None:
-    LanguageModel.objects.filter(name__in=("lab/1", "lab/3")).update(family="Tiny")
-    page = shown(ruth)
-    assert page.index("Tiny</p>") < page.index('value="lab/1"') < page.index('value="lab/3"')
-    assert (
-        page.index('value="lab/3"') < page.index("Other models</p>") < page.index('value="lab/0"')
-    )
-
-
-def test_a_slow_method_tries_the_whole_of_a_large_team_and_says_so(
-    ruth: Client, tried: list[TeamOptions]
-) -> None:
-    whole = "&".join(f"members=lab/{n}" for n in range(4))
-    page = shown(ruth, f"?method=improved&members=human&members=human-2&{whole}")
-    assert tried[0].all_subsets is False
-    assert "on it with one person less" in page
-    assert "not on its every part" in page
-    assert "--all-subsets" not in page
-
-
 @pytest.mark.parametrize(
     ("query", "said"),
     [
@@ -221,19 +189,6 @@ def test_files_hold_what_the_page_showed_even_if_data_change_meanwhile(
 # Where there is none
 
 
-def test_a_reason_stands_in_the_place_of_numbers(
-    ruth: Client, members: None, monkeypatch: Any
-) -> None:
-    def make_teams(*_: Any) -> None:
-        raise NotEnough("Nobody judged it.", "Score it: manage.py score --study memory.")
-
-    monkeypatch.setattr("analysis.teams.services.make_teams", make_teams)
-    page = shown(ruth, ASKED)
-    assert "Nobody judged it. Score it: manage.py score --study memory." in page
-    answer = ruth.get(url("results_teams_json", query=ASKED))
-    assert (answer.status_code, b"Nobody judged it." in answer.content) == (400, True)
-
-
 def test_an_empty_study_and_an_empty_team_say_what_they_take(ruth: Client, study: Study) -> None:
     page = shown(ruth, "?members=human")
     assert "No one to combine yet" in page
@@ -258,6 +213,3 @@ def test_without_trials_or_scores_here_the_page_leads_to_where_there_are_some(
     assert "No one to combine yet" in page
     (link,) = re.findall(r'href="[^"]+(\?[^"]+)">Simulated participants', page)
     assert 'name="members" value="human"' in shown(ruth, link.replace("&amp;", "&"))
-
-
-# Who may see what

@@ -1,6 +1,5 @@
 """`team`: what it prints and writes, and what it says of teams that there cannot be."""
 
-import csv
 import json
 import re
 from pathlib import Path
@@ -41,27 +40,6 @@ def team(capsys: Any, *arguments: object) -> str:
     return out
 
 
-def values_of(capsys: Any, *arguments: object) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(team(capsys, *arguments, "--json"))
-    return found
-
-
-def test_json_has_every_team_that_the_members_can_form(crowd: Study, capsys: Any) -> None:
-    asked = ("--members", "human,model-00", "simulated/model-03", "--all-subsets")
-    values = values_of(capsys, crowd.slug, *asked)
-    names = ["human", "simulated/model-00", "simulated/model-03"]
-    wanted = [[n] for n in names] + [names[:2], names[::2], names[1:], names]
-    assert sorted(t["team"]["label"] for t in values["tried"]["teams"]) == sorted(
-        "+".join(w) for w in wanted
-    )
-    for one in values["tried"]["teams"]:
-        assert one["n_trials"] == 270
-        assert one["accuracy"] == one["n_correct"] / 270
-        assert one["log_loss_nats"] > 0
-        assert one["method"] == ("alone" if len(one["team"]["names"]) == 1 else "logistic")
-    assert (values["options"]["method"], values["options"]["source"]) == ("logistic", "human")
-
-
 def test_the_text_is_an_aligned_table_and_sentences(crowd: Study, capsys: Any) -> None:
     said = team(capsys, crowd.slug, "--members", "human", "model-00").splitlines()
     head = next(n for n, line in enumerate(said) if line.startswith("team "))
@@ -84,33 +62,6 @@ def test_of_many_teams_the_whole_the_members_and_the_most_accurate_are_printed()
     assert accuracies == sorted(accuracies, reverse=True)
     assert any(line.startswith("Shown are 40 of 383 teams") for line in said)
     assert any("flattered by being picked" in line for line in said)
-
-
-def test_a_bayesian_posterior_is_printed_with_its_diagnostics() -> None:
-    said = lines(document(tried(1, 1, "bayesian"), method="bayesian"))
-    head = next(n for n, line in enumerate(said) if line.startswith("posterior "))
-    assert any(line.startswith("Sensitivity") for line in said[head:])
-    assert said[-1].startswith("Importance sampling: ")
-    assert "posterior" not in " ".join(lines(document(tried(1))))
-
-
-def test_predictions_have_a_row_for_every_team_and_held_out_trial(
-    crowd: Study, capsys: Any, tmp_path: Path
-) -> None:
-    file = tmp_path / "predictions.csv"
-    said = team(capsys, crowd.slug, "--members", "human,model-00", "--predictions", file)
-    with file.open() as rows:
-        found = list(csv.DictReader(rows))
-    assert len(found) == 3 * 270
-    assert f"810 held-out predictions in {file}" in said
-    of_team = [row for row in found if row["team"] == "human+simulated/model-00"]
-    right = sum(row["is_right"] == "True" for row in of_team)
-    values = values_of(capsys, crowd.slug, "--members", "human,model-00")
-    (same,) = [
-        t for t in values["tried"]["teams"] if t["team"]["label"] == "human+simulated/model-00"
-    ]
-    assert right == same["n_correct"]
-    assert all(0 < float(row["p_original"]) < 1 for row in of_team)
 
 
 def test_a_folder_holds_numbers_tables_and_figures_and_the_page_has_them_too(
@@ -153,13 +104,3 @@ def test_what_cannot_be_tried_is_a_sentence(arguments: tuple[str, ...], said: st
     make_participant(make_study())
     with pytest.raises(CommandError, match=said):
         call_command("team", *arguments)
-
-
-def test_stopped_by_hand_it_says_so(crowd: Study, monkeypatch: Any) -> None:
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("analysis.teams.services.make_teams", stop)
-    with pytest.raises(CommandError, match=r"Stopped; nothing was written\.") as stopped:
-        call_command("team", crowd.slug)
-    assert stopped.value.returncode == 130

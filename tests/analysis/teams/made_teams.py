@@ -15,13 +15,7 @@ from analysis.teams.domain.folds import by_item
 from analysis.teams.domain.sizes import sizes
 from analysis.teams.domain.trying import try_teams
 from analysis.teams.options import TeamOptions
-from analysis.teams.results import (
-    Method,
-    TeamingResult,
-    TeamResult,
-    TeamsDocument,
-    TriedTeams,
-)
+from analysis.teams.results import Method, TeamingResult, TeamResult, TeamsDocument, TriedTeams
 from tests.analysis.made import make_data
 
 ADAPTER = "org/base + org/adapter"  # the name of the last model

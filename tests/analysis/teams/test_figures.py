@@ -23,7 +23,7 @@ from analysis.teams.figures.rows import (  # fmt: skip
     left_out,
     shown_teams,
 )
-from analysis.teams.results import Method, OnlyOne, SomeRight, TeamResult, TeamResults, Tried
+from analysis.teams.results import OnlyOne, SomeRight, TeamResult, TeamResults, Tried
 from tests.analysis.teams.made_teams import (
     ADAPTER,
     LONG,
@@ -84,12 +84,6 @@ def test_a_model_with_an_adapter_is_one_member_in_every_figure():
     assert "Model 2" in written(draw("teams", found))
 
 
-def test_other_members_of_a_report_than_the_panel_are_left_to_the_figure_of_single_models():
-    narrow = replace(teaming(), panel=("human", "org/model-0"))
-    assert len(draw("teams", narrow).table) == 3
-    assert set(draw("teams_adding", narrow).table["name"]) == {"org/model-0", "org/model-1", ADAPTER}  # fmt: skip
-
-
 def test_gains_stand_in_a_panel_per_method_and_are_filled_only_where_they_are_sure():
     figure = draw("teams_gain", teaming())
     drawn = json.dumps(save.specification(figure, check=False))
@@ -105,12 +99,6 @@ def test_gains_stand_in_a_panel_per_method_and_are_filled_only_where_they_are_su
     assert with_p(0.4).count('fill="white"') - with_p(0.01).count('fill="white"') == 11
 
 
-def test_what_a_human_adds_is_the_difference_of_the_two_accuracies_beside_it():
-    table = draw("teams_adding", tried()).table
-    difference = (table["with_human"] - table["alone"]).tolist()
-    assert table["difference"].tolist() == pytest.approx(difference)
-
-
 def test_the_parts_of_a_complementarity_bar_add_up_to_all_trials():
     found = tried()
     table = draw("teams_complementarity", found).table
@@ -120,39 +108,6 @@ def test_the_parts_of_a_complementarity_bar_add_up_to_all_trials():
     right = {r.team.label: r.n_correct for r in found.teams}
     sums = table.groupby("team")["n_team_right"].sum()
     assert {label: right[label] for label in sums.index} == sums.to_dict()
-
-
-def test_without_pairs_complementarity_is_of_larger_teams():
-    figure = draw("teams_complementarity", replace(tried(), teams=of_size(tried(), 3)))
-    assert set(figure.table["trials"]) == {"all right", "some right", "none right"}
-
-
-def test_policies_have_a_panel_per_model_and_diamonds_where_thresholds_were_chosen():
-    found = tried(1)
-    figure = draw("teams_policy", found)
-    assert (figure.table["kind"] == "curve").sum() == len(found.policies)
-    assert "Diamonds" in figure.caption
-    assert "threshold chosen on other test cases" in written(figure)
-    without = draw("teams_policy", replace(found, policies_chosen=()))
-    assert "Diamonds" not in without.caption
-    assert len(without.table) == len(found.policies)
-
-
-def test_sizes_of_teams_are_drawn_for_some_numbers_of_models_and_all_in_the_table():
-    sizes = teaming(7).sizes
-    figure = draw_sizes(sizes, False)
-    assert "Other numbers of models are in the table" in figure.caption
-    assert len(figure.table) == len(sizes.cells)
-    assert {"people alone", "1 model", "7 models"} <= written(figure)
-
-
-def test_models_without_people_have_their_sizes_over_the_number_of_models():
-    sizes = teaming().sizes
-    models = replace(sizes, cells=tuple(c for c in sizes.cells if not c.n_humans))
-    figure = draw_sizes(models, False)
-    assert "Models" in written(figure)
-    assert "person" not in figure.caption
-    assert "people" not in figure.caption
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -194,19 +149,6 @@ def test_of_too_many_teams_members_the_whole_and_the_best_of_each_kind_are_shown
     assert "the whole team without one person" in said
     assert f"of models ({counts[MACHINES]})" in said
     assert left_out(every, every) == ""
-
-
-def test_methods_that_cannot_differ_on_pairs_are_named_only_where_they_do_not():
-    found = tried()
-    pairs = of_size(found, 2)[:2]
-
-    def with_second(n_fewer: int) -> str:
-        other = [replace(r, method=Method.MAJORITY, n_correct=r.n_correct - n_fewer) for r in pairs]
-        first = [replace(r, method=Method.AVERAGE) for r in pairs]
-        return draw("teams_gain", replace(found, teams=(*first, *other))).caption
-
-    assert "Average probability and Majority always decide alike" in with_second(0)
-    assert "always decide alike" not in with_second(1)
 
 
 def test_a_team_that_goes_against_its_members_is_named_and_so_is_one_that_follows_one():

@@ -6,15 +6,10 @@ from typing import Any
 import pytest
 
 from analysis.presentation import render_meaning
-from analysis.stats import MissingResult
 from analysis.teams.names import equally
 from analysis.teams.page import Answer, sections, text_line
 from analysis.teams.results import (
-    Member,
-    MemberKind,
-    Method,
     NearChance,
-    NotPossible,
     Team,
     TriedTeams,
 )
@@ -72,14 +67,6 @@ def test_members_that_are_as_good_as_the_best_are_named(
     assert equally(best) in line("gain", own.tried)
 
 
-def test_all_people_are_one_best_member():
-    found = tried(1, 2, "majority")
-    members = tuple(replace(m, n_correct=9) for m in found.members)
-    whole = replace(answer(found).result, best_member="human")
-    own = answer(replace(found, members=members, teams=(whole,)))
-    assert own.best_members == ["the human", "Model 0"]
-
-
 def test_a_gain_is_said_with_its_interval_and_whether_that_includes_no_difference():
     found = tried(1)
     pair = answer(found).result
@@ -90,48 +77,6 @@ def test_a_gain_is_said_with_its_interval_and_whether_that_includes_no_differenc
     assert "includes no difference" in said
     above = replace(known, gain=0.02, gain_ci95=(0.01, 0.03))
     assert "includes" not in line("gain", replace(found, teams=(above,)))
-
-
-def test_what_one_more_person_adds_names_who_is_added():
-    one, two = tried(1), tried(1, 2, "majority")
-    assert "Adding one expert to Model 0 changes accuracy" in line("adding", one)
-    assert "Adding one simulated participant to" in line("adding", one, is_simulated=True)
-    assert "Adding another expert to Human + Model 0" in line("adding", two)
-
-
-def test_the_published_pairs_counts_read_as_they_are():
-    found = tried(1)
-    pair = answer(found).result
-    all_of = pair.complementarity
-    counts = replace(
-        all_of,
-        all_right=replace(all_of.all_right, n=525, n_team_right=525),
-        none_right=replace(all_of.none_right, n=89, n_team_right=0),
-        only_first=replace(all_of.only_first, n=116, n_team_right=2),
-        only_second=replace(all_of.only_second, n=281, n_team_right=276),
-    )
-    whole = replace(pair, n_trials=1011, complementarity=counts)
-    said = line("together", replace(found, teams=(whole,)))
-    for part in ("525 of 1,011 trials", "only the human on 116", "neither on 89"):
-        assert part in said
-    assert "2 of 116 (2%) if it was the human and 276 of 281 (98%)" in said
-
-
-def test_a_large_team_is_named_by_its_size():
-    found = tried(7, 2, "majority")
-    assert "2 humans + 7 models together were right" in line("gain", found)
-    assert line("together", found).startswith("All 9 members of the team were right")
-    teams = sections(answer(found), (), str)[0]
-    assert teams.blocks[0].tables[0].rows[-1][0] == "2 humans + 7 models"
-
-
-def test_the_two_way_interval_is_given_where_there_is_one():
-    found = tried(1)
-    whole = replace(answer(found).result, gain_ci95=(-0.03, 0.05), gain_two_way_ci95=(-0.01, 0.03))
-    own = replace(found, teams=(*found.teams[:2], whole), adding_human=())
-    assert answer(own).has_two_way
-    assert "−1.0 to +3.0 points for the gain" in line("two_way", own)  # noqa: RUF001
-    assert not answer(without_intervals(found)).has_two_way
 
 
 def test_a_team_of_members_at_chance_says_so_and_what_chance_gives():
@@ -145,14 +90,6 @@ def test_a_team_of_members_at_chance_says_so_and_what_chance_gives():
     assert "no p" in line("near_chance", replace(found, teams=(*found.teams[:2], without_flips)))
     clear = replace(whole, near_chance=None)
     assert line("near_chance", replace(found, teams=(*found.teams[:2], clear))) == ""
-
-
-def test_without_people_rows_are_test_cases():
-    found = tried(2, 0)
-    whole = replace(answer(found).result, n_participants=0, n_trials=12)
-    said = line("gain", replace(found, teams=(whole,)))
-    assert "of 12 test cases" in said
-    assert "human" not in said
 
 
 def test_numbers_that_are_not_known_break_no_sentence():
@@ -174,16 +111,6 @@ def test_a_bayesian_fit_has_its_quantities_and_how_it_was_reached():
     assert "Sensitivity d" in block.meaning
     assert block.methods[-1].startswith("Importance sampling")
     assert f"of {own.fit.diagnostics.n_draws:,} weighted draws" in block.methods[-1]
-
-
-def test_teams_that_could_not_be_fitted_are_named_by_reason():
-    members = [Member(name, MemberKind.MODEL, name.upper()) for name in ("a + b", "c")]
-    rows = tuple(
-        NotPossible(Team.of(tuple(some)), Method.BAYESIAN, "No.", "More.")
-        for some in (members[:1], members)
-    )
-    own = answer(replace(tried(), not_possible=rows))
-    assert own.not_possible() == [(["A + B", "A + B + C"], MissingResult("No.", "More."))]
 
 
 def test_names_are_escaped_on_the_page():

@@ -109,16 +109,6 @@ def test_values_hold_each_team_the_gain_of_a_human_and_what_was_left_out(data):
     assert (predictions.groupby("item")["fold"].nunique() == 1).all()
 
 
-def test_an_unpredicted_trial_keeps_its_own_number(data):
-    _, tables = tried(data, "human", "human", "model-0")
-    row = tables["predictions"].iloc[0]
-    first, second = (int(n) - 1 for n in row["trial"].split("+"))
-    trials = data.trials.iloc[[first, second]]
-    assert trials["item"].nunique() == 1
-    assert data.items["key"][trials["item"].iloc[0]] == row["item"]
-    assert "+".join(str(p + 1) for p in trials["participant"]) == row["participant"]
-
-
 @pytest.mark.parametrize("method", sorted({*OFFERED} - {"bayesian"}))
 def test_methods_predict_new_participants_too(data, method):
     found, _ = tried(data, "human", "model-0", method=method, out_of="participant")
@@ -146,16 +136,6 @@ def test_a_study_without_people_makes_teams_of_models(data):
     assert found.policies == found.adding_human == ()
     with pytest.raises(NotEnough, match="Nobody's trials"):
         tried(no_people, "human", "model-0")
-
-
-def test_options_that_do_not_exist_are_named():
-    for option, wrong in (
-        ("method", "magic"),
-        ("out_of", "space"),
-        ("source", "all"),
-    ):
-        with pytest.raises(UnknownChoiceError, match=f"{option}: “{wrong}” is not one of"):
-            TeamOptions(**{option: wrong})
 
 
 def test_an_exact_name_is_meant_though_it_is_part_of_another(data):

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 from analysis.teams.domain.deferral import (
-    SHARES,
     Judges,
     choose_threshold,
     deferring,
     policies,
     who_decides,
 )
-from analysis.teams.domain.folds import Draws, Folds, by_item, in_blocks
+from analysis.teams.domain.folds import Draws, by_item, in_blocks
 from analysis.teams.domain.improved import coarser
 from analysis.teams.domain.runs import Runs
 from analysis.teams.results import Method, Policy
@@ -30,18 +29,6 @@ def made(seed=1, n_items=40, per_item=4):
     human = evidence.is_right[:, 0]
     judges = Judges(p_model, p_model > 0.5, {Policy.HUMAN: human, Policy.TEAM: team})
     return evidence, judges
-
-
-def test_nobody_asked_is_the_model_and_everybody_asked_the_person_or_the_team():
-    evidence, judges = made()
-    found = {(asked.policy, share): asked for share, asked in who_decides(evidence.item, judges)}
-    assert len(found) == 2 * len(SHARES)
-    for policy, other in judges.others_right.items():
-        no_one, everybody = found[policy, 0.0], found[policy, 1.0]
-        assert (no_one.right == judges.model_right).all()
-        assert (everybody.right == other).all()
-        assert (no_one.threshold, no_one.share) == (0.5, 0.0)
-        assert (everybody.threshold, everybody.share) == (1.0, 1.0)
 
 
 def test_the_least_certain_items_are_asked_each_with_all_its_trials_in_the_order_of_items():
@@ -145,34 +132,6 @@ def test_a_team_decides_as_it_says_it_did():
     assert {row.folds for row in other.chosen} == {coarser(folds, 7).words}
     no_one = policies(Runs(evidence.of(model), folds, draws), Method.BAYESIAN)
     assert no_one.points == no_one.chosen == ()
-
-
-def drawn(n: int = 600) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A model whose confidence is its chance to be right, and people who are right three times of four."""
-    rng = np.random.default_rng(1)
-    confidence = rng.random(n)
-    return confidence, rng.random(n) < confidence, rng.random(n) < 0.75
-
-
-def test_the_least_confident_answers_go_to_a_person_first():
-    confidence, model, person = drawn()
-    item = np.arange(len(model))
-    judges = deferring(confidence, model, person)
-    by_share = dict(who_decides(item, judges))
-    assert by_share[0.0].accuracy == model.mean()
-    assert by_share[1.0].accuracy == person.mean()
-    asked = by_share[0.5]
-    assert confidence[asked.where].max() <= confidence[~asked.where].min()
-    assert asked.accuracy > judges.random_accuracy(asked) + 0.05
-
-
-def test_a_threshold_found_on_other_questions_lies_where_people_are_as_good():
-    confidence, model, person = drawn(4000)
-    block = np.arange(len(model)) % 10
-    judges = deferring(confidence, model, person)
-    (found,) = choose_threshold(Folds(block, block, None, "ten blocks"), judges)
-    assert 2 * found.threshold - 1 == pytest.approx(0.75, abs=0.15)
-    assert found.accuracy > person.mean() + 0.02
 
 
 def test_what_is_no_confidence_is_refused():

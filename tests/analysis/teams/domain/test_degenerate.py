@@ -111,27 +111,6 @@ def test_a_combination_answers_with_numbers_or_a_reason(case, method):
     assert result.log_loss_nats < 691
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_a_team_of_members_that_are_always_right_is_always_right(method):
-    evidence = CASES["all always right"]
-    held = held_out(evidence, method)
-    assert held.is_right.all()
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_where_nobody_says_anything_nothing_is_known(method):
-    """A chance of half, or a reason; a team is not right where it has nothing to go by."""
-    evidence = CASES["no one with confidence"]
-    try:
-        held = held_out(evidence, method)
-    except NotEnough:
-        return
-    if method == "logistic":  # has an intercept: how often originals stand on side B
-        return
-    np.testing.assert_allclose(held.p_original, 0.5)
-    assert not held.is_right.any()
-
-
 def test_too_little_to_hold_out_is_a_reason():
     for few in (CASES["one item"], USUAL.rows(np.zeros(len(USUAL), bool))):
         for folds in (by_item, by_item_and_participant, lambda e: in_blocks(e, 5)):

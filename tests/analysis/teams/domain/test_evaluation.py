@@ -11,15 +11,13 @@ from statsmodels.stats.multitest import multipletests
 from analysis.codec import to_json
 from analysis.stats import NotEnough
 from analysis.stats.calibration import bin_columns, calibration_error, error_interval
-from analysis.stats.crossed_bootstrap import crossed_bootstrap, two_sided_p
+from analysis.stats.crossed_bootstrap import two_sided_p
 from analysis.stats.two_way_clustered import two_way
 from analysis.teams.domain import evaluation
 from analysis.teams.domain import folds as folds_module
 from analysis.teams.domain.evaluation import complementarity, evaluate, evaluate_all
-from analysis.teams.domain.folds import Draws, by_item, difference
-from analysis.teams.domain.runs import ALONE, METHODS
+from analysis.teams.domain.folds import Draws, difference
 from analysis.teams.results import Method
-from tests.analysis.teams.domain.conftest import LLAMA_2_CHAT
 from tests.analysis.teams.domain.simulated import held_out_of, make_evidence, saying
 
 SMALL = make_evidence(n_items=12, per_item=4, n_participants=9, models=(0.9, 0.5), seed=3)
@@ -53,15 +51,6 @@ def test_a_resample_counts_a_row_as_often_as_its_item_and_each_of_its_people_wer
     values = np.random.default_rng(1).normal(size=(len(evidence), 3))
     found = Draws.of(evidence, resamples=40, seed=3).means(values)
     np.testing.assert_allclose(found, by_hand(evidence, values, 40, 3), rtol=1e-12)
-
-
-def test_one_persons_trials_are_resampled_as_in_the_report_on_accuracies():
-    right = SMALL.is_right[:, 0].astype(float)
-    others = crossed_bootstrap(
-        SMALL.participant[:, 0], SMALL.item, right, np.ones((1, 12)), resamples=500, seed=42
-    )
-    found = Draws.of(SMALL, resamples=500).means(right[:, None])
-    np.testing.assert_allclose(found[:, 0], others.humans, rtol=1e-12)
 
 
 def test_how_much_is_held_at_once_and_the_order_of_rows_alter_nothing(monkeypatch):
@@ -130,17 +119,6 @@ def test_intervals_are_percentiles_resampled_by_hand_brought_to_the_two_way_erro
     )
 
 
-def test_a_teams_copy_of_a_member_gains_nothing_and_is_not_significant():
-    right = SMALL.is_right[:, 1]
-    copy = held_out_of(np.where(right, 0.8, 0.2), right)
-    result = evaluate(
-        SMALL.of(SMALL.names[1:]), copy, Method.LOGISTIC, Draws.of(SMALL, resamples=200)
-    )
-    assert (result.best_member, result.best_member_accuracy) == ("org/model-0", right.mean())
-    assert (result.gain, result.gain_ci95, result.gain_p) == (0.0, (0.0, 0.0), 1.0)
-    assert (result.gain_two_way_se, result.gain_two_way_ci95) == (0.0, (0.0, 0.0))
-
-
 def test_teams_evaluated_together_have_the_numbers_they_have_alone_and_p_after_holm(monkeypatch):
     names = SMALL.names
     teams = [names[:1], names[:2], names[1:], names]
@@ -186,30 +164,6 @@ def test_of_fewer_than_three_items_or_people_there_is_no_interval():
     assert none_asked_for.gain_two_way_se > 0
 
 
-def test_rows_of_items_vary_with_items_alone():
-    """Their bootstrap error is the binomial one."""
-    right = np.random.default_rng(1).random(300) < 0.8
-    drawn = Draws.of_items(300, 8_000).means(right[:, None].astype(float))
-    assert drawn.std() == pytest.approx(np.sqrt(right.mean() * (1 - right.mean()) / 300), rel=0.03)
-
-
-@pytest.mark.shared
-def test_the_published_teams_have_gains_with_intervals(published_evidence):
-    evidence, folds = published_evidence, by_item(published_evidence)
-    names = evidence.names
-    teams = [(names[:1], ALONE), (names[1:3], METHODS["logistic"]), (names, METHODS["logistic"])]
-    held = [(team, m.name, m.held_out(evidence.of(team), folds)) for team, m in teams]
-    human, models, everyone = evaluate_all(evidence, held, Draws.of(evidence, resamples=1_000))
-    assert [r.n_correct for r in (human, models, everyone)] == [641, 795, 822]
-    assert (human.n_trials, human.n_items, human.n_participants) == (1011, 200, 171)
-    assert everyone.team.display_name.startswith("Human + ")
-    assert everyone.gain == pytest.approx((822 - 806) / 1011)
-    assert everyone.gain_ci95[0] < everyone.gain < everyone.gain_ci95[1]
-    assert everyone.gain_ci95 == pytest.approx(everyone.gain_two_way_ci95, abs=0.003)
-    # Selecting the right member each time would leave only the trials on which all are wrong
-    assert everyone.selector_accuracy == evidence.is_right.any(axis=1).mean() > everyone.accuracy
-
-
 def test_a_probability_of_nothing_costs_much_but_not_infinitely():
     p = np.where(np.arange(48) == 0, 0.0, 1.0)
     result = evaluate(SMALL, saying(p), Method.LOGISTIC, Draws.of(SMALL, resamples=50))
@@ -221,24 +175,6 @@ def test_a_probability_of_nothing_costs_much_but_not_infinitely():
 def made(n_members, n=400, seed=1):
     rng = np.random.default_rng(seed)
     return rng.random((n, n_members)) < 0.6, rng.random(n) < 0.7
-
-
-PAIRS = list(zip(LLAMA_2_CHAT, ("7B", "13B", "70B"), strict=True))
-
-
-@pytest.mark.shared
-@pytest.mark.parametrize(("model", "size"), PAIRS)
-def test_published_pairs_agree_and_disagree_as_often_as_the_reference_says(
-    model, size, published_evidence, reference
-):
-    known = reference["own_exact_bayesian_plugin"][f"human_{size}"]["acc_by"]
-    evidence = published_evidence.of(("human", model))
-    held = METHODS["logistic"].held_out(evidence, by_item(evidence))
-    found = complementarity(evidence.names, evidence.is_right, held.is_right)
-    parts = (found.all_right, found.only_second, found.only_first, found.none_right)
-    assert [p.n for p in parts] == [n for _, n in known.values()]
-    assert sum(p.n_team_right for p in parts) == held.is_right.sum()
-    assert (found.only_first.member, found.only_second.member) == ("human", model)
 
 
 @pytest.mark.parametrize("n_members", [2, 3, 4, 6])
@@ -257,15 +193,6 @@ def test_patterns_name_who_is_right_and_add_up(n_members):
     three = (found.all_right, found.some_right, found.none_right)
     assert (sum(p.n for p in three), sum(p.n_team_right for p in three)) == (400, team_right.sum())
     assert (found.only_first is None) == (n_members > 2)
-
-
-def test_beyond_six_members_patterns_count_who_is_right():
-    is_right, team_right = made(7)
-    found = complementarity(tuple("abcdefg"), is_right, team_right)
-    counts = Counter(is_right.sum(axis=1).tolist())
-    assert {p.n_right: p.n for p in found.patterns} == counts
-    assert {p.right for p in found.patterns} == {None}
-    assert [p.n_right for p in found.patterns] == sorted(counts, reverse=True)
 
 
 def test_a_team_that_votes_follows_the_majority_always_and_its_opposite_never():

@@ -42,9 +42,7 @@ def test_where_no_side_was_shown_the_sides_of_the_scores_count(data):
     trials = data.trials.assign(side="", original_side="")
     side = np.where(np.arange(data.n_items) % 3 == 0, "A", "B")
     full = data.full.assign(original_side=side[data.full["item"]])
-    changed = make_data(n_items=20, n_participants=30, trials_each=6, seed=3)
-    object.__setattr__(changed, "trials", trials)
-    object.__setattr__(changed, "full", full)
+    changed = replace(data, trials=trials, full=full)
     truth = gather(changed, [0]).evidence.truth
     assert np.array_equal(truth > 0, side[trials["item"]] == "B")
 
@@ -52,14 +50,13 @@ def test_where_no_side_was_shown_the_sides_of_the_scores_count(data):
 def test_an_empty_rating_counts_as_the_median_of_the_recorded_ones(data):
     trials = data.trials.copy()
     trials.loc[[0, 5], "confidence"] = np.nan
-    changed = make_data(n_items=20, n_participants=30, trials_each=6, seed=3)
-    object.__setattr__(changed, "trials", trials)
+    changed = replace(data, trials=trials)
     gathered = gather(changed, [])
     median = trials["confidence"].median()
     assert (gathered.n_empty, gathered.median) == (2, median)
     assert np.abs(gathered.evidence.signed[[0, 5], 0]).tolist() == [median, median]
     # Nobody rated anything: choices alone are left
-    object.__setattr__(changed, "trials", trials.assign(confidence=np.nan))
+    changed = replace(data, trials=trials.assign(confidence=np.nan))
     assert np.unique(np.abs(gather(changed, []).evidence.signed)).tolist() == [50.0]
 
 
@@ -79,8 +76,7 @@ def test_several_humans_are_different_participants_on_the_same_item(data):
 
 def test_items_that_a_model_did_not_score_are_left_out_for_all(data):
     full = data.full[~((data.full["model"] == 1) & data.full["item"].isin((3, 7)))]
-    changed = make_data(n_items=20, n_participants=30, trials_each=6, seed=3)
-    object.__setattr__(changed, "full", full)
+    changed = replace(data, full=full)
     gathered = gather(changed, [0, 1])
     assert not set(gathered.evidence.item) & {3, 7}
     judged = set(data.trials["item"])
@@ -90,8 +86,7 @@ def test_items_that_a_model_did_not_score_are_left_out_for_all(data):
 
 
 def test_without_trials_each_item_is_a_row(data):
-    changed = make_data(n_items=20, n_participants=30, trials_each=6, seed=3)
-    object.__setattr__(changed, "trials", data.trials.iloc[:0])
+    changed = replace(data, trials=data.trials.iloc[:0])
     evidence = gather(changed, [0, 1], n_humans=0).evidence
     assert (len(evidence), evidence.participant.shape) == (20, (20, 0))
     with pytest.raises(NotEnough, match="Nobody's trials"):
@@ -100,8 +95,7 @@ def test_without_trials_each_item_is_a_row(data):
 
 def test_nothing_in_common_says_so(data):
     full = data.full[data.full["model"] != 1]
-    changed = make_data(n_items=20, n_participants=30, trials_each=6, seed=3)
-    object.__setattr__(changed, "full", full)
+    changed = replace(data, full=full)
     with pytest.raises(NotEnough, match="no test case that all members"):
         gather(changed, [0, 1])
     with pytest.raises(NotEnough, match="At least 9 participants"):

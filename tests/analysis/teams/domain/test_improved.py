@@ -10,8 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from analysis.teams.domain import improved
 from analysis.teams.domain.folds import by_item, by_item_and_participant, in_blocks
-from analysis.teams.domain.improved import ImprovedLogistic, Rows, Weights, coarser, fit
-from analysis.teams.results import Penalties
+from analysis.teams.domain.improved import ImprovedLogistic, Rows, coarser, fit
 from tests.analysis.teams.domain.simulated import make_evidence
 
 
@@ -35,19 +34,6 @@ def test_people_s_weights_minimise_the_penalised_loss(joined):
         best = optimize.minimize(loss, np.zeros(k + n_people), method="BFGS", options={"gtol": 1e-7})  # fmt: skip
         assert loss(np.r_[beta, own]) <= best.fun + 1e-7
         assert np.r_[beta, own] == pytest.approx(best.x, abs=1e-3)
-
-
-def test_where_a_fit_starts_and_how_many_run_at_once_do_not_matter(monkeypatch):
-    rng = np.random.default_rng(3)
-    who, choice = rng.integers(0, 9, (80, 1)), rng.choice([-1.0, 1.0, 1.0], (80, 1))
-    rows = Rows(rng.normal(0.3, 1, (80, 2)), who, choice, np.ones(80), 12)
-    penalties = np.array([[10.0, 1e6], [0.1, 0.5], [1.0, 3.0]])
-    found = fit(rows, penalties)
-    monkeypatch.setattr(improved, "CHUNK", 100)
-    far = fit(rows, penalties, Weights(np.full((3, 2), 20.0), np.full((3, 12), -20.0)))
-    assert far.beta == pytest.approx(found.beta, abs=1e-4)
-    assert far.own == pytest.approx(found.own, abs=1e-4)
-    assert (far.own[:, 9:] == 0).all()
 
 
 def test_penalties_are_chosen_on_whole_participants_where_trials_are_many(monkeypatch):
@@ -143,27 +129,6 @@ def test_many_folds_are_merged_into_larger_ones_within_whose_training_they_stay(
     assert coarser(few) is few
 
 
-def test_which_folds_were_used_is_told_where_they_are_not_those_given(monkeypatch):
-    monkeypatch.setattr(improved, "PERSON_PENALTIES", (3.0,))
-    monkeypatch.setattr(improved, "WEIGHT_PENALTIES", (3.0,))
-    evidence = make_evidence(n_items=60, per_item=2, n_participants=40)
-    for some in (evidence, evidence.of(["org/model-0"])):
-        used = ImprovedLogistic().held_out(some, by_item(some)).folds
-        known = coarser(by_item(some))
-        assert (used.fold == known.fold).all()
-        assert (
-            used.words
-            == known.words
-            == "items in 10 random blocks (seed 42), one held out at a time"
-        )
-        assert ImprovedLogistic().held_out(some, in_blocks(some, 5)).folds is None
-        # Each row is predicted by a fit on just the training part of its fold
-        one = ImprovedLogistic().held_out(some, known).p_original
-        assert one == pytest.approx(
-            ImprovedLogistic().held_out(some, by_item(some)).p_original, abs=0
-        )
-
-
 def test_people_who_are_not_in_training_have_no_calibration_of_their_own():
     evidence = make_evidence(n_items=30, per_item=3, n_participants=20)
     folds = by_item_and_participant(evidence)
@@ -175,42 +140,6 @@ def test_people_who_are_not_in_training_have_no_calibration_of_their_own():
     own = known.own[0]
     assert (own[:2] > 0).all()
     assert (own[2:] == 0).all()
-
-
-def made_of_people(spread, seed=5):
-    """Trials of 30 people whose chance to be right differs: log-odds .5 +- spread; all rate alike."""
-    evidence = make_evidence(n_items=200, per_item=8, n_participants=30, models=(), seed=seed)
-    rng = np.random.default_rng(seed)
-    skill = 0.5 + spread * rng.normal(size=30)
-    right = rng.random(len(evidence)) < 1 / (1 + np.exp(-skill[evidence.participant[:, 0]]))
-    signed = np.where(right, 50.0, -50.0) * evidence.truth
-    return replace(evidence, signed=signed[:, None])
-
-
-def test_people_get_their_own_calibration_where_they_differ_and_none_where_they_do_not():
-    own, shared = (
-        ImprovedLogistic().held_out(evidence, by_item(evidence))
-        for evidence in (made_of_people(1.5), made_of_people(0.0))
-    )
-    assert "1e+06" not in own.about.penalties.participants
-    assert shared.about.penalties.participants.get("1e+06", 0) >= 5
-    # Constant confidence says nothing more: what is gained is people's own
-    p = made_of_people(1.5).is_right.mean()
-    constant = -(p * np.log(p) + (1 - p) * np.log(1 - p))
-    assert -np.log(own.p_original).mean() < constant - 0.02
-
-
-def test_two_copies_of_a_model_say_what_one_says():
-    evidence = make_evidence(n_items=80, per_item=2, models=(0.9, 0.9), rho_models=0.4)
-    signed = evidence.signed.copy()
-    signed[:, 2] = 7 * signed[:, 1]
-    twice = replace(evidence, signed=signed)
-    one, two = (
-        ImprovedLogistic().held_out(twice.of(names), by_item(twice))
-        for names in (("org/model-0",), ("org/model-0", "org/model-1"))
-    )
-    assert (one.is_right == two.is_right).all()
-    assert two.about.weights[0] == pytest.approx(two.about.weights[1], rel=1e-6)
 
 
 def test_a_second_human_without_the_first_is_calibrated_as_who_judged():
@@ -225,10 +154,3 @@ def test_a_second_human_without_the_first_is_calibrated_as_who_judged():
     )
     one, two = (ImprovedLogistic().held_out(e, by_item(e)).p_original for e in (second, alone))
     assert one == pytest.approx(two, abs=1e-12)
-
-
-def test_a_single_training_item_leaves_the_strongest_penalties():
-    evidence = make_evidence(n_items=2, per_item=4, n_participants=8)
-    held = ImprovedLogistic().held_out(evidence, by_item(evidence))
-    assert held.about.penalties == Penalties({"100": 2}, {"1e+06": 2})
-    assert np.isfinite(held.p_original).all()

@@ -5,7 +5,7 @@ import pytest
 import statsmodels.api as sm
 from scipy import stats
 
-from analysis.teams.domain.folds import Draws, difference, differences, two_way_of
+from analysis.teams.domain.folds import Draws, difference, two_way_of
 from tests.analysis.teams.domain.simulated import make_evidence
 
 SIZES = {"n_items": 25, "per_item": 12, "n_participants": 40, "models": (0.9, 0.5)}
@@ -44,41 +44,6 @@ def test_where_rows_are_items_the_two_way_error_is_that_of_a_paired_t_test():
     t = stats.ttest_rel(a.astype(float), b.astype(float))
     assert found.value / found.two_way_se == pytest.approx(t.statistic)
     np.testing.assert_allclose(found.ci95, found.two_way_ci95, atol=0.005)
-
-
-def test_resampled_intervals_are_as_wide_as_the_two_way_error_says():
-    """Nothing is shared among trials: as they are drawn, resamples spread sqrt(3) times as far, see Owen 2007."""
-    evidence = make_evidence(n_items=150, per_item=4, n_participants=150)
-    a, b = np.random.default_rng(2).random((2, len(evidence))) < 0.7
-    draws = Draws.of(evidence, resamples=2_000)
-    found, more = difference(a, b, draws), a.astype(float) - b
-    assert draws.means(more[:, None]).std() / found.two_way_se == pytest.approx(
-        np.sqrt(3), rel=0.12
-    )
-    assert found.ci95 == pytest.approx(found.two_way_ci95, abs=0.1 * found.two_way_se)
-
-
-def test_intervals_of_a_gain_cover_the_truth_at_their_nominal_rate():
-    """Teams of models vary with items alone, where the truth is known: right with .85 against .75, correlated."""
-    rng, covered, n = np.random.default_rng(1), np.zeros(2), 200
-    for seed in range(n):
-        latent = rng.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], 150)
-        team, member = (latent < stats.norm.ppf([0.85, 0.75])).T
-        found = difference(team, member, Draws.of_items(150, 500, seed))
-        covered += [low <= 0.1 <= high for low, high in (found.ci95, found.two_way_ci95)]
-    assert all(stats.binomtest(int(k), n, 0.95).pvalue > 0.001 for k in covered)
-
-
-def test_a_gain_everywhere_is_sure_and_many_gains_are_as_one_by_one():
-    evidence = make_evidence(**SIZES)
-    draws = Draws.of(evidence, resamples=200)
-    everywhere = difference(np.ones(300, bool), np.zeros(300, bool), draws)
-    assert (everywhere.value, everywhere.ci95, everywhere.n) == (1.0, (1.0, 1.0), 300)
-    assert (everywhere.two_way_se, everywhere.two_way_ci95) == (0.0, (1.0, 1.0))
-    assert everywhere.p == pytest.approx(2 / 201)
-    a, b = answers(evidence)
-    together = differences(np.column_stack([a, b]), np.column_stack([b, a]), draws)
-    assert together == [difference(a, b, draws), difference(b, a, draws)]
 
 
 def test_fewer_than_three_items_or_people_have_no_two_way_error():

@@ -1,17 +1,15 @@
 """Expected accuracy by size of team: enumeration, hypergeometric majorities and single accuracies as oracles."""
 
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from analysis.stats import NotEnough
 from analysis.teams.domain import sizes
-from analysis.teams.domain.combination import AverageProbability, calibrated
+from analysis.teams.domain.combination import calibrated
 from analysis.teams.domain.folds import by_item
-from analysis.teams.domain.sizes import _subsets, expected_accuracies
+from analysis.teams.domain.sizes import expected_accuracies
 from tests.analysis.teams.domain.simulated import make_evidence
 
 
@@ -49,28 +47,6 @@ def test_every_cell_is_what_trying_all_teams_gives():
     assert accuracies(found) == pytest.approx(found.per_item.mean(axis=0))
 
 
-def test_a_single_member_is_as_accurate_as_its_raw_choices_and_a_team_as_the_average_method():
-    evidence, p = made(n_items=40)
-    found = expected_accuracies(evidence, p)
-    accuracy = accuracies(found)
-    by_item_right = [evidence.is_right[evidence.item == i].mean(axis=0) for i in range(40)]
-    raw = np.mean(by_item_right, axis=0)
-    assert accuracy[cell(found, 1, 0)] == pytest.approx(raw[0])
-    assert accuracy[cell(found, 0, 1)] == pytest.approx(raw[1:].mean())
-    team = AverageProbability().held_out(evidence, by_item(evidence)).is_right
-    assert accuracy[cell(found, 1, 3)] == pytest.approx(team.mean())
-
-
-def test_people_alike_in_confidence_are_a_majority_of_a_hypergeometric_draw():
-    evidence, _ = made(models=(), n_items=30, per_item=9, n_participants=40)
-    right = evidence.is_right[:, [0]]
-    found = expected_accuracies(evidence, np.where(right, 0.7, 0.3))
-    n_right = np.array([right[evidence.item == i].sum() for i in range(30)])
-    for h in range(1, 10):
-        expected = stats.hypergeom.sf(h // 2, 9, n_right, h)  # more than half: a tie is wrong
-        assert found.per_item[:, cell(found, h, 0)] == pytest.approx(expected)
-
-
 def test_drawn_teams_agree_with_all_teams(monkeypatch):
     evidence, p = made(n_items=30, per_item=6, models=(0.9, 0.5, 0.7, 0.2, 0.4, 0.6))
     exact = expected_accuracies(evidence, p)
@@ -81,15 +57,6 @@ def test_drawn_teams_agree_with_all_teams(monkeypatch):
     assert drawn.per_item.tolist() == again.per_item.tolist()
     # Four standard errors at most, with 4,000 draws of people and as many of models
     assert np.abs(drawn.per_item - exact.per_item).max() < 4 * np.sqrt(2 * 0.25 / 4000)
-
-
-def test_subsets_are_drawn_alike_often_and_hold_different_members(monkeypatch):
-    monkeypatch.setattr(sizes, "MOST_SUBSETS", 1)
-    drawn = np.sort(_subsets(5, 3, 20_000, np.random.default_rng(1)), axis=1)
-    assert (np.diff(drawn, axis=1) > 0).all()
-    counts = np.unique(drawn, axis=0, return_counts=True)[1]
-    assert len(counts) == 10
-    assert stats.chisquare(counts).pvalue > 0.001
 
 
 def test_people_go_as_far_as_half_of_the_items_have_them_and_on_those_items_alone():
@@ -113,12 +80,3 @@ def test_models_alone_and_people_alone_are_sizes_too():
     assert (people.max_humans, people.max_models) == (4, 0)
     with pytest.raises(NotEnough, match="no judgment"):
         expected_accuracies(evidence.rows(np.zeros(48, dtype=bool)), p[:0])
-
-
-def test_the_order_of_judgments_does_not_matter():
-    evidence, p = made()
-    order = np.random.default_rng(3).permutation(len(evidence))
-    one, two = expected_accuracies(evidence, p), expected_accuracies(evidence.rows(order), p[order])
-    assert two.per_item == pytest.approx(one.per_item)
-    renumbered = expected_accuracies(replace(evidence, item=evidence.item * 7 + 3), p)
-    assert renumbered.items.tolist() == (one.items * 7 + 3).tolist()

@@ -8,14 +8,11 @@ from scipy import stats
 
 from analysis.teams.domain.bayes.combination import Bayesian
 from analysis.teams.domain.bayes.model import PRIORS
-from analysis.teams.domain.folds import Folds, by_item, in_blocks
+from analysis.teams.domain.folds import by_item, in_blocks
 from analysis.teams.results import Member, MemberKind
-from tests.analysis.teams.domain.conftest import LLAMA_2_CHAT
 from tests.analysis.teams.domain.simulated import make_evidence
 
 PAIR = make_evidence(n_items=30, per_item=4, seed=5)
-TWO_AND_TWO = make_evidence(n_items=12, n_humans=2, models=(0.9, 0.4), seed=6)
-PUBLISHED_CORRECT = dict(zip(LLAMA_2_CHAT, (803, 783, 807), strict=True))
 
 
 def held_out(evidence, folds=None, **options):
@@ -46,16 +43,6 @@ def test_reweighted_draws_predict_as_a_fit_without_the_item_does():
         assert exact.about.diagnostics.n_draws == 1000
         assert quick.about.diagnostics.n_draws == 4000
         assert quick.p_original == pytest.approx(exact.p_original, abs=0.03)
-
-
-def test_blocks_and_people_held_out_predict_much_as_single_items_do():
-    by_one = held_out(PAIR, refit_up_to=0).p_original
-    items, people = in_blocks(PAIR, 4).fold, PAIR.participant[:, 0] % 5
-    both = Folds(5 * items + people, items, people, "items and people")
-    for folds in (in_blocks(PAIR, 6), both):
-        found = held_out(PAIR, folds, refit_draws=100)
-        assert found.about.n_refitted == folds.n
-        assert np.abs(found.p_original - by_one).mean() < 0.05
 
 
 @pytest.mark.parametrize("times", [1.0, 250.0])
@@ -115,22 +102,3 @@ def test_the_gain_of_a_team_is_that_of_the_best_possible_combination(rho, human_
     )  # three levels of confidence lose a little
     assert abs(lost.mean()) < bound < 0.7 * gain
     assert found.is_right.mean() > evidence.is_right.mean(axis=0).max()
-
-
-def test_the_correlation_that_judgments_were_made_with_lies_in_its_interval():
-    evidence = make_evidence(n_items=200, models=(0.9, 0.6), rho=0.4, rho_models=0.7, seed=11)
-    posterior = Bayesian().held_out(evidence, in_blocks(evidence, 2)).about.posterior
-    known = {"rho_human_model_1": 0.4, "rho_human_model_2": 0.4, "rho_model_1_2": 0.7}
-    known |= {"d_model_1": 0.9, "d_model_2": 0.6, "d_human": 0.4, "power_model_1": 1.0}
-    for name, value in known.items():
-        low, high = posterior[name].ci95
-        assert low < value < high, name
-
-
-@pytest.mark.shared
-@pytest.mark.parametrize("model", LLAMA_2_CHAT)
-def test_published_pairs_get_about_the_reference_number_of_trials_right(model, published_evidence):
-    found = held_out(published_evidence.of(("human", model)))
-    assert found.is_right.sum() == pytest.approx(PUBLISHED_CORRECT[model], abs=0.025 * 1011)
-    assert found.about.diagnostics.converged
-    assert found.about.n_refitted < 10

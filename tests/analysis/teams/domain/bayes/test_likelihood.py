@@ -1,7 +1,6 @@
 """The likelihood of correlated judgments against integrals by scipy, sums over all answers and finite differences."""
 
-from itertools import product
-from math import comb, inf, log
+from math import inf, log
 
 import numpy as np
 import pytest
@@ -63,21 +62,6 @@ def test_an_item_has_the_density_that_scipy_integrates(layout, n_answers):
         assert found == pytest.approx(by_scipy(layout, theta, x, answers), abs=2e-3)
 
 
-@pytest.mark.parametrize("n_answers", [1, 2, 3])
-def test_the_chances_of_all_answers_add_up_to_the_density_of_the_evidence(n_answers):
-    layout = Layout(1, 2, True)
-    theta = near_prior_mean(layout, 4)
-    patterns = [c for c in product(range(n_answers + 1), repeat=4) if sum(c) == n_answers]
-    counts = np.array(patterns, dtype=float)
-    orders = [np.prod([comb(sum(c[: k + 1]), c[k]) for k in range(4)]) for c in patterns]
-    x = np.full((len(patterns), 1), 0.7)
-    of_all = np.exp(log_likelihood(layout, theta, Items(np.arange(len(x)), x, counts))) @ orders
-    models = theta[:, [layout.names.index(n) for n in Layout(1, 0, True).names]]
-    alone = Items(np.arange(1), x[:1], np.zeros((1, 0)))
-    known = np.exp(log_likelihood(Layout(1, 0, True), models, alone))[:, 0]
-    assert of_all == pytest.approx(known, rel=1e-5)
-
-
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
 @pytest.mark.parametrize("per_item", [1, 5])
 def test_derivatives_are_those_of_the_log_likelihood(layout, per_item):
@@ -104,17 +88,6 @@ def test_nodes_are_close_enough_however_much_people_share(per_item, omega):
     # Of each item, and without a drift that would add up
     assert np.abs(found - finer).max() < 0.02
     assert np.abs((found - finer).sum()) < 0.1
-
-
-def test_evidence_in_other_units_moves_its_scale_alone():
-    layout = Layout(2, 3, True)
-    theta = near_prior_mean(layout, 3)
-    items = simulate(layout, theta[0], 20, 4, np.random.default_rng(5))
-    moved = theta.copy()
-    moved[:, layout.slices["log_sigma"]] += np.log(1000.0)
-    times = Items(items.item, 1000 * items.x, items.counts)
-    known = log_likelihood(layout, theta, items) - 2 * np.log(1000.0)
-    assert log_likelihood(layout, moved, times) == pytest.approx(known, abs=1e-9)
 
 
 def test_what_is_read_of_parameters_is_what_their_judgments_show():
