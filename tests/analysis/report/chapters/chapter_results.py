@@ -20,6 +20,18 @@ POSITIONS = chapter_named("positions")
 SENSITIVITY = chapter_named("sensitivity")
 SUBFIELDS = chapter_named("subfields")
 
+# What a paired test is called in the reference
+TEST = {
+    "n": "n",
+    "df": "dof",
+    "mean_difference": "mean_diff",
+    "sd_difference": "sd_diff",
+    "t": "t",
+    "p": "p_two_sided",
+    "d_av": "cohen_d_pingouin_dav",
+    "d_z": "cohen_dz",
+    "ci95": "ci95",
+}
 ABOUT_ACCURACY = (ACCURACY, SUBFIELDS, POSITIONS, CALIBRATION, EXPERTISE, SENSITIVITY)
 
 
@@ -35,6 +47,11 @@ def results_of(data: SourceData, *chapters: Chapter) -> SourceResults:
         assert to_json(chapter.from_json(written)) == written
         results[chapter.results] = found
     return SourceResults(data.source, results)
+
+
+def same_test(found: Any, reference: dict[str, Any]) -> None:
+    for ours, theirs in TEST.items():
+        assert getattr(found, ours) == pytest.approx(reference[theirs], rel=1e-9), ours
 
 
 def page_of(chapter: Chapter, source: SourceResults) -> tuple[Page, str]:

@@ -8,22 +8,15 @@ import pytest
 
 from analysis.codec import MissingResult, to_json
 from analysis.data.dataset import NO_TRIALS, SourceData
-from analysis.report.chapters.accuracy.results import (
-    Accuracy,
-    Positions,
-    Subfields,
-    build_accuracy,
-    build_subfields,
-)
+from analysis.report.chapters.accuracy.results import Accuracy, Positions, Subfields
 from analysis.report.chapters.confidence.results import Calibration, Expertise
 from analysis.report.chapters.uncertainty.results import Sensitivity
 from analysis.report.contents import chapter_named
-from tests.analysis.made import make_data
 from tests.analysis.report.chapters.chapter_results import (
     ABOUT_ACCURACY,
-    approximately,
     page_of,
     results_of,
+    same_test,
 )
 
 ACCURACY = chapter_named("accuracy")
@@ -82,30 +75,11 @@ def test_the_two_tests_of_models_are_the_published_files(ours, reference):
         (ours.models_vs_humans.test, "llm_vs_human_paired_t"),
         (ours.base_vs_chat.test, "base_vs_chat_paired_t"),
     ):
-        known = reference[source]
-        assert (found.n, found.df) == (known["n"], known["dof"])
-        names = {"t": "t", "p": "p_two_sided", "d_av": "cohen_d_pingouin_dav", "d_z": "cohen_dz"}
-        names |= {"mean_difference": "mean_diff", "sd_difference": "sd_diff", "ci95": "ci95"}
-        for name, theirs in names.items():
-            assert getattr(found, name) == pytest.approx(known[theirs], rel=1e-9)
+        same_test(found, reference[source])
     pairs = [[pair.base, pair.chat] for pair in ours.base_vs_chat.pairs]
     assert pairs == reference["base_vs_chat_paired_t"]["pairs"]
     # The paper's printed 25.8 needs the mean of the items' means
     assert ours.models_vs_humans.t_item_means == pytest.approx(25.8052, abs=5e-5)
-
-
-def test_one_model_has_an_accuracy_and_no_test(small):
-    found = accuracy(replace(small, full=small.full[small.full["model"] == 1]))
-    assert [m.name for m in found.models] == ["org/model-1"]
-    assert (found.models_mean.n, found.models_mean.ci95) == (1, None)
-    assert isinstance(found.models_vs_humans, MissingResult)
-    assert isinstance(found.base_vs_chat, MissingResult)
-
-
-def test_one_pair_of_models_is_shown_though_it_cannot_be_tested(small):
-    found = accuracy(small).base_vs_chat
-    assert [pair.chat for pair in found.pairs] == ["org/model-1"]
-    assert isinstance(found.test, MissingResult)
 
 
 def test_ties_are_wrong_and_near_ties_named(small):
@@ -132,15 +106,6 @@ def test_a_model_counted_twice_moves_no_other_models_accuracy_nor_the_peoples(sm
     assert two.models_vs_humans.human_accuracy == one.humans.trials.accuracy
 
 
-def test_tables_are_tidy_and_hold_the_values_at_full_precision(small):
-    made = build_accuracy(small)
-    table, models = made.tables["models"], made.results.models + made.results.extra_models
-    assert table["accuracy"].tolist() == [m.items.accuracy for m in models]
-    assert table["in_set"].tolist() == [True, True, True, False]
-    assert table["ci_low"].tolist() == [m.items.ci95[0] for m in models]
-    assert made.tables["humans_items"]["n_trials"].sum() == len(small.trials)
-
-
 # --- Subfields and positions: the published values and their order.
 
 
@@ -163,21 +128,6 @@ def test_subfields_are_as_published(published, reference):
         for model in one.models:
             expected = known["llm"][model.name]["accuracy"]
             assert model.share.accuracy == pytest.approx(expected, rel=1e-9)
-
-
-def test_the_page_names_the_subfields_of_lowest_and_highest_accuracy(small):
-    source = results_of(small, *ABOUT_ACCURACY)
-    page, text = page_of(SUBFIELDS, source)
-    shares = {s.subfield: s.humans.accuracy for s in source.of(Subfields).subfields}
-    low, high = min(shares, key=shares.get), max(shares, key=shares.get)
-    assert text.index(low) < text.index(high)
-    assert [row[0] for row in page.tables[0].rows] == list(shares)
-
-
-def test_the_tidy_table_of_subfields_holds_every_trial(small):
-    table = build_subfields(small).tables["subfields"]
-    assert table[table["who"] == "humans"]["n"].sum() == len(small.trials)
-    assert set(table["who"]) == {"humans", "top expertise", "model"}
 
 
 def test_positions_are_as_published_in_the_questionnaires_order(published, reference):
@@ -234,27 +184,6 @@ def test_without_people_models_are_still_described(small):
     assert found.of(Subfields).subfields[0].humans is None
 
 
-def test_with_nothing_every_chapter_says_why(small):
-    found = results_of(empty(small, "trials", "full", "models", "participants"))
-    for chapter in ABOUT_ACCURACY:
-        first = chapter.missing_in(found)[0]
-        assert first is not None
-        assert first.needed
-
-
-def test_one_trial_is_enough_for_an_accuracy(small):
-    found = results_of(replace(small, trials=small.trials.iloc[:1]))
-    humans, calibration = found.of(Accuracy).humans, found.of(Calibration).calibration
-    assert humans.trials.n == 1
-    assert humans.over_items.ci95 is None
-    assert missing(humans.top_expertise)
-    assert missing(calibration.humans.binned)
-    assert missing(calibration.table_s3[-1].fit)
-    assert len(found.of(Positions).positions) == 1
-    for chapter in ABOUT_ACCURACY:
-        page_of(chapter, found)
-
-
 @pytest.mark.parametrize(
     ("column", "value"),
     [
@@ -276,43 +205,3 @@ def test_a_column_of_one_value_stops_only_what_needs_it(small, column, value):
     assert missing(found.of(Expertise).expertise) == (column == "expertise")
     for chapter in ABOUT_ACCURACY:
         page_of(chapter, found)
-
-
-def test_a_model_that_scored_some_items_does_not_hide_the_others(small):
-    full = small.full[(small.full["model"] != 0) | (small.full["item"] < 1)]
-    found = results_of(replace(small, full=full))
-    assert [m.items.n for m in found.of(Accuracy).models] == [1, 30, 30]
-    assert [len(one.models) for one in found.of(Subfields).subfields] == [3, 2, 2]
-
-
-def test_one_item_and_no_set_still_work():
-    data = make_data(n_items=1, trials_each=1, n_participants=12)
-    found = results_of(replace(data, models=data.models.assign(in_set=False)))
-    assert len(found.of(Accuracy).models) == 4
-    assert found.of(Accuracy).extra_models == ()
-    assert found.of(Sensitivity).sensitivity[1].humans is None  # the one item is damaged
-
-
-def test_the_order_of_trials_matters_only_where_ties_are_broken_by_it(small):
-    rng = np.random.default_rng(9)
-    trials = small.trials.assign(
-        confidence=rng.permutation(len(small.trials)) / 4,
-        expertise=rng.permutation(len(small.trials)) / 4,
-    )
-    one = results_of(replace(small, trials=trials))
-    other = results_of(replace(small, trials=trials.sample(frac=1, random_state=1)))
-    for kind in (Accuracy, Subfields, Positions):
-        assert approximately(to_json(one.of(kind)), to_json(other.of(kind)))
-    first, second = (to_json(own.of(Calibration).calibration.humans) for own in (one, other))
-    for key in ("binned", "logistic", "ece"):
-        assert approximately(first[key], second[key])
-
-
-def test_swapping_which_side_holds_the_original_changes_nothing(small):
-    swap = {"A": "B", "B": "A", "": ""}
-    trials = small.trials.assign(
-        side=small.trials["side"].map(swap), original_side=small.trials["original_side"].map(swap)
-    )
-    one, other = results_of(small), results_of(replace(small, trials=trials))
-    for chapter in ABOUT_ACCURACY:
-        assert chapter.to_json(one) == chapter.to_json(other)

@@ -1,12 +1,8 @@
 """Calibration: the published fits row by row, and what the page may say of them."""
 
-from dataclasses import replace
-
-import numpy as np
 import pytest
 
-from analysis.codec import present
-from analysis.report.chapters.confidence.results import Calibration, Expertise, build_calibration
+from analysis.report.chapters.confidence.results import Calibration, Expertise
 from analysis.report.contents import chapter_named
 from analysis.stats.trial_slope import Direction
 from tests.analysis.report.chapters.chapter_results import page_of, results_of
@@ -38,34 +34,6 @@ def test_calibration_is_as_published_and_named_row_by_row(published, reference):
         low, high = model.ece.ci95
         assert 0 <= low <= model.ece.value <= high
         assert model.ece.value < 0.2
-
-
-def test_the_page_says_that_accuracy_rose_only_if_it_did_between_participants(small):
-    """An interval that takes judgements as independent does not decide it."""
-    source = results_of(small, CALIBRATION)
-    found = source.of(Calibration).calibration
-    fit = replace(
-        found.humans.logistic, slope_ci95=(0.01, 0.03), clustered_slope_ci95=(-0.01, 0.05)
-    )
-    changed = Calibration(replace(found, humans=replace(found.humans, logistic=fit)))
-    page, text = page_of(CALIBRATION, replace(source, results={Calibration: changed}))
-    assert "no clear slope" in text
-    assert "clustered by participant −0.01 to 0.05" in text  # noqa: RUF001
-    assert page.tables[0].rows[0][-2] == "−0.01 to 0.05"  # noqa: RUF001
-    assert f"{found.humans.ece.when_calibrated:.3f}" in page.tables[1].rows[0]
-
-
-def test_a_model_that_scored_one_item_does_not_hide_the_others(small):
-    full = small.full[(small.full["model"] != 0) | (small.full["item"] < 1)]
-    found = calibration(replace(small, full=full))
-    assert [present(m.binned) is not None for m in found.models] == [False, True, True]
-
-
-def test_every_judgment_is_in_one_bin_of_the_tidy_table(small):
-    bins = build_calibration(small).tables["calibration_bins"]
-    assert set(bins["who"]) == {"human", "model"}
-    assert bins.groupby("name")["n"].sum().loc["human"] == len(small.trials)
-    assert np.all(bins["score_low"] <= bins["score_high"])
 
 
 def test_the_published_models_slopes_are_one_family(published):
@@ -124,9 +92,3 @@ def test_accuracy_rises_with_expertise_over_the_published_trials(published, ours
     text = page_of(EXPERTISE, results_of(published, EXPERTISE))[1]
     assert "accuracy rises with expertise" in text
     assert "of 5 are clear" in text
-
-
-def test_a_direction_that_is_not_clear_is_not_named(small):
-    found = results_of(small, EXPERTISE)
-    assert found.of(Expertise).expertise.slope.direction is Direction.UNCLEAR
-    assert "no clear direction over expertise" in page_of(EXPERTISE, found)[1]

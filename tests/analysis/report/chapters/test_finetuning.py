@@ -1,13 +1,12 @@
 """The chapter on fine-tuning: published comparisons, and pairs of models that are not whole."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from analysis.codec import MissingResult, need
@@ -15,23 +14,9 @@ from analysis.data.dataset import SourceData, TrainingSummary
 from analysis.report.chapters.finetuning.results import Comparison, FineTuning, TunedModel
 from analysis.report.contents import chapter_named
 from analysis.stats import NotEnough
-from lib.formatting import DASH, number
-from tests.analysis.report.chapters.chapter_results import figure_of, page_of, results_of
+from tests.analysis.report.chapters.chapter_results import figure_of, page_of, results_of, same_test
 
 FINETUNING = chapter_named("finetuning")
-
-
-TEST = {
-    "n": "n",
-    "df": "dof",
-    "mean_difference": "mean_diff",
-    "sd_difference": "sd_diff",
-    "t": "t",
-    "p": "p_two_sided",
-    "d_av": "cohen_d_pingouin_dav",
-    "d_z": "cohen_dz",
-    "ci95": "ci95",
-}
 
 
 # Right answers of 200, before and after
@@ -74,11 +59,11 @@ def test_every_published_tuned_model_compares_as_published(
             (found.mcnemar.p, expected["mcnemar_exact_p"]),
             (ppl.before_mean, expected["correct_ppl_before_mean"]),
             (ppl.after_mean, expected["correct_ppl_after_mean"]),
-            *((asdict(ppl.test)[key], expected["correct_ppl_t"][TEST[key]]) for key in TEST),
             (found.signed_difference.t, signed["t"]),
             (found.signed_difference.p, signed["p"]),
         ):
             assert ours == pytest.approx(theirs, rel=1e-9), name
+        same_test(ppl.test, expected["correct_ppl_t"])
 
 
 def test_the_published_pairs_are_all_there_with_the_published_accuracies(
@@ -115,39 +100,6 @@ def test_p_values_of_the_published_pairs_are_corrected_as_two_families(
         assert (family.n_tests, family.n_clear) == (7, int((expected < 0.05).sum()))
 
 
-def test_log_perplexities_of_a_published_pair_are_those_of_the_files(published: SourceData) -> None:
-    (model,) = [m for m in models_of(published) if m.name == "finetune_llama2_chat_7b"]
-    tables = {
-        name: published.full[published.full["model"] == number].sort_values("item")
-        for number, name in enumerate(published.models["name"])
-    }
-    base, tuned = tables[model.base], tables[model.name]
-    original, altered = (
-        np.log(base[column].to_numpy()) - np.log(tuned[column].to_numpy())
-        for column in ("ppl_original", "ppl_altered")
-    )
-    found = need(model.comparison)
-    expected = stats.ttest_1samp(original - altered, 0)
-    assert found.nats.interaction.t == pytest.approx(expected.statistic)
-    assert found.nats.original.mean_difference == pytest.approx(original.mean())
-    assert found.ppl_altered.after_mean == pytest.approx(tuned["ppl_altered"].mean())
-
-
-def test_more_pairs_than_have_sentences_are_summed_up(published: SourceData) -> None:
-    page, text = page_of(FINETUNING, results_of(published, FINETUNING))
-    assert page.context["summary"] == {
-        "n": 7,
-        "n_better": 5,
-        "n_worse": 1,
-        "n_with_one_prompt": 7,
-        "n_fell": 6,
-        "n_original": 3,
-        "n_altered": 1,
-    }
-    assert "0 of 7 are clear" in text
-    assert [len(table.rows) for table in page.tables] == [7, 7, 7, 1, 6, 35]
-
-
 def test_models_are_compared_on_the_items_that_both_have_in_any_order(small: SourceData) -> None:
     shuffled = small.full.sample(frac=1, random_state=0)
     assert models_of(replace(small, full=shuffled)) == models_of(small)
@@ -155,43 +107,6 @@ def test_models_are_compared_on_the_items_that_both_have_in_any_order(small: Sou
     data = replace(small, full=fewer)
     assert models_of(data)[0].n_items == 10
     assert len(FINETUNING.build(data).tables["finetuning_items"]) == 10
-
-
-def test_the_figure_names_a_tuned_model_beside_its_base(small: SourceData) -> None:
-    figure = figure_of(FINETUNING, FINETUNING.build(small))
-    assert figure.caption.startswith("n = 1 tuned model on 30 test cases")
-    (model,) = models_of(small)
-    assert isinstance(model.comparison, Comparison)
-    row = figure.table.iloc[0]
-    assert (row["name"], row["base"]) == ("org/model-3", "org/model-0")
-    assert row["mcnemar_gained"] == model.comparison.mcnemar.gained
-    assert row["ppl_t"] == model.comparison.ppl_correct.test.t
-
-
-def test_the_figure_of_versions_has_both_and_their_difference(small: SourceData) -> None:
-    figure = figure_of(FINETUNING, FINETUNING.build(small), "finetuning_versions")
-    nats = need(models_of(small)[0].comparison).nats
-    rows = figure.table.set_index("what")
-    for what, test in (
-        ("original", nats.original),
-        ("altered", nats.altered),
-        ("difference", nats.interaction),
-    ):
-        row = rows.loc[what]
-        found = (row["nats_per_token"], row["ci_low"], row["ci_high"])
-        assert found == (test.mean_difference, *test.ci95)
-    assert f"difference {number(nats.interaction.mean_difference, 4)}" in figure.alt
-
-
-def test_models_given_different_prompts_are_named(small: SourceData) -> None:
-    alike = replace(small, run_prompts={0: "paper", 3: "paper"})
-    assert "different prompts" not in page_of(FINETUNING, results_of(alike, FINETUNING))[1]
-    other = replace(small, run_prompts={0: "paper", 3: "none"})
-    assert models_of(other)[0].prompts == ("paper", "none")
-    assert np.isnan(models_of(other)[0].interaction_holm_p)  # and are in no test of perplexities
-    assert (
-        "different prompts (paper, none)" in page_of(FINETUNING, results_of(other, FINETUNING))[1]
-    )
 
 
 def test_perplexities_under_different_prompts_are_neither_told_nor_tested(
@@ -224,21 +139,6 @@ def test_perplexities_under_different_prompts_are_neither_told_nor_tested(
     assert (tests.decisions.n_tests, need(tests.interaction).n_tests) == (7, 6)
     summary = page_of(FINETUNING, results_of(mixed, FINETUNING))[0].context["summary"]
     assert (summary["n"], summary["n_with_one_prompt"], summary["n_fell"]) == (7, 6, 5)
-
-
-def test_a_version_that_clearly_gained_more_is_named(small: SourceData) -> None:
-    base = small.full[small.full["model"] == 0].sort_values("item")
-    for column, words in (
-        ("ppl_original", "tells the two apart"),
-        ("ppl_altered", "does not help"),
-    ):
-        full = small.full.sort_values(["model", "item"]).reset_index(drop=True)
-        own = full["model"] == 3
-        for version in ("ppl_original", "ppl_altered"):
-            factor = np.linspace(0.5, 0.7, 30) if version == column else np.full(30, 0.9)
-            full.loc[own, version] = base[version].to_numpy() * factor
-        _, text = page_of(FINETUNING, results_of(replace(small, full=full), FINETUNING))
-        assert words in text
 
 
 def test_a_single_common_item_gives_a_reason_and_no_pair_is_refused(small: SourceData) -> None:
@@ -315,18 +215,6 @@ def test_subfields_count_what_each_changed_and_together_make_the_whole(small: So
     assert sum(change.lost for change in changes) == whole.lost
 
 
-def test_a_subfield_of_two_items_has_its_number_and_no_difference(small: SourceData) -> None:
-    subfield = np.where(np.arange(30) < 2, "Rare", "Common")
-    data = replace(small, items=small.items.assign(subfield=subfield))
-    rare, common = pair_of(data).subfields
-    assert (rare.subfield, rare.part.n_items) == ("Rare", 2)
-    assert isinstance(rare.part.decisions, MissingResult)
-    assert need(common.part.decisions).before.n == 28
-    page, _ = page_of(FINETUNING, results_of(data, FINETUNING))
-    (table,) = [t for t in page.tables if "subfield" in t.caption]
-    assert table.rows[0][1:] == ("Rare", "2", DASH, DASH, DASH, DASH)
-
-
 # Cut-offs
 
 
@@ -381,77 +269,4 @@ def test_without_knowing_what_the_tuning_read_nothing_is_said_of_cut_offs(
 # Reference texts
 
 
-def texts(data: SourceData, model: int) -> pd.DataFrame:
-    own = data.corpora[(data.corpora["model"] == model) & ~data.corpora["is_anchor"]]
-    return own.sort_values("row")
-
-
-def test_reference_texts_are_set_against_the_bases_own_scores(small: SourceData) -> None:
-    (found,) = need(pair_of(small).corpora)
-    assert (found.corpus, found.n_texts) == ("reference", 20)  # the anchor is no reference
-    before, after = (np.log(texts(small, m)["ppl"].to_numpy()) for m in (BASE, TUNED))
-    change = need(found.change)
-    expected = stats.ttest_rel(before, after)
-    assert change.fall.t == pytest.approx(expected.statistic)
-    assert (change.before.mean, change.after.mean) == pytest.approx((before.mean(), after.mean()))
-
-
-def test_what_was_forgotten_is_a_rise_of_the_loss(small: SourceData) -> None:
-    corpora = small.corpora.copy()
-    own = corpora["model"] == TUNED
-    corpora.loc[own, "ppl"] = 1.25 * texts(small, BASE)["ppl"].mean()
-    data = replace(small, corpora=corpora)
-    assert need(need(pair_of(data).corpora)[0].change).fall.mean_difference < 0
-    assert "above its base" in page_of(FINETUNING, results_of(data, FINETUNING))[1]
-
-
-@pytest.mark.parametrize(
-    ("column", "value", "reason"),
-    [("prompt", "paper", "different prompts"), ("zlib_bytes", 701.0, "differ")],
-)
-def test_texts_that_are_not_alike_are_not_compared(
-    small: SourceData, column: str, value: object, reason: str
-) -> None:
-    corpora = small.corpora.copy()
-    corpora.loc[corpora["model"] == TUNED, column] = value
-    (found,) = need(pair_of(replace(small, corpora=corpora)).corpora)
-    assert isinstance(found.change, MissingResult)
-    assert reason in found.change.reason
-
-
-def test_without_reference_texts_of_both_the_page_says_how_to_have_them(small: SourceData) -> None:
-    data = replace(small, corpora=small.corpora[small.corpora["model"] != BASE])
-    assert isinstance(pair_of(data).corpora, MissingResult)
-    assert "score_corpus" in page_of(FINETUNING, results_of(data, FINETUNING))[1]
-
-
-def test_tuning_gpt_2_lowered_its_loss_on_published_texts_of_the_field(
-    published: SourceData,
-) -> None:
-    models = need(results_of(published, FINETUNING).of(FineTuning).finetuning)
-    known = {m.name: m.corpora for m in models if not isinstance(m.corpora, MissingResult)}
-    ((name, (corpus,)),) = known.items()
-    assert (name, corpus.corpus, corpus.n_texts) == ("finetune_gpt2", "j_of_neuro", 1000)
-    rows = published.corpora[published.corpora["corpus"] == "j_of_neuro"]
-    before, after = (
-        np.log(rows[published.models["name"].to_numpy()[rows["model"]] == model]["ppl"]).mean()
-        for model in ("gpt2", "finetune_gpt2")
-    )
-    change = need(corpus.change)
-    assert (change.before.mean, change.after.mean) == pytest.approx((before, after))
-
-
 # Trainings
-
-
-def test_a_model_that_was_trained_here_shows_corpus_size_and_held_out_loss(
-    small: SourceData,
-) -> None:
-    data = replace(small, trainings=trained(None))
-    page, _ = page_of(FINETUNING, results_of(data, FINETUNING))
-    assert page.tables[-1].rows == (
-        ("Model 3", "papers", "1,200", "340,000", "680,000", "4,096", "3.250", "2.500"),
-    )
-    unknown = replace(small, trainings=trained(None, held_out_before=None, documents=None))
-    row = page_of(FINETUNING, results_of(unknown, FINETUNING))[0].tables[-1].rows[0]
-    assert (row[2], row[6]) == (DASH, DASH)

@@ -1,7 +1,6 @@
 """The chapter on changes of mind: which models have token records, its tables, its figures."""
 
 from dataclasses import replace
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -11,7 +10,7 @@ from analysis.data.dataset import SourceData, Tokens
 from analysis.report.chapters.flips.results import ChangesOfMind, PreferenceFlips
 from analysis.report.contents import chapter_named
 from analysis.stats import NotEnough
-from tests.analysis.report.chapters.chapter_results import figure_of, page_of, results_of
+from tests.analysis.report.chapters.chapter_results import figure_of, results_of
 from tests.analysis.tokens import RISE, both_versions
 
 CHAPTER = chapter_named("flips")
@@ -52,39 +51,9 @@ def test_models_with_token_records_are_apart_from_those_without(small: SourceDat
     assert built.tables["flips_items_nats"]["item"].tolist() == table["item"].tolist()
 
 
-def test_sentences_are_compared_where_their_ends_are_known(small: SourceData) -> None:
-    data = with_tokens(small, 5, ends=True)
-    sentence, built = flips_of(data).models[0].sentence, CHAPTER.build(data)
-    assert sentence is not None
-    assert sentence.n_items == 5
-    assert (built.tables["flips_items"].query("level == 'sentence'")["n_places"] == 2).all()
-    assert set(figure_of(CHAPTER, built).table["level"]) == {
-        "token",
-        "sentence",
-        "log_likelihood_ratio",
-    }
-
-
 def test_an_import_without_tokens_says_so(small: SourceData) -> None:
     with pytest.raises(NotEnough, match="token records"):
         CHAPTER.build(small)
-
-
-@pytest.mark.parametrize("only", [{"model": 2}, {}], ids=["one model", "four models"])
-def test_page_and_figure_count_the_sums_that_end_against_the_decision(
-    small: SourceData, only: dict[str, Any]
-) -> None:
-    source = results_of(data := with_tokens(small, 12, **only), CHAPTER)
-    models = need(source.of(ChangesOfMind).flips).models
-    n = sum(m.log_likelihood_ratio.n_end_disagrees for m in models if m.log_likelihood_ratio)
-    assert n > 0
-    page, text = page_of(CHAPTER, source)
-    assert f"In {n} of {12 * len(models)} " in text
-    assert f"In {n} of {12 * len(models)} " in figure_of(CHAPTER, CHAPTER.build(data)).caption
-    assert [len(table.rows) for table in page.tables[:3]] == [
-        2 * len(models)
-    ] * 3  # by token, twice
-    assert len(page.tables[3].rows) == len(need(source.of(ChangesOfMind).flips).typical.examples)
 
 
 def test_of_each_pattern_a_typical_test_case_is_drawn(small: SourceData) -> None:

@@ -4,12 +4,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from analysis.codec import MissingResult, need
 from analysis.data.dataset import SourceData
-from analysis.report.chapter import Built
 from analysis.report.chapters.memorisation.results import (
     Cutoffs,
     Memorisation,
@@ -19,7 +17,6 @@ from analysis.report.chapters.memorisation.results import (
     TextKind,
 )
 from analysis.report.contents import chapter_named
-from analysis.stats import NotEnough
 from analysis.stats.publication_date import DateDirection
 from tests.analysis.report.chapters.chapter_results import figure_of, page_of, results_of
 
@@ -64,26 +61,6 @@ def test_ratios_of_every_published_source_are_those_published(
     assert compared > 200
 
 
-def test_the_anchor_is_named_and_stands_alone(published: SourceData) -> None:
-    found = ratios(published)
-    assert found.anchor_corpus == "gettysburg_address"
-    llama = next(model for model in found.models if model.display_name == "Llama-2-70B")
-    anchor = llama.of(TextKind.ANCHOR)
-    assert anchor is not None
-    assert anchor.spread.median == pytest.approx(639.9544349899537, rel=EXACT)
-    assert (anchor.spread.n, anchor.spread.sd, anchor.n_ge_anchor) == (1, None, None)
-
-
-def test_ratios_stand_in_the_table_text_by_text(small: SourceData) -> None:
-    table = MEMORISATION.build(small).tables["memorisation_ratios"]
-    mine = table[(table["name"] == "org/model-2") & (table["kind"] == TextKind.ALTERED)]
-    full = small.full[small.full["model"] == 2]
-    np.testing.assert_allclose(mine["ratio"], full["zlib_altered_bytes"] / full["ppl_altered"])
-    altered = ratios(small).models[2].of(TextKind.ALTERED)
-    assert altered is not None
-    assert altered.spread.median == pytest.approx(mine["ratio"].median())
-
-
 def test_models_without_lengths_or_corpora_do_not_hide_the_others(small: SourceData) -> None:
     full = small.full.copy()
     full.loc[small.full["model"] == 0, LENGTHS] = np.nan
@@ -102,39 +79,6 @@ def test_models_without_lengths_or_corpora_do_not_hide_the_others(small: SourceD
     missing = nothing.of(Memorisation).memorisation
     assert isinstance(missing, MissingResult)
     assert "compressed lengths" in missing.reason
-
-
-def test_a_figure_names_the_diamond_and_what_it_leaves_out_only_where_they_are(
-    small: SourceData,
-) -> None:
-    found = ratios(small)
-    assert "diamond" in figure_of(MEMORISATION, MEMORISATION.build(small)).caption
-    reader = found.models[0]
-    items = tuple(s for s in reader.sources if s.kind.is_test_case)
-    alone = [replace(reader, name=str(n), display_name=str(n), sources=items) for n in range(13)]
-    read_more = replace(
-        reader, sources=tuple(s for s in reader.sources if s.kind != TextKind.ANCHOR)
-    )
-
-    def caption(*models: Any) -> str:
-        changed = Memorisation(replace(found, models=tuple(models)), MissingResult("", ""))
-        return figure_of(MEMORISATION, Built(changed)).caption
-
-    assert "diamond" not in caption(*alone)
-    assert "Only the original test cases are drawn" in caption(*alone)
-    assert "only the original test cases of the other 12." in caption(read_more, *alone[:12])
-
-
-def test_the_page_counts_models_with_a_test_case_as_familiar_as_the_anchor(
-    small: SourceData,
-) -> None:
-    assert (
-        "none has an original test case"
-        in page_of(MEMORISATION, results_of(small, MEMORISATION))[1]
-    )
-    high = small.full["zlib_original_bytes"].where(small.full["model"] > 0, 1e6)
-    one = replace(small, full=small.full.assign(zlib_original_bytes=high))
-    assert "1 has an original test case" in page_of(MEMORISATION, results_of(one, MEMORISATION))[1]
 
 
 # Before and after the end of the training data
@@ -182,24 +126,6 @@ def test_shares_before_and_after_are_those_of_the_items_of_these_days(small: Sou
     assert len(found.known) == 1
 
 
-def test_without_any_known_cut_off_the_chapter_says_where_to_state_it(small: SourceData) -> None:
-    results = results_of(small, MEMORISATION)
-    missing = results.of(Memorisation).cutoffs
-    assert isinstance(missing, MissingResult)
-    assert "administration" in missing.needed
-    assert len(page_of(MEMORISATION, results)[0].tables) == 1
-
-
-def test_a_corpus_row_says_whether_it_is_in_the_training_data(published: SourceData) -> None:
-    models = {model.name: model for model in ratios(published).models}
-    galactica, falcon = models["facebook/galactica-120b"], models["tiiuae/falcon-180B"]
-    known = {s.corpus: s.in_training for s in galactica.sources if not s.kind.is_test_case}
-    assert known["arxiv_abstracts_20210601_20211231"] == "known"
-    assert known["biorxiv_abstracts_2023-06-01_2023-12-01"] == "absent"
-    assert known["gettysburg_address"] == "likely"
-    assert {s.corpus: s.in_training for s in falcon.sources}["refinedweb"] == "known"
-
-
 # --- The chapter on publication dates: published correlations, and dates or scores that are missing.
 
 
@@ -220,23 +146,6 @@ def test_correlations_with_publication_dates_are_those_published(
         assert (known.n, known.n_unique_dates) == (expected["n"], expected["n_unique_dates"])
 
 
-def test_studies_without_dates_say_so(small: SourceData) -> None:
-    undated = small.items.assign(published=pd.Series(dtype="datetime64[ns]"))
-    with pytest.raises(NotEnough, match="publication date"):
-        PUBLICATION_DATE.build(replace(small, items=undated))
-
-
-def test_a_model_with_too_few_scores_does_not_hide_the_others(small: SourceData) -> None:
-    few = replace(small, full=small.full[(small.full["model"] != 1) | (small.full["item"] == 0)])
-    models = models_of(few)
-    assert [isinstance(m.correlation, MissingResult) for m in models] == [False, True, False]
-    figure = figure_of(PUBLICATION_DATE, PUBLICATION_DATE.build(few))
-    assert figure.table["name"].tolist() == ["org/model-0", "org/model-2"]
-    page, text = page_of(PUBLICATION_DATE, results_of(few, PUBLICATION_DATE))
-    assert len(page.tables[0].rows) == 2
-    assert "in 2 models" in text
-
-
 def test_the_published_models_are_one_family_and_show_no_clear_direction(
     published: SourceData,
 ) -> None:
@@ -253,25 +162,3 @@ def test_the_published_models_are_one_family_and_show_no_clear_direction(
     assert people.slope.slope == pytest.approx(0.0636, abs=1e-4)
     text = page_of(PUBLICATION_DATE, results_of(published, PUBLICATION_DATE))[1]
     assert "no clear direction" in text
-
-
-def test_a_drift_with_the_date_is_named_for_models_and_people(small: SourceData) -> None:
-    days = small.items["published"].rank().to_numpy()
-    full = small.full.assign(ppl_altered=small.full["ppl_original"] - days[small.full["item"]])
-    late = days[small.trials["item"]] > days.mean()
-    noise = small.trials.index.to_numpy() % 5 == 0
-    data = replace(small, full=full, trials=small.trials.assign(is_correct=late ^ noise))
-    found = results_of(data, PUBLICATION_DATE).of(PublicationDate)
-    assert {m.direction for m in models_of(data)} == {DateDirection.NEWER_HARDER}
-    assert need(found.publication_date_people).direction is DateDirection.NEWER_EASIER
-    text = page_of(PUBLICATION_DATE, results_of(data, PUBLICATION_DATE))[1]
-    assert "Newer is harder for 3 models" in text
-    assert "For people, newer is easier" in text
-
-
-def test_people_keep_their_dates_where_no_model_has_scored(small: SourceData) -> None:
-    found = results_of(replace(small, full=small.full.iloc[:0]), PUBLICATION_DATE).of(
-        PublicationDate
-    )
-    assert isinstance(found.publication_date, MissingResult)
-    assert need(found.publication_date_people).slope.n == len(small.trials)

@@ -24,7 +24,6 @@ from analysis.report.chapters.participants.results import (
     People,
     ReactionTimes,
     Times,
-    build_exposures,
     build_flow,
     build_participants,
     build_reaction_times,
@@ -160,12 +159,6 @@ def test_the_paragraph_of_a_study_says_who_came_who_stayed_and_when(small):
     assert not re.search(r" [.,;:)]|\(\s|\.\.", text)
 
 
-def test_other_kinds_are_named_but_not_described(small):
-    text = page_of(PARTICIPANTS, participants_source_of(small))[1]
-    assert "other kinds: pilot (3)." in text
-    assert "pilot" not in paragraph(participants_source_of(small))
-
-
 def test_the_paragraph_of_simulated_participants_cannot_be_taken_for_people(small):
     simulated = replace(REAL, kind="simulated", other_kinds={})
     assert paragraph(participants_source_of(small, simulated)).startswith(
@@ -173,45 +166,6 @@ def test_the_paragraph_of_simulated_participants_cannot_be_taken_for_people(smal
     )
     assert "no person took part" in paragraph(participants_source_of(small, simulated))
     assert "2025" not in paragraph(participants_source_of(small, simulated))
-
-
-def test_an_import_says_what_was_left_out_before_it(small):
-    counts = replace(
-        PARTICIPANTS_COUNTS,
-        kind="imported",
-        recruited=23,
-        consented=None,
-        started=None,
-        finished=None,
-        withdrawn=0,
-        excluded=(Exclusion("before_publication", "left out before publication", 3),),
-        is_after_publication=True,
-    )
-    imported = replace(REAL, kind="imported", first_day=None, last_day=None, routes={})
-    text = paragraph(participants_source_of(small, imported, counts))
-    assert "published before. 23 participants finished. 3 were left out before publication." in text
-    assert "Data were collected" not in text
-
-
-def test_nobody_in_the_analysis_leaves_the_course_of_the_study(small):
-    begun = replace(
-        PARTICIPANTS_COUNTS,
-        started=3,
-        finished=0,
-        withdrawn=0,
-        excluded=(),
-        analysed=0,
-        consented=4,
-    )
-    source = participants_source_of(
-        small, replace(REAL, people=PEOPLE[:0], rt_ms=np.array([])), begun
-    )
-    own = people_of(source)
-    assert own.n_analysed == 0
-    assert isinstance(own.gender, MissingResult)
-    assert "4 participants gave consent" in paragraph(source)
-    assert "Nobody is in the analysis yet." in paragraph(source)
-    assert page_of(PARTICIPANTS, source)[0].tables == []
 
 
 PARTICIPANTS_NOBODY = replace(
@@ -228,25 +182,6 @@ def test_a_study_of_nobody_or_of_pilots_alone_says_so(small, others, said):
         build_participants(replace(small, taking_part=own, flow=PARTICIPANTS_NOBODY))
     with pytest.raises(NotEnough, match="Nobody"):
         build_participants(replace(small, taking_part=None, flow=None))
-
-
-def test_answers_that_nobody_shares_leave_no_sentence_of_groups(small):
-    alone = PEOPLE.assign(country=[f"X{n}" for n in range(20)], gender=["other"] * 3 + [""] * 17)
-    source = participants_source_of(small, replace(REAL, people=alone))
-    assert "They lived in 20 countries." in paragraph(source)
-    assert "gender identity" not in paragraph(source)
-
-
-def test_the_table_behind_has_every_named_answer_and_the_rest(small):
-    table = build_participants(replace(small, taking_part=REAL, flow=PARTICIPANTS_COUNTS)).tables[
-        "participants"
-    ]
-    assert table.groupby("characteristic")["n"].sum().to_dict() == {
-        "gender": 20,
-        "position": 20,
-        "country": 20,
-    }
-    assert table["share"].between(0, 1).all()
 
 
 # --- The chapter on the flow of participants: steps, exclusions by reason, and imports that know only some of them.
@@ -306,24 +241,6 @@ def test_steps_lead_from_the_visitors_to_the_analysed(small):
     assert tables["flow_trials"]["n"].tolist() == [330, 20, 280]
 
 
-def test_the_page_lists_every_step_and_every_reason(small):
-    page, text = page_of(FLOW, flow_source_of(small, FLOW_COUNTS))
-    people, trials = page.tables
-    assert len(people.rows) == 9
-    assert ("missed a catch trial", "3") in people.rows
-    assert trials.rows == (("recognised", "20"),)
-    assert "35 of 50 participants" in text
-
-
-def test_the_figure_names_reasons_and_counts(small):
-    figure = FLOW.figure_builders()["flow"](flow_source_of(small, FLOW_COUNTS), {})
-    drawn = str(figure.chart.to_dict()["datasets"])
-    for label in ("Not analysed: 5", "missed a catch trial: 3", "Did not go on: 4", "n = 280"):
-        assert label in drawn
-    assert figure.caption.startswith("n = 50 people")
-    assert len(figure.table) == 9 + 3
-
-
 def test_an_import_with_gaps_counts_those_left_out_before_it(small):
     source = flow_source_of(small, IMPORTED)
     flow = source.of(Flow).flow
@@ -337,25 +254,6 @@ def test_an_import_with_gaps_counts_those_left_out_before_it(small):
     assert flow.note in FLOW.figure_builders()["flow"](source, {}).caption
 
 
-def test_an_import_without_gaps_has_neither_visitors_nor_exclusions(small):
-    known = dict.fromkeys(("consented", "started", "finished", "analysed"), 171)
-    counts = replace(IMPORTED, recruited=None, excluded=(), is_after_publication=False, **known)
-    source = flow_source_of(small, counts)
-    flow = source.of(Flow).flow
-    assert [s.code.value for s in flow.steps] == ["consented", "started", "finished", "analysed"]
-    assert (flow.note, flow.n_excluded) == ("", 0)
-    assert "The analysis holds 171 participants" in page_of(FLOW, source)[1]
-
-
-FLOW_NOBODY = replace(FLOW_COUNTS, recruited=0, consented=0, started=0, finished=0, withdrawn=0)
-
-
-@pytest.mark.parametrize("counts", [None, FLOW_NOBODY])
-def test_a_study_nobody_visited_has_no_flow(small, counts):
-    with pytest.raises(NotEnough, match="Nobody"):
-        build_flow(replace(small, flow=counts))
-
-
 # --- The chapter on exposures: how often each test case was judged.
 
 
@@ -366,28 +264,6 @@ def test_published_exposures_are_those_published(published, reference):
         assert getattr(found, name) == pytest.approx(expected[name], rel=1e-9)
     assert found.sd == pytest.approx(expected["sd_ddof1"], rel=1e-9)
     assert {str(b.n): b.items for b in found.histogram} == expected["distribution"]
-
-
-def test_an_item_that_nobody_judged_counts_as_judged_never(small):
-    some = small.trials[small.trials["item"] != 4]
-    built = build_exposures(replace(small, trials=some))
-    assert (built.results.exposures.min, built.results.exposures.n_items) == (0, 30)
-    assert built.tables["exposures_items"]["n_trials"].iloc[4] == 0
-    with pytest.raises(NotEnough, match="Nobody"):
-        build_exposures(replace(small, trials=some.iloc[:0]))
-
-
-def test_the_page_and_the_figure_show_the_range_or_the_one_number(small):
-    source = results_of(small, EXPOSURES)
-    own = source.of(ItemExposures).exposures
-    page, text = page_of(EXPOSURES, source)
-    assert f"from {own.min} to {own.max}" in text
-    assert len(page.tables[0].rows) == len(own.histogram)
-    figure = EXPOSURES.figure_builders()["exposures"](source, {})
-    assert figure.table["items"].sum() == own.n_items
-    once = replace(own, min=8, max=8)
-    alike = replace(source, results={ItemExposures: ItemExposures(once)})
-    assert "each 8 times" in page_of(EXPOSURES, alike)[1]
 
 
 # --- The chapter on reaction times: the published values, NumPy and pandas, and times that were not measured.

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
@@ -11,12 +10,10 @@ from analysis.data.dataset import SourceData
 from analysis.report.chapter import SourceResults
 from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.chapters.uncertainty.results import (
-    NO_ERRORS,
     Ahead,
     Crossed,
     CrossedErrors,
     Differences,
-    Errors,
     ItemDifferences,
     Sensitivity,
     build_crossed,
@@ -47,14 +44,6 @@ def source(data: SourceData) -> SourceResults:
 
 def crossed(data: SourceData) -> CrossedErrors:
     return results_of(data, CROSSED).of(Crossed).crossed
-
-
-def draw(source: SourceResults):
-    return CROSSED.figure_builders()["crossed"](source, {})
-
-
-def without_two_way(errors: Errors) -> Errors:
-    return Errors(errors.se, errors.ci95)
 
 
 def test_the_published_difference_is_reported_with_both_kinds_of_error(published, reference):
@@ -113,32 +102,6 @@ def test_without_models_or_people_the_rest_stays(data):
         build_crossed(replace(data, trials=data.trials.iloc[:0], full=data.full.iloc[:0]))
 
 
-def test_one_trial_or_one_score_has_no_interval(data):
-    one_trial = crossed(replace(data, trials=data.trials.iloc[:1]))
-    one_score = crossed(replace(data, full=data.full.iloc[:1]))
-    assert one_trial.humans.errors.ci95 is None
-    assert one_trial.models_mean.errors.ci95
-    assert one_score.humans.errors.ci95
-    assert one_score.models_mean.errors == one_score.difference.errors == NO_ERRORS
-
-
-def test_the_two_way_interval_is_named_only_where_it_is_known(source):
-    own = source.of(Crossed).crossed
-    bare = replace(
-        own,
-        humans=replace(own.humans, errors=without_two_way(own.humans.errors)),
-        models=(),
-        models_mean=None,
-        difference=replace(own.difference, errors=without_two_way(own.difference.errors)),
-    )
-    results = {Crossed: Crossed(bare), Accuracy: source.of(Accuracy)}
-    without = SourceResults("human", results)
-    thin = "two-way cluster-robust interval"
-    assert thin in draw(source).caption
-    assert thin not in draw(without).caption
-    assert "two-way cluster" not in page_of(CROSSED, without)[1]
-
-
 # --- The chapter on differences by test case: humans against models, item by item.
 
 
@@ -165,13 +128,6 @@ def test_the_published_items_are_all_tested(published):
     assert row["p"] == pytest.approx(expected.pvalue)
 
 
-def test_the_page_lists_the_items_that_differ_most(small):
-    source = results_of(small, ITEM_DIFFERENCES)
-    found = source.of(Differences).item_differences
-    page, _ = page_of(ITEM_DIFFERENCES, source)
-    assert [row[0] for row in page.tables[0].rows] == [row.item for row in found.items]
-
-
 def test_items_without_trials_or_scores_are_left_out():
     data = make_data(seed=3)
     some = replace(
@@ -183,17 +139,6 @@ def test_items_without_trials_or_scores_are_left_out():
             build_item_differences(replace(data, **absent))
     with pytest.raises(NotEnough, match="same items"):
         build_item_differences(replace(some, trials=data.trials[data.trials["item"] < 5]))
-
-
-def test_a_figure_that_leaves_out_dots_says_so(small):
-    built = build_item_differences(small)
-    source = results_of(small, ITEM_DIFFERENCES)
-    frame = pd.concat([built.tables["item_differences"]] * 120, ignore_index=True)
-    found = ITEM_DIFFERENCES.figure_builders()["item_differences"](
-        source, {"item_differences": frame}
-    )
-    assert "1,800 of them are drawn" in found.caption
-    assert len(found.table) == len(frame) == 3600
 
 
 # --- Sensitivity: each row differs from the headline by what it says.

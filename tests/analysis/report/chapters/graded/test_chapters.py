@@ -12,8 +12,6 @@ from analysis.report.chapters.graded_agreement.results import GradedAgreement, b
 from analysis.report.chapters.graded_comparisons.results import GradedComparisons
 from analysis.report.chapters.graded_rates.results import GradedAnswers, GradedCategories
 from analysis.report.contents import chapter_named
-from analysis.stats import NotEnough
-from analysis.stats.graded.scale import on_rubric
 from lib.formatting import coefficient
 from scoring.domain.grading.rubric import Level, Rubric
 from tests.analysis.graded_made import FEW, make_graded
@@ -61,19 +59,6 @@ def test_a_cell_of_fewer_than_five_rows_says_na_in_map_and_table(data: SourceDat
     assert line["n"] == 3  # the file has every number
 
 
-def test_questions_of_each_category_are_counted(data: SourceData, graded: GradedData) -> None:
-    table = figure_of(CATEGORIES, CATEGORIES.build(data), "graded_counts").table
-    assert table["n_questions"].sum() == len(graded.categories)
-
-
-def test_without_categories_the_chapter_says_what_is_needed(data: SourceData) -> None:
-    graded = make_graded(n_questions=20)
-    bare = replace(data, graded=replace(graded, categories=graded.categories.iloc[:0]))
-    found = results_of(bare, CATEGORIES).of(GradedCategories).graded_categories
-    assert isinstance(found, MissingResult)
-    assert found.needed
-
-
 # Answers
 
 
@@ -102,37 +87,6 @@ def test_states_are_counted_by_category_and_prices_make_costs(small: SourceData)
     assert "most in Look up: to 57.1% of 7 answers" in text  # not in a category of three
     drawn = figure_of(ANSWERS, built, "graded_states").table.set_index("category")
     assert drawn.loc["Look up", ["n", "n_answers"]].tolist() == [4, 7]
-
-
-def test_where_every_answer_is_whole_no_category_is_listed_and_people_count_in_none(
-    data: SourceData, graded: GradedData
-) -> None:
-    found = results_of(data, ANSWERS).of(GradedAnswers).graded_answers
-    assert found.categories == ()
-    with pytest.raises(NotEnough):
-        figure_of(ANSWERS, ANSWERS.build(data), "graded_states")
-    answers = graded.answers
-    is_people = answers["participant"] >= 0
-    empty = answers.assign(state=answers["state"].mask(is_people, "empty"))
-    own = replace(data, graded=replace(graded, answers=empty))
-    assert results_of(own, ANSWERS).of(GradedAnswers).graded_answers.categories == ()
-
-
-def test_a_model_without_prices_has_no_cost_and_people_have_none(data: SourceData) -> None:
-    found = results_of(data, ANSWERS).of(GradedAnswers).graded_answers
-    *models, people = found.models
-    assert all(model.cost > 0 for model in models)
-    assert np.isnan(people.cost)
-    page, _ = page_of(ANSWERS, results_of(data, ANSWERS))
-    assert page.tables[1].rows[-1][1:4] == ("–", "–", "–")  # noqa: RUF001
-
-
-def test_points_are_of_answers_that_did_not_abstain(data: SourceData, graded: GradedData) -> None:
-    found = results_of(data, ANSWERS).of(GradedAnswers).graded_answers
-    for number, model in enumerate(found.models):
-        own = graded.answers[graded.answers["model"] == number]
-        assert model.points.n == (own["fate"] != "abstained").sum()
-        assert model.points.low >= 0
 
 
 def test_points_of_two_rubrics_are_each_read_by_their_own(
@@ -182,13 +136,6 @@ def test_judge_and_people_are_laid_side_by_side(data: SourceData, graded: Graded
     assert pairs["Judge A", "people"].kappa.value > pairs["Judge B", "people"].kappa.value
     cells = np.array(own.confusion.counts)
     assert (cells.sum(), np.trace(cells)) == (known.sum(), equal.sum())
-
-
-def test_a_grade_off_the_rubric_counts_as_its_nearest_and_an_abstention_as_one(
-    graded: GradedData,
-) -> None:
-    points = np.array([2.3, 2.75, -1.0, -0.6, 9.0])
-    assert on_rubric(points, graded.rubric).tolist() == [2.5, 2.5, -1.0, 0.0, 3.0]
 
 
 def test_points_that_no_rubric_gives_sway_neither_alpha_nor_bias(
@@ -249,39 +196,3 @@ def test_what_settled_a_difference_is_no_first_grade(graded: GradedData) -> None
     found = by_grader(replace(graded, person_grades=grades))
     assert found.shape == (len(graded.answers), 1)
     assert (~np.isnan(found)).sum() == 1
-
-
-def test_without_people_the_thresholds_are_still_shown(data: SourceData) -> None:
-    graded = make_graded(n_questions=60)
-    alone = replace(
-        graded,
-        person_grades=graded.person_grades.iloc[:0],
-        judge_grades=graded.judge_grades[graded.judge_grades["judge"] == 0],
-        answers=graded.answers.assign(human_points=np.nan),
-    )
-    source = results_of(replace(data, graded=alone), AGREEMENT)
-    found = source.of(GradedAgreement)
-    assert isinstance(found.graded_agreement, MissingResult)
-    assert isinstance(found.graded_corrected, MissingResult)
-    page, _ = page_of(AGREEMENT, source)
-    assert [table.csv for table in page.tables] == ["graded_thresholds"] * 2
-    for model in found.graded_thresholds.models:
-        quality = [
-            one.rqr.value for one in model.thresholds if one.abstaining == "as the rubric has it"
-        ]
-        assert quality == sorted(quality, reverse=True)
-
-
-def test_sentences_leave_out_what_a_few_answers_do_not_tell(small: SourceData) -> None:
-    few = make_graded(truth={"A": (0.6, 0.5)}, n_people=2, n_questions=12, n_templates=3)
-    enough = make_graded(n_people=20, n_questions=400, n_templates=40)
-    for graded, is_told in ((few, False), (enough, True)):
-        data = replace(small, graded=graded)
-        _, text = page_of(AGREEMENT, results_of(data, AGREEMENT))
-        assert ("weighted kappa of" in text) == is_told
-        assert ("This moves" in text) == is_told
-    for n_questions, is_told in ((5, False), (400, True)):
-        graded = make_graded(truth={"A": (0.6, 0.5)}, n_questions=n_questions, n_templates=0)
-        data = replace(small, graded=graded)
-        _, text = page_of(COMPARISONS, results_of(data, COMPARISONS))
-        assert ("goes most with the points" in text) == is_told

@@ -1,19 +1,16 @@
 """The chapter that compares answers: models in pairs, what confidence tells, when to ask a person, words in common."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.codec import MissingResult
 from analysis.data.dataset import SourceData
 from analysis.data.graded.tables import NO_TEXT, GradedData
 from analysis.report.chapters.graded_comparisons import results as comparisons
 from analysis.report.chapters.graded_comparisons.results import GradedComparisons
 from analysis.report.contents import chapter_named
-from analysis.stats.graded.bert_score import Vectors
 from lib.formatting import percent
 from tests.analysis.graded_made import make_graded
 from tests.analysis.report.chapters.chapter_results import figure_of, page_of, results_of
@@ -129,37 +126,6 @@ def test_a_person_is_asked_where_the_model_is_least_sure(
         f"Where one is asked below a confidence that was found on other questions ({percent(found.share_asked)})"
         in text
     )
-
-
-def test_nobody_is_asked_whom_another_judge_graded_or_who_is_not_there(
-    data: SourceData, graded: GradedData
-) -> None:
-    judge = [0] * 7 + [1]
-    other = replace(graded, models=graded.models.assign(judge=judge))
-    alone = make_graded(n_questions=60)
-    for own in (other, alone):
-        found = results_of(replace(data, graded=own), COMPARISONS).of(GradedComparisons)
-        assert isinstance(found.graded_deferral, MissingResult)
-
-
-def test_bert_score_stands_beside_overlap_and_says_by_which_model(data: SourceData) -> None:
-    """Vectors that tell a text by its length alone: a whole answer is nearer to the expert's than half of one."""
-
-    def of(texts: Sequence[str]) -> list[np.ndarray]:
-        return [np.array([[len(text), 20.0]]) for text in texts]
-
-    fresh = make_graded(n_questions=60, seed=3)
-    with_model = replace(fresh, vectors=Vectors("lengths (weights abc)", of))
-    source = results_of(replace(data, graded=with_model), COMPARISONS)
-    *_, bert = source.of(GradedComparisons).graded_texts.metrics
-    assert bert.name == "BERTScore"
-    assert 0.9 < bert.mean < 1
-    assert bert.correlation.rho > 0.5
-    page, _ = page_of(COMPARISONS, source)
-    assert [row[0] for row in page.tables[-1].rows] == ["BLEU", "ROUGE-2", "ROUGE-L", "BERTScore"]
-    assert any("lengths (weights abc)" in method for method in page.methods)
-    table = COMPARISONS.build(replace(data, graded=with_model)).tables["graded_texts"]
-    assert table["bert_score"].between(0.9, 1).all()
 
 
 def test_words_in_common_are_measured_on_a_sample_and_go_with_the_points(

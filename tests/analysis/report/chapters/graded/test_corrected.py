@@ -12,7 +12,7 @@ from analysis.report.chapters.graded_agreement.results import GradedAgreement
 from analysis.report.contents import chapter_named
 from scoring.domain.grading.rubric import BIOSCORE
 from tests.analysis.graded_made import make_graded
-from tests.analysis.report.chapters.chapter_results import figure_of, page_of, results_of
+from tests.analysis.report.chapters.chapter_results import page_of, results_of
 
 CHAPTER = chapter_named("graded_agreement")
 
@@ -63,36 +63,3 @@ def test_people_and_judge_are_of_all_answers_those_without_a_text_too(data: Sour
     (table,) = (table for table in page.tables if table.csv == "graded_corrected")
     assert [row[1] for row in table.rows[:3]] == ["Response quality", "Safety", "Abstention"]
     assert "two people differ" in text
-
-
-def test_corrected_rates_are_drawn_with_the_judges_and_peoples(data: SourceData) -> None:
-    built = CHAPTER.build(data)
-    figure = figure_of(CHAPTER, built, "graded_corrected")
-    assert len(figure.table) == 7 * 3 * 3
-    own = built.tables["graded_corrected"].set_index(["name", "rate"])
-    drawn = figure.table.set_index(["name", "rate", "whose"])
-    for name, rate in own.index:
-        line = own.loc[(name, rate)]
-        assert drawn.loc[(name, rate, "corrected"), "value"] == line["corrected"]
-        assert drawn.loc[(name, rate, "people"), "low"] == line["people_low"]
-        assert drawn.loc[(name, rate, "judge"), "high"] == line["judge_high"]
-
-
-def test_every_threshold_and_reading_has_intervals_in_table_and_figure(data: SourceData) -> None:
-    built = CHAPTER.build(data)
-    table = built.tables["graded_thresholds"]
-    assert len(table) == 7 * 5 * 4
-    assert (table["rqr_low"] <= table["rqr"]).all()
-    assert (table["ar"] <= table["ar_high"]).all()
-    own = table[np.isclose(table["good_from"], 2 / 3)].set_index(["name", "abstaining"])
-    assert own["is_rule"].sum() == 7
-    first = own.loc["lab/GPT-4o"]
-    # A filter that keeps an answer back is no abstention, unless one says so
-    share = first.loc["what has no text, too", "ar"] - first.loc["as the rubric has it", "ar"]
-    assert share == pytest.approx(0.4, abs=0.12)
-    figure = figure_of(CHAPTER, built, "graded_thresholds")
-    assert len(figure.table) == 7 * (5 + 3) * 3
-    assert figure.table["low"].notna().all()
-    page, _ = page_of(CHAPTER, results_of(data, CHAPTER))
-    rows = [len(table.rows) for table in page.tables if table.csv == "graded_thresholds"]
-    assert rows == [7 * 5, 7 * 4]

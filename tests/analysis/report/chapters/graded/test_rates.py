@@ -3,13 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-import pandas as pd
 import pytest
 
 from analysis.data.dataset import SourceData
 from analysis.data.graded.tables import NO_GRADES, NO_TEXT, NOT_GRADED, GradedData
-from analysis.report.chapters.graded_rates.drawing import beside
 from analysis.report.chapters.graded_rates.results import GradedRates
 from analysis.report.contents import CHAPTERS, chapter_named
 from analysis.stats import NotEnough
@@ -79,18 +76,6 @@ def test_what_cannot_be_read_and_what_never_came_count_among_all(small: SourceDa
     assert "2 grades could not be read" in text
 
 
-def test_rows_of_one_template_are_not_taken_for_independent(small: SourceData) -> None:
-    widths = []
-    for n_templates in (0, 20):
-        data = make_graded(
-            truth={"A": (0.4, 0.5)}, n_questions=1000, n_templates=n_templates, alike=0.5
-        )
-        model = results_of(of(small, data), CHAPTER).of(GradedRates).graded_rates.models[0]
-        low, high = model.found.rqr.ci95
-        widths.append(high - low)
-    assert widths[1] > 2.5 * widths[0]
-
-
 def test_an_interval_that_knows_of_no_template_says_so_on_the_page_and_in_the_file(
     small: SourceData,
 ) -> None:
@@ -119,59 +104,6 @@ def test_the_rubric_is_that_of_each_models_judge(small: SourceData) -> None:
     assert "by the same rubric" in text
 
 
-def test_a_sample_that_people_alone_graded_is_said_to_be_one(small: SourceData) -> None:
-    data = make_graded(truth={"A": (0.5, 0.5)}, n_questions=100, n_templates=0)
-    fate = data.answers["fate"].where(data.answers.index < 20, NOT_GRADED)
-    data = replace(
-        with_answers(data, fate=fate, is_contested=data.answers.index < 3),
-        models=data.models.assign(judge=-1),
-    )
-    _, text = page_of(CHAPTER, results_of(of(small, data), CHAPTER))
-    assert "A 20 of 100 answers" in text
-    assert "On 3 answers two people differ" in text
-
-
-def test_people_stand_beside_models_in_table_and_figure(small: SourceData) -> None:
-    data = of(small, make_graded(n_people=10, n_questions=100))
-    built = CHAPTER.build(data)
-    assert built.tables["graded_rates"]["is_people"].sum() == 1
-    for name in ("graded_quadrants", "graded_fates"):
-        assert "people" in set(figure_of(CHAPTER, built, name).table["name"])
-    _, text = page_of(CHAPTER, results_of(data, CHAPTER))
-    assert "People gave 100 answers" in text
-
-
-def test_regions_are_drawn_by_their_size_and_the_caption_says_which(small: SourceData) -> None:
-    captions = []
-    for n_questions, n_templates in ((120, 3), (40, 12), (120, 40)):
-        graded = make_graded(n_people=6, n_questions=n_questions, n_templates=n_templates)
-        built = CHAPTER.build(of(small, graded))
-        captions.append(figure_of(CHAPTER, built, "graded_quadrants").caption)
-    assert "No joint region of both rates is drawn" in captions[0]
-    assert "Ellipses" not in captions[0]
-    assert "Those without a fill" in captions[1]
-    assert "Ellipses are joint 95% regions" in captions[2]
-    assert "drawn" not in captions[2]
-
-
-def test_one_model_is_neither_the_best_nor_compared(small: SourceData) -> None:
-    for truth, n_templates, said in (({"A": (0.5, 0.5)}, 1, False), (SEVEN, 20, True)):
-        data = make_graded(truth=truth, n_questions=60, n_templates=n_templates)
-        _, text = page_of(CHAPTER, results_of(of(small, data), CHAPTER))
-        assert ("Most good answers came from" in text) == said
-        assert ("abstained from most" in text) == said
-        assert ("a response quality rate of" in text, "1 template" in text) == (True, False)
-
-
-def test_models_of_several_judges_are_said_not_to_be_comparable(small: SourceData) -> None:
-    data = make_graded(n_questions=60)
-    judge = [0] * (len(data.models) - 1) + [1]
-    source = results_of(of(small, replace(data, models=data.models.assign(judge=judge))), CHAPTER)
-    page, text = page_of(CHAPTER, source)
-    assert {row[-1] for row in page.tables[0].rows} == {"Judge A", "Judge B"}
-    assert "not all were graded by the same judge" in text.lower()
-
-
 def test_without_questions_or_grades_every_chapter_says_why(small: SourceData) -> None:
     ungraded = with_answers(make_graded(n_questions=20), fate=NOT_GRADED)
     for chapter in CHAPTERS:
@@ -193,13 +125,3 @@ def test_both_sources_have_the_same_chapter_and_it_is_computed_once(small: Sourc
             assert chapter.is_of_study
     first, second = (CHAPTER.build(data).results.graded_rates for data in (one, other))
     assert first is second
-
-
-def test_names_of_points_stand_apart_where_there_is_room() -> None:
-    points = pd.DataFrame(
-        {"rqr": [0.4, 0.4, 0.4, 0.99], "sr": [0.5, 0.51, 0.49, 0.5], "label": ["Some model"] * 4}
-    )
-    found = beside(points, 460, 460)
-    assert len({(round(y, 2), a) for y, a in zip(found["label_y"], found["align"], strict=True)}) == 4  # fmt: skip
-    assert found["align"][3] == "right"  # it would leave the picture else
-    assert np.ptp(np.array(found["label_y"])[:3]) * 460 >= 13
