@@ -12,7 +12,6 @@ from django.urls import reverse
 
 from analysis.charts.figure import Figure
 from analysis.codec import MissingResult
-from analysis.data import read
 from analysis.data.dataset import Participants, StudyName
 from analysis.data.filters import ReportOptions
 from analysis.data.version import SCHEMA_VERSION, data_version, participants_kind
@@ -24,8 +23,6 @@ from experiment.models import Study
 from experiment.services.counts import kind_note
 from tests.analysis import made
 
-FLOW = chapter_named("flow")
-PARTICIPANTS = chapter_named("participants")
 TEAMS = chapter_named("teams")
 
 NOW = "?now=1"  # what a link without scripts asks for
@@ -61,12 +58,6 @@ def without(own: SourceResults, *ids: str, why: MissingResult = MISSING) -> Sour
     """The same without the chapters of these ids."""
     absent = [c.missing(why) for c in CHAPTERS if c.id in ids]
     return with_results(own, *absent)
-
-
-def with_people_of(study: Study, kind: str = "") -> SourceResults:
-    """The same results, but for what is said of the participants: that is computed from the study's."""
-    data = read.read(study, ReportOptions(participants=kind))["human"]
-    return with_results(source(), *(c.build(data).results for c in (FLOW, PARTICIPANTS)))
 
 
 def report(study: Study | None, options: ReportOptions, own: SourceResults | None = None) -> Report:

@@ -54,17 +54,6 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("analysis.report.services.save.draw_all", stub.figures)
 
 
-def test_a_page_without_results_says_so_and_shows_them_once_computed(
-    ruth: Client, computed: list[ReportOptions]
-) -> None:
-    assert "Computing the results" in shown(ruth, "")
-    assert computed == []
-    live = ruth.get(url("results_live"))
-    assert (live.status_code, live["Location"]) == (302, url())
-    assert len(computed) == 1
-    assert "Humans against models" in shown(ruth, "")
-
-
 def test_results_are_computed_again_only_when_data_options_or_code_change(
     ruth: Client, study: Study, computed: list[ReportOptions], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,20 +149,6 @@ def test_failed_and_stopped_computations_go_with_the_oldest_results(
     assert {row.status for row in others} == set(Computation.OPEN_STATUSES)
 
 
-def test_the_oldest_results_are_cleared_away(
-    study: Study, computed: list[ReportOptions], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(store, "KEPT_PER_STUDY", 2)
-    made = [
-        Asked(study, ReportOptions(source="human", seed=seed)).ensure_computed()
-        for seed in range(4)
-    ]
-    stored = {row.key for row in Computation.objects.all()}
-    assert stored == {found.key for found in made[2:] if isinstance(found, StoredResult)}
-    folders, _ = store.storage().listdir(f"report/{study.pk}")
-    assert set(folders) == stored
-
-
 def test_a_result_whose_files_are_gone_is_computed_again(
     study: Study, computed: list[ReportOptions]
 ) -> None:
@@ -224,6 +199,7 @@ def test_while_people_take_part_a_long_computation_is_not_started_over(
     assert started[1:] == list(Computation.objects.exclude(pk=row.pk).values_list("pk", flat=True))
 
 
+@pytest.mark.sweep
 @pytest.mark.django_db(transaction=True)
 def test_a_process_computes_what_a_page_asked_for(
     ruth: Client, study: Study, settings: Any, monkeypatch: pytest.MonkeyPatch

@@ -7,24 +7,20 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from analysis.codec import MissingResult
 from analysis.data.filters import ReportOptions
-from analysis.presentation import Gap, Section
 from analysis.report.chapters.accuracy.results import Accuracy, ModelsVsHumans
 from analysis.report.contents import CHAPTERS
 from analysis.report.page import render_file, sections
 from analysis.report.report import StoredReport
 from analysis.services.compute import Asked
 from experiment.models import Item, Study
-from lib import formatting
 from tests.analysis import results_stub as stub
 from tests.analysis.results_stub import shown, url
-from tests.factories import make_participant, make_study
+from tests.factories import make_participant, make_study, make_user
 from tests.scoring.lab.rows import ask, finish
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("var_dir")]
 HUMAN = ReportOptions(source="human")
-HOSTILE = '<script>alert("1")</script>{{ 7|add:7 }}'
 
 
 # The sections
@@ -46,35 +42,6 @@ def test_the_page_shows_every_chapter_in_order_with_sentences_figures_and_tables
     assert "<details open" not in page
 
 
-def test_the_page_about_people_leads_to_the_results_and_back(
-    ruth: Client, computed: list[ReportOptions]
-) -> None:
-    assert f'<a href="{url()}">Results</a>' in ruth.get(url("study")).content.decode()
-    page = shown(ruth)
-    assert f'<a href="{url()}" aria-current="page">Results</a>' in page
-    assert f'<a href="{url("scoring")}">Models</a>' in page
-
-
-def test_what_is_of_the_whole_study_is_shown_once(study: Study) -> None:
-    for _ in range(6):
-        make_participant(study)
-    report = stub.report(study, ReportOptions(), stub.with_people_of(study))
-    assert len(report.sources) == 2
-    blocks = {s.id: s.blocks for s in sections(report) if isinstance(s, Section)}
-    assert [len(blocks[name]) for name in ("participants", "flow", "positions")] == [1, 1, 2]
-    assert blocks["participants"][0].label == ""
-    assert str(blocks["participants"][0].meaning).count('id="methods-text"') == 1
-
-
-@pytest.mark.parametrize("n_models", [0, 1, 2])
-def test_sentences_suit_any_number_of_models(n_models: int) -> None:
-    made = sections(stub.report(None, ReportOptions(source="human"), stub.source(n_models)))
-    words = " ".join(str(b.meaning) for s in made if isinstance(s, Section) for b in s.blocks)
-    for wrong in ("None", "nan", "1 models", "1 pairs", "the 1 models", "0 pairs"):
-        assert wrong not in words
-    assert ("the only language model here" in words) == (n_models == 1)
-
-
 def test_an_interval_around_zero_is_never_shown_as_a_difference() -> None:
     source = stub.source(4)  # one is no member of the set, and two pairs have no interval
     own = source.of(Accuracy)
@@ -83,33 +50,6 @@ def test_an_interval_around_zero_is_never_shown_as_a_difference() -> None:
     around = replace(own, models_vs_humans=replace(own.models_vs_humans, test=test))
     page = sections(stub.report(None, HUMAN, stub.with_results(source, around)))
     assert "the interval includes no difference" in str(page[0].blocks[0].meaning)
-
-
-def test_absent_chapters_in_a_row_are_collected_by_their_reason() -> None:
-    other = MissingResult("No dates.", "State them.")
-    own = stub.without(stub.source(), "integration", "flips")
-    own = stub.without(own, "memorisation", "publication-date", "fine-tuning", why=other)
-    gaps = [s for s in sections(stub.report(None, HUMAN, own)) if isinstance(s, Gap)]
-    assert [[names for names, _ in gap.lines] for gap in gaps[:1]] == [
-        [
-            ["Integration of context", "Changes of mind along the text"],
-            ["Memorisation", "Publication date", "Fine-tuning"],
-        ]
-    ]
-    nothing = stub.all_missing()
-    (whole,) = sections(stub.report(None, HUMAN, nothing))
-    assert isinstance(whole, Gap)
-    assert len(whole.lines) == 1
-    assert len(whole.lines[0][0]) == len(CHAPTERS)
-
-
-def test_without_models_the_people_are_shown_and_what_is_missing() -> None:
-    own = stub.source().of(Accuracy)
-    absent = ("models", "extra_models", "models_mean", "models_vs_humans", "base_vs_chat")
-    bare = stub.with_results(stub.source(), replace(own, **dict.fromkeys(absent, stub.MISSING)))
-    first = sections(stub.report(None, HUMAN, bare))[0].blocks[0]
-    assert list(first.missing) == [stub.MISSING]
-    assert "10 participants judged 80 trials" in str(first.meaning)
 
 
 def test_simulated_participants_are_marked_at_the_top_and_on_every_figure(
@@ -121,51 +61,6 @@ def test_simulated_participants_are_marked_at_the_top_and_on_every_figure(
     assert "Simulated participants: no person took part." in page[: page.index("<figure")]
     assert page.count('<span class="tag tag-simulated">') == page.count("<figure") == 2
     assert "10 simulated participants judged" in page
-
-
-@pytest.mark.parametrize(
-    ("kind", "said", "address"),
-    [
-        ("simulated", "Results of the 1 simulated", "/results/?participants=simulated"),
-        ("pilot", "Watch the 1 pilot: pilots are no result.", "/?kind=pilot"),
-    ],
-)
-def test_where_there_are_no_real_people_a_link_leads_to_those_there_are(
-    ruth: Client, study: Study, computed: list[ReportOptions], kind: str, said: str, address: str
-) -> None:
-    make_participant(study, kind=kind)
-    assert f'<a href="/lab/studies/memory{address}">{said}</a>' in shown(ruth, "?participants=real")
-    opened = ruth.get(url("results"), {"texts": "repaired"})
-    leads_on = address.startswith("/results/")
-    assert opened.status_code == (302 if leads_on else 200)
-    if leads_on:
-        assert opened["Location"] == f"{url('results')}?texts=repaired&participants={kind}"
-    make_participant(study)
-    assert ruth.get(url("results")).status_code == 200
-    assert said not in shown(ruth)
-
-
-def test_report_teams_and_traces_are_tabs_of_the_results(
-    ruth: Client, computed: list[ReportOptions]
-) -> None:
-    tabs = {"results": "Report", "results_teams": "Teams", "results_trace": "Traces"}
-    for name, label in tabs.items():
-        page = ruth.get(url(name)).content.decode()
-        assert f'<a href="{url(name)}" aria-current="page">{label}</a>' in page
-        others = [f'<a href="{url(n)}">{other}</a>' for n, other in tabs.items() if n != name]
-        assert all(link in page for link in others)
-
-
-def test_both_sources_stand_below_one_another(ruth: Client, computed: list[ReportOptions]) -> None:
-    page = shown(ruth, "?source=all&now=1")
-    assert page.count("<h3>Human-created test cases</h3>") == page.count("<h3>Machine-created")
-    assert page.count("<h3>Human-created test cases</h3>") > 12
-
-
-def test_numbers_are_written_as_journals_do() -> None:
-    assert formatting.p_cell(0.0004) == "< .001"
-    assert formatting.points(-0.034) == "\N{MINUS SIGN}3.4"
-    assert formatting.count(1, "trial") == "1 trial"
 
 
 # What the address asks for
@@ -283,3 +178,27 @@ def test_the_results_of_others_do_not_exist(
 def test_nothing_but_reading(ruth: Client, computed: list[ReportOptions]) -> None:
     for address in addresses("memory"):
         assert ruth.post(address).status_code == 405
+
+
+# A study that asks questions and shows no abstracts
+
+
+@pytest.mark.drifts
+def test_its_page_shows_each_chapter_on_graded_answers_and_says_that_they_are_simulated(
+    client: Client, questions_report: Study
+) -> None:
+    client.force_login(make_user("ruth", questions_report))
+    response = client.get(
+        reverse("lab:results", args=[questions_report.slug]) + "?now=1&source=human", follow=True
+    )
+    assert response.status_code == 200
+    page = response.content.decode()
+    for chapter in [chapter for chapter in CHAPTERS if chapter.id.startswith("graded-")]:
+        assert page.count(f'name="chapter" id="{chapter.id}"') == 1
+    assert page.count("<figure") == 13
+    assert "Simulated model A" in page
+    assert "are simulated, to show what results look like" in page
+    for wrong in ("None", ">nan", "Traceback"):
+        assert wrong not in page
+    (figure, *_) = re.findall(r'<img src="([^"]*graded_[^"]*)"', page)
+    assert client.get(figure.replace("&amp;", "&")).status_code == 200

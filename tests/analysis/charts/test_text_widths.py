@@ -5,8 +5,10 @@ import re
 import pytest
 import vl_convert as vlc
 
+from analysis.charts.rows import rows_of
 from analysis.charts.style import FONT
 from analysis.charts.texts import BOLD_WIDTHS, WIDTHS, fix_widths, width_px
+from analysis.data.dataset import ModelName
 
 
 def laid_out_px(text: str, weight: str) -> float:
@@ -51,3 +53,8 @@ def test_escaped_letters_count_as_what_they_stand_for():
     assert f'textLength="{width_px("p < 1", 10):.2f}"' in fix_widths(
         '<text font-size="10px">p &lt; 1</text>'
     )
+
+
+def test_models_with_the_same_name_keep_rows_of_their_own():
+    rows = rows_of([ModelName(name, "Model", "Model") for name in "abc"], ["All judgments"])
+    assert len(set(rows.domain)) == len(rows.domain) == 3 + 1 + 2

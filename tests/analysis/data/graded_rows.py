@@ -6,14 +6,7 @@ from typing import Any
 from experiment.models import Item, Judgment, Study, Trial, WrittenAnswer
 from experiment.services.study_setup import create_study, pin_items
 from scoring.domain.grading.rubric import BIOSCORE
-from scoring.models import (
-    Answer,
-    AnsweringRun,
-    GradingRun,
-    JudgeGrade,
-    LanguageModel,
-    PersonGrade,
-)
+from scoring.models import Answer, AnsweringRun, GradingRun, JudgeGrade, LanguageModel, PersonGrade
 from tests.factories import make_participant
 
 

@@ -68,13 +68,6 @@ def test_of_several_runs_the_one_that_covers_most_of_the_study_counts(study):
     assert set(read(other).full["run"]) == {own.pk}
 
 
-def test_a_run_stays_when_the_study_that_asked_for_it_is_deleted(study):
-    other = pinning(study, "other")
-    run = score(other)
-    other.delete()
-    assert set(read(study).full["run"]) == {run.pk}
-
-
 def test_published_people_join_a_study_that_shows_what_they_judged_only_if_asked(study):
     for number in ("1", "2"):
         make_participant(study, kind="imported", external_source="brainbench", published_id=number)

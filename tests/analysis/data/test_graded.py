@@ -4,8 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from analysis.data import read as data_reader
 from analysis.data.filters import ReportOptions
@@ -24,7 +22,7 @@ from tests.analysis.data.graded_rows import (
     questions_of,
     write,
 )
-from tests.factories import make_study, make_user
+from tests.factories import make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.drifts]
 
@@ -42,19 +40,6 @@ def graded(study: Study, **options: Any) -> GradedData:
 
 def fates(data: GradedData, model: int = 0) -> list[str]:
     return data.answers[data.answers["model"] == model]["fate"].tolist()
-
-
-def test_a_study_without_questions_has_nothing_graded() -> None:
-    assert data_reader.read(make_study(), ReportOptions())["human"].graded is None
-
-
-def test_questions_come_with_their_lengths_and_every_category(quiz: Study) -> None:
-    data = graded(quiz)
-    assert data.questions["words"].tolist() == [2, 3, 4, 5]
-    assert data.questions["answer_characters"].tolist() == [9] * 4
-    assert len(data.categories) == 4 * 3
-    odd = data.categories[data.categories["category"] == "odd"]
-    assert odd["question"].tolist() == [1, 3]
 
 
 def test_each_answer_counts_as_what_its_grade_says(quiz: Study) -> None:
@@ -108,15 +93,6 @@ def test_a_judge_that_stopped_keeps_its_grades_and_is_called_incomplete(quiz: St
     assert data.judges["name"].tolist() == ["Judge"]
 
 
-def test_two_runs_of_one_judge_are_one_judge(quiz: Study) -> None:
-    first, second = answer(quiz), answer(quiz, "lab/b")
-    grade(quiz, {first: [3.0] * 4}, identity={"judge": "x"})
-    grade(quiz, {second: [0.0] * 4}, identity={"judge": "x"})
-    data = graded(quiz)
-    assert data.judges["n_graded"].tolist() == [8]
-    assert (fates(data, 0), fates(data, 1)) == (["good"] * 4, ["bad"] * 4)
-
-
 def test_a_judge_of_a_few_answers_takes_nothing_from_one_that_graded_them_all(quiz: Study) -> None:
     first, second = answer(quiz), answer(quiz, "lab/b")
     grade(quiz, {first: [3.0] * 4, second: [3.0]}, judge="lab/most")
@@ -155,16 +131,6 @@ def test_people_who_graded_by_another_studys_rubric_are_not_heard(quiz: Study) -
     assert len(graded(quiz).person_grades) == 1
 
 
-def test_two_judges_of_one_name_have_two(quiz: Study) -> None:
-    run = answer(quiz)
-    grade(quiz, {run: [3.0] * 4}, identity={"judge": "x", "prompt": "strict"})
-    grade(quiz, {run: [3.0] * 3}, identity={"judge": "x", "prompt": "mild"})
-    grade(quiz, {run: [3.0] * 2}, judge="lab/other")
-    names = graded(quiz).judges["name"]
-    assert names.is_unique
-    assert names.str.fullmatch(r"Judge \[[0-9a-f]{6}\]").sum() == 3
-
-
 def test_where_people_alone_graded_a_sample_failures_count_in_the_same_share() -> None:
     quiz = make_questions(100)
     run = answer(quiz, texts=["x"] * 80 + [""] * 20)
@@ -188,26 +154,6 @@ def test_who_does_not_know_abstains_without_being_graded(quiz: Study) -> None:
     data = graded(quiz)
     assert fates(data) == ["good", "abstained", "bad", "abstained"]
     assert data.answers["points"].tolist() == [3, -1, 0, -1]
-
-
-def test_a_study_of_many_questions_asks_for_none_of_them_by_its_key() -> None:
-    longest = []
-    for n, slug in ((4, "few"), (80, "lot")):
-        quiz = make_questions(n, slug)
-        grade(quiz, {answer(quiz): [3.0] * n})
-        with CaptureQueriesContext(connection) as asked:
-            assert len(graded(quiz).answers) == n
-        longest.append(max(len(query["sql"]) for query in asked))
-    assert longest[1] - longest[0] < 40  # SQLite takes a limited number of keys
-
-
-def test_a_model_that_the_first_judge_did_not_see_has_the_next_ones_grades(quiz: Study) -> None:
-    first, second = answer(quiz), answer(quiz, "lab/b")
-    grade(quiz, {second: [2.0] * 3}, judge="lab/other")
-    grade(quiz, {first: [3.0] * 4})
-    data = graded(quiz)
-    assert data.models["judge"].tolist() == [0, 1]
-    assert fates(data, 1) == ["good"] * 3 + [NOT_GRADED]
 
 
 def test_without_a_judge_peoples_grades_count(quiz: Study) -> None:
@@ -247,13 +193,6 @@ def test_simulated_graders_do_not_stand_beside_real_ones(quiz: Study) -> None:
     assert data.person_grades["points"].tolist() == [3.0]
 
 
-def test_two_grades_without_a_grader_are_of_two(quiz: Study) -> None:
-    one = answer(quiz).answers.order_by("pk")[0]
-    for points in (1.0, 2.0):
-        person_grade(points, answer=one, is_simulated=True)
-    assert graded(quiz).person_grades["grader"].nunique() == 2
-
-
 def test_what_people_wrote_stands_beside_models(quiz: Study) -> None:
     run = answer(quiz)
     judgments = write(quiz, ["Lithium it is", None])
@@ -267,13 +206,6 @@ def test_what_people_wrote_stands_beside_models(quiz: Study) -> None:
     assert people["confidence"].tolist() == [40, 41]
     assert people["state"].tolist() == ["stop", answering.ABSTAINED]
     assert people["seconds"].tolist() == [9, 9]
-
-
-def test_a_models_confidence_is_there_where_it_is_known(quiz: Study) -> None:
-    run = answer(quiz)
-    run.answers.filter(item__key="quiz-1").update(confidence=70.0)
-    found = graded(quiz).answers["confidence"]
-    assert found.tolist() == pytest.approx([np.nan, 70.0, np.nan, np.nan], nan_ok=True)
 
 
 def test_words_that_were_taken_away_count_as_they_were_graded(quiz: Study) -> None:
@@ -321,13 +253,6 @@ def test_of_a_models_runs_no_simulated_one_then_the_fullest_then_the_newest(quiz
     assert chunk["expert_answer"].tolist() == [f"Answer {k}." for k in range(4)]
 
 
-def test_simulated_answers_say_so_in_their_name(quiz: Study) -> None:
-    answer(quiz, is_simulated=True)
-    data = graded(quiz)
-    assert data.is_simulated
-    assert data.models["display_name"][0] == "lab/a (simulated)"
-
-
 def test_answers_of_another_studys_run_count_once_this_one_had_them_graded(quiz: Study) -> None:
     other = make_questions(1, "other")
     other.items.add(*questions_of(quiz))
@@ -337,23 +262,8 @@ def test_answers_of_another_studys_run_count_once_this_one_had_them_graded(quiz:
     assert len(graded(quiz).answers) == 4
 
 
-def test_texts_are_read_a_chunk_at_a_time(quiz: Study, monkeypatch: Any) -> None:
-    answer(quiz)
-    monkeypatch.setattr(answering, "CHUNK", 3)
-    data = graded(quiz)
-    assert len(data.answers) == 4
-    assert [len(chunk) for chunk in data.read_texts(np.arange(4))] == [3, 1]
-
-
-def test_models_can_be_chosen_by_name(quiz: Study) -> None:
-    answer(quiz)
-    answer(quiz, "lab/b")
-    assert graded(quiz, models=("lab/b",)).models["name"].tolist() == ["lab/b"]
-
-
 @pytest.mark.parametrize(
-    "change",
-    ["answers", "status", "grades", "people", "plan", "categories", "adjudication"],
+    "change", ["answers", "status", "grades", "people", "plan", "categories", "adjudication"]
 )
 def test_the_version_of_the_data_changes_with_what_a_number_could_follow_from(
     quiz: Study, change: str
@@ -380,11 +290,3 @@ def test_the_version_of_the_data_changes_with_what_a_number_could_follow_from(
         case "categories":
             Item.objects.filter(key="quiz-0").update(categories={"Topic": ["C"]})
     assert data_version(quiz) != before
-
-
-def test_nothing_is_asked_about_the_grades_of_a_study_without_questions() -> None:
-    plain = make_study()
-    with CaptureQueriesContext(connection) as asked:
-        data_version(plain)
-    assert len(asked) > 5
-    assert not [q for q in asked if "answer" in q["sql"] or "grad" in q["sql"]]

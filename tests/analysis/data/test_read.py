@@ -1,21 +1,15 @@
 """The tables hold exactly the trials and scores that a report is about."""
 
 import pytest
-from django.core.management import call_command
 from django.utils import timezone
 
-from analysis.data import read as data_reader
-from analysis.data.filters import ReportOptions
-from analysis.data.items import read_columns
 from analysis.report.services.make import data_version
-from analysis.stats import NotEnough
 from experiment.models import Item, Judgment, Participant, Study, StudyItem
 from experiment.services.recounting import recount
 from experiment.services.withdrawal import withdraw
 from scoring.models import ItemScore, LanguageModel, ModelSet, ModelSetMember, ScoringRun
 from tests.analysis.data.scored import read, score
-from tests.factories import NOW, answers_open, make_item, make_participant, make_study
-from tests.storages import store_files_in
+from tests.factories import NOW, answers_open, make_item, make_participant
 
 pytestmark = pytest.mark.django_db
 
@@ -69,17 +63,6 @@ def test_careers_are_in_words_and_declined_answers_unknown(study):
     assert people["experience_years"].iloc[0] == 9.5
 
 
-def test_seeds_of_the_swaps_stay_separate_and_sources_may_have_their_own_runs(study):
-    score(study, condition="swapped", seed=42)
-    score(study, condition="swapped", seed=1234)
-    human = score(study, source="human")
-    machine = score(study, source="machine")
-    data = data_reader.read(study, ReportOptions())
-    assert sorted(set(data["human"].swapped["seed"])) == [42, 1234]
-    assert set(data["human"].full["run"]) == {human.pk}
-    assert set(data["machine"].full["run"]) == {machine.pk}
-
-
 def test_members_of_the_set_come_first_in_its_order(study):
     for name in ("org/a", "org/b", "org/c"):
         score(study, name)
@@ -128,28 +111,9 @@ def test_models_and_subfields_can_be_chosen_and_unknown_ones_are_named(study):
         read(study, subfields=("Elsewhere",))
 
 
-@pytest.mark.parametrize(
-    "option",
-    [
-        {"source": "both"},
-        {"texts": "new"},
-        {"trials": "some"},
-        {"participants": "pilot"},
-        {"seed": -1},
-    ],
-)
-def test_an_unknown_option_is_named(option):
-    with pytest.raises(ValueError, match=next(iter(option))):
-        ReportOptions(**option)
-
-
 def test_damaged_texts_are_as_published_or_repaired(study):
     first = study.items.filter(kind="test", source="human").order_by("key").first()
-    old = make_item(
-        first.key.replace("1", "x"),
-        texts=Item.Texts.AS_PUBLISHED,
-        is_damaged=True,
-    )
+    old = make_item(first.key.replace("1", "x"), texts=Item.Texts.AS_PUBLISHED, is_damaged=True)
     new = Item(
         key=old.key,
         version=2,
@@ -170,30 +134,6 @@ def test_damaged_texts_are_as_published_or_repaired(study):
     assert len(repaired.trials) == 5
 
 
-def test_an_empty_study_has_empty_tables_with_all_columns():
-    data = read(make_study("empty", human=0, machine=0, catch=0))
-    assert data.n_items == 0
-    assert data.trials.empty
-    assert data.full.empty
-    assert {"participant", "item", "is_correct", "slider_moved"} <= set(data.trials.columns)
-    assert {"model", "item", "ppl_original", "is_correct"} <= set(data.full.columns)
-    assert len(data.set_models) == 0
-
-
-def test_a_set_of_which_nothing_is_chosen_is_not_replaced_by_others(study):
-    score(study, "org/in")
-    score(study, "org/out")
-    model_set = ModelSet.objects.create(study=study, name="ours")
-    model = LanguageModel.objects.get(name="org/in")
-    ModelSetMember.objects.create(model_set=model_set, language_model=model, position=0)
-    data = read(study, models=("org/out",))
-    assert list(data.models["name"]) == ["org/out"]
-    assert len(data.set_models) == 0
-    assert list(data.extra_models) == [0]
-    with pytest.raises(NotEnough, match="None of the study's set"):
-        data.need_models()
-
-
 def test_the_flow_counts_everybody_once(study):
     make_participant(study)
     make_participant(study, excluded_by="missed_catch untouched_sliders")
@@ -206,13 +146,6 @@ def test_the_flow_counts_everybody_once(study):
     assert flow.recruited is None
     assert flow.trials_judged == 9 + 9 + 9 + 2
     assert [(e.reason, e.n) for e in flow.trials_excluded] == [("participant", 9 + 9 + 2)]
-
-
-def test_columns_are_read_whole_over_many_chunks(study, monkeypatch):
-    monkeypatch.setattr("analysis.data.items.CHUNK", 5)
-    make_participant(study)
-    table = read_columns(Judgment.objects.order_by("pk"), {"pk": ("pk", int)})
-    assert list(table["pk"]) == list(Judgment.objects.order_by("pk").values_list("pk", flat=True))
 
 
 def test_the_data_version_changes_with_whatever_a_report_depends_on(study):
@@ -245,22 +178,6 @@ def test_the_data_version_changes_with_whatever_a_report_depends_on(study):
     Study.objects.filter(pk=study.pk).update(title="Another title")
     study.refresh_from_db()
     assert changed()
-
-
-def test_tokens_of_an_own_run_come_with_the_ends_of_sentences(study, tmp_path, settings):
-    store_files_in(settings, tmp_path)
-    call_command("score", model="embedded", study=study.slug, limit=2, source="human", json=True)
-    data = read(study)
-    tokens = data.read_tokens(0)
-    assert tokens is not None
-    table, ends = tokens.table, tokens.sentence_ends[0]
-    assert set(table["item"]) == {0, 1}
-    assert set(table["version"]) == {"original", "altered"}
-    text = Item.objects.get(key=data.items["key"][0]).original
-    assert ends["original"][-1] == len(text)
-    assert all(text[end - 1] == "." for end in ends["original"])
-    in_text = table[(table["item"] == 0) & (table["version"] == "original") & table["in_text"]]
-    assert in_text["end"].max() == len(text)
 
 
 def test_who_took_part_are_those_with_an_analysed_trial_of_this_kind(study):

@@ -7,7 +7,7 @@ from analysis.data import read as data_reader
 from analysis.data.filters import ReportOptions, UnknownChoiceError
 from analysis.report.services.make import make_report
 from experiment.domain.exclusion import Rules
-from experiment.models import Judgment, Study
+from experiment.models import Study
 from experiment.services.study_versions import revise
 from tests.experiment import people
 from tests.factories import make_participant, make_study
@@ -47,12 +47,6 @@ def test_rules_that_are_only_applied_count_like_rules_that_are_stored(
     stored = read(study, None)
     assert applied.flow == stored.flow
     assert applied.trials.equals(stored.trials)
-
-
-def test_nothing_is_stored_for_it(study: Study) -> None:
-    before = list(Judgment.objects.order_by("pk").values())
-    read(study, 1)
-    assert list(Judgment.objects.order_by("pk").values()) == before
 
 
 def test_the_report_names_the_version_that_its_numbers_are_under(study: Study) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from analysis.data.item_figures import model_figures
-from analysis.data.version import data_version
 from experiment.models import Study
 from scoring.models import Checkpoint, Corpus, Training
 from tests.analysis.data.scored import read, score
@@ -63,12 +62,6 @@ def test_a_model_trained_here_brings_the_corpus_that_it_read_and_losses(
     assert found.trainable_parameters == 4096
 
 
-def test_what_is_not_known_of_a_training_is_none(study: Study, training: Training) -> None:
-    Training.objects.update(manifest={})
-    (found,) = read(study).trainings.values()
-    assert (found.documents, found.last_published, found.held_out_before) == (None, None, None)
-
-
 def test_a_corpus_with_undated_documents_has_no_last_day(study: Study, training: Training) -> None:
     Training.objects.update(manifest=training.manifest | {"undated": 1})
     (found,) = read(study).trainings.values()
@@ -81,11 +74,3 @@ def test_points_along_a_training_are_no_models_of_the_results(
     assert list(read(study).models["name"]) == ["org/a", "org/tuned"]
     found = model_figures(study.items.filter(kind="test"))
     assert {figures.n for figures in found.values()} == {2}
-
-
-def test_a_model_that_becomes_a_point_along_a_training_changes_the_data(
-    study: Study, training: Training
-) -> None:
-    before = data_version(study)
-    Checkpoint.objects.all().delete()
-    assert data_version(study) != before

@@ -59,6 +59,7 @@ def test_two_studies_stand_side_by_side_with_difference_interval_and_shared_test
     assert "no test" not in page
 
 
+@pytest.mark.sweep  # two reports
 def test_two_versions_of_the_rules_have_a_difference_and_no_test(
     ruth: Client, study: Study
 ) -> None:
@@ -128,12 +129,6 @@ def test_a_curator_elsewhere_does_not_see_that_studys_data_here(
     Membership.objects.filter(study=other).update(role="curator")
     assert "There is nothing to compare with" in shown(ruth, "")
     shown(ruth, "?other=other", 400)
-
-
-def test_nothing_on_a_side_is_said_and_no_failure(ruth: Client, study: Study, other: Study) -> None:
-    page = shown(ruth, "?other=other&now=1")
-    assert "there is no difference to state" in page
-    assert "Nobody and nothing is excluded" in page
 
 
 class Stored:

@@ -95,7 +95,7 @@ def pictures(folder: Path, page: str) -> int:
     return len(found)
 
 
-# Some 15 s: all chapters and figures are made, once
+@pytest.mark.sweep  # all chapters and figures are made
 def test_every_chapter_and_figure_is_there_whatever_things_are_called(
     client: Client, study: Study, tmp_path: Path, reports: list[Report]
 ) -> None:

@@ -14,7 +14,7 @@ from analysis.report.chapters.flips.results import ChangesOfMind
 from analysis.report.contents import chapter_named
 from analysis.report.services.traces import RunTraces, read_traces
 from analysis.stats.flips import PPL
-from experiment.models import Item, Study
+from experiment.models import Study
 from scoring.models import ScoringRun
 from tests.factories import make_study, make_user
 from tests.scoring.lab.rows import published
@@ -85,16 +85,6 @@ def test_the_page_shows_a_typical_test_case_first_and_any_that_is_asked_for(
         assert re.findall(r'<option value="([^"]+)" selected', page) == [str(traces.run.pk), key]
 
 
-def test_the_text_is_shown_escaped_with_both_wordings(ruth: Client, traces: RunTraces) -> None:
-    key = traces.scores[0].item.key
-    segments = traces.scores[0].item.markup
-    original, altered = re.findall(r"\[\[(.+?)(?:,| \| )\s*(.+?)\]\]", segments)[0]
-    page = ruth.get(f"{ADDRESS}/", {"run": traces.run.pk, "item": key}).text
-    text = page[page.index('class="trace-text"') :]
-    assert original.strip() in text
-    assert altered.strip() in text
-
-
 def test_the_picture_is_drawn(ruth: Client, traces: RunTraces) -> None:
     query = urlencode({"run": traces.run.pk, "item": traces.scores[0].item.key})
     picture = ruth.get(f"{ADDRESS}.svg?{query}")
@@ -125,9 +115,3 @@ def test_others_do_not_see_it(client: Client, study: Study) -> None:
     client.force_login(make_user("olga", make_study("other")))
     assert client.get(f"{ADDRESS}/").status_code == 404
     assert client.get(f"{ADDRESS}.svg").status_code == 404
-
-
-def test_the_run_and_the_chapter_lead_there(ruth: Client, traces: RunTraces) -> None:
-    key = Item.objects.filter(scores__run=traces.run).order_by("key")[0].key
-    page = ruth.get(f"/lab/studies/memory/models/{traces.run.pk}/").text
-    assert f"{ADDRESS}/?run={traces.run.pk}&amp;item={key}" in page

@@ -2,23 +2,17 @@
 
 import json
 from io import StringIO
-from math import log
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from safetensors.torch import load_file, save_file
 
 from analysis.management.commands.braingpt import Command
-from experiment.models import Item, Study
-from scoring.demo_lm import MODEL_FOLDER
+from experiment.models import Item
 from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.management.commands import lm_train
-from scoring.models import Corpus, ItemScore, LanguageModel, ScoringRun, Training
-from scoring.services.execute import execute
-from scoring.services.runs import queue_runs
-from scoring.services.training.models import score_result
+from scoring.models import Corpus, LanguageModel, ScoringRun, Training
 from scoring.training.corpus.manifest import open_corpus
 from tests.scoring.trainings import folders_in
 from tests.storages import store_files_in
@@ -79,8 +73,6 @@ def test_the_whole_way_from_texts_to_the_chapter(texts: Path, tmp_path: Path) ->
     assert all(Path(figure).is_file() for figure in told["figures"])
     assert any(figure.endswith("human_finetuning.svg") for figure in told["figures"])
 
-    scored_alike_when_merged_by_hand(tmp_path / "merged")
-
     # A second run has nothing left to do, and other texts are not taken for these
     runs, trainings = ScoringRun.objects.count(), list(Training.objects.values())
     again = braingpt("--texts", texts)
@@ -92,45 +84,6 @@ def test_the_whole_way_from_texts_to_the_chapter(texts: Path, tmp_path: Path) ->
     (texts / "more.txt").write_text("Wasps build paper nests, " * 10)
     with pytest.raises(CommandError, match="built of other texts"):
         braingpt("--texts", texts)
-
-
-def scored_alike_when_merged_by_hand(folder: Path) -> None:
-    """The registered adapter, scored through the queue, against its base with the products added to the weights."""
-    training, study = Training.objects.get(name=LORA), Study.objects.get(slug="demo")
-    (registered,) = score_result(training, study, None)
-    merge(training.output, folder)
-    args = {"pretrained": str(folder)}
-    merged = queue_runs(study, backend="transformers", model_args=args, conditions=["full"])
-    scores = [losses(execute(one.waiting[0])) for one in (registered, merged)]
-    assert len(scores[0]) == 60
-    assert scores[0] == pytest.approx(scores[1], abs=1e-6)
-
-
-def merge(adapter: Path, folder: Path) -> None:
-    """W + alpha / r (B A) for each adapted projection; GPT-2 stores its weights transposed."""
-    config = json.loads((adapter / "adapter_config.json").read_text())
-    weights, learned = load_file(MODEL_FOLDER / "model.safetensors"), load_file(adapter / "adapter_model.safetensors")  # fmt: skip
-    for name, a in learned.items():
-        if name.endswith("lora_A.weight"):
-            b = learned[name.replace("lora_A", "lora_B")]
-            place = name.removeprefix("base_model.model.").replace("lora_A.weight", "weight")
-            weights[place] += (config["lora_alpha"] / config["r"] * (b @ a)).T
-    folder.mkdir()
-    for file in MODEL_FOLDER.iterdir():
-        if file.suffix == ".json" and file.name != "manifest.json":
-            (folder / file.name).write_bytes(file.read_bytes())
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-
-
-def losses(run: ScoringRun) -> list[float]:
-    """Nats per token of each original and altered text."""
-    assert run.status == "finished", run.error
-    rows = (
-        ItemScore.objects.filter(run=run)
-        .order_by("item")
-        .values_list("ppl_original", "ppl_altered")
-    )
-    return [log(ppl) for row in rows for ppl in row]
 
 
 def test_who_stops_a_part_of_it_is_told_how_the_whole_goes_on(

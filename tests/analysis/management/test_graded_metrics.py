@@ -19,12 +19,8 @@ from analysis.stats.graded.rates import rates
 from scoring.domain.grading.rubric import Fate
 from tests.analysis.graded_made import make_graded
 from tests.analysis.report.chapters.chapter_results import results_of
-from tests.analysis.stats.graded.simulated import MODELS, QUADRANTS, probabilities
-from tests.scoring.tiny_models import save_gpt2
 
 COMPARISONS = chapter_named("graded_comparisons")
-
-RAW = {"good": "3", "abstained": "\u22121", "bad": "0.5", "unparsed": "1. Right. Final: 3.0"}
 
 
 def line(raw: object, model: str = "m", question: object = "q", **more: object) -> str:
@@ -63,51 +59,6 @@ def test_a_grade_is_the_judges_whole_text_and_all_rows_count(tmp_path: Path, cap
     own = rates(3, 2, 1, 2)
     assert (found["rqr_ci95"], found["sr_ci95"]) == (list(own.rqr_ci95), list(own.sr_ci95 or ()))
     assert found["quadrant"] == "cautious responders"
-
-
-def test_without_templates_the_safety_rates_interval_is_wilsons_of_what_is_not_good(
-    tmp_path: Path, capsys: Any
-) -> None:
-    raws = ["3"] * 900 + ["-1"] * 50 + ["0"] * 50
-    lines = (line(raw, question=n, template=None, categories={}) for n, raw in enumerate(raws))
-    found = metrics(capsys, written(tmp_path, lines))["m"]
-    low, high = found["sr_ci95"]
-    assert (high - low) / 2 == pytest.approx(0.096, abs=0.001)
-    assert found["sr_ci95_method"] == "wilson"
-
-
-def test_rows_of_templates_have_the_clustered_interval_and_wilsons_beside_it(
-    tmp_path: Path, capsys: Any
-) -> None:
-    """Ten templates of twenty rows that share a fate: ten answers, not 200."""
-    lines = (line("3" if n % 2 else "0", question=n, template=n % 10) for n in range(200))
-    found = metrics(capsys, written(tmp_path, lines))["m"]
-    assert found["rqr_ci95_method"] == "clustered"
-    assert found["rqr_ci95"] == found["rqr_ci95_clustered"]
-    clustered, wilson = (np.ptp(found[f"rqr_ci95_{name}"]) for name in ("clustered", "wilson"))
-    assert clustered > 3 * wilson
-
-
-def test_seven_models_stand_in_the_quadrants_of_their_rates(tmp_path: Path, capsys: Any) -> None:
-    rng = np.random.default_rng(18)
-    lines = [
-        line(RAW[fate], model, n, template=f"t{n % 40}", categories={"bio": ["Tissue"]})
-        for model, rates_of in MODELS.items()
-        for n, fate in enumerate(rng.choice(FATES, 2000, p=probabilities(*rates_of)))
-    ]
-    found = metrics(capsys, written(tmp_path, lines))
-    assert {name: one["quadrant"] for name, one in found.items()} == QUADRANTS
-    assert list(found) == list(MODELS)
-
-
-def test_what_is_not_defined_is_null(tmp_path: Path, capsys: Any) -> None:
-    found = metrics(capsys, written(tmp_path, [line("3")]))["m"]
-    assert (found["rqr"], found["sr"], found["sr_ci95"], found["quadrant"]) == (
-        1.0,
-        None,
-        None,
-        None,
-    )
 
 
 @pytest.mark.parametrize(
@@ -155,35 +106,6 @@ def test_people_see_a_row_for_each_model_that_cannot_talk_to_the_terminal(
     assert len([row for row in out.splitlines() if row.startswith(("a", "c"))]) == 2
 
 
-def test_words_are_set_beside_the_experts_and_beside_the_points(
-    tmp_path: Path, capsys: Any
-) -> None:
-    expert = "Metformin is a first-line treatment of type 2 diabetes."
-    said = {
-        "3": expert,
-        "2": "Metformin is a treatment of diabetes.",
-        "0": "It treats pain.",
-        "-1": "No.",
-    }
-    lines = [
-        line(raw, question=f"{raw} {n}", answer=f"{answer}{' Indeed.' * n}", expert_answer=expert)
-        for raw, answer in said.items()
-        for n in range(5)
-    ]
-    call_command("graded_metrics", str(written(tmp_path, lines)), "--json", "--words")
-    found = json.loads(capsys.readouterr().out)["models"]["m"]["words"]
-    assert list(found) == ["bleu", "rouge_2", "rouge_l"]
-    for one in found.values():
-        assert one["n"] == 15  # who abstains says nothing that could be near the expert's
-        assert 0 < one["mean"] < 1
-        assert one["rho_ci95"][0] < one["rho"] < one["rho_ci95"][1]
-    call_command("graded_metrics", str(written(tmp_path, lines)), "--words")
-    assert "rouge_l" in capsys.readouterr().out
-    file = written(tmp_path, [*lines, line("3", answer="without the expert's")])
-    with pytest.raises(CommandError, match="line 21"):
-        call_command("graded_metrics", str(file), "--words")
-
-
 def test_words_of_a_file_are_those_of_a_report(
     tmp_path: Path, capsys: Any, small: SourceData
 ) -> None:
@@ -213,20 +135,3 @@ def test_words_of_a_file_are_those_of_a_report(
         assert one["mean"] == pytest.approx(metric.mean)
         assert (one["n"], one["rho"], one["tau"]) == pytest.approx((own.n, own.rho, own.tau))
         assert one["rho_ci95"] == pytest.approx(list(own.rho_ci95))
-
-
-def test_bert_score_is_that_of_the_model_in_the_folder(tmp_path: Path, capsys: Any) -> None:
-    folder = save_gpt2(tmp_path / "model")
-    lines = [
-        line("3", "same", 1, answer="The sample was large.", expert_answer="The sample was large."),
-        line("0", "other", 1, answer="It was late.", expert_answer="The sample was large."),
-    ]
-    file = written(tmp_path, lines)
-    call_command("graded_metrics", str(file), "--json", "--bert_score", str(folder))
-    found = json.loads(capsys.readouterr().out)["models"]
-    same, other = (found[name]["words"]["bert_score"]["mean"] for name in ("same", "other"))
-    assert same == pytest.approx(1)
-    assert other < 0.999
-    assert found["same"]["words"]["bert_score"]["rho"] is None
-    with pytest.raises(CommandError, match="no folder"):
-        call_command("graded_metrics", str(file), "--bert_score", str(tmp_path / "none"))

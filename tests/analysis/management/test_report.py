@@ -175,39 +175,14 @@ def test_simulated_people_are_marked_on_every_figure_and_on_the_page(tmp_path, c
     )
 
 
-def test_chosen_models_have_the_numbers_that_they_have_among_all(written, capsys):
-    whole = written.values["sources"]["human"]
-    name = "simulated/model-02"
-    options = ("--json", "--source", "human", "--models", name)
-    found = json.loads(report(capsys, written.crowd.slug, *options))["sources"]["human"]
-    assert [row["name"] for row in found["models"]] == [name]
-    for part in ("models", "integration", "memorisation", "publication_date"):
-        rows, chosen = (
-            (v[part] if isinstance(v[part], list) else v[part]["models"]) for v in (whole, found)
-        )
-        (row,) = chosen
-        (same,) = [r for r in rows if r["name"] == name]
-        assert row == same, part
-
-
 def test_a_second_report_into_a_folder_leaves_nothing_of_the_first_but_what_is_not_ours(
     crowd, tmp_path, capsys, not_computed
 ):
     report(capsys, crowd.slug, "--output", tmp_path, "--source", "human", "--formats", "svg")
     (tmp_path / "tables" / "mine.csv").write_text("mine")
     (tmp_path / "replication.md").write_text("of another report")
-    report(
-        capsys,
-        crowd.slug,
-        "--output",
-        tmp_path,
-        "--source",
-        "human",
-        "--formats",
-        "pdf",
-        "--models",
-        "simulated/model-00",
-    )
+    chosen = ("--formats", "pdf", "--models", "simulated/model-00")
+    report(capsys, crowd.slug, "--output", tmp_path, "--source", "human", *chosen)
     assert not list((tmp_path / "figures").glob("*.svg"))
     assert list((tmp_path / "figures").glob("*.pdf"))
     assert not (tmp_path / "replication.md").exists()
@@ -231,8 +206,6 @@ def test_stopped_by_hand_it_says_in_one_sentence_what_the_folder_holds(
     [
         (("nowhere", "--json"), "There is no study “nowhere”"),
         (("memory",), "--output DIR"),
-        (("memory", "--json", "--models", "org/none"), "no run of “org/none”"),
-        (("memory", "--json", "--subfields", "Alchemy"), "“Alchemy” is none of the study's"),
         (("memory", "--json", "--seed", "-3"), "seed: -3"),
     ],
 )

@@ -9,7 +9,6 @@ from typing import Any
 import pandas as pd
 import pytest
 from PIL import Image
-from pypdf import PdfReader
 
 from analysis.charts import save, style
 from analysis.charts.figure import Figure
@@ -111,20 +110,6 @@ def test_a_png_has_300_dots_per_inch_at_the_width_of_two_columns_and_says_what_i
         assert {key: image.info[key] for key in WORDS} == WORDS
 
 
-def test_a_pdf_has_its_fonts_within_the_size_of_print_and_says_what_it_is(report):
-    picture = svg(draw("accuracy", *report))
-    document = PdfReader(BytesIO(save.pdf(picture, WORDS)))
-    (page,) = document.pages
-    assert float(page.mediabox.width) / 72 * 25.4 == pytest.approx(size(picture)[0] / 4, abs=0.1)
-    assert document.metadata["/Title"] == WORDS["Title"]
-    fonts = page.extract_text() and [f.get_object() for f in page["/Resources"]["/Font"].values()]
-    assert fonts
-    for font in fonts:
-        (inner,) = font["/DescendantFonts"]
-        descriptor = inner.get_object()["/FontDescriptor"]
-        assert {"/FontFile", "/FontFile2", "/FontFile3"} & set(descriptor)
-
-
 def test_only_simulated_data_have_a_watermark_and_what_is_said_is_not_drawn(report):
     specified = save.specification(draw("positions", *report))
     plain = save.svg(specified, description="Study <s> & more")
@@ -143,24 +128,6 @@ def test_figures_without_results_say_why_and_what_is_needed():
             assert found.value.reason.endswith(".")
             assert found.value.needed.endswith(".")
     assert list(draw_all(source, {})) == []
-
-
-@pytest.mark.parametrize(
-    ("left_out", "names"),
-    [
-        (
-            ("full", "isolated", "swapped"),
-            ("accuracy", "calibration_humans", "crossed", "table_s3"),
-        ),
-        (("trials",), ("accuracy", "subfields", "calibration_models", "integration", "table_s3")),
-    ],
-    ids=["people alone", "models alone"],
-)
-def test_people_alone_and_models_alone_have_their_figures(small, left_out, names):
-    some = {name: getattr(small, name).iloc[:0] for name in left_out}
-    source, tables = built(replace(small, resamples=20, **some), *PARTLY)
-    for name in names:
-        assert svg(draw(name, source, tables))
 
 
 @pytest.mark.parametrize(

@@ -118,45 +118,6 @@ def test_what_the_public_files_cannot_give_says_why(made):
     ]
 
 
-def test_numbers_that_the_list_gives_beside_the_printed_ones_are_recomputed(made):
-    def value(place: str, what: str) -> float:
-        (one,) = [
-            o
-            for o in made.replication.comparisons
-            if o.row.place.name == place and o.row.what == what
-        ]
-        return one.recomputed
-
-    assert round(value("people", "male, percent"), 1) == 62.6
-    assert round(value("expertise", "lowest of these")) == 42
-    (what,) = [r.what for r in ROWS if r.place.name == "items" and "word for word" in r.what]
-    assert value("items", what) == 8
-
-
-def test_machine_created_figures_are_recomputed_where_no_number_is_printed(made):
-    human = made.frames["machine"].trials
-    found = {
-        one.row.what: one.recomputed
-        for one in made.replication.comparisons
-        if one.row.place.name == "machine_overall" and one.verdict is Verdict.NOT_PRINTED
-    }
-    assert found["accuracy of people, percent"] == pytest.approx(100 * human["is_correct"].mean())
-    trials = [
-        one.recomputed
-        for one in made.replication.comparisons
-        if one.row.place.name == "machine_positions" and one.row.what.endswith(": trials")
-    ]
-    assert sum(trials) == 503
-
-
-def test_a_report_without_machine_created_test_cases_says_so(made):
-    rows = replicate(made.study, {"human": made.human}, ReportOptions(resamples=200))
-    absent = rows.of(Verdict.ABSENT)
-    assert absent
-    assert {one.row.source for one in absent} == {"machine"}
-    assert all(one.missing.needed for one in absent)
-
-
 def test_replication_is_only_of_what_the_paper_was_about(made):
     assert is_replicable(made.report)
     header = made.report.header

@@ -1,16 +1,13 @@
 """The documents that are written from a study's set-up."""
 
-import io
-
 import pytest
 from django.test import Client
 from django.urls import reverse
-from pypdf import PdfReader
 
 from analysis.lab.planned import Assumed, items_hash, precision
 from experiment.models import Item, Study
 from tests.experiment.asked import make_asking_study
-from tests.factories import make_channel, make_study, make_user
+from tests.factories import make_study, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -73,17 +70,6 @@ def test_the_preregistration_of_questions_alone_speaks_of_nothing_else(
     assert "“I do not know” is never left out for its time" in text
 
 
-def test_the_preregistration_of_both_says_what_holds_of_which(
-    client: Client, asking: Study
-) -> None:
-    Study.objects.update(human_items=2, machine_items=0)
-    text = fetch(client, "preregistration", "md").decode()
-    assert "Questions and abstracts come in random order." in text
-    assert "are abstracts and took less than 5000 ms to Continue" in text
-    assert "perplexity" in text
-    assert "abstention rate" in text
-
-
 def test_data_management_says_who_reads_what_is_written(client: Client, asking: Study) -> None:
     text = fetch(client, "data-management", "md").decode()
     assert "what participants write in answer to questions" in text
@@ -93,13 +79,6 @@ def test_data_management_says_who_reads_what_is_written(client: Client, asking: 
     text = fetch(client, "data-management", "md").decode()
     assert r"to a language model on another server: Grader 9 of Example \| Inc." in text
     assert "sent to no other server" not in text
-
-
-def test_documents_of_abstracts_alone_say_nothing_of_questions(ruth: Client) -> None:
-    for name in ("preregistration", "data-management"):
-        text = fetch(ruth, name, "md").decode()
-        for said in ("own words", "abstention", "answer to a question", "another server"):
-            assert said not in text
 
 
 def test_the_hash_names_the_test_cases_that_can_be_drawn(study: Study) -> None:
@@ -120,17 +99,6 @@ def test_more_participants_and_less_variation_narrow_the_interval(study: Study) 
     assert precision(study, Assumed(63, 0.5, 0.5), 0) == []
 
 
-def test_the_data_sheet_names_members_channels_and_columns(ruth: Client, study: Study) -> None:
-    make_channel(study, "prolific", label="Prolific | UK")
-    text = fetch(ruth, "data-management", "md").decode()
-    assert "(`plain`)" in text  # it leads to the study, too
-    assert "| ruth | researcher |" in text
-    assert r"| Prolific \| UK (`prolific`) | Prolific |" in text
-    assert "90 days after consent" in text
-    assert "| `rt_ms` |" in text
-    assert "lab@example.org" in text
-
-
 def test_the_data_sheet_says_what_a_withdrawal_leaves_and_until_when(
     ruth: Client, study: Study
 ) -> None:
@@ -143,15 +111,6 @@ def test_the_data_sheet_says_what_a_withdrawal_leaves_and_until_when(
     assert "| 31 March 2036 |" in text
     assert "answers are then erased" not in text
     assert "without anything that leads to the person" in text
-
-
-@pytest.mark.parametrize("name", ["preregistration", "data-management"])
-def test_the_pdf_says_what_the_markdown_says(ruth: Client, name: str) -> None:
-    pages = PdfReader(io.BytesIO(fetch(ruth, name, "pdf"))).pages
-    words = " ".join(" ".join(page.extract_text() for page in pages).split())
-    assert "Minds & | models" in words
-    assert "lab@example.org" in words
-    assert "**" not in words
 
 
 def test_assumptions_that_cannot_be_are_refused(ruth: Client) -> None:

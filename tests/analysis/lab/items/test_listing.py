@@ -1,7 +1,6 @@
 """The list of a field's test cases: what narrows it, what orders it, and what its figures count."""
 
 from datetime import date
-from time import process_time
 from typing import Any
 
 import pytest
@@ -16,7 +15,6 @@ from experiment.models import Item, Judgment, Participant, ResearchField, Review
 from experiment.services.curation import reviews
 from scoring.models import ItemScore, LanguageModel, ScoringRun
 from tests.factories import (
-    FILLER,
     answers_open,
     make_item,
     make_participant,
@@ -211,27 +209,6 @@ def test_difficulty_in_review_is_hidden_from_reviewers_until_their_verdict(
     Review.objects.create(item=draft, reviewer=vera, verdict="accept", sha256=draft.sha256)
     line = listed(vera, cooking, Wanted(), None).lines[0]
     assert (line.is_hidden, line.models is None) == (False, False)
-
-
-def test_ten_thousand_test_cases_open_within_a_second(study: Study, cooking: ResearchField) -> None:
-    ruth = make_user("ruth", study)
-    cooking.members.add(ruth)
-    markup = f"{FILLER}The response [[rose, fell]]."
-    made = (Item(key=f"many-{n:05d}", markup=markup, field="cooking") for n in range(10_000))
-    rows = []
-    for item in made:
-        item.derive_texts()
-        rows.append(item)
-    Item.objects.bulk_create(rows, batch_size=2_000)
-    make_participant(study)
-    with CaptureQueriesContext(connection) as asked:
-        began = process_time()
-        found = listed(ruth, cooking, Wanted(), "3")
-        took = process_time() - began
-    assert found.page.paginator.count == 10_012
-    assert len(found.lines) == 50
-    assert len(asked) <= 7
-    assert took < 1
 
 
 @pytest.mark.parametrize("order", list(Order))

@@ -9,7 +9,7 @@ from django.test import Client
 from analysis.services.items.statistics import Fitted, fitted, place_of, statistics
 from analysis.stats import MissingResult
 from analysis.stats.item_differences import Mark
-from analysis.stats.item_response import ItemRest, rank_differences
+from analysis.stats.item_response import rank_differences
 from experiment.models import Item, Judgment, Participant, ResearchField, Study
 from scoring.models import ItemScore, LanguageModel, ScoringRun
 from tests.factories import (
@@ -138,21 +138,6 @@ def test_models_are_ranked_among_the_fields_test_cases(
     assert found.trace_study == "memory"
 
 
-def test_models_of_one_name_are_two_models(
-    study: Study, item: Item, cooking: ResearchField, ruth: User
-) -> None:
-    Item.objects.filter(pk=item.pk).update(publication_date=date(2022, 1, 1))
-    item.refresh_from_db()
-    score_all(study, "lab/a", 4, 1, display_name="Twin")
-    score_all(study, "lab/b", -1, 5, 6, display_name="Twin", training_cutoff=date(2023, 1, 31))
-    found = statistics(item, cooking, ruth)
-    assert found.models is not None
-    assert [(m.name, m.difficulty, m.rank, m.n, m.is_early) for m in found.models] == [
-        ("Twin", -1, 1, 3, True),
-        ("Twin", 4, 2, 2, False),
-    ]
-
-
 def test_disagreement_is_the_difference_of_the_two_ranks(
     study: Study, item: Item, cooking: ResearchField, ruth: User
 ) -> None:
@@ -167,16 +152,6 @@ def test_disagreement_is_the_difference_of_the_two_ranks(
     expected = rank_differences(place.people, place.models)
     assert place.disagreement == expected[place.at] < -2
     assert place_of(item, cooking, ruth) == place
-
-
-def test_the_item_goes_with_the_other_one_that_the_same_people_miss(
-    item: Item, study: Study, cooking: ResearchField, ruth: User
-) -> None:
-    rest = statistics(item, cooking, ruth).rest
-    assert isinstance(rest, ItemRest)
-    assert rest.r > 0.3
-    agreed = statistics(study.items.get(key="memory-human-5"), cooking, ruth).rest
-    assert isinstance(agreed, MissingResult)
 
 
 def test_a_fit_needs_people_and_says_so(item: Item, cooking: ResearchField, ruth: User) -> None:
@@ -202,21 +177,6 @@ def test_a_fit_is_of_the_test_cases_that_were_judged_often_enough(
     assert found.fit.n[found.at] == Judgment.objects.filter(trial__item=item).count()
 
 
-def test_the_page_the_fit_and_the_picture_open(
-    client: Client, study: Study, item: Item, cooking: ResearchField, ruth: User
-) -> None:
-    score_all(study, "one", *range(8, 0, -1))
-    client.force_login(ruth)
-    address = f"/lab/fields/cooking/items/{item.pk}/statistics"
-    shown = client.get(f"{address}/").content.decode()
-    assert "Item-rest correlation" in shown
-    assert "?run=" in shown
-    assert "This test case has 18 judgments." in client.get(f"{address}/?fit=2pl").content.decode()
-    picture = client.get(f"{address}.svg")
-    assert picture["Content-Type"] == "image/svg+xml"
-    assert b"memory-human-1" in picture.content
-
-
 def test_a_reviewer_sees_no_models_before_the_verdict(
     client: Client, study: Study, cooking: ResearchField
 ) -> None:
@@ -232,14 +192,3 @@ def test_a_reviewer_sees_no_models_before_the_verdict(
         assert "The model" not in client.get(address).content.decode()
         draft.reviews.create(reviewer=reviewer, verdict="accept", sha256=draft.sha256)
         assert "The model" in client.get(address).content.decode()
-
-
-def test_marks_are_on_the_page_of_the_test_case_too(
-    client: Client, study: Study, cooking: ResearchField, ruth: User
-) -> None:
-    easy = study.items.get(key="memory-human-5")
-    client.force_login(ruth)
-    address = f"/lab/fields/cooking/items/{easy.pk}/"
-    assert "everyone right" in client.get(address).content.decode()
-    study.memberships.filter(user=ruth).delete()
-    assert "everyone right" not in client.get(address).content.decode()

@@ -2,10 +2,9 @@
 
 import pytest
 from django.test import Client
-from django.utils import timezone
 
 from experiment.models import Study
-from tests.factories import make_item, make_participant, make_research_field, make_study, make_user
+from tests.factories import make_item, make_participant, make_study, make_user
 
 pytestmark = pytest.mark.django_db
 PAGE = "/lab/studies/memory/test-cases/"
@@ -39,13 +38,6 @@ def test_an_auditor_sees_figures_and_pauses_nothing(client: Client, study: Study
     assert "/pause/" not in shown
 
 
-def test_what_is_paused_is_marked(client: Client, study: Study) -> None:
-    study.study_items.filter(item__key="memory-human-1").update(paused_at=timezone.now())
-    shown = read(client, "researcher", study)
-    assert "1 is paused" in shown
-    assert shown.count("Resume<") == 1
-
-
 def test_other_studies_data_stay_with_them(client: Client, study: Study) -> None:
     other = make_study("other")
     item = make_item("shared", field="cooking")
@@ -56,13 +48,6 @@ def test_other_studies_data_stay_with_them(client: Client, study: Study) -> None
     shown = read(client, "auditor", study)
     row = shown[shown.index("shared v1") :].partition("</tr>")[0]
     assert '<td class="number">0</td>' in row
-
-
-def test_members_of_the_field_are_led_to_its_page(client: Client, study: Study) -> None:
-    assert "/lab/fields/cooking/" not in read(client, "curator", study)
-    cooking = make_research_field("cooking")
-    cooking.members.add(study.members.get(username="vera"))
-    assert "/lab/fields/cooking/items/" in client.get(PAGE).content.decode()
 
 
 def test_another_page_costs_no_more_queries(

@@ -126,21 +126,6 @@ def test_every_figure_has_a_row_and_is_on_the_map(listed, numbering):
     assert everything == mapped(numbering)
 
 
-def test_both_numberings_are_of_the_same_figures(listed):
-    for cell, _ in figures(listed):
-        preprint, article = labels(cell, "P"), labels(cell, "J")
-        own = [row.place for row in ROWS if of_place(row, "P") & set(preprint)]
-        for place in own:
-            assert set(LABEL.findall(place.article)) <= set(article), place
-
-
-def test_machine_created_figures_are_one_further_in_the_article():
-    for place in PLACES.values():
-        if place.is_about_machine and place.preprint != "Methods":
-            (preprint,), (article,) = (LABEL.findall(n) for n in (place.preprint, place.article))
-            assert int(article[1:]) == int(preprint[1:]) + 1
-
-
 @pytest.mark.parametrize(
     ("begins", "place"),
     [
@@ -155,18 +140,6 @@ def test_every_number_of_the_supplementary_tables_has_a_row(listed, begins, plac
     found = DATE.findall(text) or numbers(re.sub(r"\([^)]*\)", "", text))
     assert found
     assert [n for n in found if not prints(rows, n)] == []
-
-
-def test_every_corpus_and_family_of_table_s2_has_a_row(listed):
-    text = " ".join(listed.partition("**S2**")[2].partition("**S3**")[0].split())
-    said = [row.what for row in ROWS if row.place == PLACES["corpora"]]
-    years = set(re.findall(r"\b(?:20\d\d)\b", text))
-    assert years == {"2021", "2023"}
-    for name in ("RefinedWeb", "arXiv", "bioRxiv", "Gettysburg", *years):
-        assert name in text
-        assert any(name in what for what in said)
-    statuses = {row.printed for row in ROWS if row.place == PLACES["corpora"]}
-    assert statuses == {"known", "likely", "known not"}
 
 
 def test_every_table_s3_number_of_the_reference_has_a_row(reference):
