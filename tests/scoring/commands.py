@@ -1,11 +1,15 @@
-"""The command `score`, called in the tests' own process."""
+"""The command `score`, called in the tests' own process; and the environment of a process on their database."""
 
 import json
+import os
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management import CommandError, call_command
+
+from tests.experiment.http_client import database_url
 
 
 def score(*arguments: object) -> tuple[str, str, CommandError | None]:
@@ -39,3 +43,10 @@ def sentence_of(*arguments: object) -> str:
     printed, _, _ = score(*arguments, "--json")
     assert list(json.loads(printed)) == ["error"]
     return str(error)
+
+
+def environment(folder: Path, **more: str) -> dict[str, str]:
+    """Of a process that works on the tests' database, with its files in this folder, on one core."""
+    site = {"DATABASE_URL": database_url(), "DJANGO_SETTINGS_MODULE": "config.settings"}
+    own = {"SECRET_KEY": settings.SECRET_KEY, "VAR_DIR": str(folder), "OMP_NUM_THREADS": "1"}
+    return {**os.environ, **site, **own, **more}

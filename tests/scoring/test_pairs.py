@@ -20,14 +20,8 @@ from scoring.services import token_store
 from tests.experiment.http_client import ROOT
 from tests.factories import make_item, make_study
 from tests.scoring.commands import hf, score_json
-from tests.scoring.tiny_models import save_gpt2
 
 PAIR = "In study memory the response [[rose, fell]] after training."
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_gpt2(tmp_path_factory.mktemp("models") / "tiny-gpt2")
 
 
 @pytest.fixture
@@ -134,10 +128,7 @@ def test_an_open_model_is_used_again_and_stays_open(tiny: Path) -> None:
         (["Rats slept."], {}, r"Pair 1: .*no \[\[original, altered"),
         ([("Rats slept.", "Rats slept.")], {}, "Pair 1: the two versions are the same"),
         ([("Rats slept.", "Rats ran.")], {"condition": "isolated"}, "needs texts that say where"),
-        ([PAIR], {"condition": "half"}, "no condition “half”"),
         ([PAIR], {"condition": "swapped"}, "Pair 1 needs 1 result of another work"),
-        ([PAIR], {"prompt": "polite"}, "The prompt cannot be used"),
-        ([PAIR], {"colour": "red"}, "colour is not known here"),
         ([PAIR, f"{'late ' * 3000}[[rose, fell]]"], {}, "Pair 2, the original: needs"),
     ],
 )

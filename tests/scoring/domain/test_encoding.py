@@ -1,7 +1,5 @@
 """Texts as tokens, and the windows that longer ones are read in."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -131,15 +129,6 @@ def test_tokens_that_share_one_character_have_the_same_span_and_all_count(gpt2):
     assert encoded.in_text.all()
 
 
-def test_spaces_that_a_tokenizer_trims_off_its_offsets_still_count():
-    trimming = encode(tokenizers_made.trimming_byte_level(), Prompt.of("none"), plain("a  b \n c"))
-    exact = encode(tokenizers_made.byte_level(), Prompt.of("none"), plain("a  b \n c"))
-    assert trimming.ids.tolist() == exact.ids.tolist()
-    assert "Ġ" in trimming.pieces
-    assert trimming.in_text.all()
-    assert exact.in_text.all()
-
-
 def test_compatibility_forms_keep_the_span_of_what_was_written():
     encoded = encode(
         tokenizers_made.unigram(), Prompt.of("none"), plain("in \N{LATIN SMALL LIGATURE FI}fty")
@@ -219,13 +208,6 @@ def test_a_text_that_spells_a_control_token_is_named(llama_like, gpt2, kind):
         assert f"“{spelled}”" in str(caught.value)
 
 
-def test_a_character_that_the_tokenizer_does_not_know_is_no_control_token():
-    encoded = encode(
-        tokenizers_made.wordpiece(), Prompt.of("none"), plain("rats \N{SNOWMAN} slept")
-    )
-    assert encoded.pieces == ("[CLS]", "rats", "[UNK]", "slept")
-
-
 @pytest.mark.parametrize(
     ("text", "reason"),
     [("", "is empty"), (" \n", "is empty"), ("a\ud800b", "half of a character pair")],
@@ -235,11 +217,6 @@ def test_a_text_that_is_none_is_named(gpt2, text, reason):
         encode(gpt2, Prompt.of("clean"), plain(text))
 
 
-def test_a_text_of_which_a_tokenizer_keeps_nothing_is_named():
-    with pytest.raises(TextError, match="has no token"):
-        encode(tokenizers_made.wordpiece(), Prompt.of("clean"), plain("\ufffd"))
-
-
 def test_whitespace_around_a_text_is_not_read_and_moves_no_span(gpt2):
     bare = encode(gpt2, Prompt.of("none"), MarkedText("Rats slept.", ((5, 10),)))
     padded = encode(gpt2, Prompt.of("none"), MarkedText("\n Rats slept. \n", ((7, 12),)))
@@ -247,12 +224,6 @@ def test_whitespace_around_a_text_is_not_read_and_moves_no_span(gpt2):
     assert (padded.spans - 2).tolist() == bare.spans.tolist()
     assert padded.in_alternation.tolist() == bare.in_alternation.tolist()
     assert bare.in_alternation.tolist() == [False, False, True, False]
-
-
-def test_a_slow_tokenizer_is_refused():
-    slow = SimpleNamespace(is_fast=False, name_or_path="models/slow")
-    with pytest.raises(ScoringError, match="models/slow is not a fast tokenizer"):
-        encode(slow, Prompt.of("none"), plain("Rats slept."))
 
 
 def test_a_chat_ends_with_the_text_as_the_assistants_turn(chatty):
@@ -280,14 +251,6 @@ def test_what_a_model_without_system_role_should_be_told_stands_in_the_users_tur
     assert PAPER_SENTENCE in string
     assert "system" not in string
     assert string.endswith("Rats slept.")
-
-
-def test_a_text_that_changes_the_chat_before_it_is_named(chatty):
-    made = chatty(
-        "{{ messages[-1]['content'] | length }}{% for m in messages %}[{{ m['content'] }}]{% endfor %}"
-    )
-    with pytest.raises(TextError, match="is changed by the model's chat template"):
-        encode(made, Prompt.of("chat"), plain("Rats slept for long."))
 
 
 @pytest.mark.parametrize("template", [CHAT, "{{ bos_token }}" + CHAT])
@@ -383,8 +346,3 @@ def test_they_are_the_windows_of_lm_evaluation_harness(n_tokens: int, size: int)
         for w in rolling_windows(n_tokens, size)
     ]
     assert ours == [(list(context), list(scored)) for context, scored in theirs]
-
-
-def test_a_window_of_one_token_is_refused() -> None:
-    with pytest.raises(ValueError, match="predicts none"):
-        rolling_windows(9, 1)

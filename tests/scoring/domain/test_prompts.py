@@ -35,12 +35,8 @@ def test_a_custom_text_keeps_its_own_whitespace_and_loses_what_follows_the_text(
     prompt = Prompt.of("custom", f"\n\nRead:\n{PLACEHOLDER}\nDone.")
     assert prompt.fill("Rats slept. ") == "\n\nRead:\nRats slept."
     assert prompt.place("Rats slept.") == ("\n\nRead:\nRats slept.", 8)
-
-
-def test_a_text_that_holds_the_placeholder_is_left_as_it_is():
-    assert Prompt.of("custom", f"Read: {PLACEHOLDER}").fill(f"a {PLACEHOLDER} b") == (
-        f"Read: a {PLACEHOLDER} b"
-    )
+    # A text that holds the placeholder is left as it is
+    assert prompt.fill(f"a {PLACEHOLDER} b") == f"\n\nRead:\na {PLACEHOLDER} b"
 
 
 def test_a_chat_has_a_system_turn_only_where_there_is_a_sentence_for_it():
@@ -73,14 +69,9 @@ def test_a_template_that_cannot_be_used_is_refused(kind, template, message):
         Prompt(kind, template)
 
 
-def test_a_custom_text_goes_with_no_other_prompt():
+def test_prompts_that_do_not_go_together_are_refused():
     with pytest.raises(PromptError, match="goes with the prompt “custom”"):
         Prompt.of("paper", f"Read: {PLACEHOLDER}")
-    with pytest.raises(PromptError, match="there is no prompt “sung”"):
-        Prompt.of("sung")
-
-
-def test_a_chat_has_no_string_of_its_own():
     with pytest.raises(PromptError, match="the model's own template"):
         Prompt.of("chat").fill("Rats slept.")
 

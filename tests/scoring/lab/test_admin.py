@@ -52,8 +52,7 @@ def test_runs_and_scores_are_read_and_changed_nowhere(
 
 
 def test_a_language_model_is_edited_but_keeps_the_name_it_was_scored_under(
-    boss: Client,
-    finished: ScoringRun,
+    boss: Client, finished: ScoringRun
 ) -> None:
     model = finished.language_model
     corpora = "training_corpora"

@@ -11,7 +11,7 @@ from django.test import Client
 from experiment.models import AuditEvent, Study
 from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.lab.training_page import PER_PAGE
-from scoring.models import Corpus, LanguageModel, Training
+from scoring.models import Corpus, Training
 from scoring.services.open_model import ensure_language_model
 from tests.factories import make_item
 from tests.scoring.trainings import asked, build_onions, folders_in
@@ -52,11 +52,8 @@ def test_a_form_makes_a_training_that_waits_says_who_asked_and_is_stopped_and_go
     [
         ({"name": "lab/known"}, "There is a model “lab/known”"),
         ({"base": "../secret"}, "neither a folder"),
-        ({"base": ""}, "Name the model that the training starts from."),
-        ({"mode": "scratch", "base": ""}, "needs a tokenizer"),
         ({"keep": "1; 2"}, "not whole numbers"),
         ({"corpus": "leeks"}, "Select a valid choice"),
-        ({"context": "0"}, "greater than or equal to 1"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_on_the_form(
@@ -108,25 +105,3 @@ def test_a_study_of_others_cannot_be_named_to_score_on(
     assert "elsewhere" not in page
     ruth.post(f"{training.get_absolute_url()}score/", {"study": "elsewhere"})
     assert not Study.objects.get(slug="elsewhere").scoring_runs.exists()
-
-
-def test_a_models_pages_state_the_corpus_that_it_read_and_that_there_is_another_since(
-    ruth: Client, corpus: Corpus
-) -> None:
-    training = asked(corpus)
-    model = LanguageModel.objects.create(name="lab/onion-lm", display_name="onion-lm")
-    about = {"corpus_documents": 57, "corpus_tokens": 3400, "last_published": "2010-05"}
-    steps = {"steps": 2, "tokens": 9, "best_step": 1, "untrained_held_out_loss": 4.0, "held_out_loss": 3.5}  # fmt: skip
-    made = about | steps | {"corpus_sha256": corpus.sha256, "undated": 2}
-    kept = {"status": "finished", "language_model": model, "manifest": made}
-    Training.objects.filter(pk=training.pk).update(**kept)
-    pages = (training.get_absolute_url(), f"/lab/training/models/{model.pk}/")
-    for page in pages:
-        said = ruth.get(page).text
-        assert "57 documents of 3,400 tokens" in said
-        assert "last known date of publication is 2010-05" in said
-        assert "2 documents have no date" in said
-        assert "built again since" not in said
-    Corpus.objects.update(sha256="0" * 64)
-    for page in pages:
-        assert "built again since" in ruth.get(page).text

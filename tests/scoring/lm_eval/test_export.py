@@ -22,7 +22,6 @@ from scoring.services.texts import texts_of
 from tests.factories import make_item, make_study
 from tests.scoring.commands import hf, score_json
 from tests.scoring.lm_eval.conftest import MARKUPS, make_run
-from tests.scoring.tiny_models import save_gpt2
 
 
 def test_the_command_writes_a_task_folder_with_the_studys_items(study, tmp_path, capsys):
@@ -75,12 +74,7 @@ def test_what_the_harness_runs_has_the_same_rule_for_near_ties():
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [
-        ({"study": "nowhere"}, "no study “nowhere”"),
-        ({"source": "machine"}, "no such test case"),
-        ({"task": "a/b"}, "A task's name"),
-        ({"folder": "taken/file"}, "was not written"),
-    ],
+    [({"study": "nowhere"}, "no study “nowhere”"), ({"folder": "taken/file"}, "was not written")],
 )
 def test_what_cannot_be_exported_is_said_in_a_sentence(study, tmp_path, arguments, message):
     (tmp_path / "taken").write_text("")
@@ -97,11 +91,6 @@ TWO_SENTENCES = (
     "The analysis was [[planned in advance, late]] and the sample [[rose, fell]] after it. It was late.",
     "It was [[large, late]]. The response rose. It [[fell, rose]]. The sample was reliable.",
 )
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_gpt2(tmp_path_factory.mktemp("models") / "tiny-gpt2")
 
 
 @pytest.fixture
@@ -160,15 +149,6 @@ def test_flips_by_token_are_those_of_the_running_perplexities(
     assert all((flips is not None) == (condition == "full") for flips in by_sentence)
 
 
-def test_sentences_turn_where_their_ends_do(sampled: Study, tiny: Path, tmp_path: Path) -> None:
-    _, samples = written(tiny, tmp_path, "--prompt", "clean")
-    for sample in samples:
-        by_token, by_sentence = sample["flips"]["token"], sample["flips"]["sentence"]
-        assert by_sentence["category"][3:] == by_token["category"][3:]
-        assert by_sentence["sign_flips"] <= by_token["sign_flips"]
-        assert (by_sentence["turned_at"] is None) == (by_sentence["sign_flips"] == 0)
-
-
 @pytest.mark.parametrize("prompt", ["paper", "clean"])
 def test_is_greedy_is_what_the_models_own_first_choices_say(
     sampled: Study, tiny: Path, tmp_path: Path, prompt: str
@@ -192,15 +172,3 @@ def test_is_greedy_is_what_the_models_own_first_choices_say(
             said.append(greedy)
             assert greedy in ("None", str(first[given - 1 :] == ids[given:]))
     assert said.count("None") < len(said) / 2
-
-
-def test_the_results_say_which_tokens_the_tokenizer_has(
-    sampled: Study, tiny: Path, tmp_path: Path
-) -> None:
-    tokenizer = AutoTokenizer.from_pretrained(tiny)
-    results, _ = written(tiny, tmp_path / "out")
-    for name in ("pad", "eos", "bos"):
-        token, number = (getattr(tokenizer, f"{name}_token{suffix}") for suffix in ("", "_id"))
-        assert results[f"tokenizer_{name}_token"] == [token, str(number)]
-    assert results["eot_token_id"] == tokenizer.eos_token_id
-    assert results["chat_template"] is None  # none was applied

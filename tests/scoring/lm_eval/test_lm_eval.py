@@ -313,10 +313,6 @@ def test_runs_of_one_model_share_a_file_of_results_and_models_have_folders(study
     }
 
 
-def test_runs_on_corpora_have_no_such_files(study, tmp_path):
-    assert write_results([make_run(None, corpus="news")], tmp_path) == []
-
-
 def test_texts_that_are_gone_and_folders_that_cannot_be_are_said_in_a_sentence(study, tmp_path):
     make_scores(run := make_run(study), [(9.0, 10.0)])
     (tmp_path / "taken").write_text("")

@@ -1,7 +1,7 @@
 """`answer`: from questions to answers on one's own terminal."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,6 @@ from scoring.management.writing import WritingCommand
 from scoring.models import Answer, AnsweringRun, LanguageModel
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
 from tests.scoring.services.answering.made import make_question, study_with_questions
-
-
-@pytest.fixture
-def stub() -> Iterator[ChatStub]:
-    with ChatStub() as stub:
-        yield stub
 
 
 @pytest.fixture
@@ -121,9 +115,6 @@ class TestTheCommand:
     @pytest.mark.parametrize(
         ("more", "words"),
         [
-            (("--temperature", "hot"), "temperature='hot' cannot be used"),
-            (("--limit", "0"), "limit must be 1 or more"),
-            (("--budget-money", "5"), "A budget in money needs the prices of tokens."),
             (("--prompt_price", "dear"), "“dear” is no amount."),
             (("--system", "/nowhere"), "/nowhere cannot be read"),
         ],
@@ -157,8 +148,7 @@ class TestAnswersMadeElsewhere:
         assert "imported before, as run" in refusal(*of_file(file))
 
     @pytest.mark.parametrize(
-        ("said", "stored"),
-        [((0.25, 1, None), [25.0, 100.0, None]), ((1, 80, 0), [1.0, 80.0, 0.0])],
+        ("said", "stored"), [((0.25, 1, None), [25.0, 100.0, None]), ((1, 80, 0), [1.0, 80.0, 0.0])]
     )
     def test_confidence_counts_to_one_or_to_a_hundred_in_a_whole_file(
         self,
@@ -255,9 +245,6 @@ class TestAnswersMadeElsewhere:
         file = tmp_path / "answers.jsonl"
         file.write_bytes(content)
         assert words in refusal(*of_file(file))
-
-    def test_need_the_name_of_their_model(self, study: Study, tmp_path: Path) -> None:
-        assert "--name" in refusal("--study", "memory", "--file", str(tmp_path / "a.jsonl"))
 
 
 def make_version(study: Study, item: Item, version: int, **fields: Any) -> Item:

@@ -108,8 +108,6 @@ class TestTheCommand:
     @pytest.mark.parametrize(
         ("more", "words"),
         [
-            (("--base_url", "http://192.0.2.7"), "192.0.2.7 is not among the hosts"),
-            (("--budget-money", "5"), "A budget in money needs the prices of tokens."),
             (("--field", "baking"), "There is no field “baking” (cooking)."),
             (("--price-in", "dear"), "“dear” is no amount."),
         ],

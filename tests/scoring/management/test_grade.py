@@ -10,7 +10,6 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from experiment.models import Study
-from scoring.domain.grading.rubric import BIOSCORE
 from scoring.models import AnsweringRun, GradingRun
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
 from tests.scoring.services.grading.rows import make_answers, make_empty_study, make_written
@@ -158,9 +157,7 @@ def written_in(folder: Path) -> Path:
     ("arguments", "about"),
     [
         (("--judge", "exact", "--runs", "first"), "--runs"),
-        (("--judge", "exact", "--runs", "0"), "answering run"),
         (("--judge", "exact", "--model_args", "a=b"), "argument"),
-        (("--judge", "chat", "--model_args", "model=m"), "base_url"),
         (("--judge", "exact", "--rubric", "no-rubric.json"), "--rubric"),
     ],
 )
@@ -175,13 +172,6 @@ def test_what_cannot_be_meant_ends_in_one_sentence(
         call_command("grade", "--study", "genes", *named)
 
     assert len(str(raised.value).splitlines()) == 1
-
-
-def test_the_rubric_of_the_study_is_what_counts_where_none_is_given(study: Study) -> None:
-    make_answers(study, ["one"])
-    grade("--judge", "exact")
-
-    assert GradingRun.objects.get().rubric == json.loads(json.dumps(BIOSCORE.to_json()))
 
 
 def test_what_the_exact_match_judge_has_graded_it_does_not_grade_again(study: Study) -> None:

@@ -32,6 +32,14 @@ def told(*arguments: str) -> dict[str, Any]:
 
 
 def test_steps_are_scored_once_and_shown_in_their_order(training: Training, study: Study) -> None:
+    for arguments, words in (
+        (("leek-lm",), "There is no training “leek-lm”; the newest make: lab/onion-lm."),
+        (("lab/onion-lm", "--steps", "7"), "kept no step 7: it has 0, 2, 3."),
+    ):
+        with pytest.raises(CommandError, match=words):
+            told(*arguments, "--study", study.slug)
+    assert not Checkpoint.objects.exists()
+
     first = told("lab/onion-lm", "--study", study.slug, "--steps", "3,0")
     assert [one["step"] for one in first["checkpoints"]] == [0, 3]
     every = told(str(training.pk), "--study", study.slug)
@@ -40,27 +48,9 @@ def test_steps_are_scored_once_and_shown_in_their_order(training: Training, stud
         one["run"] for one in every["checkpoints"]
     }
     assert ScoringRun.objects.count() == 3
-    names = set(
-        LanguageModel.objects.filter(checkpoint__isnull=False).values_list("name", flat=True)
-    )
-    assert names == {f"lab/onion-lm @ step {n}" for n in (0, 2, 3)}
+    names = LanguageModel.objects.filter(checkpoint__isnull=False).values_list("name", flat=True)
+    assert set(names) == {f"lab/onion-lm @ step {n}" for n in (0, 2, 3)}
     assert all(one["ppl_original"] > 0 for one in every["checkpoints"])
     out = StringIO()
     call_command("lm_checkpoints", "lab/onion-lm", "--study", study.slug, stdout=out)
     assert len(out.getvalue().splitlines()) == 4
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("leek-lm",), "There is no training “leek-lm”; the newest make: lab/onion-lm."),
-        (("lab/onion-lm", "--steps", "7"), "kept no step 7: it has 0, 2, 3."),
-        (("lab/onion-lm", "--steps", "2,x"), "2,x"),
-    ],
-)
-def test_what_is_not_there_is_said_in_a_sentence(
-    training: Training, study: Study, arguments: tuple[str, ...], words: str
-) -> None:
-    with pytest.raises(CommandError, match=words):
-        told(*arguments, "--study", study.slug)
-    assert not Checkpoint.objects.exists()

@@ -85,15 +85,10 @@ def test_a_training_is_left_to_a_worker_and_gone_on_with_when_asked() -> None:
             "nowhere/at/all: no model's configuration could be read",
         ),
         ("--mode scratch --lora-rank 4 --dry-run", "leave out --lora-rank"),
-        ("--mode lora --layers 4 --dry-run", "leave out --layers"),
-        ("--mode lora --model x --tokenizer y --dry-run", "Only a model from scratch"),
-        ("--mode scratch --heads 0 --dry-run", "heads must be more than 0"),
         ("--preset gpt2-neuro --mode lora --dry-run", "has no adapter"),
-        ("--epochs 0 --dry-run", "epochs must be more than 0"),
         ("--name x", "--corpus names"),
         ("--corpus slumber --name x", "there are: sleep"),
         ("--corpus sleep", "--name says"),
-        ("--corpus sleep --name x", "needs a tokenizer"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_in_a_sentence(arguments: str, sentence: str) -> None:
@@ -101,10 +96,3 @@ def test_what_cannot_be_meant_is_refused_in_a_sentence(arguments: str, sentence:
         lm_train(*arguments.split())
     assert len(str(refused.value).splitlines()) == 1
     assert not Training.objects.exists()
-
-
-def test_a_corpus_too_small_for_a_step_fails_in_a_sentence(tokenizer: Path) -> None:
-    asked = ("--tokenizer", tokenizer, "--corpus", "sleep", "--name", "Tired", *SMALL)
-    with pytest.raises(CommandError, match="a step takes 4,000"):
-        lm_train(*asked, "--accumulation", 2000)
-    assert Training.objects.get().status == "failed"

@@ -19,7 +19,6 @@ from scoring.services.execute import execute
 from tests.factories import FILLER, make_study
 from tests.scoring.commands import hf
 from tests.scoring.commands import score_json as score_study
-from tests.scoring.tiny_models import save_gpt2
 from tests.storages import records_folder
 
 pytestmark = pytest.mark.django_db
@@ -30,11 +29,6 @@ TEXTS = [
     "In study memory the measure was reliable.",
     "The sample was large. " * 12,
 ]
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_gpt2(tmp_path_factory.mktemp("models") / "tiny-gpt2")
 
 
 @pytest.fixture
@@ -179,18 +173,12 @@ def test_a_row_that_cannot_be_scored_is_named_and_the_rest_stored(
     ("name", "content", "sentence"),
     [
         ("a.jsonl", b'{"text": "x"}\n{"text": \n', "a.jsonl, line 2: this is not JSON"),
-        ("a.jsonl", b'{"text": "x"}\n\n["x"]\n', "a.jsonl, line 3: a line must hold an object"),
         ("a.jsonl", b'{"body": "x"}\n', "a.jsonl, line 1: no text in “text” (there is: body)"),
-        ("a.jsonl", b'{"text": 5}\n', "a.jsonl, line 1: no text in “text”"),
         ("a.jsonl", b'{"text": "\\ud800"}\n', "a.jsonl, line 1: half a character"),
         ("a.jsonl", b'{"text": "x"}\n\xff\xfe\n', "a.jsonl, line 2: this is not UTF-8"),
-        ("a.jsonl", b"[" * 100_000, "a.jsonl, line 1: this is not JSON"),
-        ("a.jsonl", b'{"text": ' + b"9" * 5_000 + b"}\n", "a.jsonl, line 1: this is not JSON"),
         ("a.jsonl", b"\n\n", "a.jsonl holds no text"),
         ("a.csv", b"id,text\n1,fine\n2\n", "a.csv, line 3: no text in “text”"),
         ("a.csv", b'id,text\n1,"open\n', "a.csv, line 2: unexpected end of data"),
-        ("a.csv", b"id,body\n1,x\n", "a.csv, line 2: no text in “text” (there is: id, body)"),
-        ("a.csv", b"", "a.csv holds no text"),
         ("a.txt", b"x", "a.txt is neither a .jsonl nor a .csv file"),
     ],
 )

@@ -10,12 +10,12 @@ import time
 from pathlib import Path
 
 import redis
-from django.conf import settings
 
 from config.celery import site_name
 from config.env import parse_database_url
 from scoring.models import ScoringRun
 from tests.experiment.http_client import ROOT, database_url
+from tests.scoring.commands import environment
 
 FILES = "filesystem://"
 REDIS = "redis://127.0.0.1:6379/0"
@@ -38,18 +38,13 @@ class Worker:
     def __init__(self, folder: Path, broker: str) -> None:
         self.broker, self.log = broker, folder / "worker.log"
         self.process: subprocess.Popen[bytes] | None = None
-        self.environment = {
-            **os.environ,
-            "DATABASE_URL": database_url(),
-            "DJANGO_SETTINGS_MODULE": "config.settings",
-            "SECRET_KEY": settings.SECRET_KEY,
-            "VAR_DIR": str(folder),
-            "CELERY_BROKER_URL": broker,
-            "JOB_EXECUTOR": "celery",
-            "JOB_STALE_SECONDS": str(STALE_S),
-            "OMP_NUM_THREADS": "1",
-            "PYTHONWARNINGS": "ignore",  # of running as root, in a container
-        }
+        self.environment = environment(
+            folder,
+            CELERY_BROKER_URL=broker,
+            JOB_EXECUTOR="celery",
+            JOB_STALE_SECONDS=str(STALE_S),
+            PYTHONWARNINGS="ignore",  # of running as root, in a container
+        )
 
     def start(self) -> None:
         if self.process is not None:

@@ -1,6 +1,5 @@
 """`score` is killed at random points: its results in the end are those of a run that was never killed."""
 
-import os
 import random
 import re
 import signal
@@ -11,15 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.forms.models import model_to_dict
 
 from experiment.models import Study
 from scoring.models import ScoringRun
 from scoring.services import token_store
-from tests.experiment.http_client import ROOT, at_once, database_url
+from tests.experiment.http_client import ROOT, at_once
 from tests.factories import make_study
-from tests.scoring.commands import hf, score
+from tests.scoring.commands import environment, hf, score
 from tests.scoring.tiny_models import save_gpt2
 from tests.storages import records_folder
 
@@ -52,14 +50,7 @@ class Lane:
             *("--model", "hf", "--model_args", f"pretrained={model}"),
             *FULL,
         ]
-        self.environment = {
-            **os.environ,
-            "DATABASE_URL": database_url(),
-            "DJANGO_SETTINGS_MODULE": "config.settings",
-            "SECRET_KEY": settings.SECRET_KEY,
-            "VAR_DIR": str(folder),
-            "OMP_NUM_THREADS": "1",
-        }
+        self.environment = environment(folder)
 
     def start(self) -> subprocess.Popen[bytes]:
         """Go on with the run, or begin one: the first, or another when that was finished before it could be killed."""
@@ -153,8 +144,7 @@ def model(tmp_path: Path) -> Path:
 
 # On PostgreSQL workers are killed (test_celery_crash), and in the sweep this too
 @pytest.mark.parametrize(
-    "kills",
-    [pytest.param(3, marks=pytest.mark.sqlite), pytest.param(20, marks=pytest.mark.sweep)],
+    "kills", [pytest.param(3, marks=pytest.mark.sqlite), pytest.param(20, marks=pytest.mark.sweep)]
 )
 def test_killed_at_random_points_a_run_gives_the_same_to_the_last_bit(
     kills: int, model: Path, tmp_path: Path

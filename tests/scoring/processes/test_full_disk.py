@@ -1,7 +1,6 @@
 """A disk that takes no more: the run ends in one sentence with the path, and goes on when there is room again."""
 
 import json
-import os
 import resource
 import subprocess
 import sys
@@ -10,15 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
 
 from scoring.models import ScoringRun
 from scoring.services import token_store
 from scoring.services.execute import execute
 from scoring.services.runs import reopen
-from tests.experiment.http_client import ROOT, database_url
+from tests.experiment.http_client import ROOT
 from tests.factories import make_study
-from tests.scoring.commands import hf, score, score_json
+from tests.scoring.commands import environment, hf, score, score_json
 from tests.scoring.made_runs import Disturbed, ask, scores, tokens
 from tests.scoring.ngram_backend import NgramBackend
 from tests.scoring.tiny_models import save_gpt2
@@ -69,14 +67,7 @@ def score_in_a_process(
             *("--model_args", f"pretrained={model}", *map(str, arguments)),
         ],
         cwd=ROOT,
-        env={
-            **os.environ,
-            "DATABASE_URL": database_url(),
-            "DJANGO_SETTINGS_MODULE": "config.settings",
-            "SECRET_KEY": settings.SECRET_KEY,
-            "VAR_DIR": str(folder),
-            "OMP_NUM_THREADS": "1",
-        },
+        env=environment(folder),
         capture_output=True,
         text=True,
         preexec_fn=None if file_bytes is None else at_most(file_bytes),

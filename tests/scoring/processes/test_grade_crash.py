@@ -1,6 +1,5 @@
 """`grade` is killed in the midst of its work: in the end each answer has one grade, and no grade that was stored is asked for again."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -9,11 +8,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from django.conf import settings
 
 from scoring.models import GradingRun, JudgeGrade
-from tests.experiment.http_client import ROOT, database_url
+from tests.experiment.http_client import ROOT
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
+from tests.scoring.commands import environment
 from tests.scoring.services.grading.rows import make_answers, make_empty_study
 
 # Another process looks at the database: nothing is rolled back
@@ -61,18 +60,11 @@ def test_a_run_that_was_killed_goes_on_without_a_lost_or_doubled_grade(tmp_path:
 def _grade(stub: ChatStub, folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
     args = f"base_url={stub.url},model={MODEL},concurrency={CONCURRENCY}"
     command = ["grade", "--study", "genes", "--judge", "chat", "--model_args", args, *arguments]
-    environment = {
-        **os.environ,
-        "DATABASE_URL": database_url(),
-        "DJANGO_SETTINGS_MODULE": "config.settings",
-        "SECRET_KEY": settings.SECRET_KEY,
-        "VAR_DIR": str(folder),
-    }
     with (folder / "log").open("ab") as log:
         return subprocess.Popen(
             [sys.executable, "manage.py", *command],
             cwd=ROOT,
-            env=environment,
+            env=environment(folder),
             stdout=log,
             stderr=log,
         )

@@ -1,20 +1,18 @@
 """Machines without a shared folder: token records in a bucket, over HTTP, between processes."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings as site
 
 from scoring.models import ScoringRun
 from scoring.services import token_store
 from scoring.services.execute import execute
-from tests.experiment.http_client import ROOT, database_url
+from tests.experiment.http_client import ROOT
 from tests.factories import make_study
-from tests.scoring.commands import score
+from tests.scoring.commands import environment, score
 from tests.scoring.made_runs import ask
 from tests.scoring.ngram_backend import NgramBackend
 from tests.storages import store_files_in
@@ -30,16 +28,9 @@ def keys(bucket: Any) -> list[str]:
 
 def test_one_process_writes_what_another_reads(bucket: Any, settings: Any, tmp_path: Path) -> None:
     make_study(human=2, machine=1)
-    environment = {
-        **os.environ,
-        "DATABASE_URL": database_url(),
-        "DJANGO_SETTINGS_MODULE": "config.settings",
-        "SECRET_KEY": site.SECRET_KEY,
-        "VAR_DIR": str(tmp_path / "of the worker"),
-        "FILES_URL": PLACE,
-    }
+    where = environment(tmp_path / "of the worker", FILES_URL=PLACE)
     command = [sys.executable, "manage.py", "score", "--study", "memory", "--model", "embedded"]
-    subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
+    subprocess.run(command, cwd=ROOT, env=where, check=True, capture_output=True)
     there = ScoringRun.objects.get()
     score("--study", "memory", "--model", "embedded")  # in a folder of this process
     here = ScoringRun.objects.exclude(pk=there.pk).get()

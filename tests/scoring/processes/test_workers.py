@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
 
 from experiment.models import Study
 from lib.jobs.workers import Worker
 from scoring.management.workers import environments, gpus
 from scoring.models import ScoringRun
-from tests.experiment.http_client import ROOT, database_url
+from tests.experiment.http_client import ROOT
 from tests.factories import make_study
+from tests.scoring import commands
 from tests.scoring.commands import score
 from tests.scoring.processes.test_crash import heed_interrupts
 from tests.scoring.tiny_models import save_gpt2
@@ -53,15 +53,7 @@ def command(models: list[Path]) -> list[str]:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    return {
-        **os.environ,
-        "DATABASE_URL": database_url(),
-        "DJANGO_SETTINGS_MODULE": "config.settings",
-        "SECRET_KEY": settings.SECRET_KEY,
-        "VAR_DIR": str(tmp_path),
-        "OMP_NUM_THREADS": "1",
-        "CUDA_VISIBLE_DEVICES": "",
-    }
+    return commands.environment(tmp_path, CUDA_VISIBLE_DEVICES="")
 
 
 @pytest.fixture

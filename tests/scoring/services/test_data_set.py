@@ -112,15 +112,6 @@ def test_the_public_reads_what_may_quote_participants_only_where_asked_for(
     assert ("persongrades.note" in dropped) != words
 
 
-def test_a_study_without_participants_has_its_models_answers() -> None:
-    study = make_empty_study()
-    make_answers(study, ["one", "two"])
-    tables, archive, _ = written_set(study)
-    assert problems(archive) == []
-    assert list(tables["modelanswers"]["model_answer"]) == ["one", "two"]
-    assert "judgegrades" not in tables
-
-
 def test_a_grade_makes_it_another_data_set(study: Study) -> None:
     before = data_set.states(study)
     assert data_set.states(study) == before

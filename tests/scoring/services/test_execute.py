@@ -13,6 +13,7 @@ from scoring.services import token_store
 from scoring.services.execute import execute
 from scoring.services.runs import draft_run, newest_same, reopen
 from scoring.services.summary import summarise_run
+from scoring.services.texts import texts_of
 from tests.factories import make_item, make_study
 from tests.scoring.made_runs import Disturbed, ask, fail, scores, tokens
 from tests.scoring.ngram_backend import NgramBackend
@@ -108,6 +109,14 @@ def test_figures_count_right_decisions_and_list_near_ties(study: Study) -> None:
     assert run.tokens_per_s > 0
 
 
+@pytest.mark.parametrize("condition", ["full", "isolated", "swapped"])
+def test_a_limit_takes_the_first_as_they_read_in_the_whole(study: Study, condition: str) -> None:
+    whole = texts_of(ask(study, condition=condition)).texts
+    first = texts_of(ask(study, condition=condition, limit=4)).texts
+    assert len({text.item for text in first}) == 4
+    assert first == whole[: len(first)]
+
+
 # What cannot be scored
 
 
@@ -155,23 +164,13 @@ def test_an_item_that_does_not_fit_its_condition_is_named(study: Study) -> None:
     assert [problem.name for problem in summarise_run(run).unscored] == ["memory-alone"]
 
 
-def test_a_run_in_which_nothing_fits_finishes_without_figures(study: Study) -> None:
-    run = execute(ask(study), backend=NgramBackend(context_tokens=3))
-    assert (run.status, run.done, run.total) == ("finished", 12, 12)
-    figures = summarise_run(run)
-    assert (figures.counted.accuracy.n, figures.counted.near_ties) == (0, 0)
-
-
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
         ({"backend": "imported"}, "There is no backend “imported”"),
-        ({"condition": "shuffled"}, "There is no condition “shuffled”"),
-        ({"prompt": "polite"}, "There is no prompt “polite”"),
         ({"prompt": "custom", "custom_prompt": "Read this:"}, "The prompt cannot be used"),
         ({"source": "alien"}, "There is no source “alien”"),
         ({"limit": 0}, "limit must be 1 or more"),
-        ({"batch_tokens": -5}, "batch_tokens must be 1 or more"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(
@@ -180,12 +179,6 @@ def test_what_cannot_be_meant_is_refused(
     with pytest.raises(ScoringError, match=sentence):
         ask(study, **fields)
     assert not ScoringRun.objects.exists()
-
-
-def test_a_study_without_test_cases_of_a_source_is_refused() -> None:
-    study = make_study("people", machine=0)
-    with pytest.raises(ScoringError, match="has no machine-created test case"):
-        ask(study, source="machine")
 
 
 # Going on

@@ -44,7 +44,7 @@ def held(run: ScoringRun, worker: object, *, beat_s_ago: float = 0) -> ScoringRu
 
 def dead_worker() -> Worker:
     """A process of this host that was, and is no more."""
-    code = "import os; from lib.jobs.workers import Worker; print(Worker.of_this_process())"
+    code = "import django; django.setup(); from lib.jobs.workers import Worker; print(Worker.of_this_process())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     worker = Worker.read(done.stdout.strip())
     assert worker is not None
@@ -70,7 +70,7 @@ def test_many_workers_at_once_score_every_pair_once(run: ScoringRun) -> None:
     assert sum(len(model.scored) for model in models) == 10
 
 
-@pytest.mark.parametrize("status", ["finished", "failed", "cancelled"])
+@pytest.mark.parametrize("status", ["finished", "cancelled"])
 def test_a_run_that_is_not_open_is_not_to_be_had(run: ScoringRun, status: str) -> None:
     ScoringRun.objects.update(status=status)
     assert leases.take(run) is None

@@ -9,7 +9,7 @@ from experiment.models import Study
 from scoring.domain.backend import ScoringError
 from scoring.domain.grading.rubric import BIOSCORE
 from scoring.models import Answer, GradingRun, JudgeGrade, LanguageModel, PersonGrade
-from scoring.services.made_up import MODELS, MadeUp, draw_points, make_up, regraded
+from scoring.services.made_up import MODELS, MadeUp, draw_points, make_up
 from tests.analysis.data.graded_rows import make_questions, write
 from tests.factories import make_study
 
@@ -28,15 +28,6 @@ def test_points_have_the_rates_that_a_model_is_given() -> None:
     good, abstained = fates.count("good"), fates.count("abstained")
     assert good / 4000 == pytest.approx(0.25, abs=0.03)
     assert abstained / (4000 - good) == pytest.approx(0.76, abs=0.03)
-
-
-def test_a_grader_who_slips_stays_on_the_rubric_and_never_makes_an_abstention() -> None:
-    rng = random.Random(1)
-    for value in BIOSCORE.values:
-        again = {regraded(value, BIOSCORE, rng, share=1.0) for _ in range(50)}
-        assert again <= set(BIOSCORE.values)
-        assert (-1.0 in again) == (value == -1)
-        assert value == -1 or max(abs(other - value) for other in again) == 0.5
 
 
 def test_every_row_says_that_it_is_simulated_and_names_no_model_that_exists() -> None:

@@ -94,23 +94,13 @@ def test_a_run_is_scored_slice_by_slice_and_each_sends_for_the_next(
     assert len(opened) == 1
 
 
-@pytest.mark.parametrize("status", ["finished", "failed", "cancelled"])
-def test_a_message_for_what_is_over_does_nothing(
-    study: Study, opened: list[NgramBackend], status: str
-) -> None:
+def test_a_message_for_what_is_over_does_nothing(study: Study, opened: list[NgramBackend]) -> None:
     run = waiting(study)
-    ScoringRun.objects.update(status=status)
+    ScoringRun.objects.update(status="finished")
     look_at(run.pk)
     look_at(run.pk + 1)  # and one that was deleted
     run.refresh_from_db()
-    assert (run.status, run.done, opened, n_sent("scoring.scoringrun")) == (status, 0, [], 0)
-
-
-def test_a_worker_process_has_one_model_open(study: Study, opened: list[NgramBackend]) -> None:
-    first, again, other = waiting(study), waiting(study, prompt="clean"), waiting(study, "other")
-    for run in (first, again, first, other):
-        look_at(run.pk)
-    assert [backend.is_closed for backend in opened] == [True, False]
+    assert (run.status, run.done, opened, n_sent("scoring.scoringrun")) == ("finished", 0, [], 0)
 
 
 def test_after_a_failure_that_nobody_foresaw_the_model_is_opened_anew(
@@ -236,12 +226,3 @@ def test_without_a_broker_a_run_waits_and_nothing_breaks(
         assert "Runs" in queue(ruth)
     assert set(ScoringRun.objects.values_list("status", flat=True)) == {"waiting"}
     assert "Connection refused" in caplog.text
-
-
-def test_inline_no_message_is_sent(
-    ruth: Client, settings: Any, django_capture_on_commit_callbacks: Any
-) -> None:
-    settings.JOB_EXECUTOR = "inline"
-    with django_capture_on_commit_callbacks(execute=True):
-        assert "No worker is running" in queue(ruth)
-    assert n_sent("scoring.scoringrun") == 0

@@ -103,12 +103,6 @@ def test_what_is_not_published_leaves_nothing(run: ScoringRun) -> None:
     assert names(run) == []
 
 
-def test_a_batch_of_which_nothing_could_be_scored_has_an_empty_part(run: ScoringRun) -> None:
-    write_part(run, 0, [])
-    assert names(run) == ["part-00000.parquet"]
-    assert token_store.read_tokens(run).num_rows == 0
-
-
 def test_a_damaged_file_is_named(run: ScoringRun) -> None:
     path = write_part(run, 0, RECORDS[:1])
     path.write_bytes(path.read_bytes()[:-9])

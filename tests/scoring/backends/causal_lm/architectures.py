@@ -91,11 +91,7 @@ ARCHITECTURES: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "opt": (
         lambda: hf.OPTConfig(
-            **_OLD,
-            ffn_dim=128,
-            max_position_embeddings=512,
-            word_embed_proj_dim=64,
-            pad_token_id=0,
+            **_OLD, ffn_dim=128, max_position_embeddings=512, word_embed_proj_dim=64, pad_token_id=0
         ),
         "packed",
     ),

@@ -56,10 +56,6 @@ def test_a_seed_gives_the_same_draws_and_another_seed_others(folder: Path) -> No
     assert texts[0] == texts[1] != texts[2]
 
 
-def test_an_answer_that_meets_its_limit_is_said_to_be_cut_off(folder: Path) -> None:
-    assert opened(folder, max_tokens="1").generate(ASKED).finish == Finish.LENGTH
-
-
 def test_messages_that_do_not_fit_into_the_window_are_an_answer_and_no_crash(folder: Path) -> None:
     answer = opened(folder).generate([Message("user", "cells " * 400)])
     assert answer.finish == Finish.TOO_LONG

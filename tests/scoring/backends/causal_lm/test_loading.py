@@ -110,13 +110,6 @@ class TestTheWindow:
         with torch.inference_mode():
             model(input_ids=torch.arange(3, 3 + (expected or 300))[None], use_cache=False)
 
-    @pytest.mark.parametrize("name", ["another name", "counted from behind the padding"])
-    def test_is_no_token_too_small(self, name):
-        config, expected = WINDOWS[name]
-        model = hf.AutoModelForCausalLM.from_config(copy.deepcopy(config)).eval()
-        with torch.inference_mode(), pytest.raises((IndexError, RuntimeError)):
-            model(input_ids=torch.arange(3, 4 + expected)[None], use_cache=False)
-
     def test_is_not_the_tokenizers_limit(self, tmp_path):
         """transformers writes 1e30 there where a tokenizer has none, and a number of its own where it has."""
         folder = save_random(tmp_path, hf.MambaConfig(**OLD, state_size=8))

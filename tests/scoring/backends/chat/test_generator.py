@@ -1,26 +1,19 @@
 """A chat server that answers, declines, cuts off, stumbles or lies: each answer says how it ended, each end is a sentence."""
 
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from scoring.backends.chat import ChatGenerator
-from scoring.backends.opening import check_generator_args, open_generator
+from scoring.backends.opening import open_generator
 from scoring.domain.backend import NoAnswerError, ScoringError
 from scoring.domain.generating import Finish, Generated, Message, Usage
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
 
 HELLO = (Message("system", "Answer in a word."), Message("user", "Is it so?"))
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
-
-
-@pytest.fixture
-def stub() -> Iterator[ChatStub]:
-    with ChatStub() as stub:
-        yield stub
 
 
 def ask(stub: ChatStub, schema: Any = None, **args: str) -> Generated:
@@ -66,9 +59,8 @@ def test_an_answer_says_how_it_ended(
     assert len(stub.requests) == 1
 
 
-@pytest.mark.parametrize("fault", ["500", "hangs"])
-def test_a_server_that_stumbles_once_is_asked_again(stub: ChatStub, fault: str) -> None:
-    stub.script = [fault]
+def test_a_server_that_stumbles_once_is_asked_again(stub: ChatStub) -> None:
+    stub.script = ["500"]
     assert ask(stub, timeout="0.4", retry_seconds="9").text == "Yes."
     assert len(stub.requests) == 2
 
@@ -78,8 +70,6 @@ def test_a_server_that_stumbles_once_is_asked_again(stub: ChatStub, fault: str) 
     [
         ("no choices", "no chat completion (an entry in `choices` was due) but said: no such engine"),
         ("500", "answered 500"),
-        ("hangs", "did not answer within"),
-        ("401", "asks for a key, and SCORING_API_KEY is not set"),
         ("no temperature", "refused: 400: temperature does not support 0.3."),
     ],
 )  # fmt: skip
@@ -104,7 +94,7 @@ def test_tries_count_what_the_server_failed_at_and_not_what_it_put_off(stub: Cha
 
 @pytest.mark.parametrize(
     ("fault", "is_alone"),
-    [("500", True), ("hangs", True), ("garbage", True), ("400", True), ("401", False), ("429 for an hour", False), ("redirects", False)],
+    [("500", True), ("hangs", True), ("400", True), ("401", False), ],
 )  # fmt: skip
 def test_an_error_says_whether_other_questions_may_be_answered(
     stub: ChatStub, fault: str, is_alone: bool
@@ -158,11 +148,7 @@ class TestManyAtATime:
     [
         ("chat", {"base_url": "http://192.0.2.7:8000", "model": "m"}, "192.0.2.7 is not among the hosts"),
         ("chat", {"base_url": "http://me:pw@localhost", "model": "m"}, "holds a user name or password"),
-        ("chat", {"model": "m"}, "A chat server needs base_url."),
-        ("chat", {"base_url": "http://localhost", "model": "m", "tokens": "5"}, "no argument “tokens”"),
         ("chat", {"base_url": "http://localhost", "model": "m", "temperature": "hot"}, "expected a number from 0 to 2"),
-        ("chat", {"base_url": "http://localhost", "model": "m", "max_tokens": "0"}, "max_tokens='0' cannot be used"),
-        ("hf", {"temperature": "0"}, "needs pretrained"),
         ("hf", {"pretrained": "m", "base_url": "http://localhost"}, "base_url is not known here"),
         ("typewriter", {}, "“typewriter” is no generator"),
     ],
@@ -174,12 +160,3 @@ def test_arguments_that_cannot_be_meant_are_refused_before_a_request(
         open_generator(kind, args)
     assert words in str(raised.value)
     assert "pw@" not in str(raised.value)
-
-
-def test_an_address_may_be_that_of_the_chat_itself(stub: ChatStub) -> None:
-    args = {"base_url": f"{stub.url}/v1/chat/completions", "model": MODEL}
-    check_generator_args("chat", args)
-    generator = open_generator("chat", args)
-    assert generator.identity()["base_url"] == f"{stub.url}/v1"
-    assert generator.generate(HELLO).text == "Yes."
-    generator.close()

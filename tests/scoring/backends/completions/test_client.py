@@ -1,11 +1,8 @@
 """Servers that hang, fail, lie or send too much: each request ends in time and in one sentence."""
 
-import asyncio
 import re
-import socket
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -41,16 +38,10 @@ def refusal(url: str, folder: Path, **args: str) -> str:
     ("fault", "words"),
     [
         ("drops", "closed the connection without an answer in HTTP (asked"),
-        ("breaks off", "dropped the connection (asked"),
         ("500", "answered 500 (engine [31mdied) (asked"),
-        ("502 page", "answered 502 (an HTML page) (asked"),
         ("429 for an hour", "answered 429 (slow down) and asks for a pause of 3600 s, more than is left"),
         ("garbage", "is not JSON (content type application/json, beginning “{\"choices\": [{\"logp[31m”)"),
-        ("deep", "answered with something that is not JSON"),
-        ("html", "is not JSON (content type text/html, beginning “<!doctype html>"),
         ("huge", "sent more than the 1,089,536 bytes that an answer could need"),
-        ("speaks no http", "closed the connection without an answer in HTTP (asked"),
-        ("other json", "but said: no such engine"),
         ("redirects", "sends on to “http://192.0.2.1/v1/completions”: that is not followed"),
         ("401", "asks for a key, and SCORING_API_KEY is not set (401: Unauthorized:)"),
     ],
@@ -62,7 +53,7 @@ def test_a_broken_server_ends_in_one_sentence_within_the_budget(
     assert words in refusal(stub.url, folder)
 
 
-@pytest.mark.parametrize("fault", ["hangs", "drips", "drips headers"])
+@pytest.mark.parametrize("fault", ["hangs", "drips headers"])
 def test_a_server_that_hangs_or_drips_ends_in_one_sentence_within_the_budget(
     stub: CompletionsStub, folder: Path, fault: str
 ) -> None:
@@ -71,7 +62,7 @@ def test_a_server_that_hangs_or_drips_ends_in_one_sentence_within_the_budget(
     assert re.search(r"did not answer within 0\.\d+ s \(asked (once|[23] times) in", sentence)
 
 
-@pytest.mark.parametrize("fault", ["hangs", "drops", "breaks off", "500", "502 page"])
+@pytest.mark.parametrize("fault", ["hangs", "500"])
 def test_a_server_that_stumbles_once_is_asked_again(
     stub: CompletionsStub, folder: Path, fault: str
 ) -> None:
@@ -87,20 +78,6 @@ def test_a_pause_that_the_server_asks_for_is_kept(stub: CompletionsStub, folder:
     began = time.monotonic()
     backend.prepare([])
     assert time.monotonic() - began >= 1.0
-
-
-def test_a_pause_until_a_moment_is_by_the_clock_of_the_server(
-    stub: CompletionsStub, folder: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    backend = open_backend(stub.url, folder, retry_seconds="9")
-    stub.fault, stub.fault_times = "503 until a moment", 1
-    began = time.monotonic()
-    backend.prepare([])
-    assert time.monotonic() - began >= 2.0
-    assert (
-        f"The server at {stub.url} answered 503 and asks for a pause (Retry-After)" in caplog.text
-    )
-    assert "asked again in 2 s" in caplog.text
 
 
 class TestARefusalThatStays:
@@ -120,49 +97,6 @@ class TestARefusalThatStays:
         # With token ids, and with a string in their place
         echoes = [request.get("echo", False) for request in stub.requests]
         assert echoes == [True, True, False] * 2
-
-    def test_needs_the_same_words_twice(self, stub: CompletionsStub, folder: Path) -> None:
-        backend = open_backend(stub.url, folder, retry_seconds="30")
-        stub.fault, stub.fault_times = "500 of many reasons", 3
-        backend.prepare([])  # each failed otherwise than the one before
-
-    def test_with_a_status_that_says_so_is_believed_at_once(
-        self, stub: CompletionsStub, folder: Path
-    ) -> None:
-        backend = open_backend(stub.url, folder, retry_seconds="600")
-        stub.fault = "501"
-        with pytest.raises(ScoringError, match="refused to score: 501: logprobs are not impl"):
-            backend.prepare([])
-        assert len(stub.requests) == 2
-
-
-def test_a_caller_may_have_an_event_loop_of_its_own(stub: CompletionsStub, folder: Path) -> None:
-    async def prepare() -> None:
-        open_backend(stub.url, folder, retry_seconds="60").prepare([])
-
-    with ThreadPoolExecutor(1) as pool:  # a browser's test may have left its loop in this thread
-        pool.submit(lambda: asyncio.run(prepare())).result()
-
-
-def test_a_server_that_is_not_there_is_named(folder: Path) -> None:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{unused.getsockname()[1]}"
-    assert f"{url} takes no connection: connection refused (asked" in refusal(url, folder)
-
-
-def test_a_server_that_takes_no_connection_ends_within_the_budget(folder: Path) -> None:
-    with socket.socket() as deaf:
-        deaf.bind(("127.0.0.1", 0))
-        deaf.listen(0)
-        url = f"http://127.0.0.1:{deaf.getsockname()[1]}"
-        with socket.create_connection(deaf.getsockname()):  # and its queue is full
-            assert "took no connection within 0." in refusal(url, folder, timeout="0.3")
-
-
-def test_tls_is_not_spoken_to_a_server_without_it(stub: CompletionsStub, folder: Path) -> None:
-    address = stub.url.replace("http", "https")
-    assert "does not speak TLS: try http:// instead" in refusal(address, folder)
 
 
 def test_a_redirect_is_never_followed(stub: CompletionsStub, folder: Path) -> None:
@@ -227,16 +161,10 @@ class TestAddresses:
             "",
             "localhost:8000",
             "ftp://localhost/",
-            "http://",
-            "http://local host/",
             "http://localhost:99999",
-            "http://localhost:0",
-            "http://localhost:x",
             "http://localhost\\.example.org",
             "http://localhost/\r\nHost: example.org",
             "http://localhost/?a=1",
-            "http://localhost/#top",
-            "http://localhost/ü",
             "http://[::1",
         ],
     )
@@ -250,8 +178,7 @@ class TestAddresses:
         assert "hunter2" not in str(raised.value)
 
     @pytest.mark.parametrize(
-        "base_url",
-        ["http://gpu.example.org:8000", "http://127.0.0.1.example.org", "http://0.0.0.0:8000"],
+        "base_url", ["http://gpu.example.org:8000", "http://127.0.0.1.example.org"]
     )
     def test_other_hosts_are_refused_with_the_setting_to_change(
         self, folder: Path, base_url: str

@@ -133,16 +133,6 @@ def test_a_tokenizer_of_another_model_is_refused_with_an_example(
     assert "give the tokenizer of the model that is served" in sentence
 
 
-@pytest.mark.parametrize("fault", ["", "wants no extras"])
-def test_a_server_that_names_no_ids_is_asked_for_the_token_as_spelt(
-    stub: CompletionsStub, folder: Path, fault: str
-) -> None:
-    stub.names_ids, stub.fault = False, fault
-    backend = open_backend(stub, folder)
-    backend.prepare([])
-    assert backend.remarks == []
-
-
 def test_the_longest_text_is_tried_before_the_run(stub: CompletionsStub, folder: Path) -> None:
     texts = [TokenText(f"text {n}", np.arange(n) % 300) for n in (30, 90, 60)]
     stub.fault_lengths = lambda n: n == 90
@@ -160,13 +150,3 @@ def test_a_server_that_takes_a_beginning_from_another_text_is_refused(
     backend = open_backend(stub, folder)
     with pytest.raises(ScoringError, match="gave the first 60 tokens of a text other log-prob"):
         backend.prepare([[TokenText("a long text", np.arange(90))]])
-
-
-def test_a_longest_text_that_the_server_does_not_take_is_no_reason_to_refuse_it(
-    stub: CompletionsStub, folder: Path
-) -> None:
-    stub.max_model_len = None
-    stub.fault, stub.fault_lengths = "too long", lambda n: n == 90
-    backend = open_backend(stub, folder)
-    backend.prepare([[TokenText("a long text", np.arange(90))]])
-    assert stub.prompts.count(list(range(90))) == 1

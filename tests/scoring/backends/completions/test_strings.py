@@ -145,9 +145,3 @@ def test_a_text_of_which_the_server_makes_other_tokens_is_named(
     assert isinstance(right, np.ndarray)
     assert isinstance(wrong, TextError)
     assert "does not come back from its tokens as it was" in str(wrong)
-
-
-def test_a_server_that_can_do_neither_is_refused_with_what_it_said_of_ids(
-    stub: CompletionsStub, starting: Path
-) -> None:
-    assert "refused to score: 400: Token id 401" in refusal(stub, starting, "400")

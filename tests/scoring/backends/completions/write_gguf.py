@@ -103,8 +103,5 @@ if __name__ == "__main__":
     npz, tokenizer_json, out, bos = sys.argv[1:]
     with np.load(npz) as loaded:
         write(
-            dict(loaded),
-            json.loads(Path(tokenizer_json).read_text()),
-            Path(out),
-            bos == "add_bos",
+            dict(loaded), json.loads(Path(tokenizer_json).read_text()), Path(out), bos == "add_bos"
         )

@@ -29,10 +29,7 @@ def study_with_questions(n: int = 3, slug: str = "memory", **fields: Any) -> Stu
     """A study of no more than so many questions, q-001 and on, in categories of two dimensions."""
     study = make_study(slug, human=1, machine=1, catch=0, **fields)
     keys = [f"{slug}-q{number:03}" for number in range(1, n + 1)]
-    pin_items(
-        study,
-        [make_question(k, categories=CATEGORIES[i % 3]) for i, k in enumerate(keys)],
-    )
+    pin_items(study, [make_question(k, categories=CATEGORIES[i % 3]) for i, k in enumerate(keys)])
     return study
 
 

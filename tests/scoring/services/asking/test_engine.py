@@ -1,7 +1,7 @@
 """Questions to a model, several at a time: an error waits for what is paid for, a stop waits for nothing."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 
@@ -12,12 +12,6 @@ from scoring.domain.generating import Finish, Generated, Message, Usage
 from scoring.services.asking.engine import Question, ask_all
 from scoring.services.asking.settings import Spending
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
-
-
-@pytest.fixture
-def stub() -> Iterator[ChatStub]:
-    with ChatStub() as stub:
-        yield stub
 
 
 def opened(stub: ChatStub, concurrency: int) -> ChatGenerator:
@@ -78,27 +72,6 @@ def test_a_budget_counts_what_is_under_way(stub: ChatStub) -> None:
     assert spending.usage.total == 4 * 4
 
 
-def test_questions_are_taken_one_by_one_as_places_come_free(stub: ChatStub) -> None:
-    taken: list[int] = []
-    most_ahead = n_kept = 0
-
-    def coming() -> Iterator[Question]:
-        for question in questions(20):
-            taken.append(question.row)
-            yield question
-
-    def keep(question: Question, answer: Generated) -> None:
-        nonlocal most_ahead, n_kept
-        n_kept += 1
-        most_ahead = max(most_ahead, len(taken) - n_kept)
-
-    generator = opened(stub, 2)
-    ask_all(generator, coming(), keep, Spending(), lambda: None)
-    generator.close()
-    assert n_kept == 20
-    assert most_ahead <= 3
-
-
 def test_what_follows_an_answer_is_asked_before_the_rest(stub: ChatStub) -> None:
     def follow(question: Question, answer: Generated) -> Question | None:
         first = question.row == 0 and len(question.messages) == 1
@@ -108,30 +81,6 @@ def test_what_follows_an_answer_is_asked_before_the_rest(stub: ChatStub) -> None
     ask_all(generator, iter(questions(2)), follow, Spending(), lambda: None)
     generator.close()
     assert stub.last_words == ["Is it 0?", "Sure?", "Is it 1?"]
-
-
-@pytest.mark.parametrize("fault", ["500", "garbage", "no choices", "400"])
-def test_a_question_that_alone_has_no_answer_may_be_kept_as_failed(
-    stub: ChatStub, fault: str
-) -> None:
-    def answers(keep_failures: bool) -> list[tuple[int, str]]:
-        stub.script, kept = [fault], list[tuple[int, str]]()
-        args = {"base_url": stub.url, "model": MODEL, "tries": "1", "concurrency": "1"}
-        generator = ChatGenerator(args)
-
-        def keep(question: Question, answer: Generated) -> None:
-            kept.append((question.row, answer.finish.value))
-
-        try:
-            nothing = Spending()
-            ask_all(generator, questions(2), keep, nothing, lambda: None, keep_failures=keep_failures)  # fmt: skip
-        finally:
-            generator.close()
-        return kept
-
-    assert answers(keep_failures=True) == [(0, "failed"), (1, "stop")]
-    with pytest.raises(ScoringError):
-        answers(keep_failures=False)
 
 
 def test_a_generator_of_batches_is_asked_as_many_at_once_as_the_budget_allows() -> None:

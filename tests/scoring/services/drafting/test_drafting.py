@@ -18,7 +18,7 @@ from scoring.services.asking.settings import Asked
 from scoring.services.drafting import runs
 from scoring.services.drafting.sources import SourceAbstract, of_fetched
 from scoring.training.corpus.document import Document, write_documents
-from tests.factories import make_item, make_research_field
+from tests.factories import make_research_field
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
 from tests.scoring.services.drafting.abstracts import Lessons, abstract, right
 
@@ -177,43 +177,11 @@ class TestRepairs:
         assert len(stub.requests) == 3
         assert not Item.objects.exists()
 
-    def test_none_are_made_of_an_abstract_that_is_itself_too_short(
-        self, stub: ChatStub, cooking: ResearchField
-    ) -> None:
-        short = "Onions were cooked. In batch 1, sweetness rose with time."
-        source = [SourceAbstract(1, short)]
-        asked = Asked("chat", {"base_url": stub.url, "model": MODEL})
-        stub.text_of = lambda request: short.replace("sweetness", "[[sweetness, pungency]]")
-        run = runs.store(runs.draft_run(cooking, source, asked), source)
-        assert only(runs.run(run)).state == "drafted"
-        assert "length" in codes(only(run))[0]
-        assert len(stub.requests) == 1
-
-    def test_none_are_made_of_an_abstract_that_another_test_case_has(
-        self, stub: ChatStub, cooking: ResearchField
-    ) -> None:
-        make_item("onion", markup=right(1), field="cooking", subfield="Vegetables")
-        run = runs.run(run_of(stub, cooking))
-        assert "equal_original" in codes(only(run))[0]
-        assert only(run).state == "drafted"
-        assert len(stub.requests) == 1
-
-    @pytest.mark.parametrize("fault", ["truncated", "silent"])
-    def test_an_answer_cut_off_or_empty_is_asked_for_again(
-        self, stub: ChatStub, cooking: ResearchField, fault: str
-    ) -> None:
-        stub.script = [fault]
-        draft = only(runs.run(run_of(stub, cooking)))
-        assert draft.state == "drafted"
-        assert len(stub.requests) == 2
-
 
 @pytest.mark.parametrize(
     ("fault", "finish", "detail"),
     [
         ("refuses", "refused", "I cannot help with that."),
-        ("filtered", "filtered", ""),
-        ("prompt filtered", "filtered", "content management"),
         ("window", "too_long", "maximum context length"),
     ],
 )
@@ -230,7 +198,7 @@ def test_a_model_that_declines_is_not_argued_with(
     assert len(stub.requests) == 2
 
 
-@pytest.mark.parametrize("fault", ["500", "hangs", "garbage", "401"])
+@pytest.mark.parametrize("fault", ["500", "401"])
 def test_a_server_that_fails_ends_the_run_and_it_goes_on_where_it_was(
     stub: ChatStub, cooking: ResearchField, fault: str
 ) -> None:
@@ -300,16 +268,6 @@ def test_a_run_stopped_in_between_leaves_what_is_stored(
     assert Item.objects.filter(status="draft").count() == run.done >= 1
     runs.run(leases.reopen(run))
     assert Item.objects.count() == 3
-
-
-def test_what_no_database_stores_is_left_out_of_an_answer(
-    stub: ChatStub, cooking: ResearchField
-) -> None:
-    # The form in which JSON spells NUL and half a surrogate pair, inside JSON of the model's own
-    stub.text_of = lambda request: Lessons()(request).replace("Slow", "Slow\\u0000\\ud800")
-    draft = only(runs.run(run_of(stub, cooking, repairs=0)))
-    assert draft.state == "unrepaired"
-    assert "Slow? cooking" in draft.markup
 
 
 class TestInstructionsOfALab:

@@ -7,9 +7,7 @@ import pytest
 from experiment.models import Study
 from tests.scoring.backends.chat.stub import ChatStub
 from tests.scoring.services.grading.judge import Judge
-from tests.scoring.services.grading.rows import (
-    make_empty_study,
-)
+from tests.scoring.services.grading.rows import make_empty_study
 
 
 @pytest.fixture

@@ -1,9 +1,8 @@
-"""A training is done: curves, a model that is registered and scored, and what becomes of one that is stopped or killed."""
+"""A training is asked for and done: a model that is registered and scored, and what becomes of one that is stopped or killed."""
 
 import json
 import math
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,18 +12,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings as site
 from safetensors.torch import load_file
 
 from experiment.models import Study
-from scoring.demo_lm import MODEL_FOLDER
+from lib.jobs import leases, worker
+from lib.jobs.queue import kinds
+from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.models import Corpus, LanguageModel, ScoringRun, Training
 from scoring.services.execute import execute
+from scoring.services.open_model import ensure_language_model
 from scoring.services.summary import count_by_run
 from scoring.services.training import models, run
 from scoring.training.corpus.manifest import open_corpus
 from scoring.training.settings import Point, TrainingError
-from tests.experiment.http_client import ROOT, database_url
+from tests.experiment.http_client import ROOT
+from tests.scoring.commands import environment
 from tests.scoring.training.lm.made import make_tokenizer_folder, small
 from tests.scoring.trainings import asked, build_onions, folders_in
 
@@ -56,13 +58,11 @@ class TestAFinishedTraining:
         assert set(manifest["files"]) >= {"adapter_config.json", "adapter_model.safetensors"}
         assert model.n_parameters == manifest["parameters"]
         assert dict(model.training_corpora.values_list("corpus", "status")) == {"onions": "known"}
-
-    def test_has_curves_that_begin_before_the_first_step(self, training: Training) -> None:
         points = told(training)
-        assert (points[0][0], points[-1][0]) == (0, training.total)
-        assert points[0][2] == training.manifest["untrained_held_out_loss"]
-        assert training.done == training.total == training.manifest["steps"]
-        assert training.tokens == training.manifest["tokens"]
+        assert (points[0][0], points[-1][0]) == (0, training.total), "before the first step, too"
+        assert points[0][2] == manifest["untrained_held_out_loss"]
+        assert training.done == training.total == manifest["steps"]
+        assert training.tokens == manifest["tokens"]
 
     def test_is_scored_with_its_base_by_the_same_queue(
         self, training: Training, study: Study
@@ -89,13 +89,6 @@ class TestAFinishedTraining:
         assert count_by_run(study, "full") == {}
         assert ScoringRun.objects.seen_in([study], checkpoints=True).count() == 3
         assert models.score_checkpoints(training, study, None) == []
-
-    def test_of_a_name_that_was_taken_meanwhile_says_so_and_can_go_on(self, corpus: Corpus) -> None:
-        training = asked(corpus)
-        taken = LanguageModel.objects.create(name=training.name, display_name="x")
-        assert "There is a model" in run.run(training).error
-        taken.delete()
-        assert run.run(asked(corpus)).status == "finished"
 
 
 def test_a_model_from_scratch_knows_nothing_after_its_last_text(corpus: Corpus) -> None:
@@ -155,27 +148,6 @@ def test_a_corpus_that_was_changed_since_is_not_trained_on(corpus: Corpus) -> No
     assert not LanguageModel.objects.filter(name=training.name).exists()
 
 
-def test_a_base_that_was_changed_since_is_not_gone_on_from(corpus: Corpus, tmp_path: Path) -> None:
-    base = shutil.copytree(MODEL_FOLDER, tmp_path / "base")
-    training = asked(corpus, base=str(base))
-    before = run.files_of(training)
-    config = json.loads((base / "config.json").read_text())
-    (base / "config.json").write_text(json.dumps(config | {"layer_norm_epsilon": 0.1}))
-    assert run.files_of(training) != before
-
-
-def test_a_shape_that_was_changed_since_is_another_start(corpus: Corpus, tmp_path: Path) -> None:
-    shape = tmp_path / "config.json"
-    shape.write_text(json.dumps({"model_type": "gpt2", "n_head": 2}))
-    training = Training(corpus=corpus, model_args={"config": str(tmp_path)})
-    before = run.files_of(training)
-    shape.write_text(json.dumps({"model_type": "gpt2", "n_head": 4}))
-    assert before != run.files_of(training) != {}
-    shape.write_text("{")
-    with pytest.raises(TrainingError, match="no configuration"):
-        run.files_of(training)
-
-
 def weights(training: Training) -> dict[str, list[Any]]:
     file = training.output / "adapter_model.safetensors"
     return {name: tensor.tolist() for name, tensor in load_file(file).items()}
@@ -200,16 +172,7 @@ def test_a_killed_workers_training_is_gone_on_with_by_the_next_one_to_the_same_w
         return subprocess.Popen(
             [sys.executable, "manage.py", "work"],
             cwd=ROOT,
-            env={
-                **os.environ,
-                "DATABASE_URL": database_url(),
-                "DJANGO_SETTINGS_MODULE": "config.settings",
-                "SECRET_KEY": site.SECRET_KEY,
-                "VAR_DIR": str(tmp_path),
-                "JOB_APPS": "training",
-                "JOB_STALE_SECONDS": "5",
-                "OMP_NUM_THREADS": "1",
-            },
+            env=environment(tmp_path, JOB_APPS="training", JOB_STALE_SECONDS="5"),
             start_new_session=True,
         )
 
@@ -230,3 +193,67 @@ def test_a_killed_workers_training_is_gone_on_with_by_the_next_one_to_the_same_w
     assert weights(training) == weights(whole)
     assert math.isfinite(training.manifest["held_out_loss"])
     assert json.loads((training.output / "training.json").read_text())["corpus"]["name"] == "onions"
+
+
+def test_a_training_waits_and_names_the_model_that_it_starts_from(corpus: Corpus) -> None:
+    training = asked(corpus)
+    assert (training.status, training.mode, training.done) == ("waiting", "lora", 0)
+    assert training.base == LanguageModel.objects.get(name=DEMO_NAME)
+    assert training.base.is_demo
+    assert training.recipe["lora"]["rank"] == 4
+
+
+def test_the_same_training_asked_for_again_is_the_one_that_waits_or_goes_on(corpus: Corpus) -> None:
+    first = asked(corpus)
+    assert asked(corpus) == first
+    leases.request_cancel(first)
+    assert asked(corpus).status == "waiting"
+    assert Training.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"name": "lab/known"}, "There is a model “lab/known”"),
+        ({"name": "Lab/Onion LM"}, "folder lab.onion-lm of trained models is taken|is taken"),
+        ({"name": "??"}, "no letter that a folder could be named by"),
+        ({"base": ""}, "Name the model that the training starts from."),
+        ({"settings": small("scratch")}, "starts from no other model"),
+        ({"settings": small("scratch"), "base": ""}, "needs a tokenizer"),
+        ({"settings": small("lora", seed=2)}, "of other settings is to make “lab/onion-lm”"),
+        ({"keep": (2,)}, r"keeps other steps \(none\)"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_and_leaves_no_row(
+    corpus: Corpus, changes: dict[str, Any], words: str
+) -> None:
+    ensure_language_model("lab/known")
+    asked(corpus)
+    with pytest.raises(TrainingError, match=words):
+        asked(corpus, **({"name": "lab/onion-lm"} | changes))
+    assert Training.objects.count() == 1
+
+
+def test_other_texts_other_settings_or_another_seed_are_another_training(corpus: Corpus) -> None:
+    prints = {
+        asked(corpus, "a").fingerprint,
+        asked(corpus, "b", settings=small("lora", seed=2)).fingerprint,
+        asked(corpus, "c", revision="other").fingerprint,
+    }
+    Corpus.objects.update(sha256="0" * 64)
+    corpus.refresh_from_db()
+    prints.add(asked(corpus, "d").fingerprint)
+    assert len(prints) == 4
+    assert asked(corpus, "e").fingerprint in prints, "a name decides no weights"
+
+
+def test_a_machine_that_scores_takes_no_training_and_one_that_trains_nothing_else(
+    settings: Any, corpus: Corpus
+) -> None:
+    training = asked(corpus)
+    settings.JOB_APPS = ["experiment", "scoring", "analysis"]
+    assert ScoringRun in kinds()
+    assert worker.next_job() is None
+    settings.JOB_APPS = ["training"]
+    assert kinds() == [Training]
+    assert worker.next_job() == training

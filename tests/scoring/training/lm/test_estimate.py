@@ -1,4 +1,8 @@
+"""What a training would take, and the presets' numbers."""
+
+import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 from transformers import GPT2Config
@@ -58,15 +62,46 @@ def test_a_model_too_large_for_this_machine_is_counted_and_not_measured(tmp_path
     assert (told.measured, told.hours) == (None, None)
 
 
+# The table of shared/reference/BRAINGPT.md
+SAME: dict[str, Any] = {
+    "accumulation": 8,
+    "devices": 4,
+    "learning_rate": 2e-5,
+    "weight_decay": 0.001,
+    "schedule": "cosine",
+    "warmup_share": 0.03,
+    "dtype": "bfloat16",
+    "packing": "joined",
+}
+TABLE: dict[str, dict[str, Any]] = {
+    "braingpt-lora": {"mode": "lora", "context": 2048, "epochs": 2, "batch_rows": 1},
+    "gpt2-neuro": {"mode": "scratch", "context": 1024, "epochs": 5, "batch_rows": 16},
+    "gpt2-neuro-355m": {"mode": "scratch", "context": 1024, "epochs": 5, "batch_rows": 8},
+    "gpt2-neuro-774m": {"mode": "scratch", "context": 1024, "epochs": 5, "batch_rows": 4},
+}
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_a_preset_has_the_papers_numbers(name: str) -> None:
+    settings = PRESETS[name]
+    for field, value in (SAME | TABLE[name]).items():
+        assert getattr(settings, field) == value, field
+
+
+def test_the_papers_adapter_leaves_the_keys_alone() -> None:
+    lora = PRESETS["braingpt-lora"].lora
+    assert lora
+    assert (lora.rank, lora.alpha, lora.dropout) == (256, 512, 0.1)
+    assert sorted(lora.targets) == sorted(
+        f"{n}_proj" for n in ("q", "v", "o", "gate", "up", "down")
+    )
+    assert PRESETS["braingpt-lora"].tokens_per_step == 65_536
+
+
 @pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        ({"context": 1024}, "longer than the model's window of 512"),
-        ({"lora": PRESETS["braingpt-lora"].lora}, "it has c_attn, c_fc, c_proj, lm_head"),
-    ],
+    ("changes", "word"),
+    [({"clip_norm": -1.0}, "clip_norm"), ({"epochs": math.nan}, "epochs"), ({"seed": -1}, "seed")],
 )
-def test_settings_that_do_not_fit_the_model_are_refused_in_a_sentence(
-    changes: dict[str, object], sentence: str
-) -> None:
-    with pytest.raises(TrainingError, match=sentence):
-        estimate(small("lora", **changes), Start(pretrained=MODEL_FOLDER))
+def test_numbers_that_no_training_can_have_are_refused(changes: dict[str, Any], word: str) -> None:
+    with pytest.raises(TrainingError, match=f"^{word} must be"):
+        of_preset("tiny", **changes)

@@ -9,9 +9,9 @@ import pytest
 from scoring.backends.tokenizers import load_tokenizer
 from scoring.training.corpus.manifest import BuiltCorpus
 from scoring.training.lm.models import Start, scratch_config, tokenizer_of
-from scoring.training.lm.packing import FOLDER, IGNORED, Rows, pack, rows_of
+from scoring.training.lm.packing import FOLDER, IGNORED, pack, rows_of
 from scoring.training.lm.tokenizer import save_tokenizer, train_tokenizer
-from scoring.training.settings import Packing, TrainingError
+from scoring.training.settings import Packing
 from tests.scoring.training.lm.made import make_corpus, make_tokenizer_folder, small
 
 SENTENCES = ["The hippocampus binds what the cortex keeps.", "Neurons fire; memory follows."] * 20
@@ -29,24 +29,6 @@ def test_the_models_special_tokens_are_the_tokenizers(folder: Path) -> None:
     assert config.bos_token_id == config.eos_token_id == tokenizer.eos_token_id == 0
     assert tokenizer.convert_ids_to_tokens(0) == "<|endoftext|>"
     assert config.vocab_size == len(tokenizer) == 300
-
-
-def test_any_text_comes_back_from_its_tokens_behind_a_start_token(folder: Path) -> None:
-    tokenizer = load_tokenizer(str(folder))
-    text = "Größe: 5 µm → «naïve» 神経\n"
-    ids = tokenizer(text).input_ids
-    assert ids[0] == tokenizer.bos_token_id
-    assert tokenizer.decode(ids, skip_special_tokens=True) == text
-
-
-def test_texts_joined_without_an_end_are_not_scored_behind_a_token_never_seen(folder: Path) -> None:
-    joined = tokenizer_of(small(packing="joined"), Start(tokenizer=folder))
-    assert 0 not in joined("The cortex").input_ids
-
-
-def test_a_vocabulary_without_room_for_the_bytes_is_refused() -> None:
-    with pytest.raises(TrainingError, match="257 tokens or more"):
-        train_tokenizer(SENTENCES, 256)
 
 
 TEXTS = [f"Study {n} finds that sleep helps." for n in range(10)] + ["Held <|endoftext|> out."]
@@ -101,13 +83,3 @@ def test_tokens_are_made_once_and_lie_on_disk(corpus: BuiltCorpus, tokenizer: An
     assert isinstance(again.train.ids(), np.memmap)
     assert pack(corpus, tokenizer, "separated", limit=3).train.documents == 3
     assert len(list((corpus.folder / FOLDER).iterdir())) == 2
-
-
-def test_a_tokenizer_without_an_end_token_can_only_join(
-    corpus: BuiltCorpus, tokenizer: Any
-) -> None:
-    tokenizer.eos_token = None
-    with pytest.raises(TrainingError, match="no end token"):
-        pack(corpus, tokenizer, "separated")
-    rows = Rows(pack(corpus, tokenizer, "joined").train, 16, keep_remainder=False)
-    assert len(rows) > 1

@@ -21,7 +21,7 @@ from scoring.training.corpus.manifest import BuiltCorpus
 from scoring.training.lm.models import Start, model_of
 from scoring.training.lm.packing import Packed, Rows, pack
 from scoring.training.lm.train import train
-from scoring.training.lm.trainer import accumulation_here, plan_of
+from scoring.training.lm.trainer import plan_of
 from scoring.training.settings import Lora, Mode, TrainingError, TrainingSettings
 from tests.scoring.tiny_models import save_gpt2
 from tests.scoring.training.lm import made
@@ -214,10 +214,3 @@ def test_who_stops_a_training_has_what_was_saved(
         on_point=lambda point: told.append(point.step),
     )  # fmt: skip
     assert told[0] == 4
-
-
-def test_a_step_has_its_rows_on_any_number_of_devices() -> None:
-    settings = small(accumulation=8, devices=4)
-    assert [accumulation_here(settings, n) for n in (1, 2, 4, 8, 32)] == [32, 16, 8, 4, 1]
-    with pytest.raises(TrainingError, match="cannot be shared by 5"):
-        accumulation_here(settings, 5)

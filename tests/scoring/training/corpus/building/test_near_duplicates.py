@@ -14,15 +14,9 @@ from scoring.training.corpus.building.near_duplicates import (
     THRESHOLD,
     Groups,
     Signer,
-    jaccard,
     join_near_copies,
     normalise,
-    normalised,
-    shingles,
-    word_hashes,
-    words,
 )
-from tests.scoring.training.corpus.made import document
 
 TEXTS = st.text(
     st.one_of(
@@ -42,23 +36,9 @@ def test_what_is_normalised_stays_as_it_is(text: str) -> None:
     assert "\n\n\n" not in once
 
 
-@given(TEXTS)
-def test_letters_and_digits_stay(text: str) -> None:
-    def kept(text: str) -> str:
-        joined = "".join(words(text))
-        return unicodedata.normalize("NFKD", joined)
-
-    assert kept(normalise(text)) == kept(text)
-
-
 def test_paragraphs_stay_and_what_typesetters_need_goes() -> None:
     written = "\ufeffAn e\u0301tude.\r\n\r\n\r\n  Of e\ufb00ects\u00a0in\tmem\u00adory.\x00\x0cNew page\u2029Last  line. \n"
     assert normalise(written) == "An étude.\n\nOf effects in memory.\n\nNew page\n\nLast line."
-
-
-def test_identifiers_have_one_form() -> None:
-    one = normalised(document(1, doi="https://doi.org/10.1/AbC", pmid=" PMID: 7 ", pmcid="pmc12", title=" A\n title "))  # fmt: skip
-    assert (one.doi, one.pmid, one.pmcid, one.title) == ("10.1/abc", "7", "PMC12", "A title")
 
 
 Sets = list[set[int]]
@@ -108,12 +88,3 @@ def test_pairs_are_found_as_often_as_the_docstring_says() -> None:
         expected = 1 - (1 - s**ROWS) ** BANDS
         error = (expected * (1 - expected) / 2000) ** 0.5
         assert found / 2000 == pytest.approx(expected, abs=4 * error + 1e-3)
-
-
-def test_texts_that_differ_by_a_tenth_of_their_words_are_no_near_copies() -> None:
-    words = [f"w{k}" for k in range(200)]
-    few, many = list(words), list(words)
-    few[::40] = ["x"] * 5
-    many[::10] = ["x"] * 20
-    whole, near, far = (shingles(word_hashes(" ".join(one))) for one in (words, few, many))
-    assert jaccard(whole, near) >= THRESHOLD > jaccard(whole, far)

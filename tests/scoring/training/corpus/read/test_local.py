@@ -1,6 +1,5 @@
 """Files of one's own, and pubget's."""
 
-import json
 import os
 from pathlib import Path
 
@@ -9,7 +8,6 @@ import pytest
 from scoring.training.corpus.document import CorpusError, Document, to_line
 from scoring.training.corpus.read.local import (
     MOST_PROBLEMS,
-    LocalFile,
     Problems,
     Reading,
     is_pubget,
@@ -66,8 +64,6 @@ def test_there_is_one_document_for_each_number_and_doi(tmp_path: Path):
     [
         ("1,,,T,J,2019,\n", "1,T,,A,B\nx,T,,A,B\n", "text.csv, line 3: “x” is no PMCID."),
         ("1,,,T,J,2019,\n", '1,T,,A,"B\nB"\n2,T,,A,B\n', "text.csv, line 4: metadata.csv has no row for the PMCID 2."),
-        ("1,,,T\n", "", "metadata.csv, line 2: the row has not as many cells as there are columns."),
-        ("1,,,T,J,2019,\n", "1,T,,A,B,more\n", "text.csv, line 2: the row has not as many cells as there are columns."),
         ("1,,,T,J,2019,\n", '1,T,,A,"B\n', "text.csv, after line 1: unexpected end of data."),
     ],
 )  # fmt: skip
@@ -102,15 +98,6 @@ def test_lines_of_documents_are_read_as_they_were_written(tmp_path: Path) -> Non
     assert read(path) == documents
 
 
-def test_lines_with_a_text_take_their_place_as_id(tmp_path: Path) -> None:
-    rows = [{"text": "One.", "pmid": 7, "kind": "poem"}, {"text": "Two.", "id": "b", "DOI": "10.1/x", "year": None}]  # fmt: skip
-    path = written(tmp_path / "a.ndjson", "\ufeff" + "\n".join(map(json.dumps, rows)))
-    assert read(path) == [
-        Document("file:a.ndjson#1", "One.", pmid="7", source="a.ndjson"),
-        Document("file:a.ndjson#b", "Two.", doi="10.1/x", source="a.ndjson"),
-    ]
-
-
 @pytest.mark.parametrize(("ending", "comma"), [("csv", ","), ("TSV", "\t")])
 def test_tables_are_read_by_the_names_of_their_columns(tmp_path: Path, ending: str, comma: str) -> None:  # fmt: skip
     lines = [comma.join(cells) for cells in (["Abstract", "DOI", "note"], ['"A, ""quoted""\ntext"', "10.1/x", "-"], [], ["Next", "", ""])]  # fmt: skip
@@ -119,11 +106,6 @@ def test_tables_are_read_by_the_names_of_their_columns(tmp_path: Path, ending: s
         Document(f"file:t.{ending}#3", 'A, "quoted"\ntext', doi="10.1/x", source=f"t.{ending}"),
         Document(f"file:t.{ending}#5", "Next", source=f"t.{ending}"),
     ]
-
-
-def test_a_cell_may_be_longer_than_the_csv_module_reads_by_itself(tmp_path: Path) -> None:
-    (found,) = read(written(tmp_path / "t.csv", f"text\n{'word ' * 100_000}\n"))
-    assert len(found.text) == 500_000
 
 
 def test_a_plain_text_is_a_document_or_one_for_each_block(tmp_path: Path) -> None:
@@ -160,15 +142,10 @@ def test_a_folder_is_read_with_all_below_it_but_what_is_hidden_and_other_files_a
 
 WRONG = {
     "no JSON": ("a.jsonl", '{"text": "x"}\n{"text": \n', "a.jsonl, line 2: is not JSON"),
-    "no object": ("a.jsonl", "[1]\n", "a.jsonl, line 1: holds no object"),
     "no text": ("a.jsonl", '\n{"abstract": "x", "b": 1}', "a.jsonl, line 2: no text in “text” (there is: abstract, b)"),
-    "a text that is none": ("a.jsonl", '{"text": 7}', "line 1: no text"),
-    "nested too deep": ("a.jsonl", "[" * 100_000, "line 1: is not JSON"),
     "half a character": ("a.jsonl", '{"text": "\\ud800"}', "line 1: holds half a character"),
     "Latin-1": ("a.jsonl", b'{"text": "x"}\n{"text": "caf\xe9"}\n', "a.jsonl, line 2: is not UTF-8, at byte 14"),
-    "UTF-16": ("a.txt", "Text".encode("utf-16"), "a.txt, line 1: is not UTF-8, at byte 1"),
     "a row of too few cells": ("a.csv", "text,doi\nx\n", "a.csv, line 2: has 1 cells under 2 names"),
-    "an open quotation": ("a.csv", 'text\n"x\ny', "a.csv, line"),
     "a table without the column": ("a.csv", "abstract\nx\n", "a.csv, line 2: no text in “text” (there is: abstract)"),
     "another kind": ("a.docx", "x", "a.docx: is no file of .jsonl"),
 }  # fmt: skip
@@ -179,16 +156,6 @@ def test_what_is_wrong_is_named_by_file_and_line(tmp_path: Path, name: str, cont
     with pytest.raises(CorpusError) as raised:
         read(written(tmp_path / name, content))
     assert said in str(raised.value)
-
-
-def test_a_date_that_is_none_is_left_off_and_named_by_file_and_line(tmp_path: Path) -> None:
-    dates = ["2019", "12/03/2019", "2021-02-30", "2020-02-29", ""]
-    rows = "".join(json.dumps({"text": "A text.", "published": day}) + "\n" for day in dates)
-    path, problems = written(tmp_path / "a.jsonl", rows), Problems()
-    found = list(read_file(LocalFile(path, path.name), Reading(), problems))
-    assert [one.published for one in found] == ["2019", "", "", "2020-02-29", ""]
-    assert problems.no_dates == ["a.jsonl, line 2: “12/03/2019”", "a.jsonl, line 3: “2021-02-30”"]
-    problems.refuse()
 
 
 def test_all_that_is_wrong_is_said_at_once_up_to_a_number(tmp_path: Path) -> None:

@@ -107,11 +107,6 @@ def test_entities_are_not_resolved_and_no_file_is_read(tmp_path):
     assert document.text == "Read &file; &own;."
 
 
-def test_an_answer_that_was_cut_off_is_no_xml():
-    with pytest.raises(ValueError, match="no XML"):
-        parse(f"<PubmedArticleSet>{article()}".encode())
-
-
 FRONT = """<front><journal-meta><journal-id journal-id-type="nlm-ta">J Sleep</journal-id>
 <journal-title-group><journal-title>Journal of Sleep</journal-title></journal-title-group></journal-meta>
 <article-meta>{ids}<article-id pub-id-type="pmid">31</article-id>
@@ -160,25 +155,3 @@ def test_a_full_text_is_abstract_and_body_without_figures_tables_formulas_and_re
         kind="fulltext",
         source="pmc",
     )
-
-
-def test_an_article_whose_body_is_not_given_is_counted_and_not_kept():
-    assert read_pmc("", ids='<article-id pub-id-type="pmc">77</article-id>') == Records((), ("77",))
-
-
-def test_the_licence_is_an_address_where_there_is_one():
-    link = '<license><license-p>Under <ext-link xlink:href="http://creativecommons.org/licenses/by-nc/4.0/">CC</ext-link>.</license-p></license>'
-    ref = "<license><ali:license_ref>https://example.org/terms</ali:license_ref><license-p>Terms.</license-p></license>"
-    words = "<license><license-p>All may <bold>read</bold>.</license-p></license>"
-    licences = [
-        read_pmc(licence=licence).documents[0].licence for licence in (link, ref, words, "")
-    ]
-    assert licences == ["http://creativecommons.org/licenses/by-nc/4.0/", "https://example.org/terms", "All may read.", ""]  # fmt: skip
-
-
-def test_an_article_without_what_is_about_it_does_not_stop_the_others():
-    damaged = "<article><front/><body><p>Text.</p></body></article>"
-    whole = f"<article>{FRONT.format(ids='', licence='')}<body><p>Text.</p></body></article>"
-    found = read_jats(parse(f"<pmc-articleset>{damaged}{whole}{damaged}</pmc-articleset>".encode()))
-    assert [document.pmid for document in found.documents] == ["31"]
-    assert found.without_text == ()
