@@ -1,5 +1,4 @@
 import heapq
-import itertools
 import random
 import statistics
 from collections import Counter
@@ -179,19 +178,6 @@ def test_the_papers_policy_is_uneven_as_published(seed):
     assert statistics.pstdev(human_exposures("steady", seed, "paper")) == pytest.approx(
         2.0, abs=0.4
     )
-
-
-def test_steady_arrivals_keep_about_eleven_pages_open():
-    rng = random.Random(1)
-    scripts = draw_scripts(400, 0.8, 0.63, 11, rng)
-    arrivals = draw_arrivals(scripts, "steady", rng)
-    changes = [(at, 1) for at in arrivals]
-    changes += [(at + s.present_ms / 1000, -1) for at, s in zip(arrivals, scripts, strict=True)]
-    changes.sort()
-    counts = itertools.accumulate(change for _, change in changes)
-    spans = [after[0] - before[0] for before, after in itertools.pairwise(changes)]
-    present = sum(n * span for n, span in zip(counts, spans, strict=False)) / sum(spans)
-    assert present == pytest.approx(11, rel=0.15)
 
 
 def test_scripts_drop_out_at_uniform_pages_and_exclude_the_published_share():

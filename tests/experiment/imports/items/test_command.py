@@ -156,16 +156,6 @@ def test_a_file_taken_from_an_older_version_overwrites_nothing(cooking, file):
     assert Item.objects.get(version=3).status == "draft"
 
 
-def test_people_read_what_happens_and_what_is_wrong(cooking, file, capsys):
-    make_item("a-1", field="cooking", markup=TEXT)
-    file.write(f'a-1,"{OTHER}",Baking,x', f'a-2,"{TEXT}",Boiling,x', header="key,markup,subfield,z")
-    with pytest.raises(CommandError, match="1 problem"):
-        call_command("import_items", str(file.path), "--field", "cooking")
-    out = capsys.readouterr().out
-    for words in ("row 1, a-1 v1 (a new version): markup, subfield", "not read: z", "“Boiling”"):
-        assert words in out
-
-
 def test_many_rows_take_no_more_queries_than_few(cooking: ResearchField) -> None:
     queries: list[list[int]] = []
     for n in (8, 80):
