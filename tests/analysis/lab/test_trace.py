@@ -1,8 +1,6 @@
 """The page of one test case and one model: what it shows, whom, and where there is nothing to show."""
 
 import re
-from typing import Any
-from urllib.parse import urlencode
 
 import pytest
 from django.core.management import call_command
@@ -56,23 +54,18 @@ def test_the_last_sign_by_token_and_by_sentence_is_the_decision_of_every_test_ca
         (model,) = flips.models
         assert isinstance(CHAPTER.build(data).results, ChangesOfMind)
         assert (model.token.n_end_disagrees, model.sentence.n_end_disagrees) == (0, 0), source
-
-
-def test_a_trace_has_every_token_and_is_zero_up_to_the_first_that_differs(
-    traces: RunTraces,
-) -> None:
+    # Each token has its place, and all is zero up to the first that differs
     for score in traces.scores:
         by_token = traces.traces(score.item.key)["token"]
-        assert by_token["number"].drop_duplicates().tolist() == list(
-            range(1, score.tokens_text_original + 1)
-        )
+        numbers = by_token["number"].drop_duplicates().tolist()
+        assert numbers == list(range(1, score.tokens_text_original + 1))
         assert by_token["in_alternation"].any()
         first = int((by_token[PPL].fillna(1) != 0).idxmax())
         assert (by_token[PPL][:first] == 0).all()
         assert by_token[PPL].iloc[-1] == score.ppl_altered - score.ppl_original
 
 
-def test_the_page_shows_a_typical_test_case_first_and_any_that_is_asked_for(
+def test_the_page_shows_a_typical_test_case_first_any_that_is_asked_for_and_no_other(
     ruth: Client, traces: RunTraces
 ) -> None:
     typical = next(keys[0] for keys in traces.patterns.values() if keys)
@@ -83,22 +76,12 @@ def test_the_page_shows_a_typical_test_case_first_and_any_that_is_asked_for(
         page = ruth.get(f"{ADDRESS}/", {"run": traces.run.pk, "item": key}).text
         assert f"<h1>{key}</h1>" in page
         assert re.findall(r'<option value="([^"]+)" selected', page) == [str(traces.run.pk), key]
-
-
-def test_the_picture_is_drawn(ruth: Client, traces: RunTraces) -> None:
-    query = urlencode({"run": traces.run.pk, "item": traces.scores[0].item.key})
-    picture = ruth.get(f"{ADDRESS}.svg?{query}")
+    picture = ruth.get(f"{ADDRESS}.svg", {"run": traces.run.pk, "item": every[0]})
     assert picture["Content-Type"] == "image/svg+xml"
     assert "Token of the original" in picture.text
-    assert "Sentence" in picture.text
-
-
-@pytest.mark.parametrize("query", [{"run": "x"}, {"run": "99999"}, {"item": "nothing"}])
-@pytest.mark.parametrize("end", ["/", ".svg"])
-def test_what_does_not_exist_is_not_found(
-    ruth: Client, run: ScoringRun, query: dict[str, Any], end: str
-) -> None:
-    assert ruth.get(f"{ADDRESS}{end}", query).status_code == 404
+    for query in ({"run": "x"}, {"run": "99999"}, {"item": "nothing"}):
+        for end in ("/", ".svg"):
+            assert ruth.get(f"{ADDRESS}{end}", query).status_code == 404
 
 
 def test_a_study_without_token_records_says_so(ruth: Client, study: Study) -> None:

@@ -25,7 +25,6 @@ from analysis.teams.figures.rows import (  # fmt: skip
 )
 from analysis.teams.results import OnlyOne, SomeRight, TeamResult, TeamResults, Tried
 from tests.analysis.teams.made_teams import (
-    ADAPTER,
     LONG,
     SIMULATED,
     document,
@@ -70,18 +69,6 @@ def test_the_teams_figure_draws_each_team_with_its_accuracy_and_best_member():
     shown = written(figure)
     assert {PEOPLE, MACHINES, BOTH, "Human", "Model 0"} <= shown
     assert {f"{100 * r.accuracy:.1f}%" for r in found.teams} <= shown
-
-
-def test_a_model_with_an_adapter_is_one_member_in_every_figure():
-    found = tried()
-    assert of_team(found, "human", ADAPTER).n_models == 1
-    pairs = set(draw("teams_complementarity", found).table["team"])
-    assert f"human+{ADAPTER}" in pairs
-    assert len(pairs) == 6
-    assert ADAPTER in set(draw("teams_adding", found).table["name"])
-    deciders = draw("teams_policy", found)
-    assert "3 models together" in deciders.alt or len(set(deciders.table["model"])) == 4
-    assert "Model 2" in written(draw("teams", found))
 
 
 def test_gains_stand_in_a_panel_per_method_and_are_filled_only_where_they_are_sure():

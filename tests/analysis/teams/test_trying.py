@@ -118,17 +118,6 @@ def test_methods_predict_new_participants_too(data, method):
     assert [row.method for row in found.teams] == [Method.ALONE, Method.ALONE, method]
 
 
-def test_the_bayesian_method_predicts_new_participants_too():
-    few = make_data(n_items=5, n_participants=6, n_models=2, trials_each=5, seed=5, resamples=200)
-    found, tables = tried(few, "human", "model-0", method="bayesian", out_of="participant")
-    assert "items in 5 and participants in 6 random blocks" in found.folds
-    team = found.teams[-1]
-    assert (team.method, team.about.n_refitted) == (Method.BAYESIAN, 30)
-    own = tables["predictions"].query("method == 'bayesian'")
-    # Nobody's judgment of a test case is predicted together with another's, or with one of another case
-    assert (own.groupby("fold")[["participant", "item"]].nunique() == 1).all(axis=None)
-
-
 def test_a_study_without_people_makes_teams_of_models(data):
     no_people = replace(data, trials=data.trials.iloc[:0])
     found, _ = tried(no_people, "model-0", "model-2", all_subsets=True)

@@ -1,14 +1,11 @@
 """The chapter on teams: which teams it is about, what it says of people and models, its tables."""
 
-from dataclasses import replace
-from typing import Any
-
 from analysis.codec import MissingResult
 from analysis.presentation import Table, render_meaning
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.teams.results import Teams
 from analysis.report.contents import chapter_named
-from analysis.teams.results import MemberKind, MemberResult, TeamingResult
+from analysis.teams.results import TeamingResult
 from tests.analysis.teams.made_teams import ADAPTER, teaming
 
 CHAPTER = chapter_named("teams")
@@ -23,10 +20,6 @@ def page(found: TeamingResult, *, is_simulated: bool = False) -> tuple[Page, str
     own = CHAPTER.page(source(found), about)
     meaning = render_meaning(CHAPTER.template, {"about": about, **own.context})
     return own, " ".join(meaning.split())
-
-
-def said(**changes: Any) -> str:
-    return page(replace(teaming(), **changes))[1]
 
 
 def captioned(own: Page, start: str) -> Table:
@@ -55,14 +48,3 @@ def test_tables_have_all_teams_and_a_model_with_an_adapter_as_one_member():
     names = {row[0] for row in captioned(own, "What one human adds").rows}
     assert adapter.display_name in names
     assert any("published procedure" in method for method in own.methods)
-
-
-def test_a_single_model_that_beats_all_teams_of_the_panel_is_named():
-    def with_rival(accuracy: float) -> str:
-        rival = MemberResult("org/x", MemberKind.MODEL, "Rival", "", 80, accuracy, 0)
-        left_out = replace(rival, name="org/y", accuracy=None)
-        return said(members=(*teaming().members, rival, left_out))
-
-    assert "the best single model of the study, Rival, was right in 99.9%" in with_rival(0.999)
-    assert "4 of the study's 5 members" in with_rival(0.999)
-    assert "Rival" not in with_rival(0.3)

@@ -38,16 +38,6 @@ def test_models_of_another_judge_are_not_compared(data: SourceData, graded: Grad
     assert own.graded_comparisons.judge == "Judge A"
 
 
-def test_those_whose_confidence_is_known_have_a_curve_and_others_a_point(data: SourceData) -> None:
-    found = results_of(data, COMPARISONS).of(GradedComparisons).graded_selective
-    *models, people = found.curves
-    assert not any(model.is_curve for model in models)
-    assert people.is_curve
-    assert people.gain > 0  # they were drawn to be right where they are sure
-    assert people.coverage[-1] == pytest.approx(people.n_kept / people.n)
-    assert list(people.coverage) == sorted(people.coverage)
-
-
 def test_a_model_whose_confidence_is_known_has_a_curve_of_its_texts(
     data: SourceData, graded: GradedData
 ) -> None:

@@ -10,7 +10,6 @@ from analysis.data.graded.tables import NO_GRADES, NO_TEXT, NOT_GRADED, GradedDa
 from analysis.report.chapters.graded_rates.results import GradedRates
 from analysis.report.contents import CHAPTERS, chapter_named
 from analysis.stats import NotEnough
-from scoring.domain.grading.rubric import BIOSCORE
 from tests.analysis.graded_made import SEVEN, make_graded
 from tests.analysis.report.chapters.chapter_results import figure_of, page_of, results_of
 
@@ -88,20 +87,6 @@ def test_an_interval_that_knows_of_no_template_says_so_on_the_page_and_in_the_fi
         said[n_templates] = (marked, method, "too narrow" in text, "as a whole" in text)
     assert said[2] == ({True}, {"wilson, too few clusters"}, True, False)
     assert said[20] == ({False}, {"clustered"}, False, True)
-
-
-def test_the_rubric_is_that_of_each_models_judge(small: SourceData) -> None:
-    other = replace(BIOSCORE, name="Strict", good_from=1.0)
-    data = make_graded(n_questions=60)
-    judge = [0] * (len(data.models) - 1) + [1]
-    data = replace(data, models=data.models.assign(judge=judge), judge_rubrics=(BIOSCORE, other))
-    source = results_of(of(small, data), CHAPTER)
-    found = source.of(GradedRates).graded_rates
-    assert [(one.name, one.good_from) for one in found.rubrics] == [("BioScore", 2 / 3), ("Strict", 1.0)]  # fmt: skip
-    page, text = page_of(CHAPTER, source)
-    assert {row[-1] for row in page.tables[0].rows} == {"Judge A (BioScore)", "Judge B (Strict)"}
-    assert "the rubric Strict: good from 100%" in text
-    assert "by the same rubric" in text
 
 
 def test_without_questions_or_grades_every_chapter_says_why(small: SourceData) -> None:
