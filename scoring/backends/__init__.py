@@ -5,8 +5,9 @@ from collections.abc import Mapping
 
 from scoring.domain.backend import ScoringError
 
-# transformers would fetch kernels, which are code, from a hub by itself; it reads this when it is imported
-os.environ.setdefault("USE_HUB_KERNELS", "NO")
+# transformers would fetch kernels, which are code, from a hub by itself (it reads this when it is imported), and weights that
+# a robot converted to safetensors from a pull request there
+os.environ |= {"USE_HUB_KERNELS": "NO", "DISABLE_SAFETENSORS_CONVERSION": "YES"}
 
 # The command's names (lm-evaluation-harness's) -> ours
 ALIASES = {"hf": "transformers"}

@@ -35,7 +35,7 @@ from scoring.services.token_store import TokenRecord
 # Parts of an identity that say where the numbers were made, and why as they were; they decide none, and may differ
 EXPLANATIONS = frozenset({"machine", "rungs_refused", "probed_on", "warnings"})
 # Parts that the runs of earlier releases do not name, and so are not held to
-LATER = frozenset({"weights_read"})
+LATER = frozenset({"adapter_dtype", "experts", "weights_read"})
 
 
 def check_identity(run: ScoringRun, identity: Mapping[str, Any]) -> None:

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 import torch
+from transformers import PreTrainedModel
 
 from scoring.backends.causal_lm.layout import Ids
 from scoring.backends.causal_lm.loading import context_tokens, load
@@ -113,19 +114,13 @@ class TransformersBackend:
             "context_tokens": self.context_tokens,
             "batch_tokens_auto": BATCH_TOKENS.get(self.device.type, BATCH_TOKENS["cpu"]),
             # Absent where there are none, so that older runs without any go on
-            **({"kernels": kernels} if (kernels := _kernels()) else {}),
+            **({"kernels": kernels} if (kernels := installed_kernels()) else {}),
             **({"warnings": self.warnings} if self.warnings else {}),
             "machine": {"device": self._device_name(), "threads": torch.get_num_threads()},
         }
 
     def _described(self) -> dict[str, Any]:
-        return {
-            **self.provenance,
-            "architecture": type(self.model).__name__,
-            "attention": str(self.model.config._attn_implementation),
-            "device": self.device.type,
-            "libraries": {name: version(name) for name in LIBRARIES},
-        }
+        return {**self.provenance, **described(self.model)}
 
     def _about(self) -> dict[str, Any]:
         """What a verdict on strategies depends on: all of this but the model's name."""
@@ -134,7 +129,7 @@ class TransformersBackend:
             **self._described(),
             **placed,
             "device_name": self._device_name(),
-            "kernels": _kernels(),
+            "kernels": installed_kernels(),
             "code": code_version(),
         }
         return {name: value for name, value in about.items() if name not in ("model", "adapter")}
@@ -234,7 +229,19 @@ class TransformersBackend:
             torch.cuda.empty_cache()
 
 
-def _kernels() -> dict[str, str]:
+def described(model: PreTrainedModel) -> dict[str, Any]:
+    """What a loaded model computes with, for an identity."""
+    has_experts = model._can_set_experts_implementation()
+    return {
+        "architecture": type(model).__name__,
+        "attention": str(model.config._attn_implementation),
+        **({"experts": str(model.config._experts_implementation)} if has_experts else {}),
+        "device": model.device.type,
+        "libraries": {name: version(name) for name in LIBRARIES},
+    }
+
+
+def installed_kernels() -> dict[str, str]:
     return {name: found for name in KERNELS if (found := _installed(name))}
 
 

@@ -63,12 +63,12 @@ def checked(args: Mapping[str, str]) -> str:
 
 
 def set_attention(config: PreTrainedConfig, args: Mapping[str, str]) -> None:
-    """Take the attention that is asked for, or transformers' own choice; never one that a configuration names.
+    """Take the attention that is asked for, or transformers' own choice, of experts too; never what a configuration names.
 
     Raises:
         ScoringError: transformers is known to compute it wrong for this model, or it comes from a hub.
     """
-    config._attn_implementation = None
+    config._attn_implementation = config._experts_implementation = None
     if "/" in args.get("attn", ""):
         raise ScoringError(f"attn={args['attn']}: code from a hub is never run here.")
     if args.get("attn") == "eager" and config.model_type == "falcon" and config.alibi:

@@ -240,6 +240,14 @@ def test_another_model_than_at_the_beginning_is_refused_by_what_differs(study: S
     assert scores(run) == before
 
 
+def test_a_run_of_before_goes_on_where_an_identity_names_more(study: Study) -> None:
+    run = execute(ask(study), backend=NgramBackend(), max_pairs=1)
+    run = execute(run, backend=NgramBackend(experts="eager"), max_pairs=1)
+    assert run.error == ""
+    run = execute(run, backend=NgramBackend(kernels={"mamba-ssm": "1.0"}))
+    assert "kernels.mamba-ssm was not there, is 1.0" in run.error
+
+
 def test_another_machine_than_at_the_beginning_may_go_on(study: Study) -> None:
     run = execute(ask(study), backend=NgramBackend(), max_pairs=1)
     run = execute(run, backend=NgramBackend(machine={"threads": 16}))

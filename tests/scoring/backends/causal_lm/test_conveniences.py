@@ -1,5 +1,6 @@
 """What libraries would do unasked and that changes a score or an answer: the list is in docs/decisions/0008."""
 
+import importlib
 import json
 import os
 import shutil
@@ -11,7 +12,9 @@ import pytest
 import torch
 import transformers as hf
 from transformers.integrations import hub_kernels
+from transformers.utils.import_utils import is_env_variable_true
 
+import scoring.backends
 from scoring import demo_lm
 from scoring.backends.causal_lm import loading
 from scoring.backends.causal_lm.backend import TransformersBackend
@@ -235,9 +238,23 @@ class TestKernels:
         asked = {"pretrained": str(folder), "device": "cpu", "attn": "eager"}
         assert TransformersBackend(asked).identity()["attention"] == "eager"
 
-    def test_none_is_fetched_from_a_hub(self, base: Path) -> None:
+    def test_of_experts_are_not_the_configurations_to_choose(self, tmp_path: Path) -> None:
+        experts = {"num_local_experts": 2, "num_experts_per_tok": 1, "num_key_value_heads": 2}
+        folder = save_random(tmp_path, hf.MixtralConfig(**LLAMA, **experts))
+        args = {"pretrained": str(folder), "device": "cpu"}
+        own = TransformersBackend(args).identity()["experts"]
+        assert own != "batched_mm"
+        changed(folder, "config.json", experts_implementation="batched_mm")
+        assert TransformersBackend(args).identity()["experts"] == own
+        assert TransformersBackend({**args, "dtype": "float64"}).identity()["experts"] == "eager"
+
+    def test_none_is_fetched_from_a_hub(self, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert not hub_kernels._kernels_enabled
+        monkeypatch.setenv("USE_HUB_KERNELS", "YES")
+        monkeypatch.setenv("DISABLE_SAFETENSORS_CONVERSION", "NO")
+        importlib.reload(scoring.backends)
         assert os.environ["USE_HUB_KERNELS"] == "NO"
-        assert hasattr(hub_kernels, "_TRANSFORMERS_USE_HUB_KERNELS")  # what that variable sets
+        assert is_env_variable_true("DISABLE_SAFETENSORS_CONVERSION")
         with pytest.raises(ScoringError, match="code from a hub is never run"):
             load({"pretrained": str(base), "attn": "kernels-community/flash-attn"})
 
@@ -246,6 +263,7 @@ class TestKernels:
     ) -> None:
         backend = TransformersBackend({"pretrained": str(base), "device": "cpu"})
         assert "kernels" not in backend.identity()
+        assert "experts" not in backend.identity()
         monkeypatch.setattr("scoring.backends.causal_lm.backend._installed", lambda name: "1.0")
         assert backend.identity()["kernels"]["mamba-ssm"] == "1.0"
 
