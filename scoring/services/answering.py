@@ -18,11 +18,11 @@ from django.utils import timezone
 from experiment.models import Item, Study
 from experiment.services import work
 from lib.jobs import leases
-from scoring.domain.backend import ScoringError
+from scoring.domain.backend import ScoringError, comparable
 from scoring.domain.generating import Finish, Generated, Message
 from scoring.models import Answer, AnsweringRun
 from scoring.models.answers import Kind
-from scoring.services.asking.engine import Asking, Question, stored
+from scoring.services.asking.engine import LATER, Asking, Question, stored
 from scoring.services.asking.settings import Asked
 from scoring.services.open_model import default_name, language_model
 
@@ -145,8 +145,9 @@ class _Answering(Asking[AnsweringRun]):
     def begin(self, identity: Mapping[str, Any]) -> None:
         """Say who answers; who goes on must be who began."""
         now, begun = json.loads(json.dumps(identity, default=str)), self.job.identity
-        if begun and begun != now and self.kept.exists():
-            other = sorted(n for n in begun.keys() | now.keys() if begun.get(n) != now.get(n))
+        same = comparable(now, begun, LATER)
+        if begun and begun != same and self.kept.exists():
+            other = sorted(n for n in begun.keys() | same.keys() if begun.get(n) != same.get(n))
             raise ScoringError(
                 f"The model is not what this run began with ({', '.join(other)}): begin another run."
             )

@@ -9,11 +9,11 @@ from jinja2 import TemplateError
 from transformers import GenerationConfig
 
 from scoring.backends import placed
-from scoring.backends.causal_lm.backend import is_out_of_memory
+from scoring.backends.causal_lm.backend import described, installed_kernels, is_out_of_memory
 from scoring.backends.causal_lm.loading import context_tokens, load, quiet
 from scoring.backends.options import WRITING, read_writing
 from scoring.backends.reading import Reading
-from scoring.backends.tokenizers import load_tokenizer
+from scoring.backends.tokenizers import load_tokenizer, tokenizer_hash
 from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Finish, Generated, Message, Usage, storable
 from scoring.domain.prompts import applied
@@ -55,7 +55,15 @@ class TransformersGenerator:
             )
 
     def identity(self) -> dict[str, Any]:
-        return {"generator": self.kind, **self.provenance, **self.writing.as_dict()}
+        """What decides the answers; of the model and its tokenizer, what scoring names too."""
+        return {
+            "generator": self.kind,
+            **self.provenance,
+            **described(self.model),
+            "tokenizer_sha256": tokenizer_hash(self.tokenizer),
+            "kernels": installed_kernels(),
+            **self.writing.as_dict(),
+        }
 
     def generate(
         self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None

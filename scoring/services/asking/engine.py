@@ -24,6 +24,11 @@ from scoring.domain.generating import (
 from scoring.models.answers import GeneratingJob
 from scoring.services.asking.settings import BudgetSpentError, Spending, most, spending_of
 
+# Parts of a model's identity that runs of earlier releases do not name, and so are not held to
+LATER = frozenset(
+    {"adapter_dtype", "architecture", "attention", "device", "experts", "kernels", "libraries",
+     "tokenizer_sha256", "weights_read"}
+)  # fmt: skip
 LOOK_S = 1.0
 MOST_FAILURES = 10  # one after the other
 J = TypeVar("J", bound=GeneratingJob)

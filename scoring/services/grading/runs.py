@@ -19,13 +19,13 @@ from experiment.models import Study
 from experiment.services import work
 from lib.jobs import leases
 from scoring.backends.http.address import parse_address
-from scoring.domain.backend import ScoringError
+from scoring.domain.backend import ScoringError, comparable
 from scoring.domain.generating import Finish, Generated, Message
 from scoring.domain.grading.reading import exact_points, read_points, schema
 from scoring.domain.grading.rubric import Rubric
 from scoring.models import AnsweringRun, GradingRun, JudgeGrade, LanguageModel
 from scoring.models.answers import Kind
-from scoring.services.asking.engine import Asking, Question, stored
+from scoring.services.asking.engine import LATER, Asking, Question, stored
 from scoring.services.asking.settings import Asked
 from scoring.services.grading import targets
 from scoring.services.grading.plans import plan_of, rubric_of
@@ -290,15 +290,16 @@ class _Grading(Asking[GradingRun]):
 
     def begin(self, judge: Mapping[str, Any]) -> None:
         """Say by whom and by what is graded; who goes on must be who began."""
-        text = json.dumps(judge, sort_keys=True, default=str)
+        now = json.loads(json.dumps(judge, default=str))
         identity = {
-            "judge": hashlib.sha256(text.encode()).hexdigest(),
+            "judge": _sha256(now),
             "prompt": prompt_sha256(self.job.instructions),
             "rubric": self.rubric.sha256,
-            "of_judge": json.loads(text),
+            "of_judge": now,
         }
         begun = self.job.identity
-        is_other = any(begun.get(k) != identity[k] for k in ("judge", "prompt"))
+        same = comparable(now, begun.get("of_judge", {}), LATER)
+        is_other = (begun.get("judge"), begun.get("prompt")) != (_sha256(same), identity["prompt"])
         if is_other and self.job.grades.filter(tries__gt=0).exists():
             raise ScoringError(
                 "The judge, or what it is told, is not what this run began with: begin another run."
@@ -429,6 +430,10 @@ class _Grading(Asking[GradingRun]):
 
 
 run, spent = _Grading.run, _Grading.spent
+
+
+def _sha256(judge: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(judge, sort_keys=True).encode()).hexdigest()
 
 
 def _without_text(target: Target) -> str:

@@ -1,5 +1,6 @@
 """A model in this process writes through its chat template; the demonstration model shows the plumbing."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 import torch
 from transformers import AutoTokenizer, LlamaConfig
 
+from scoring.backends.causal_lm.backend import TransformersBackend
 from scoring.backends.causal_lm.generator import TransformersGenerator
 from scoring.backends.opening import open_generator
 from scoring.domain.backend import ScoringError
@@ -46,6 +48,19 @@ def test_the_greedy_answer_is_the_same_each_time_and_counts_its_tokens(folder: P
     assert once.usage.prompt_tokens == len(generator.prompt_ids(ASKED))
     assert once.usage.completion_tokens <= 12
     assert generator.identity()["max_tokens"] == 12
+
+
+def test_its_identity_says_all_that_a_scored_models_says_of_weights_and_tokenizer(
+    folder: Path, tmp_path: Path
+) -> None:
+    identity = opened(folder).identity()
+    scored = TransformersBackend({"pretrained": str(folder), "device": "cpu"})._described()
+    assert identity.items() >= scored.items()
+    assert identity["kernels"] == {}
+    copy = Path(shutil.copytree(folder, tmp_path / "copy"))
+    other = opened(templated(copy, TEMPLATE + " "), max_tokens="12").identity()
+    assert other["weights_sha256"] == identity["weights_sha256"]
+    assert other["tokenizer_sha256"] != identity["tokenizer_sha256"]
 
 
 def test_a_seed_gives_the_same_draws_and_another_seed_others(folder: Path) -> None:
