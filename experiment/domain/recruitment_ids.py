@@ -5,22 +5,60 @@ from urllib.parse import unquote
 
 # What templates of recruitment sites, survey tools and mail merges put round a name
 _TEMPLATE = re.compile(
-    r"\{\{|\}\}|\$\{|#\{|\{%|%\}|<%|%>|\[\[|\]\]|%%"  # anywhere
-    r"|^\{.*\}$|^\[.*\]$|^<.*>$|^%.*%$|^\$.*\$$|^#.*#$|^@@.*@@$|^__.*__$|^\*\|.*\|\*$"  # all round
-    r"|^[$:]\w"  # before
+    r"\{\{|\}\}|[$#%@]\{|\$\(|\{%|%\}|<%|%>|\[\[|\]\]|%%|&[lg]t;"  # anywhere
+    r"|%[A-Za-z_]{3,}%|[{\[(][A-Za-z_]\w*[)\]}]"  # anywhere, whole
+    r"|^\{.*\}$|^\[.*\]$|^\(.*\)$|^<.*>$|^«.*»$|^%.*%$|^\$.*\$$|^#.*#$|^@@.*@@$|^__.*__$|^\*\|.*\|\*$"
+    r"|^[$:]\w|^%[A-Za-z_]{3}"  # before, or cut off
     r"|\ufffd",  # a placeholder's percent signs, taken for an encoded character
     re.DOTALL,
 )
-# What sites send in a preview, and what programs write for a value that is not there
-NO_IDS = frozenset(
-    {"assignment_id_not_available", "worker_id_not_available", "not_available"}
-    | {"preview", "preview_mode", "null", "none", "nil", "nan", "undefined", "unknown"}
-    | {"anonymous", "n/a", "na", "(null)", "(none)", "(empty)", "(not set)", "[object object]"}
+_GUID = re.compile(r"\{[0-9a-fA-F-]{36}\}")
+# Letters and digits alone: what programs write for nothing, sites in a preview, and people in a link that they try
+_NO_IDS = frozenset(
+    [
+        "null",
+        "none",
+        "nil",
+        "nan",
+        "na",
+        "undefined",
+        "unknown",
+        "missing",
+        "empty",
+        "notset",
+        "false",
+        "true",
+        "anonymous",
+        "preview",
+        "previewmode",
+        "test",
+        "demo",
+        "objectobject",
+        "notavailable",
+    ]
 )
-# Placeholders without their brackets, as a link has them that somebody typed
+# Placeholders without their brackets, and names of parameters
 _NAMES = frozenset(
-    {"prolific_pid", "study_id", "session_id", "workerid", "hitid", "assignmentid", "survey_code"}
-    | {"participant_id", "participantid", "external_id"}
+    [
+        "id",
+        "pid",
+        "rid",
+        "sid",
+        "uid",
+        "userid",
+        "prolificpid",
+        "prolificid",
+        "studyid",
+        "sessionid",
+        "workerid",
+        "hitid",
+        "assignmentid",
+        "surveycode",
+        "participantid",
+        "respondentid",
+        "externalid",
+        "responseid",
+    ]
 )
 
 
@@ -31,7 +69,7 @@ def is_id(value: str, *names: str) -> bool:
 
     >>> is_id("5f3a9c"), is_id("p%1"), is_id("a.b+c@example.org")
     (True, True, True)
-    >>> is_id("{{%PROLIFIC_PID%}}"), is_id("%SURVEY_CODE%"), is_id("${workerId}"), is_id(" ")
+    >>> is_id("{{%PROLIFIC_PID%}}"), is_id("uni-%SURVEY_CODE%"), is_id("${workerId}"), is_id(" ")
     (False, False, False, False)
     >>> is_id("who", "who"), is_id("ASSIGNMENT_ID_NOT_AVAILABLE")
     (False, False)
@@ -39,7 +77,14 @@ def is_id(value: str, *names: str) -> bool:
     plain = value
     for _ in range(3):  # a link that was encoded more than once
         plain = unquote(plain)
+    if _GUID.fullmatch(plain):
+        return True
     if any(_TEMPLATE.search(text.strip()) for text in (value, plain)):
         return False
-    word = plain.strip().casefold()
-    return bool(word) and word not in NO_IDS | _NAMES | {name.casefold() for name in names}
+    word = _letters(plain)
+    is_filler = re.fullmatch("x{3,}|0+", word) or word.endswith("notavailable")
+    return bool(word) and not is_filler and word not in _NO_IDS | _NAMES | set(map(_letters, names))
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[\W_]", "", text.casefold())

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -72,6 +72,7 @@ class PeopleForm(forms.Form):
 
 
 Kind = Participant.Kind
+UNFILLED_SHOWN = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,10 @@ def live_context(
     flow = overview.flow(study, kind, now)
     target = study.target_valid if kind == Kind.REAL else None
     comments = overview.recent_comments(study, kind) if Right.IDENTIFY in rights else ()
+    refused_at = study.unfilled_link_at
+    is_recent = refused_at is not None and now - refused_at < UNFILLED_SHOWN
     return {
+        "unfilled_link_at": refused_at if is_recent else None,
         "kind": kind,
         "kind_label": Kind(kind).label,
         "kind_note": kind_note(study, kind),

@@ -200,6 +200,7 @@ class Study(models.Model):
     unfilled_links = models.PositiveIntegerField(
         default=0, editable=False, help_text=_("Visits by links without the id that they are for.")
     )
+    unfilled_link_at = models.DateTimeField(null=True, editable=False)
     external_id_days = models.PositiveSmallIntegerField(
         _("days that recruitment ids are kept"),
         default=90,

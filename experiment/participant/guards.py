@@ -51,7 +51,8 @@ def refused(request: HttpRequest, study: Study, error: FlowError) -> HttpRespons
     """What is shown of an action that the participant's state, or the study's, does not allow."""
     url, code = study.get_absolute_url(), ""
     if isinstance(error, UnfilledLinkError):
-        count_unfilled_link(study)
+        if request.method == "GET":
+            count_unfilled_link(study, timezone.now())
         return problem(request, error.refusal, study=study, parameter=error.parameter)
     is_newcomer = isinstance(error, NotOpenError | KnownIdError)
     if is_newcomer:

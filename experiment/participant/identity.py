@@ -29,6 +29,7 @@ from experiment.services.study_language import find_study, newest_text_of
 from lib.fast.prepared import Prepared
 
 PARTICIPANT_COOKIE = "bb-participant-"
+OWN = "!"  # after the participant's name in a cookie: they showed their code
 SIMULATED_PARAMETER = "simulated"
 SIMULATED_SALT = "simulated-participant"
 
@@ -61,7 +62,7 @@ def read_parameters(study: Study, query: QueryDict) -> tuple[ExternalIds, bool]:
 
     Raises:
         BadLinkError: they cannot be ids, or the id that the named channel's links have is not there.
-        UnfilledLinkError: one of them is a placeholder, a word of a preview, or empty.
+        UnfilledLinkError: one of them is a placeholder or a word of a preview, or the participant's is empty.
         UnknownChannelError: the study has no such channel.
     """
     if code := query.get("channel"):
@@ -90,7 +91,12 @@ def read_parameters(study: Study, query: QueryDict) -> tuple[ExternalIds, bool]:
 
 
 def _read_ids(query: QueryDict, source: str, names: Sequence[Parameter]) -> ExternalIds:
-    values = [_clean_id(p.name, str(query[p.name])) if p.name in query else "" for p in names]
+    values = [
+        _clean_id(p.name, str(query[p.name]))
+        if query.get(p.name) or (p.name in query and n == 0)
+        else ""
+        for n, p in enumerate(names)
+    ]
     return ExternalIds(source, *values) if values and values[0] else NO_EXTERNAL_IDS
 
 
@@ -112,7 +118,7 @@ def read_entry(request: HttpRequest, study: Study) -> Entry | None:
     if values is None:
         return None
     external = ExternalIds(*values["external"])
-    if external.id and not is_id(external.id):
+    if not _are_ids(external):
         return None  # a cookie of an earlier release
     entry = Entry(uuid.UUID(values["key"]), external, values["simulated"])
     # Likewise: it holds no code
@@ -137,8 +143,9 @@ def read_study(request: HttpRequest, slug: str) -> Study:
         if not cookie.startswith(settings.COOKIE_PREFIX + PARTICIPANT_COOKIE):
             continue
         public_id = _unsigned(cookie, value)
-        for participant in _named(uuid.UUID(public_id), slug) if public_id else ():
-            if cookie == settings.COOKIE_PREFIX + _name("participant", participant.study):
+        for participant in _named(_uuid(public_id), slug) if public_id else ():
+            is_of_study = cookie == settings.COOKIE_PREFIX + _name("participant", participant.study)
+            if is_of_study and _is_theirs(public_id, participant):
                 request.participant = participant  # type: ignore[attr-defined]
                 study: Study = participant.study
                 study.__dict__["newest_text"] = participant.newest_text
@@ -167,11 +174,29 @@ def read_participant(request: HttpRequest, study: Study) -> Participant | None:
     public_id = _read(request, "participant", study)
     if public_id is None:
         return None
-    people = Participant.objects.filter(study=study, public_id=public_id)
-    participant = people.first()
-    if participant is not None:
-        participant.study = study
+    people = Participant.objects.filter(study=study, public_id=_uuid(public_id))
+    participant = people.select_related("recruitment").first()
+    if participant is None or not _is_theirs(public_id, participant):
+        return None
+    participant.study = study
     return participant
+
+
+def _uuid(public_id: str) -> uuid.UUID:
+    return uuid.UUID(public_id.removesuffix(OWN))
+
+
+def _is_theirs(public_id: str, participant: Participant) -> bool:
+    """Before placeholders were refused, whoever came by one was given the cookie of the first who had.
+
+    Nobody knows whose that cookie is: such a participant goes on with their own code, which gives a marked one.
+    """
+    return public_id.endswith(OWN) or _are_ids(external_ids(participant))
+
+
+def _are_ids(external: ExternalIds) -> bool:
+    ids = (external.id, external.study_id, external.session_id)
+    return all(is_id(value) for value in ids if value)
 
 
 def external_ids(participant: Participant) -> ExternalIds:
@@ -187,9 +212,9 @@ def external_ids(participant: Participant) -> ExternalIds:
 
 
 def write_participant(response: HttpResponse, study: Study, participant: Participant) -> None:
-    _write(
-        response, "participant", study, participant.public_id.hex, settings.PARTICIPANT_COOKIE_AGE
-    )
+    mark = "" if _are_ids(external_ids(participant)) else OWN
+    public_id = f"{participant.public_id.hex}{mark}"
+    _write(response, "participant", study, public_id, settings.PARTICIPANT_COOKIE_AGE)
 
 
 def forget_participant(response: HttpResponse, study: Study) -> None:

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import quote
@@ -127,9 +127,10 @@ def save_channel(channel: Channel, by: User | None = None) -> Channel:
     return channel
 
 
-def count_unfilled_link(study: Study) -> None:
+def count_unfilled_link(study: Study, now: datetime) -> None:
     """One more visit by a link whose id the recruitment site did not fill in; nothing else of it is kept."""
-    Study.objects.filter(pk=study.pk).update(unfilled_links=F("unfilled_links") + 1)
+    counted = {"unfilled_links": F("unfilled_links") + 1, "unfilled_link_at": now}
+    Study.objects.filter(pk=study.pk).update(**counted)
 
 
 def _is_of_another_platform(channel: Channel) -> bool:

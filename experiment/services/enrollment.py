@@ -190,11 +190,13 @@ def find_by_link(study: Study, external: ExternalIds) -> Participant | None:
     """Who began with a link of the same session at the recruitment site, where the channel lets them go on so.
 
     The id alone is no proof: it stands in addresses, and other studies' researchers know it. A session's id is
-    new for each submission and is known to the participant, the site and this study.
+    new for each submission and is known to the participant, the site and this study. Where it is the id again, it is not.
     """
     channel = channel_of(study, external.channel)
     policy = Channel.Returns.RESUME if channel is None else channel.returns
     if policy != Channel.Returns.RESUME or not (external.id and external.session_id):
+        return None
+    if external.session_id == external.id:
         return None
     people = Participant.objects.filter(study=study).select_related("study", "consent_version")
     same = people.filter(

@@ -20,7 +20,8 @@ def newest() -> set[tuple[str, str]]:
     """What is recorded of this release, after it is recorded as what it was before."""
     recorder = MigrationRecorder(connection)
     with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE experiment_study DROP COLUMN unfilled_links")
+        for column in ("unfilled_links", "unfilled_link_at"):
+            cursor.execute(f"ALTER TABLE experiment_study DROP COLUMN {column}")
     recorder.record_unapplied("experiment", "0002_unfilled_links")
     newest = set(recorder.applied_migrations())
     recorder.migration_qs.filter(app="experiment").update(name="0001_initial")

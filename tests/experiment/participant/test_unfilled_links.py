@@ -1,6 +1,5 @@
 """A link whose placeholders the recruitment site did not fill in: nobody enters by it, and nobody is taken for another."""
 
-import string
 from urllib.parse import urlencode
 
 import pytest
@@ -20,10 +19,14 @@ from tests.factories import make_channel, make_study, make_user
 
 pytestmark = pytest.mark.django_db
 PROLIFIC = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
-NAMES = st.text(string.ascii_letters + string.digits + "_", min_size=1, max_size=20)
+NAMES = st.from_regex("[A-Za-z_][A-Za-z0-9_]{2,19}", fullmatch=True)
+IDS = st.from_regex("[0-9a-f]{3}[1-9]{4}", fullmatch=True)
+# Known for placeholders also within a text
+WHOLE = [("{{%", "%}}"), ("{", "}"), ("${", "}"), ("%", "%"), ("[", "]"), ("%{", "}"), ("(", ")")]
 AROUND = [
     ("{{%", "%}}"), ("{{", "}}"), ("{", "}"), ("${", "}"), ("#{", "}"), ("%", "%"), ("%%", "%%"), ("[", "]"), ("[[", "]]"),
     ("[%", "%]"), ("<", ">"), ("<%", "%>"), ("$", "$"), ("@@", "@@"), ("__", "__"), ("*|", "|*"), ("$", ""), (":x", ""),
+    ("%{", "}"), ("$(", ")"), ("(", ")"), ("«", "»"), ("&lt;", "&gt;"), ("%", ""),
 ]  # fmt: skip
 
 
@@ -91,6 +94,9 @@ def test_a_link_as_the_recruitment_page_prints_it_lets_nobody_in(
         "id=%2525SURVEY_CODE%2525",
         "id=%DEAD_ID%",
         "PROLIFIC_PID=undefined",
+        "workerId=worker_id",
+        "id=XXXX",
+        "id=-",
         "channel=panel&who=who",
         "channel=panel&who=a&round=%5Bround%5D",
         "PROLIFIC_PID=5f3a&STUDY_ID=s1&SESSION_ID=%7B%7B%25SESSION_ID%25%7D%7D",
@@ -102,7 +108,16 @@ def test_what_every_visitor_brings_alike_is_no_id(study: Study, query: str) -> N
 
 
 @pytest.mark.parametrize(
-    "value", ["5f3a9c0b", "31415", "A1B2C3", "a.b+c@example.org", "x%y", "Zm9v=="]
+    "value",
+    [
+        "5f3a9c0b",
+        "31415",
+        "A1B2C3",
+        "a.b+c@example.org",
+        "x%y",
+        "Zm9v==",
+        "{3F2504E0-4F89-11D3-9A0C-0305E82C3301}",
+    ],
 )
 def test_ids_as_sites_give_them_are_taken(study: Study, value: str) -> None:
     consent(study, urlencode({"channel": "panel", "who": value}))
@@ -110,31 +125,61 @@ def test_ids_as_sites_give_them_are_taken(study: Study, value: str) -> None:
 
 
 @hypothesis_settings(max_examples=60)
-@given(st.sampled_from(AROUND), NAMES)
-def test_browsers_that_share_a_placeholder_never_share_a_participant(
-    around: tuple[str, str], name: str
+@given(st.sampled_from(AROUND), NAMES, st.sampled_from(["", "p-", "uni1_"]))
+def test_a_placeholder_of_any_kind_lets_nobody_in(
+    around: tuple[str, str], name: str, before: str
 ) -> None:
-    study, query = shared_study(), urlencode(dict.fromkeys(PROLIFIC, name.join(around)))
-    for client, status in (consent(study, query), consent(study, query)):
-        assert (status, held(client, study)) == (400, "")
+    study, placeholder = shared_study(), name.join(around)
+    if before and around not in WHOLE:
+        before = ""
+    client, status = consent(study, urlencode({"PROLIFIC_PID": before + placeholder}))
+    assert (status, held(client, study)) == (400, "")
+
+
+@hypothesis_settings(max_examples=60)
+@given(
+    st.sampled_from([PROLIFIC, ("id",), ("workerId", "hitId", "assignmentId")]),
+    st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), min_size=1, max_size=30),
+)
+def test_browsers_that_share_one_value_whatever_it_is_never_share_a_participant(
+    names: tuple[str, ...], value: str
+) -> None:
+    """Also where no list knows the placeholder."""
+    RecruitmentRecord.objects.all().delete()  # of the example before
+    study, query = shared_study(), urlencode(dict.fromkeys(names, value))
+    _, (second, _) = consent(study, query), consent(study, query)
+    shown = second.get(study.get_absolute_url(), follow=True).content.decode()
+    assert not held(second, study)
+    for person in Participant.objects.filter(study=study):
+        assert person.withdrawal_code not in shown
 
 
 @hypothesis_settings(max_examples=40)
-@given(NAMES, NAMES, NAMES)
+@given(IDS, IDS, IDS)
 def test_browsers_share_a_participant_by_an_id_with_its_session_alone(
     person: str, one: str, other: str
 ) -> None:
-    RecruitmentRecord.objects.all().delete()  # of the example before
+    RecruitmentRecord.objects.all().delete()
     study, sessions = shared_study(), (one, other)
     queries = [urlencode(dict(zip(PROLIFIC, (person, "s", s), strict=True))) for s in sessions]
     (first, _), (second, _) = (consent(study, query) for query in queries)
-    shown = second.get(study.get_absolute_url(), follow=True).content.decode()
-    seen = {str(p.pk) for p in Participant.objects.all() if p.withdrawal_code in shown}
-    if one == other:
-        assert held(first, study) == held(second, study)
-    else:
-        assert not held(second, study)
-        assert not seen
+    assert held(first, study)
+    assert held(second, study) == (held(first, study) if one == other != person else "")
+
+
+def test_a_browser_of_before_that_was_taken_for_another_is_asked_for_the_code(
+    study: Study,
+) -> None:
+    person = enroll(study, external=ExternalIds("prolific", "{{id}}", "s1", "{{id}}", "pro"))
+    name, browser = f"bb-participant-{study.pk}", Client()
+    browser.cookies[name] = signing.dumps(person.public_id.hex, salt=name)
+    page = browser.get(f"{study.get_absolute_url()}about-you/")
+    assert page.status_code == 403
+    assert person.withdrawal_code not in page.content.decode()
+    assert "About you" not in browser.get(study.get_absolute_url()).content.decode()
+    code = {"code": person.withdrawal_code}
+    assert browser.post(f"{study.get_absolute_url()}return/", code).status_code == 303
+    assert browser.get(f"{study.get_absolute_url()}about-you/").status_code == 200
 
 
 def test_a_cookie_of_before_with_a_placeholder_is_not_taken(
