@@ -68,7 +68,8 @@ class Command(ScoringCommand):
         parser.add_argument(
             "--adapters",
             action="store_true",
-            help="with ls: past runs that read, or may have read, an adapter beside full weights unasked",
+            help="with ls: past runs, of all studies, that read, or may have read, an adapter beside full weights unasked; "
+            "screenings (screen_items) keep no hash of weights and are not among them",
         )
         parser.add_argument("--watch", action="store_true", help="with --queue: and wait for more")
 
@@ -211,6 +212,8 @@ def _refuse_contradictions(options: Mapping[str, Any]) -> None:
         raise CommandError(f"{name} goes with --queue.")
     if options["adapters"] and options["action"] != "ls":
         raise CommandError("--adapters goes with `score ls`.")
+    if options["adapters"] and options["study"]:
+        raise CommandError("--adapters lists runs of all studies: no --study.")
     if options["numbers"] and options["action"] != "rm":
         raise CommandError("Numbers of runs go with `score rm`.")
 

@@ -366,6 +366,9 @@ def test_past_runs_that_read_an_adapter_unasked_are_listed(
         changed.pk: "unknown",
         gone.pk: "unknown",
     }
+    assert sentence_of("ls", "--adapters", "--study", "memory") == (
+        "--adapters lists runs of all studies: no --study."
+    )
 
 
 def test_the_queue_is_scored_with_one_model_for_all_its_runs(study: Study, tiny: Path) -> None:
