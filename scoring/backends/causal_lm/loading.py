@@ -226,16 +226,16 @@ def load(args: Mapping[str, str]) -> Loaded:
     provenance |= model_files.weights_read(weights)
     provenance["weights_sha256"] = model_files.weights_sha256(weights)
     if "peft" in args:
+        own = set(model.parameters())
         model = _with_adapter(model, args["peft"])
         provenance["adapter"] = args["peft"]
         provenance["adapter_sha256"] = model_files.weights_sha256(Path(args["peft"]), "adapter")
         settings = json.loads((Path(args["peft"]) / model_files.ADAPTER_CONFIG).read_text())
         provenance["adapter_config_sha256"] = model_files.config_sha256(settings)
-        dtypes = {p.dtype for name, p in model.named_parameters() if "lora_" in name} - {
-            model.dtype
-        }
+        dtypes = {p.dtype for p in model.parameters() if p not in own} - {model.dtype}
         if dtypes:  # peft keeps it in float32 beside a model in half precision
-            provenance["adapter_dtype"] = str(dtypes.pop()).removeprefix("torch.")
+            names = sorted(str(dtype).removeprefix("torch.") for dtype in dtypes)
+            provenance["adapter_dtype"] = ", ".join(names)
     model.eval()  # type: ignore[no-untyped-call]
     return Loaded(model, provenance)
 

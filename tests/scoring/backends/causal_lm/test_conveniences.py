@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 import transformers as hf
+from peft import IA3Config, LoraConfig, get_peft_model
 from transformers.integrations import hub_kernels
 from transformers.utils.import_utils import is_env_variable_true
 
@@ -173,6 +174,25 @@ class TestPrecision:
     ) -> None:
         args = {"pretrained": str(base), "peft": str(adapter), "device": "cpu"}
         assert load({**args, "dtype": "bfloat16"}).provenance["adapter_dtype"] == "float32"
+        assert "adapter_dtype" not in load(args).provenance
+
+    @pytest.mark.parametrize("kind", ["ia3", "a whole layer beside it"])
+    def test_so_is_one_without_lora_weights_or_with_others(
+        self, base: Path, tmp_path: Path, kind: str
+    ) -> None:
+        targets = {"target_modules": ["c_attn"], "fan_in_fan_out": True, "task_type": "CAUSAL_LM"}
+        config = (
+            IA3Config(feedforward_modules=[], **targets)
+            if kind == "ia3"
+            else LoraConfig(r=2, modules_to_save=["ln_f"], **targets)
+        )
+        adapted = get_peft_model(hf.GPT2LMHeadModel.from_pretrained(base), config)
+        adapted.save_pretrained(tmp_path, save_embedding_layers=False)
+        args = {"pretrained": str(base), "peft": str(tmp_path), "device": "cpu"}
+        loaded = load({**args, "dtype": "bfloat16"})
+        brought = {p.dtype for name, p in loaded.model.named_parameters() if "default" in name}
+        named = loaded.provenance["adapter_dtype"].split(", ")
+        assert named == sorted(str(d).removeprefix("torch.") for d in brought - {torch.bfloat16})
         assert "adapter_dtype" not in load(args).provenance
 
 
