@@ -7,20 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 from django.template import Context
 from django.template.loader import get_template, render_to_string
 from django.template.loader_tags import BlockNode
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
-from analysis.charts.figure import Figure
-from analysis.data.dataset import Participants, Provenance, StudyName
+from analysis.data.about import Participants, Provenance, StudyName
 from analysis.stats import MissingResult
 
 if TYPE_CHECKING:
+    import pandas as pd
     from altair.typing import ChartType
 
+    from analysis.charts.figure import Figure
     from analysis.store import StoredFigure
 
 FIGURE_TEXTS = ("title", "caption", "alt")
@@ -155,16 +155,21 @@ def figure_text(name: str, context: Mapping[str, Any]) -> FigureText:
 
 
 def make_figure(
-    name: str, drawn: "ChartType", context: Mapping[str, Any], table: pd.DataFrame, texts: str = ""
-) -> Figure:
+    name: str,
+    drawn: "ChartType",
+    context: Mapping[str, Any],
+    table: "pd.DataFrame",
+    texts: str = "",
+) -> "Figure":
     """A drawn chart in the house style with its texts, which stand under `texts` where that is not the figure's name."""
-    from analysis.charts.marks import finish  # altair, which pages do without
+    from analysis.charts.figure import Figure  # altair, which pages do without
+    from analysis.charts.marks import finish
 
     text = figure_text(texts or name, context)
     return Figure(name, text.title, text.caption, text.alt, table, finish(drawn, text.alt))
 
 
-def plain(frame: pd.DataFrame, **renamed: str) -> pd.DataFrame:
+def plain(frame: "pd.DataFrame", **renamed: str) -> "pd.DataFrame":
     """The numbers behind a figure as its reader needs them: without colours, ends of intervals under their full names."""
     names = {"low": "ci_low", "high": "ci_high", **renamed}
     return frame.drop(columns=["colour", "is_chat"], errors="ignore").rename(columns=names)

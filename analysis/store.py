@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from analysis.charts.figure import Figure
-    from analysis.data.dataset import Provenance
+    from analysis.data.about import Provenance
 
 DRAWN = ("png", "pdf")
 FORMATS, DEFAULT_FORMATS = ("svg", *DRAWN), ("svg", "png")

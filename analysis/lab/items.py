@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from analysis.lab.results import TYPES, file_response
 from analysis.services.items.wanted import Order, Wanted
-from analysis.stats.item_differences import Mark
+from analysis.stats.item_marks import Mark
 from experiment.domain.roles import FieldRight, Right
 from experiment.lab.access import LabRequest, for_field, for_study, user_of
 from experiment.models import Item, ResearchField, SavedView, Study

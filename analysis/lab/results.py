@@ -12,7 +12,7 @@ from django.utils.http import content_disposition_header
 from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
-from analysis.data.dataset import SIMULATED
+from analysis.data.about import SIMULATED
 from analysis.lab import filter_form, team_form
 from analysis.lab.filter_form import Chosen
 from analysis.lab.team_form import MOST_SLOW, TeamChosen

@@ -8,7 +8,7 @@ from typing import Any
 
 from analysis import codec
 from analysis.codec import from_json, to_json
-from analysis.data.dataset import Participants, StudyName
+from analysis.data.about import Participants, StudyName
 from analysis.data.filters import ReportOptions
 from analysis.report.chapter import About, SourceResults, Tables
 from analysis.report.contents import CHAPTERS

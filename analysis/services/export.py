@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from analysis.data.dataset import SIMULATED
+from analysis.data.about import SIMULATED
 from analysis.data.filters import ReportOptions
 from analysis.report.page import render_file
 from analysis.report.replication.build import markdown, replicate

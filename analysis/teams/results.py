@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from analysis.data.dataset import Participants, StudyName
+from analysis.data.about import Participants, StudyName
 from analysis.stats import MissingResult
 from analysis.stats.arrays import Interval
 from analysis.teams.options import TeamOptions

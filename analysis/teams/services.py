@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 from analysis import store
 from analysis.codec import to_json
 from analysis.data import read
-from analysis.data.dataset import Participants, StudyName
+from analysis.data.about import Participants, StudyName
 from analysis.data.version import data_version, participants_kind
 from analysis.models import Computation
 from analysis.presentation import provenance

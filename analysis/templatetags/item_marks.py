@@ -3,7 +3,7 @@
 from django import template
 from django.contrib.auth.models import User
 
-from analysis.stats.item_differences import Mark
+from analysis.stats.item_marks import Mark
 from experiment.models import Item
 
 register = template.Library()

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from analysis.charts.figure import Figure
 from analysis.codec import MissingResult
-from analysis.data.dataset import Participants, StudyName
+from analysis.data.about import Participants, StudyName
 from analysis.data.filters import ReportOptions
 from analysis.data.version import SCHEMA_VERSION, data_version, participants_kind
 from analysis.report.chapter import SourceResults, Tables

@@ -8,7 +8,7 @@ from io import BytesIO
 import pandas as pd
 
 from analysis.codec import present
-from analysis.data.dataset import Participants
+from analysis.data.about import Participants
 from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.chapters.participants.results import Flow, ItemExposures
 from analysis.report.chapters.uncertainty.results import Crossed

@@ -11,7 +11,8 @@ from threadpoolctl import threadpool_limits
 
 from analysis.codec import MissingResult
 from analysis.data import read
-from analysis.data.dataset import Participants, SourceData, StudyName
+from analysis.data.about import Participants, StudyName
+from analysis.data.dataset import SourceData
 from analysis.data.filters import ReportOptions
 from analysis.data.version import SCHEMA_VERSION, data_version, participants_kind
 from analysis.report.chapter import Built, Chapter, SourceResults, Tables

@@ -24,9 +24,9 @@ from analysis.data.item_figures import (
     people_figures,
 )
 from analysis.services.items.wanted import Order, Wanted
-from analysis.stats import item_differences
+from analysis.stats import item_marks
 from analysis.stats.estimates import Proportion, proportion_of_counts
-from analysis.stats.item_differences import Mark
+from analysis.stats.item_marks import Mark
 from experiment.domain.roles import Right
 from experiment.models import Item, ResearchField, Study, StudyItem
 from experiment.models.items import ItemQuerySet
@@ -40,10 +40,8 @@ def marks_of(
     """None of catch and practice items: everyone is meant to be right on them."""
     if kind != Item.Kind.TEST:
         return ()
-    by_people = item_differences.of_people(
-        people.n, people.n_right, people.n_asked, people.n_recognised
-    )
-    return by_people + item_differences.of_date(published, cutoffs)
+    by_people = item_marks.of_people(people.n, people.n_right, people.n_asked, people.n_recognised)
+    return by_people + item_marks.of_date(published, cutoffs)
 
 
 def marks_for(item: Item, user: User) -> tuple[Mark, ...]:

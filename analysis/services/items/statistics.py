@@ -19,7 +19,7 @@ from analysis.data.items import read_columns
 from analysis.services.items.listing import marks_for
 from analysis.stats import MissingResult, NotEnough
 from analysis.stats.estimates import Mean, Proportion, mean_of, proportion
-from analysis.stats.item_differences import Mark
+from analysis.stats.item_marks import Mark
 from analysis.stats.item_response import (
     FEWEST_ANSWERS,
     ItemRest,

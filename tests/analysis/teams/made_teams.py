@@ -9,7 +9,8 @@ import altair as alt
 import pandas as pd
 
 from analysis.charts.figure import Figure
-from analysis.data.dataset import Participants, SourceData, StudyName
+from analysis.data.about import Participants, StudyName
+from analysis.data.dataset import SourceData
 from analysis.teams.domain.evidence import gather
 from analysis.teams.domain.folds import by_item
 from analysis.teams.domain.sizes import sizes

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from analysis.services.items.listing import Listed, listed
 from analysis.services.items.wanted import Order, Wanted
-from analysis.stats.item_differences import Mark
+from analysis.stats.item_marks import Mark
 from experiment.models import Item, Judgment, Participant, ResearchField, Review, Study
 from experiment.services.curation import reviews
 from scoring.models import ItemScore, LanguageModel, ScoringRun

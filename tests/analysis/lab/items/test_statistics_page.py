@@ -8,7 +8,7 @@ from django.test import Client
 
 from analysis.services.items.statistics import Fitted, fitted, place_of, statistics
 from analysis.stats import MissingResult
-from analysis.stats.item_differences import Mark
+from analysis.stats.item_marks import Mark
 from analysis.stats.item_response import rank_differences
 from experiment.models import Item, Judgment, Participant, ResearchField, Study
 from scoring.models import ItemScore, LanguageModel, ScoringRun
