@@ -6,9 +6,9 @@ from urllib.parse import unquote
 # What templates of recruitment sites, survey tools and mail merges put round a name
 _TEMPLATE = re.compile(
     r"\{\{|\}\}|[$#%@]\{|\$\(|\{%|%\}|<%|%>|\[\[|\]\]|%%|&[lg]t;"  # anywhere
-    r"|%[A-Za-z_]{3,}%|[{\[(][A-Za-z_]\w*[)\]}]"  # anywhere, whole
+    r"|%[A-Za-z_]\w{2,}%|[{\[(][A-Za-z_]\w*[)\]}]"  # anywhere, whole
     r"|^\{.*\}$|^\[.*\]$|^\(.*\)$|^<.*>$|^«.*»$|^%.*%$|^\$.*\$$|^#.*#$|^@@.*@@$|^__.*__$|^\*\|.*\|\*$"
-    r"|^[$:]\w|^%[A-Za-z_]{3}"  # before, or cut off
+    r"|^[$:]\w|^%[A-Za-z_]\w{2}"  # before, or cut off
     r"|\ufffd",  # a placeholder's percent signs, taken for an encoded character
     re.DOTALL,
 )

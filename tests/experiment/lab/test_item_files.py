@@ -149,7 +149,7 @@ def test_a_file_that_is_too_large_or_missing_is_refused_in_words(cooking, monkey
 
 def test_a_large_file_is_imported_by_a_worker_where_one_lives(cooking, monkeypatch):
     monkeypatch.setattr(imports, "LARGE", 1)
-    monkeypatch.setattr(imports.presence, "is_taken", lambda kind: kind is ItemImport)
+    monkeypatch.setattr(imports.workers, "is_taken", lambda kind: kind is ItemImport)
     client = browser("curator")
     place = send(client, table(f'a-1,"{TEXT}",Baking', f'a-2,"{OTHER}",Baking'), source="machine")
     answer = agree(client, text(client.get(place)), rows="1")
