@@ -34,8 +34,8 @@ help:
 	@echo 'make demo    install what is needed, load the demo study, serve it on port $(PORT)'
 	@echo 'make braingpt  train a model and an adapter, and test them on the demo study (3 minutes); TEXTS=FOLDER adds your own texts'
 	@echo 'make serve   the same without the demo study'
-	@echo 'make check   lint, and the tests of rules, estimators and what changes participants' data (2 minutes)'
-	@echo 'make test    every check, and every test but those of make sweep (12 minutes on two cores)'
+	@echo 'make check   lint, and the tests of rules, estimators and what changes participants' data (about 3 minutes)'
+	@echo 'make test    every check, and every test but those of make sweep (about 25 minutes on two cores)'
 	@echo 'make lint    the checks alone'
 	@echo 'make sweep   slow: all on SQLite, braingpt, balance over more seeds, scoring killed at random, families of models, Bayesian teams, coverage of intervals, Firefox, benchmarks'
 	@echo 'make venv    .venv alone; then .venv/bin/python manage.py help'
@@ -103,7 +103,7 @@ browser: $(STAMP)
 	@$(BIN)/python scripts/find_browser.py firefox --install >/dev/null
 	@command -v nginx >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || apt-get -y -qq install --no-install-recommends nginx-light >/dev/null || true
 
-# What a change most often breaks, in at most two minutes; types beside the tests
+# What a change most often breaks; types beside the tests
 check: $(STAMP)
 	@$(MAKE) --no-print-directory --jobs 3 lint-types lint-rest check-core
 
