@@ -34,7 +34,7 @@ help:
 	@echo 'make demo    install what is needed, load the demo study, serve it on port $(PORT)'
 	@echo 'make braingpt  train a model and an adapter, and test them on the demo study (3 minutes); TEXTS=FOLDER adds your own texts'
 	@echo 'make serve   the same without the demo study'
-	@echo 'make check   lint, and the tests of rules, estimators and what changes participants' data (about 3 minutes)'
+	@echo 'make check   lint, and the tests of rules, estimators and what changes data of participants (about 3 minutes)'
 	@echo 'make test    every check, and every test but those of make sweep (about 25 minutes on two cores)'
 	@echo 'make lint    the checks alone'
 	@echo 'make sweep   slow: all on SQLite, braingpt, balance over more seeds, scoring killed at random, families of models, Bayesian teams, coverage of intervals, Firefox, benchmarks'

@@ -5,8 +5,6 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
-from analysis.report.report import json_schema
-
 PATH = settings.BASE_DIR / "docs" / "report.schema.json"
 
 
@@ -18,6 +16,8 @@ class Command(BaseCommand):
         parser.add_argument("--output", type=Path, default=PATH)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        from analysis.report.report import json_schema  # it loads what computes
+
         path: Path = options["output"]
         path.write_text(json.dumps(json_schema(), indent=1) + "\n", encoding="utf-8")
         self.stdout.write(f"{path} written.")
