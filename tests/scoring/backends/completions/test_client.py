@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.completions.stub import MODEL, CompletionsStub
 from scoring.backends.completions.backend import CompletionsBackend
-from scoring.backends.http.address import parse_address
+from scoring.backends.http.address import check_allowed, parse_address
 from scoring.domain.backend import ScoringError
 
 BUDGET_S = 1.0
@@ -195,3 +195,15 @@ class TestAddresses:
             open_backend(stub.url, folder)
         settings.SCORING_HOSTS = [stub.url.removeprefix("http://")]
         open_backend(stub.url, folder)
+
+    def test_a_port_in_the_setting_is_the_only_one(self) -> None:
+        address = parse_address("http://[::1]:8000")
+        check_allowed(address, ["[::1]:8000"])
+        with pytest.raises(ScoringError):
+            check_allowed(address, ["[::1]:9000"])
+
+    def test_a_key_with_a_line_break_is_not_sent(
+        self, stub: CompletionsStub, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("SCORING_API_KEY", "secret\r\nX-Other: 1")
+        assert refusal(stub.url, folder) == "SCORING_API_KEY holds characters that no key has."

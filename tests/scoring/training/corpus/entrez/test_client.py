@@ -52,6 +52,14 @@ def test_a_redirect_is_not_followed_and_the_document_type_not_loaded(stub: Entre
     assert "\n" not in str(raised.value)
 
 
+def test_a_refusal_ends_at_once_and_does_not_tell_the_key(stub: EntrezStub):
+    stub.faults = ["refused"]
+    with client(stub) as entrez, pytest.raises(CorpusError) as raised:
+        entrez.search("pubmed", "sleep", YEAR)
+    assert str(raised.value) == "127.0.0.1 refuses (400: API key invalid …)."
+    assert len(stub.forms) == 1
+
+
 @pytest.mark.parametrize(("key", "per_second"), [("", 3), ("lab-key", 10)])
 def test_requests_begin_at_the_pace_that_is_allowed(key: str, per_second: int):
     waits, begun = Waits(), []
