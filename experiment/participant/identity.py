@@ -91,12 +91,10 @@ def read_parameters(study: Study, query: QueryDict) -> tuple[ExternalIds, bool]:
 
 
 def _read_ids(query: QueryDict, source: str, names: Sequence[Parameter]) -> ExternalIds:
-    values = [
-        _clean_id(p.name, str(query[p.name]))
-        if query.get(p.name) or (p.name in query and n == 0)
-        else ""
-        for n, p in enumerate(names)
-    ]
+    sent = {p.name: str(query[p.name]) for p in names if p.name in query}
+    values = [_clean_id(p.name, sent[p.name]) if sent.get(p.name) else "" for p in names]
+    if names and sent.get(names[0].name) == "":
+        raise UnfilledLinkError(names[0].name)
     return ExternalIds(source, *values) if values and values[0] else NO_EXTERNAL_IDS
 
 
