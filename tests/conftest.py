@@ -256,24 +256,8 @@ def bucket(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Iterator[Any]:
 
 
 @pytest.fixture
-def published_report(db: None, settings: Any, run_folder: Path, results_dir: Path) -> Any:
-    """The study of the published data with its report (`reports.OPTIONS`), computed once a run: to be read."""
-    from tests import reports
-
-    return reports.with_report("published", settings, run_folder, results_dir)
-
-
-@pytest.fixture
-def demo_report(db: None, settings: Any, run_folder: Path) -> Any:
-    """The demo study, likewise."""
-    from tests import reports
-
-    return reports.with_report("demo", settings, run_folder)
-
-
-@pytest.fixture
 def questions_report(db: None, settings: Any, run_folder: Path) -> Any:
-    """A study of questions with made-up answers and grades, likewise."""
+    """A study of questions with made-up answers and grades, and its report, computed once a run: to be read."""
     from tests import reports
 
-    return reports.with_report("questions", settings, run_folder)
+    return reports.of_questions(settings, run_folder)
