@@ -1,4 +1,4 @@
-"""Run by bench_export in a process of its own, so that its time and memory are the export's: fill, or export once.
+"""Run by `bench export` in a process of its own, so that its time and memory are the export's: fill, or export once.
 
     python -m benchmarks.experiment.process fill PEOPLE ITEMS
     python -m benchmarks.experiment.process export SET FORMAT [RULES_VERSION]

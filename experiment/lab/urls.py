@@ -131,7 +131,7 @@ STUDY = [
     ),
     path("exports/<int:pk>/file/", export.file, name="export_file"),
     path("exports/<int:pk>/retry/", export.retry, name="export_retry"),
-    # The list of a study's test cases is analysis/lab/items/study.py
+    # The list of a study's test cases is analysis/lab/items.py
     path("test-cases/<int:pk>/", items.test_case, name="test_case"),
     path("test-cases/<int:pk>/pause/", items.pause_test_case, name="pause_test_case"),
     path("privacy/", privacy.privacy, name="privacy"),

@@ -49,7 +49,7 @@ def forget_ended_sessions() -> None:
 
 
 def check_counters() -> None:
-    """Fail, for the log and for /healthz/deep, where a counter does not say what the rows do; check_counters repairs it."""
+    """Fail, for the log and for /healthz/deep, where a counter does not say what the rows do; `chores counters --repair` mends it."""
     found = recounting.check(Study.objects.all())
     if found:
         raise DriftError(f"{len(found)} counters differ from the rows")

@@ -1,4 +1,4 @@
-"""The test cases, which bench_web writes beside this file, read once."""
+"""The test cases, which `bench web` writes beside this file, read once."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""An oTree 6 project equivalent to a BrainBench study here, for bench_web; oTree imports it, Django does not."""
+"""An oTree 6 project equivalent to a BrainBench study here, for `bench web`; oTree imports it, Django does not."""
 
 import os
 
