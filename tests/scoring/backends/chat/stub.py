@@ -24,6 +24,11 @@ class ChatStub(CompletionsStub):
     def handler(self) -> type[Handler]:
         return ChatHandler
 
+    def args(self, **changed: str) -> dict[str, str]:
+        """By which it is asked: one question at a time, and each once."""
+        known = {"base_url": self.url, "model": MODEL, "timeout": "2", "retry_seconds": "1"}
+        return known | {"concurrency": "1", "tries": "1"} | changed
+
     @property
     def last_words(self) -> list[str]:
         """The last turn of each request."""

@@ -1,70 +1,53 @@
-"""The capability probe: which servers are let through, and what is said of the others."""
-
-from pathlib import Path
-from typing import Any
+"""Which servers are let through, and what is said of the others in one sentence."""
 
 import numpy as np
 import pytest
+from tokenizers.processors import TemplateProcessing
 
-from benchmarks.completions.models import make_tokenizer, tiny_gpt2, torch_lm
-from benchmarks.completions.stub import MODEL, CompletionsStub
-from scoring.backends.completions.backend import CompletionsBackend
-from scoring.domain.backend import ScoringError, TokenText
+from benchmarks.completions.models import END, make_tokenizer, tiny_gpt2, torch_lm
+from benchmarks.completions.stub import MODEL
+from scoring.backends.completions.probe import SENTENCES
+from scoring.backends.tokenizers import load_tokenizer
+from scoring.domain.backend import ScoringError, TextError, TokenText
+from tests.scoring.backends.completions.conftest import opened, refusal
+from tests.scoring.backends.completions.test_backend import TEXTS, as_tokens
 
-OFF_BY_ONE = (
-    "entry i of token_logprobs must be the log-probability of token i given the tokens before it"
-)
-
-
-def open_backend(stub: CompletionsStub, folder: Path, **args: str) -> CompletionsBackend:
-    quick = {"timeout": "5", "retry_seconds": "5"}
-    known = {"base_url": stub.url, "model": MODEL, "tokenizer": str(folder)}
-    return CompletionsBackend(known | quick | args)
+OFF_BY_ONE = "entry i of token_logprobs must be the log-probability of token i"
 
 
-def refusal(stub: CompletionsStub, folder: Path, fault: str, **args: str) -> str:
-    """The sentence with which a server with this fault is refused."""
-    stub.fault = fault
-    backend = open_backend(stub, folder, **args)
-    with pytest.raises(ScoringError) as raised:
-        backend.prepare([])
-    sentence = str(raised.value)
-    assert sentence.endswith(".")
-    assert "\n" not in sentence
-    return sentence
-
-
-def test_a_right_server_is_let_through_without_remarks(stub: CompletionsStub, folder: Path) -> None:
-    backend = open_backend(stub, folder)
+@pytest.mark.parametrize("seed", [None, 0, 1])
+def test_a_right_server_is_let_through_without_remarks(stub, folder, seed):
+    if seed is not None:
+        stub.lm = torch_lm(tiny_gpt2(len(stub.tokenizer), seed))
+    backend = opened(stub, folder)
     backend.prepare([])
     assert backend.remarks == []
     assert len(stub.prompts) < 40
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_right_server_of_a_random_transformer_is_let_through(
-    stub: CompletionsStub, folder: Path, seed: int
-) -> None:
-    stub.lm = torch_lm(tiny_gpt2(len(stub.tokenizer), seed))
-    backend = open_backend(stub, folder)
-    backend.prepare([])
-    assert backend.remarks == []
-
-
-def test_numbers_rounded_as_in_bfloat16_are_let_through(
-    stub: CompletionsStub, folder: Path
-) -> None:
+def test_numbers_rounded_as_in_bfloat16_are_let_through(stub, folder):
     exact = stub.lm
 
-    def coarse(ids: list[int]) -> Any:
+    def coarse(ids):
         # A prompt's length decides the kernel, and that how the last bit of a logit of 16 to 32 falls
         return exact(ids) + np.random.default_rng(len(ids)).choice([-0.06, 0.0, 0.06])
 
     stub.lm = lambda ids: np.minimum(coarse(ids), 0.0)
-    open_backend(stub, folder).prepare([])
+    opened(stub, folder).prepare([])
 
 
-@pytest.mark.parametrize("lm", ["markov", "transformer", "transformer of small weights"])
+def test_a_server_whose_numbers_repeat_only_nearly_is_let_through_with_a_remark(
+    stub, folder, caplog
+):
+    stub.fault = "slightly noisy"
+    backend = opened(stub, folder)
+    backend.prepare([])
+    (remark,) = backend.remarks
+    assert "sent twice, differed by up to 0.000" in remark
+    assert remark in caplog.text
+
+
+@pytest.mark.parametrize("spread", [None, 0.3, 0.02], ids=["markov", "transformer", "small weights"])  # fmt: skip
 @pytest.mark.parametrize(
     "fault",
     [
@@ -74,79 +57,132 @@ def test_numbers_rounded_as_in_bfloat16_are_let_through(
         "numbers at their own place",
     ],
 )
-def test_a_server_that_is_off_by_one_is_refused(
-    stub: CompletionsStub, folder: Path, fault: str, lm: str
-) -> None:
-    if lm != "markov":
-        spread = 0.02 if "small" in lm else 0.3
+def test_a_server_that_is_off_by_one_is_refused(stub, folder, fault, spread):
+    if spread is not None:
         stub.lm = torch_lm(tiny_gpt2(len(stub.tokenizer), spread=spread))
     assert OFF_BY_ONE in refusal(stub, folder, fault)
+
+
+WRONG = {
+    # Of the connection
+    "drops": "closed the connection without an answer in HTTP (asked",
+    "500": "answered 500 (engine [31mdied) (asked",
+    "429 for an hour": "answered 429 (slow down) and asks for a pause of 3600 s, more than is left",
+    "garbage": 'is not JSON (content type application/json, beginning “{"choices": [{"logp[31m”)',
+    "huge": "sent more than the 1,089,536 bytes that an answer could need",
+    "redirects": "sends on to “http://192.0.2.1/v1/completions”: that is not followed",
+    "401": "asks for a key, and SCORING_API_KEY is not set (401: Unauthorized:)",
+    "other json": "answered with JSON that is no completion",
+    "400": "refused to score: 400: Token id 401 is out of vocabulary",
+    # Of the numbers
+    "echo ignored": "ignored echo=true: it returned log-probabilities for 1 token where",
+    "llama server": "ignored echo=true: it returned log-probabilities of what it generated",
+    "no logprobs": "answered without log-probabilities",
+    "generated token missing": "where 20 of the prompt and 1 generated were due",
+    "no null first": "gave the first token a log-probability (-1)",
+    "numbers one place late with nulls": "got no log-probability (null",
+    "constant": "gave two different texts the same log-probabilities",
+    "random": "gave one text, sent twice, log-probabilities that differ by",
+    "logits": "--logprobs-mode raw_logprobs",
+    "nan": "got NaN for a log-probability at token 4 of",
+    "minus infinity": "got the probability 0 (a log-probability of -9999)",
+    "strings": "put something else than numbers into token_logprobs",
+    # Of the tokens
+    "adds a token": "it must score every token that it is sent and no other",
+    "cuts long prompts": "log-probabilities for 9 tokens where 20",
+    "scores other ids": "scored other token ids than it was sent",
+}
+ASKED_FOR_AS_LONG_AS_MAY_BE = ("drops", "500")
+
+
+@pytest.mark.parametrize(("fault", "words"), WRONG.items(), ids=WRONG)
+def test_a_server_that_is_wrong_is_refused_with_what_it_did(stub, folder, fault, words):
+    budget_s = "1" if fault in ASKED_FOR_AS_LONG_AS_MAY_BE else "5"
+    sentence = refusal(stub, folder, fault, retry_seconds=budget_s)
+    assert sentence.startswith(f"The server at {stub.url} ")
+    assert words in sentence
+
+
+def test_a_tokenizer_of_another_model_is_refused_with_an_example(stub, tmp_path):
+    other = make_tokenizer(tmp_path, ["Quite other words make quite another vocabulary."] * 9)
+    sentence = refusal(stub, other)
+    assert "has another tokenizer: it reads token" in sentence
+    assert "give the tokenizer of the model that is served" in sentence
 
 
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        ("echo ignored", "ignored echo=true: it returned log-probabilities for 1 token where"),
-        ("generated token missing", "where 20 of the prompt and 1 generated were due"),
-        ("no null first", "gave the first token a log-probability (-1)"),
-        ("numbers one place late with nulls", "got no log-probability (null"),
-        ("constant", "gave two different texts the same log-probabilities"),
-        ("random", "gave one text, sent twice, log-probabilities that differ by"),
-        ("logits", "--logprobs-mode raw_logprobs"),
-        ("nan", "got NaN for a log-probability at token 4 of"),
-        ("minus infinity", "got the probability 0 (a log-probability of -9999)"),
-        ("strings", "put something else than numbers into token_logprobs"),
-        ("llama server", "ignored echo=true: it returned log-probabilities of what it generated"),
-        ("no logprobs", "answered without log-probabilities"),
-        ("adds a token", "it must score every token that it is sent and no other"),
-        ("cuts long prompts", "log-probabilities for 9 tokens where 20"),
-        ("scores other ids", "scored other token ids than it was sent"),
-        ("other json", "answered with JSON that is no completion"),
-        ("400", "refused to score: 400: Token id 401 is out of vocabulary"),
+        ("cuts long prompts", "9 tokens where 90 of the prompt"),
+        # As one that caches beginnings may: short prompts fill no block of its cache
+        ("beginning from elsewhere", "gave the first 60 tokens of a text other log-prob"),
     ],
 )
-def test_a_server_that_cannot_score_is_refused_with_what_it_did(
-    stub: CompletionsStub, folder: Path, fault: str, words: str
-) -> None:
-    sentence = refusal(stub, folder, fault)
-    assert sentence.startswith(f"The server at {stub.url} ")
-    assert words in sentence
-
-
-def test_a_server_whose_numbers_repeat_only_nearly_is_let_through_with_a_remark(
-    stub: CompletionsStub, folder: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    stub.fault = "slightly noisy"
-    backend = open_backend(stub, folder)
-    backend.prepare([])
-    (remark,) = backend.remarks
-    assert "sent twice, differed by up to 0.000" in remark
-    assert remark in caplog.text
-
-
-def test_a_tokenizer_of_another_model_is_refused_with_an_example(
-    stub: CompletionsStub, folder: Path, tmp_path: Path
-) -> None:
-    other = make_tokenizer(tmp_path, ["Quite other words make quite another vocabulary."] * 9)
-    sentence = refusal(stub, other, "")
-    assert "has another tokenizer: it reads token" in sentence
-    assert "give the tokenizer of the model that is served" in sentence
-
-
-def test_the_longest_text_is_tried_before_the_run(stub: CompletionsStub, folder: Path) -> None:
+def test_the_longest_text_is_tried_before_the_run(stub, folder, fault, words):
     texts = [TokenText(f"text {n}", np.arange(n) % 300) for n in (30, 90, 60)]
-    stub.fault_lengths = lambda n: n == 90
-    stub.fault = "cuts long prompts"
-    backend = open_backend(stub, folder)
-    with pytest.raises(ScoringError, match="9 tokens where 90 of the prompt"):
-        backend.prepare([texts])
+    stub.fault, stub.fault_lengths = fault, lambda n: n == 90
+    with pytest.raises(ScoringError, match=words):
+        opened(stub, folder).prepare([texts])
 
 
-def test_a_server_that_takes_a_beginning_from_another_text_is_refused(
-    stub: CompletionsStub, folder: Path
-) -> None:
-    # As one that caches beginnings may: short prompts fill no block of its cache
-    stub.fault, stub.fault_lengths = "beginning from elsewhere", lambda n: n == 90
-    backend = open_backend(stub, folder)
-    with pytest.raises(ScoringError, match="gave the first 60 tokens of a text other log-prob"):
-        backend.prepare([[TokenText("a long text", np.arange(90))]])
+class TestAServerOfStrings:
+    """As llama.cpp's family: right behind a start token, refused without one."""
+
+    def test_leaves_out_an_end_token_that_the_tokenizer_adds(self, of_strings, starting, tmp_path):
+        ending = load_tokenizer(str(starting))
+        ending.backend_tokenizer.post_processor = TemplateProcessing(
+            single=f"{END} $A {END}", special_tokens=[(END, 0)]
+        )
+        ending.save_pretrained(tmp_path)
+        text = as_tokens(of_strings.tokenizer, TEXTS[0])
+        backends = [opened(of_strings, folder) for folder in (starting, tmp_path)]
+        for backend in backends:
+            backend.prepare([[text]])
+        one, other = (backend.score([[text]])[0][0] for backend in backends)
+        np.testing.assert_array_equal(one, other)
+
+    def test_is_asked_in_the_form_that_it_takes(self, of_strings, starting):
+        backend = opened(of_strings, starting)
+        backend.prepare([])
+        of_strings.requests.clear()
+        backend.score([[as_tokens(of_strings.tokenizer, TEXTS[0])]] * 2)
+        constant = {"model": MODEL, "max_tokens": 1, "temperature": 0, "logprobs": 1}
+        echo = constant | {"prompt": TEXTS[0], "echo": True}
+        # Sentences of the probe begin with the same token: its number is known
+        assert of_strings.requests == [echo, echo]
+        assert backend.identity()["request"]["prompt"].startswith("text;")
+
+    @pytest.mark.parametrize("start", [None, 0])
+    def test_is_refused_at_once_without_a_start_token(self, of_strings, tmp_path, start):
+        of_strings.start = start
+        sentence = refusal(of_strings, make_tokenizer(tmp_path, list(SENTENCES)))
+        assert "takes no token ids" in sentence
+        assert "right numbers only behind a start token (BOS)" in sentence
+        assert len(of_strings.requests) <= 4
+
+    def test_is_refused_where_it_leaves_out_the_start_token(self, of_strings, starting):
+        of_strings.start = None
+        assert "without one, its numbers stand one token early" in refusal(of_strings, starting)
+
+    @pytest.mark.parametrize(
+        ("fault", "words"),
+        [
+            ("says no usage", "does not say in usage.prompt_tokens how many tokens it makes"),
+            ("forces nothing", "generated '?' where logit_bias forced token"),
+            ("numbers late", OFF_BY_ONE),
+            ("generated numbers of another scale", "and the same token, scored by echo in its place"),
+            ("other tokens", "becomes other tokens at the server: 'x' where the tokenizer given has"),
+        ],
+    )  # fmt: skip
+    def test_is_refused_with_what_it_did_wrong(self, of_strings, starting, fault, words):
+        assert words in refusal(of_strings, starting, fault)
+
+    def test_names_a_text_of_which_it_makes_other_tokens(self, of_strings, starting):
+        backend = opened(of_strings, starting)
+        backend.prepare([])
+        text, the = as_tokens(of_strings.tokenizer, TEXTS[0]), list("Ġthe")
+        cut = TokenText("cut", np.array([0, *of_strings.tokenizer.convert_tokens_to_ids(the)]))
+        ((right, wrong),) = backend.score([[text, cut]])
+        assert isinstance(right, np.ndarray)
+        assert isinstance(wrong, TextError)
+        assert "does not come back from its tokens as it was" in str(wrong)
