@@ -3,12 +3,14 @@
 import json
 import shutil
 from importlib.metadata import version
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from transformers import AutoModelForCausalLM, GPT2Config
+import transformers as hf
+from peft import PeftModel
+from safetensors.torch import load_file, save_file
+from transformers import AutoModelForCausalLM
 
 from scoring.backends.causal_lm.backend import TransformersBackend
 from scoring.backends.causal_lm.head import Backbone
@@ -17,8 +19,7 @@ from scoring.demo_lm import MODEL_FOLDER
 from scoring.domain.backend import ScoringError, TextError, TokenText
 from scoring.services.open_model import open_backend
 from tests.scoring.backends.causal_lm.architectures import expected_logprobs, perplexity_of
-from tests.scoring.backends.causal_lm.saved_models import save_adapter, save_model, tiny_model
-from tests.scoring.tiny_models import save_random
+from tests.scoring.tiny_models import save_gpt2, save_lora, save_random
 from tests.scoring.tokenizers_made import save_shuffled_demo
 
 TEXTS = (
@@ -32,16 +33,31 @@ TEXTS = (
     ),
     ("Short.", "Shorter."),
 )
+SIZES = {
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 64,
+    "vocab_size": 400,
+    "max_position_embeddings": 1024,
+}
+CONFIGS = {
+    "llama": hf.LlamaConfig(**SIZES, num_key_value_heads=1),
+    "mistral": hf.MistralConfig(**SIZES, num_key_value_heads=1, sliding_window=64),
+    "phi": hf.PhiConfig(**SIZES),
+}
+WEIGHTS = "model.safetensors"
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory, shared_dir):
+def folders(tmp_path_factory):
     root = tmp_path_factory.mktemp("models")
-    tokenizer = shared_dir / "tokenizers" / "gpt2"
-    return {
-        kind: save_model(root / kind, tokenizer, kind)
-        for kind in ("gpt2", "llama", "mistral", "phi")
-    }
+    saved = {kind: save_random(root / kind, config) for kind, config in CONFIGS.items()}
+    return saved | {"gpt2": save_gpt2(root / "gpt2")}
+
+
+def opened(folder, **args):
+    return open_backend("hf", {"pretrained": str(folder), **args})
 
 
 def groups_of(backend, texts=TEXTS):
@@ -72,29 +88,33 @@ def assert_agree(results, groups, model):
             assert perplexity_of(logprobs) == pytest.approx(perplexity_of(expected), rel=1e-5)
 
 
-@pytest.mark.parametrize("kind", ["gpt2", "llama", "mistral", "phi"])
-@pytest.mark.parametrize("strategy", ["", "single", "padded"])
+# Every strategy of every kind is tried in test_strategies
+@pytest.mark.parametrize(
+    ("kind", "strategy"), [("gpt2", ""), ("gpt2", "padded"), ("mistral", ""), ("phi", "single")]
+)
 def test_perplexities_agree_with_float64_at_any_batch_size(folders, kind, strategy):
-    args = {"pretrained": str(folders[kind])} | ({"strategy": strategy} if strategy else {})
-    backend = open_backend("hf", args)
+    backend = opened(folders[kind], **({"strategy": strategy} if strategy else {}))
     groups = groups_of(backend)
     model = AutoModelForCausalLM.from_pretrained(folders[kind])
-    for batch_tokens in (1, 40, None):
+    for batch_tokens in (1, 150, None):
         assert_agree(scored(backend, groups, batch_tokens), groups, model)
     assert backend.identity()["rung"] == (strategy or "packed")
     backend.close()
 
 
-@pytest.mark.parametrize("kind", ["gpt2", "phi"])
-def test_an_adapter_counts_when_it_is_on_and_only_then(folders, tmp_path, kind):
-    targets = {"gpt2": ["c_attn", "c_fc"], "phi": ["q_proj", "fc1"]}[kind]
-    adapter = save_adapter(tmp_path / "lora", kind, *targets)
-    bare = open_backend("hf", {"pretrained": str(folders[kind])})
-    tuned = open_backend("hf", {"pretrained": str(folders[kind]), "peft": str(adapter)})
+@pytest.mark.parametrize(
+    ("kind", "targets"),
+    [
+        ("gpt2", ["c_attn", "c_fc"]),
+        ("phi", ["q_proj", "fc1"]),
+        ("phi", ["lm_head", "q_proj"]),  # which is not passed over
+    ],
+)
+def test_an_adapter_counts_when_it_is_on_and_only_then(folders, tmp_path, kind, targets):
+    adapter = save_lora(folders[kind], tmp_path / "lora", *targets)
+    bare, tuned = opened(folders[kind]), opened(folders[kind], peft=str(adapter))
     groups = groups_of(bare)
     without, with_it = scored(bare, groups), scored(tuned, groups)
-    from peft import PeftModel
-
     base = AutoModelForCausalLM.from_pretrained(folders[kind])
     assert_agree(without, groups, base)
     merged = PeftModel.from_pretrained(base, adapter).merge_and_unload()
@@ -102,134 +122,175 @@ def test_an_adapter_counts_when_it_is_on_and_only_then(folders, tmp_path, kind):
     assert perplexity_of(without[0][0]) != pytest.approx(perplexity_of(with_it[0][0]), rel=1e-3)
     assert tuned.identity()["adapter_sha256"] == weights_sha256(adapter, "adapter")
     assert "adapter" not in bare.identity()
+    if "lm_head" in targets:
+        assert tuned.identity()["head"] == "the model's own"
 
 
-def test_an_adapter_on_the_head_is_not_passed_over(folders, tmp_path):
-    adapter = save_adapter(tmp_path / "lora", "phi", "lm_head", "q_proj")
-    from peft import PeftModel
-
-    backend = open_backend("hf", {"pretrained": str(folders["phi"]), "peft": str(adapter)})
-    groups = groups_of(backend)
-    results = scored(backend, groups)
-    assert backend.identity()["head"] == "the model's own"
-    base = AutoModelForCausalLM.from_pretrained(folders["phi"])
-    assert_agree(results, groups, PeftModel.from_pretrained(base, adapter).merge_and_unload())
+def changed(folder, file="config.json", **values):
+    """The folder with other values in one of its files."""
+    known = json.loads((folder / file).read_text())
+    (folder / file).write_text(json.dumps(known | values))
+    return folder
 
 
-def test_what_decides_the_numbers_is_kept(folders):
-    backend = open_backend("hf", {"pretrained": str(folders["gpt2"])})
-    backend.prepare(groups_of(backend))
-    identity = json.loads(json.dumps(backend.identity()))
-    assert identity["dtype"] == "float32"
-    assert identity["attention"] == "sdpa"
-    assert identity["weights_sha256"] == weights_sha256(folders["gpt2"])
-    assert identity["libraries"]["torch"] == version("torch")
-    assert identity["architecture"] == "GPT2LMHeadModel"
-    assert identity["n_parameters"] == sum(p.numel() for p in tiny_model().parameters())
-    assert len(identity["tokenizer_sha256"]) == 64
+class TestTheIdentity:
+    def test_is_what_decides_the_numbers(self, folders):
+        backend = opened(folders["gpt2"])
+        backend.prepare(groups_of(backend))
+        identity = json.loads(json.dumps(backend.identity()))
+        assert identity["dtype"] == "float32"
+        assert identity["attention"] == "sdpa"
+        assert identity["weights_sha256"] == weights_sha256(folders["gpt2"])
+        assert identity["libraries"]["torch"] == version("torch")
+        assert identity["architecture"] == "GPT2LMHeadModel"
+        assert identity["n_parameters"] == sum(p.numel() for p in backend.model.parameters())
+        assert len(identity["tokenizer_sha256"]) == 64
+
+    def test_changes_with_a_weight_or_a_setting_of_model_or_adapter(self, folders, tmp_path):
+        copy = shutil.copytree(folders["llama"], tmp_path / "copy")
+        adapter = save_lora(folders["llama"], tmp_path / "lora", "q_proj")
+
+        def now():
+            identity = opened(copy, peft=str(adapter)).identity()
+            names = ("weights_sha256", "config_sha256", "adapter_config_sha256")
+            return [identity[name] for name in names]
+
+        first = now()
+        assert first[:2] == [opened(folders["llama"]).identity()[n] for n in ("weights_sha256", "config_sha256")]  # fmt: skip
+        data = bytearray((copy / WEIGHTS).read_bytes())
+        data[-1] ^= 1
+        (copy / WEIGHTS).write_bytes(data)
+        changed(copy, rms_norm_eps=0.01)
+        changed(adapter, "adapter_config.json", lora_alpha=80)
+        assert all(one != other for one, other in zip(first, now(), strict=True))
 
 
-def test_one_weight_changed_changes_the_hash(folders, tmp_path):
-    copy = shutil.copytree(folders["gpt2"], tmp_path / "copy")
-    before = weights_sha256(copy)
-    data = bytearray((copy / "model.safetensors").read_bytes())
-    data[-1] ^= 1
-    (copy / "model.safetensors").write_bytes(data)
-    assert weights_sha256(copy) != before
+class TestATextThatCannotBeScored:
+    """It is named, and the rest goes on."""
+
+    def test_beyond_the_window(self, folders):
+        backend = opened(folders["gpt2"])
+        groups = groups_of(backend)
+        long = TokenText("item 9, original", np.resize(groups[0][0].ids, 100_000))
+        backend.prepare(groups)
+        results = backend.score([groups[0], [long, groups[1][1]], groups[2]])
+        assert "has 100000 tokens, and the model's window holds 1024" in str(results[1][0])
+        assert isinstance(results[1][1], TextError)
+        alone = backend.score([groups[0], groups[2]])
+        for got, expected in zip((results[0], results[2]), alone, strict=True):
+            assert all(g.tobytes() == e.tobytes() for g, e in zip(got, expected, strict=True))
+
+    def test_of_which_the_model_makes_a_nan(self, folders):
+        backend = opened(folders["phi"])  # its head is not tied
+        groups = groups_of(backend)
+        backend.prepare(groups)
+        token = groups[1][0].ids[0]  # a capital that no other text has
+        with torch.no_grad():
+            backend.model.get_input_embeddings().weight[int(token)] = float("nan")
+        results = backend.score(groups)
+        assert all(isinstance(text, TextError) for text in results[1])
+        model = AutoModelForCausalLM.from_pretrained(folders["phi"])
+        assert_agree([results[0], results[2]], [groups[0], groups[2]], model)
+
+    def test_over_which_memory_runs_out(self, folders, monkeypatch):
+        backend = opened(folders["gpt2"])
+        groups = groups_of(backend)
+        backend.prepare(groups)
+        hidden = Backbone.hidden
+
+        def scarce(self, **inputs):
+            if inputs["input_ids"].numel() > 14:
+                raise RuntimeError(
+                    "DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"
+                )
+            return hidden(self, **inputs)
+
+        monkeypatch.setattr(Backbone, "hidden", scarce)
+        results = backend.score(groups)
+        assert backend.choice.strategy.name == "packed"
+        assert "memory runs out over them" in str(results[1][0])
+        model = AutoModelForCausalLM.from_pretrained(folders["gpt2"])
+        assert_agree([results[2]], [groups[2]], model)
 
 
-def test_a_text_beyond_the_window_is_named_and_the_rest_goes_on(folders):
-    backend = open_backend("hf", {"pretrained": str(folders["gpt2"])})
-    groups = groups_of(backend)
-    long = TokenText("item 9, original", np.resize(groups[0][0].ids, 100_000))
-    mixed = [groups[0], [long, groups[1][1]], groups[2]]
-    backend.prepare(groups)
-    results = backend.score(mixed)
-    assert "has 100000 tokens, and the model's window holds 1024" in str(results[1][0])
-    assert isinstance(results[1][1], TextError)
-    alone = backend.score([groups[0], groups[2]])
-    for got, expected in zip((results[0], results[2]), alone, strict=True):
-        assert all(g.tobytes() == e.tobytes() for g, e in zip(got, expected, strict=True))
-
-
-def test_a_nan_in_one_text_leaves_the_others_their_numbers(folders):
-    backend = open_backend("hf", {"pretrained": str(folders["phi"])})  # its head is not tied
-    groups = groups_of(backend)
-    backend.prepare(groups)
-    token = int(groups[1][0].ids[3])
-    with torch.no_grad():
-        backend.model.get_input_embeddings().weight[token] = float("nan")
-    results = backend.score(groups)
-    assert all(isinstance(text, TextError) for text in results[1])
-    assert_agree(
-        [results[0], results[2]],
-        [groups[0], groups[2]],
-        AutoModelForCausalLM.from_pretrained(folders["phi"]),
-    )
-
-
-def refused(args):
+def refused(folder, **args):
     with pytest.raises(ScoringError) as caught:
-        open_backend("hf", args)
+        opened(folder, **args)
     sentence = str(caught.value)
     assert "\n" not in sentence
     assert len(sentence) < 600
     return sentence
 
 
-def test_a_model_that_is_nowhere_is_refused_in_a_sentence(tmp_path, monkeypatch):
+def test_a_model_that_is_nowhere_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    assert "There is no folder" in refused({"pretrained": str(tmp_path / "nowhere")})
-    assert "nobody/nothing is no folder here" in refused({"pretrained": "nobody/nothing"})
-    assert "must name the model" in refused({})
+    assert "There is no folder" in refused(tmp_path / "nowhere")
+    assert "nobody/nothing is no folder here" in refused("nobody/nothing")
+    with pytest.raises(ScoringError, match="must name the model"):
+        open_backend("hf", {})
 
 
-def test_weights_in_a_format_that_can_run_code_are_refused_with_the_way_out(folders, tmp_path):
-    copy = shutil.copytree(folders["gpt2"], tmp_path / "copy")
-    (copy / "model.safetensors").rename(copy / "pytorch_model.bin")
-    sentence = refused({"pretrained": str(copy)})
-    assert "pytorch_model.bin" in sentence
-    assert "save_pretrained()" in sentence
+def of_pickle(folder):
+    (folder / WEIGHTS).rename(folder / "pytorch_model.bin")
 
 
-def test_cut_off_or_missing_or_misfitting_weights_are_refused(folders, tmp_path):
-    cut = shutil.copytree(folders["gpt2"], tmp_path / "cut")
-    data = (cut / "model.safetensors").read_bytes()
-    (cut / "model.safetensors").write_bytes(data[: len(data) // 2])
-    assert "model.safetensors is not whole" in refused({"pretrained": str(cut)})
-    deeper = shutil.copytree(folders["gpt2"], tmp_path / "deeper")
-    config = json.loads((deeper / "config.json").read_text())
-    (deeper / "config.json").write_text(json.dumps(config | {"n_layer": 3}))
-    assert "weights are missing" in refused({"pretrained": str(deeper)})
-    wider = shutil.copytree(folders["gpt2"], tmp_path / "wider")
-    (wider / "config.json").write_text(json.dumps(config | {"n_embd": 64}))
-    assert str(wider) in refused({"pretrained": str(wider)})
-    (cut / "config.json").write_text("{")
-    assert str(cut) in refused({"pretrained": str(cut)})
+def with_code(folder):
+    auto_map = {"AutoConfig": "code.C", "AutoModelForCausalLM": "code.M"}
+    changed(folder, model_type="surprise", auto_map=auto_map)
+    (folder / "code.py").write_text("raise SystemExit('ran')")
 
 
-def test_code_that_comes_with_a_model_is_never_run(folders, tmp_path):
-    copy = shutil.copytree(folders["gpt2"], tmp_path / "copy")
-    config = json.loads((copy / "config.json").read_text())
-    config |= {
-        "model_type": "surprise",
-        "auto_map": {"AutoConfig": "code.C", "AutoModelForCausalLM": "code.M"},
-    }
-    (copy / "config.json").write_text(json.dumps(config))
-    (copy / "code.py").write_text("raise SystemExit('ran')")
-    assert "such code is never run here" in refused({"pretrained": str(copy)})
+def cut_off(folder):
+    data = (folder / WEIGHTS).read_bytes()
+    (folder / WEIGHTS).write_bytes(data[: len(data) // 2])
 
 
-def test_adapters_that_do_not_fit_are_refused(folders, tmp_path):
-    base = str(folders["gpt2"])
-    assert "no such folder" in refused({"pretrained": base, "peft": str(tmp_path / "none")})
-    other = save_adapter(tmp_path / "other", "phi", "q_proj")
-    assert "Target modules" in refused({"pretrained": base, "peft": str(other)})
-    same_names = save_adapter(tmp_path / "llama", "llama", "k_proj")
-    assert "the adapter" in refused({"pretrained": str(folders["phi"]), "peft": str(same_names)})
-    unsafe = shutil.copytree(other, tmp_path / "unsafe")
-    (unsafe / "adapter_model.safetensors").rename(unsafe / "adapter_model.bin")
-    assert "adapter_model.bin" in refused({"pretrained": str(folders["phi"]), "peft": str(unsafe)})
+DAMAGES = {
+    "weights that can run code": ("gpt2", of_pickle, "pytorch_model.bin", "save_pretrained()"),
+    "code": ("gpt2", with_code, "such code is never run here"),
+    "weights cut off": ("gpt2", cut_off, f"{WEIGHTS} is not whole"),
+    "a layer too few": ("gpt2", lambda f: changed(f, n_layer=3), "weights are missing"),
+    "a layer too many": ("llama", lambda f: changed(f, num_hidden_layers=1), "weights of layers that its configuration does not have"),
+    "other shapes": ("gpt2", lambda f: changed(f, n_embd=64), "copy"),
+    "no configuration": ("gpt2", lambda f: (f / "config.json").write_text("{"), "copy"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_folder_that_is_no_whole_and_safe_model_is_refused(folders, tmp_path, name):
+    kind, damage, *words = DAMAGES[name]
+    copy = shutil.copytree(folders[kind], tmp_path / "copy")
+    damage(copy)
+    said = refused(copy)
+    assert all(part in said for part in words)
+
+
+def deeper(adapter):
+    """With weights of the same shapes for a layer more than the model has."""
+    weights = load_file(adapter / "adapter_model.safetensors")
+    more = {n.replace("layers.1.", "layers.2."): value.clone() for n, value in weights.items()}
+    save_file(weights | more, adapter / "adapter_model.safetensors")
+
+
+MISFITS = {
+    "not there": ("gpt2", "gpt2", "c_attn", shutil.rmtree, "no such folder"),
+    "of other layers": ("gpt2", "phi", "q_proj", str, "Target modules"),
+    "of other shapes": ("phi", "llama", "k_proj", str, "the adapter"),
+    "deeper": ("llama", "llama", "q_proj", deeper, "have no place in this model", "layers.2."),
+    "that can run code": (
+        "phi", "phi", "q_proj",
+        lambda f: (f / "adapter_model.safetensors").rename(f / "adapter_model.bin"), "adapter_model.bin",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MISFITS)
+def test_an_adapter_that_does_not_fit_is_refused_and_not_half_applied(folders, tmp_path, name):
+    base, made_for, target, change, *words = MISFITS[name]
+    adapter = save_lora(folders[made_for], tmp_path / "lora", target)
+    change(adapter)
+    said = refused(folders[base], peft=str(adapter))
+    assert all(part in said for part in words)
 
 
 @pytest.mark.parametrize(
@@ -242,82 +303,16 @@ def test_adapters_that_do_not_fit_are_refused(folders, tmp_path):
     ],
 )
 def test_arguments_that_make_no_sense_are_named(folders, args, said):
-    assert said in refused({"pretrained": str(folders["gpt2"])} | args)
+    assert said in refused(folders["gpt2"], **args)
 
 
-def test_an_encoder_decoder_is_refused(tmp_path, shared_dir):
-    from transformers import T5Config, T5ForConditionalGeneration
-
-    T5ForConditionalGeneration(
-        T5Config(d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, vocab_size=99)
-    ).save_pretrained(tmp_path / "t5")
-    assert "encoder-decoder" in refused({"pretrained": str(tmp_path / "t5")})
+def test_an_encoder_decoder_is_refused(tmp_path):
+    sizes = {"d_model": 16, "d_kv": 8, "d_ff": 16, "num_layers": 1, "num_heads": 2}
+    hf.T5ForConditionalGeneration(hf.T5Config(**sizes, vocab_size=99)).save_pretrained(tmp_path)
+    assert "encoder-decoder" in refused(tmp_path)
 
 
-def test_layers_that_the_configuration_leaves_out_are_refused(folders, tmp_path):
-    cut = shutil.copytree(folders["llama"], tmp_path / "cut")
-    config = json.loads((cut / "config.json").read_text())
-    (cut / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 1}))
-    assert "weights of layers that its configuration does not have" in refused(
-        {"pretrained": str(cut)}
-    )
-
-
-def test_an_adapter_for_a_deeper_model_is_refused_and_not_half_applied(folders, tmp_path):
-    adapter = save_adapter(tmp_path / "lora", "llama", "q_proj")
-    from safetensors.torch import load_file, save_file
-
-    weights = load_file(adapter / "adapter_model.safetensors")
-    # Of the same shapes, for a layer more than the model has
-    deeper = {
-        name.replace("layers.1.", "layers.2."): value.clone() for name, value in weights.items()
-    }
-    save_file(weights | deeper, adapter / "adapter_model.safetensors")
-    said = refused({"pretrained": str(folders["llama"]), "peft": str(adapter)})
-    assert "have no place in this model" in said
-    assert "layers.2." in said
-
-
-def test_a_setting_that_changes_the_numbers_changes_the_identity(folders, tmp_path):
-    copy = shutil.copytree(folders["llama"], tmp_path / "copy")
-    before = open_backend("hf", {"pretrained": str(folders["llama"])}).identity()["config_sha256"]
-    assert open_backend("hf", {"pretrained": str(copy)}).identity()["config_sha256"] == before
-    config = json.loads((copy / "config.json").read_text())
-    (copy / "config.json").write_text(json.dumps(config | {"rms_norm_eps": 0.01}))
-    assert open_backend("hf", {"pretrained": str(copy)}).identity()["config_sha256"] != before
-    adapter = save_adapter(tmp_path / "lora", "llama", "q_proj")
-    args = {"pretrained": str(folders["llama"]), "peft": str(adapter)}
-    tuned = open_backend("hf", args).identity()["adapter_config_sha256"]
-    settings = json.loads((adapter / "adapter_config.json").read_text())
-    (adapter / "adapter_config.json").write_text(json.dumps(settings | {"lora_alpha": 80}))
-    assert open_backend("hf", args).identity()["adapter_config_sha256"] != tuned
-
-
-def test_a_text_over_which_memory_runs_out_is_named_and_the_rest_goes_on(folders, monkeypatch):
-    backend = open_backend("hf", {"pretrained": str(folders["gpt2"])})
-    groups = groups_of(backend)
-    backend.prepare(groups)
-    strategy = type(backend.choice.strategy)
-    hidden = Backbone.hidden
-
-    def scarce(self, **inputs):
-        if inputs["input_ids"].numel() > 14:
-            raise RuntimeError(
-                "DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"
-            )
-        return hidden(self, **inputs)
-
-    monkeypatch.setattr(Backbone, "hidden", scarce)
-    results = backend.score(groups)
-    assert strategy.name == "packed"
-    assert "memory runs out over them" in str(results[1][0])
-    assert_agree([results[2]], [groups[2]], AutoModelForCausalLM.from_pretrained(folders["gpt2"]))
-
-
-TEXT = "Rats slept for two hours after training, and their place cells fired again."
-
-
-def warnings_of(model: Path, tokenizer: Path | None = None) -> list[str]:
+def warnings_of(model, tokenizer=None):
     args = {"pretrained": str(model), "device": "cpu"}
     backend = TransformersBackend(args | ({"tokenizer": str(tokenizer)} if tokenizer else {}))
     ids = np.arange(3, 40)
@@ -325,38 +320,23 @@ def warnings_of(model: Path, tokenizer: Path | None = None) -> list[str]:
     return backend.identity().get("warnings", [])
 
 
-@pytest.fixture(scope="module")
-def shuffled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_shuffled_demo(tmp_path_factory.mktemp("shuffled"))
+def test_a_tokenizer_of_another_model_is_warned_about(tmp_path, shared_dir):
+    bare, shuffled = tmp_path / "bare", save_shuffled_demo(tmp_path / "shuffled")
+    bare.mkdir()
+    for name in ("config.json", WEIGHTS):
+        shutil.copy(MODEL_FOLDER / name, bare)
+    for model, tokenizer, words in (
+        (MODEL_FOLDER, shared_dir / "tokenizers" / "gpt2", "beyond the 3072 that the model knows"),
+        (MODEL_FOLDER, shuffled, "with its own it does not"),
+        (bare, shuffled, "or the model untrained"),  # without its own to compare with
+    ):
+        (sentence,) = warnings_of(model, tokenizer)
+        assert words in sentence
+    assert warnings_of(bare, MODEL_FOLDER) == []
 
 
-def test_the_models_own_tokenizer_is_not_warned_about_named_or_not() -> None:
-    assert warnings_of(MODEL_FOLDER) == []
-    assert warnings_of(MODEL_FOLDER, MODEL_FOLDER) == []
-
-
-def test_a_tokenizer_with_more_tokens_than_the_model_knows_is(shared_dir: Path) -> None:
-    (sentence,) = warnings_of(MODEL_FOLDER, shared_dir / "tokenizers" / "gpt2")
-    assert "beyond the 3072 that the model knows" in sentence
-
-
-def test_a_tokenizer_of_as_many_tokens_that_mean_others_is(shuffled: Path) -> None:
-    (sentence,) = warnings_of(MODEL_FOLDER, shuffled)
-    assert "with its own it does not" in sentence
-
-
-def test_without_the_models_own_to_compare_with_it_is_too(tmp_path: Path, shuffled: Path) -> None:
-    for name in ("config.json", "model.safetensors"):
-        (tmp_path / name).write_bytes((MODEL_FOLDER / name).read_bytes())
-    (sentence,) = warnings_of(tmp_path, shuffled)
-    assert "or the model untrained" in sentence
-    assert warnings_of(tmp_path, MODEL_FOLDER) == []
-
-
-def test_a_model_with_random_weights_gives_no_false_alarm(tmp_path: Path) -> None:
-    """It reads every tokenizer at chance, its own as well: another one is no worse."""
-    model = save_random(
-        tmp_path / "model", GPT2Config(vocab_size=3072, n_embd=32, n_layer=2, n_head=2)
-    )
-    assert warnings_of(model, MODEL_FOLDER) == []
-    assert warnings_of(model) == []
+def test_its_own_is_not_nor_any_of_a_model_with_random_weights(tmp_path):
+    """That reads every tokenizer at chance, its own as well: another one is no worse."""
+    untrained = save_gpt2(tmp_path / "model", vocab_size=3072)
+    for model in (MODEL_FOLDER, untrained):
+        assert warnings_of(model) == warnings_of(model, MODEL_FOLDER) == []

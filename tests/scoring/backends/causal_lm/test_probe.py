@@ -6,7 +6,6 @@ import shutil
 import numpy as np
 import pytest
 import torch
-from transformers import FalconH1Config, FalconH1ForCausalLM, Qwen2ForCausalLM, Qwen2MoeForCausalLM
 
 from scoring.backends.causal_lm import head as heads
 from scoring.backends.causal_lm import probe
@@ -16,31 +15,14 @@ from scoring.backends.causal_lm.trials import Trial, random_groups, tiny_model
 from scoring.domain.backend import ScoringError, TokenText
 from scoring.services.open_model import open_backend
 from tests.scoring.backends.causal_lm.architectures import (
+    config_of,
     expected_logprobs,
     late_windows,
     make_groups,
     make_model,
     perplexity_of,
 )
-from tests.scoring.backends.causal_lm.saved_models import save_model
-
-FALCON_H1 = {
-    "vocab_size": 300,
-    "hidden_size": 32,
-    "intermediate_size": 64,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 8,
-    "mamba_d_ssm": 64,
-    "mamba_n_heads": 4,
-    "mamba_d_head": 16,
-    "mamba_n_groups": 1,
-    "mamba_d_state": 8,
-    "mamba_chunk_size": 16,
-    "lm_head_multiplier": 0.5,
-    "pad_token_id": 0,
-}
+from tests.scoring.tiny_models import save_random
 
 
 def with_one_long_pair():
@@ -51,7 +33,7 @@ def with_one_long_pair():
     return [groups[0], [long, np.append(long[:50], rng.integers(3, 200, 30))], *groups[2:]]
 
 
-@pytest.mark.parametrize("kind", [Qwen2ForCausalLM, Qwen2MoeForCausalLM])
+@pytest.mark.parametrize("kind", ["qwen2", "qwen2_moe"])
 def test_windows_that_only_the_last_layers_have_are_seen(kind):
     model, groups = late_windows(kind), with_one_long_pair()
     strategy = choose(model, groups).strategy
@@ -61,7 +43,7 @@ def test_windows_that_only_the_last_layers_have_are_seen(kind):
         assert perplexity_of(logprobs) == pytest.approx(expected, rel=1e-6)
 
 
-@pytest.mark.parametrize("kind", [Qwen2ForCausalLM, Qwen2MoeForCausalLM])
+@pytest.mark.parametrize("kind", ["qwen2", "qwen2_moe"])
 def test_a_mask_over_windows_of_the_last_layers_is_refused_though_it_is_asked_for(kind):
     with pytest.raises(ScoringError, match=r"strategy=mask is not right for this model: off by"):
         choose(late_windows(kind), with_one_long_pair(), "mask")
@@ -80,7 +62,7 @@ def test_positions_that_depend_on_the_longest_text_refuse_what_is_forced(rope, b
 
 def test_a_wrong_strategy_is_off_by_thousands_of_times_what_rounding_is():
     """In every layer but one, and that the last of forty: on the tiny model it is seen all the same."""
-    model = late_windows(Qwen2ForCausalLM)
+    model = late_windows("qwen2")
     model.config.num_hidden_layers = 40
     model.config.layer_types = ["full_attention"] * 39 + ["sliding_attention"]
     backbone = Backbone(tiny_model(model))
@@ -91,14 +73,16 @@ def test_a_wrong_strategy_is_off_by_thousands_of_times_what_rounding_is():
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
-@pytest.mark.parametrize("name", ["gemma2", "recurrent_gemma", "falcon_h1"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "gemma2",
+        *(pytest.param(n, marks=pytest.mark.sweep) for n in ("recurrent_gemma", "falcon_h1")),
+    ],
+)
 def test_what_becomes_of_logits_unknown_to_us_leaves_the_models_own_head(monkeypatch, name, dtype):
     """Small logits hardly feel a cap, and half precision hides a factor: both are looked for on large logits."""
-    model = (
-        FalconH1ForCausalLM(FalconH1Config(**FALCON_H1)).eval()
-        if name == "falcon_h1"
-        else make_model(name)
-    ).to(dtype)
+    model = make_model(name).to(dtype)
     for parameter in model.parameters():
         if parameter.dim() > 1:
             parameter.data.div_(2)
@@ -171,38 +155,36 @@ def test_a_verdict_that_is_damaged_or_of_another_is_none(tmp_path, asked, damage
     assert asked
 
 
-def test_a_later_run_of_the_same_weights_finds_its_strategy_known(
-    tmp_path, shared_dir, settings, asked
-):
+@pytest.fixture
+def prepared(settings, tmp_path):
+    """Has a backend look at texts, with its verdicts in a folder of the test's own."""
     settings.VAR_DIR = tmp_path / "var"
-    tokenizer = shared_dir / "tokenizers" / "gpt2"
-    folders = [save_model(tmp_path / f"{seed}", tokenizer, "llama", seed) for seed in (0, 1)]
 
-    def prepared(folder, **args):
+    def prepare(folder, **args):
         backend = open_backend("hf", {"pretrained": str(folder), **args})
         backend.prepare([[TokenText("item 1", ids) for ids in group] for group in make_groups()])
-        return backend.identity()
+        return backend
 
-    first = prepared(folders[0])
+    return prepare
+
+
+def test_a_later_run_of_the_same_weights_finds_its_strategy_known(tmp_path, prepared, asked):
+    first, other = (save_random(tmp_path / str(n), config_of("llama"), seed=n) for n in (0, 1))
+    identity = prepared(first).identity()
     assert asked
     asked.clear()
-    assert prepared(folders[0]) == first
-    assert prepared(shutil.copytree(folders[0], tmp_path / "copy"))["rung"] == first["rung"]
+    assert prepared(first).identity() == identity
+    copy = shutil.copytree(first, tmp_path / "copy")
+    assert prepared(copy).identity()["rung"] == identity["rung"]
     assert not asked
-    for other in ({"folder": folders[1]}, {"folder": folders[0], "dtype": "bfloat16"}):
+    for folder, args in ((other, {}), (first, {"dtype": "bfloat16"})):
         asked.clear()
-        prepared(**other)
+        prepared(folder, **args)
         assert asked
 
 
-def test_a_verdict_is_of_this_model_on_these_libraries(tmp_path, shared_dir, settings):
-    settings.VAR_DIR = tmp_path / "var"
-    tokenizer = shared_dir / "tokenizers" / "gpt2"
-    backend = open_backend(
-        "hf", {"pretrained": str(save_model(tmp_path / "m", tokenizer, "llama", 0))}
-    )
-    backend.prepare([[TokenText("item 1", ids) for ids in group] for group in make_groups()])
-    about = backend.verdicts.about
+def test_a_verdict_is_of_this_model_on_these_libraries(tmp_path, prepared):
+    about = prepared(save_random(tmp_path / "m", config_of("llama"))).verdicts.about
     [file] = (tmp_path / "var" / "strategies").iterdir()
     stored = json.loads(file.read_text())["about"]
     question = {name: value for name, value in stored.items() if name not in about}
