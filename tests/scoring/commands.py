@@ -1,4 +1,4 @@
-"""The command `score`, called in the tests' own process; and the environment of a process on their database."""
+"""Commands called in the tests' own process; and the environment of a process on their database."""
 
 import json
 import os
@@ -12,14 +12,32 @@ from django.core.management import CommandError, call_command
 from tests.experiment.http_client import database_url
 
 
-def score(*arguments: object) -> tuple[str, str, CommandError | None]:
-    """Standard output and standard error of the command, and the error that it ended with."""
+def called(command: str, *arguments: object) -> tuple[str, str, CommandError | None]:
+    """Its standard output and standard error, and the error that it ended with."""
     out, err, error = StringIO(), StringIO(), None
     try:
-        call_command("score", *map(str, arguments), stdout=out, stderr=err)
+        call_command(command, *map(str, arguments), stdout=out, stderr=err)
     except CommandError as raised:
         error = raised
     return out.getvalue(), err.getvalue(), error
+
+
+def json_of(command: str, *arguments: object) -> dict[str, Any]:
+    out, _, error = called(command, *arguments, "--json")
+    assert error is None, error
+    return json.loads(out)
+
+
+def refusal(command: str, *arguments: object) -> str:
+    """The error that it ended with."""
+    _, _, error = called(command, *arguments)
+    assert error is not None, "the command should have failed"
+    assert error.returncode != 0
+    return str(error)
+
+
+def score(*arguments: object) -> tuple[str, str, CommandError | None]:
+    return called("score", *arguments)
 
 
 def hf(path: Path, *arguments: object, **args: object) -> tuple[object, ...]:
@@ -28,20 +46,16 @@ def hf(path: Path, *arguments: object, **args: object) -> tuple[object, ...]:
 
 
 def score_json(*arguments: object) -> dict[str, Any]:
-    out, _, error = score(*arguments, "--json")
-    assert error is None, error
-    return json.loads(out)
+    return json_of("score", *arguments)
 
 
 def sentence_of(*arguments: object) -> str:
-    """The error of the command, which is all that it says."""
+    """The error of the command `score`, which is all that it says."""
     out, _, error = score(*arguments)
     assert error is not None, "the command should have failed"
-    assert error.returncode != 0
     assert len(str(error).splitlines()) == 1
     assert out == ""
-    printed, _, _ = score(*arguments, "--json")
-    assert list(json.loads(printed)) == ["error"]
+    assert list(json.loads(score(*arguments, "--json")[0])) == ["error"]
     return str(error)
 
 

@@ -1,14 +1,17 @@
-"""Models, runs and scores through the API, and runs that are started and stopped there."""
+"""Models, runs, scores and answers through the API, and runs that are started and stopped there."""
 
 from typing import Any
 
 import pytest
 
 from experiment.models import AuditEvent, Study
-from scoring.models import ItemScore, ModelSet, ScoringRun
+from scoring.models import AnsweringRun, ItemScore, ModelSet, ScoringRun
+from scoring.services import answering
 from tests.api_client import Program, named, problem
 from tests.factories import make_study, make_user
+from tests.scoring.backends.chat.stub import MODEL, ChatStub
 from tests.scoring.lab.rows import ask, finish, published
+from tests.scoring.services.answering.made import stored_run, study_with_questions
 
 pytestmark = pytest.mark.django_db
 ROOT = "studies/memory/"
@@ -123,11 +126,41 @@ def test_a_run_that_cannot_be_meant_is_refused_by_its_field(
     assert not ScoringRun.objects.exists()
 
 
-def test_a_run_of_another_study_or_of_an_import_cannot_be_stopped(
-    ruth: Program, study: Study
-) -> None:
-    theirs, imported = ask(make_study("theirs"), "lab/a"), published(study)
-    for run in (theirs, imported):
-        assert problem(ruth.post(f"{ROOT}runs/{run.pk}/stop/")) == (404, "not_found")
-    theirs.refresh_from_db()
-    assert theirs.status == "waiting"
+def test_a_run_of_an_import_cannot_be_stopped(ruth: Program, study: Study) -> None:
+    run = published(study)
+    assert problem(ruth.post(f"{ROOT}runs/{run.pk}/stop/")) == (404, "not_found")
+
+
+class TestAnswers:
+    @pytest.fixture
+    def study(self) -> Study:
+        return study_with_questions(3)
+
+    @pytest.fixture
+    def run(self, stub: ChatStub, study: Study) -> AnsweringRun:
+        stub.script = ["", "refuses", ""]
+        return answering.run(stored_run(stub, study))
+
+    def test_answers_come_with_how_they_ended_and_what_they_took(
+        self, ruth: Program, run: AnsweringRun
+    ) -> None:
+        rows = ruth.all_pages(ROOT + "answers/", limit=2)
+        assert [(row["item_key"], row["text"], row["finish"]) for row in rows] == [
+            ("memory-q001", "Yes.", "stop"),
+            ("memory-q002", "", "refused"),
+            ("memory-q003", "Yes.", "stop"),
+        ]
+        assert rows[0]["prompt_tokens"] == run.answers.get(item__key="memory-q001").prompt_tokens
+        (refused,) = ruth.all_pages(ROOT + "answers/", finish="refused", run=run.pk)
+        assert refused["detail"] == "I cannot help with that."
+        assert ruth.all_pages(ROOT + "answers/", model="another") == []
+
+    def test_runs_tell_how_far_they_are_and_what_the_model_was_told(
+        self, ruth: Program, run: AnsweringRun, study: Study
+    ) -> None:
+        elsewhere = study_with_questions(1, "sleep")
+        AnsweringRun.objects.create(study=elsewhere, language_model=run.language_model)
+        (row,) = ruth.all_pages(ROOT + "answering-runs/", model=MODEL)
+        assert (row["run"], row["done"], row["total"]) == (run.pk, 3, 3)
+        assert row["instructions"] == run.instructions
+        assert ruth.all_pages(ROOT + "answering-runs/", status="waiting") == []

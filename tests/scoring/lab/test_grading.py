@@ -140,27 +140,23 @@ class TestPeople:
         assert not PersonGrade.objects.exists()
 
     def test_a_form_that_is_sent_twice_does_what_it_says_once(self, study: Study) -> None:
-        make_answers(study, ["one", "two", "three"])
+        make_answers(study, ["one", "two"])
         ada = client_of(study, "ada")
-        for _ in range(2):
-            choose(ada, verdict="3.0")
+        choose(ada, verdict="3.0")
         sent = {"token": token_of(ada.get(GRADE)), "verdict": "2.0", "note": "Fine."}
         for _ in range(2):
             assert "graded this answer before" not in ada.post(GRADE, sent, follow=True).text
-        assert PersonGrade.objects.count() == 3
-        assert "graded this answer before" in ada.post(GRADE, sent | {"verdict": "1.0"}, follow=True).text  # fmt: skip
+        assert PersonGrade.objects.count() == 2
+        again = ada.post(GRADE, sent | {"verdict": "1.0"}, follow=True).text
+        assert "graded this answer before" in again
 
         undo = last_on(ada.get(GRADE))
         for _ in range(2):
             assert "taken back" in ada.post(UNDO, undo, follow=True).text
-        assert PersonGrade.objects.filter(points=3).count() == PersonGrade.objects.count() == 2
-        earlier = {"grade": str(PersonGrade.objects.earliest("pk").pk)}
-        assert "Only your last grade" in ada.post(UNDO, earlier, follow=True).text
         for number in ("", "one", "9" * 40):
             assert "nothing was taken back" in ada.post(UNDO, {"grade": number}, follow=True).text
-        ben = client_of(study, "ben")
-        ben.post(UNDO, last_on(ada.get(GRADE)))
-        assert PersonGrade.objects.count() == 2
+        client_of(study, "ben").post(UNDO, last_on(ada.get(GRADE)))
+        assert PersonGrade.objects.get().points == 3
 
 
 class TestJudges:

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
 
 from experiment.models import Item, Study, StudyItem
 from lib.commands import INTERRUPTED, StoppedError
 from scoring.management.writing import WritingCommand
 from scoring.models import Answer, AnsweringRun, LanguageModel
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
+from tests.scoring.commands import called, json_of, refusal
 from tests.scoring.services.answering.made import make_question, study_with_questions
 
 
@@ -27,34 +27,13 @@ def arguments(stub: ChatStub, *more: str, concurrency: int = 1) -> list[str]:
     return ["--study", "memory", "--model", "chat", "--model_args", server, *more]
 
 
-def run(*args: str) -> str:
-    out = StringIO()
-    call_command("answer", *args, stdout=out, stderr=StringIO())
-    return out.getvalue()
-
-
-def told(*args: str) -> str:
-    """On stderr."""
-    said = StringIO()
-    call_command("answer", *args, stdout=StringIO(), stderr=said)
-    return said.getvalue()
-
-
-def answer(stub: ChatStub, *more: str) -> str:
-    return run(*arguments(stub, *more))
-
-
-def refusal(*args: str) -> str:
-    with pytest.raises(CommandError) as raised:
-        run(*args)
-    return str(raised.value)
-
-
 @pytest.mark.django_db
 class TestTheCommand:
     def test_says_how_answers_ended_and_what_they_took(self, stub: ChatStub, study: Study) -> None:
         stub.script = ["", "refuses", "500", ""]
-        said = json.loads(answer(stub, "--prompt_price", "2", "--completion_price", "10", "--json"))
+        said = json_of(
+            "answer", *arguments(stub, "--prompt_price", "2", "--completion_price", "10")
+        )
         assert (said["status"], said["questions"]) == ("finished", 4)
         assert said["states"] == {"stop": 2, "refused": 1, "failed": 1}
         whole, *parts = said["states_by_category"]
@@ -72,7 +51,7 @@ class TestTheCommand:
         system = tmp_path / "system.txt"
         system.write_text("You know {field}. Guess.")
         how = ("--max_tokens", "50", "--temperature", "0.5", "--limit", "2")
-        answer(stub, "--system", str(system), *how)
+        called("answer", *arguments(stub, "--system", str(system), *how))
         request = stub.requests[0]
         assert request["messages"][0]["content"] == f"You know {study.field}. Guess."
         assert (request["max_tokens"], request["temperature"]) == (50, 0.5)
@@ -82,13 +61,13 @@ class TestTheCommand:
         self, stub: ChatStub, study: Study
     ) -> None:
         stub.script = ["", "401"]
-        refusal(*arguments(stub, "--price-in", "2", "--price-out", "10"))
+        refusal("answer", *arguments(stub, "--price-in", "2", "--price-out", "10"))
         slower = arguments(stub, "--resume")
         slower[slower.index("--model_args") + 1] = (
             f"base_url={stub.url},model={MODEL},timeout=9,retry_seconds=20,tries=2,concurrency=3"
         )
         for _ in range(2):
-            said = json.loads(run(*slower, "--json"))
+            said = json_of("answer", *slower)
             assert len(stub.requests) == 5
             assert said["cost"] > 0
         row = AnsweringRun.objects.get()
@@ -98,19 +77,22 @@ class TestTheCommand:
     def test_says_what_begins_and_begins_nothing_in_place_of_what_is_left(
         self, stub: ChatStub, study: Study
     ) -> None:
-        assert "No earlier run has these settings: run" in told(*arguments(stub, "--resume"))
-        assert told(*arguments(stub, "--resume")) == "", "all is there"
-        assert told(*arguments(stub)) == ""
+        assert (
+            "No earlier run has these settings: run"
+            in called("answer", *arguments(stub, "--resume"))[1]
+        )
+        assert called("answer", *arguments(stub, "--resume"))[1] == "", "all is there"
+        assert called("answer", *arguments(stub))[1] == ""
 
         stub.script = ["", "401"]
         warm = arguments(stub, "--temperature", "0.5")
-        refusal(*warm)
+        refusal("answer", *warm)
         stood = AnsweringRun.objects.latest("pk")
         n = len(stub.requests)
-        said = refusal(*arguments(stub, "--temperature", "0.7", "--resume"))
+        said = refusal("answer", *arguments(stub, "--temperature", "0.7", "--resume"))
         assert f"run {stood.pk} of the same model, under other settings, stands at 1 of 4" in said
         assert len(stub.requests) == n
-        assert f"Run {stood.pk} of the same settings stands at 1 of 4" in told(*warm)
+        assert f"Run {stood.pk} of the same settings stands at 1 of 4" in called("answer", *warm)[1]
 
     @pytest.mark.parametrize(
         ("more", "words"),
@@ -122,7 +104,7 @@ class TestTheCommand:
     def test_refuses_what_cannot_be_meant_in_one_sentence(
         self, stub: ChatStub, study: Study, more: tuple[str, ...], words: str
     ) -> None:
-        assert words in refusal(*arguments(stub, *more))
+        assert words in refusal("answer", *arguments(stub, *more))
         assert not stub.requests
 
 
@@ -136,7 +118,7 @@ class TestAnswersMadeElsewhere:
             {"key": "memory-q003", "answer": "No.", "finish": "refused", "id": "more"},
         ]
         file.write_text("\n\n".join(map(json.dumps, lines)))
-        said = json.loads(run(*of_file(file), "--json"))
+        said = json_of("answer", *of_file(file))
         assert said["states"] == {"stop": 1, "empty": 1, "refused": 1}
         stored = AnsweringRun.objects.get()
         assert (stored.status, stored.generator, stored.done) == ("finished", "imported", 3)
@@ -145,7 +127,7 @@ class TestAnswersMadeElsewhere:
         assert (first.text, first.prompt_tokens, first.raw) == ("SNCA.", 9, {})
         assert said["costs"][0]["prompt_tokens_per_1000"] == 9000
         assert said["costs"][0]["seconds_per_1000"] is None
-        assert "imported before, as run" in refusal(*of_file(file))
+        assert "imported before, as run" in refusal("answer", *of_file(file))
 
     @pytest.mark.parametrize(
         ("said", "stored"), [((0.25, 1, None), [25.0, 100.0, None]), ((1, 80, 0), [1.0, 80.0, 0.0])]
@@ -163,7 +145,7 @@ class TestAnswersMadeElsewhere:
             for n, value in enumerate(said, start=1)
         ]
         file.write_text("\n".join(map(json.dumps, lines)))
-        run(*of_file(file))
+        called("answer", *of_file(file))
         answers = AnsweringRun.objects.get().answers.order_by("item__key")
         assert list(answers.values_list("confidence", flat=True)) == stored
 
@@ -172,7 +154,7 @@ class TestAnswersMadeElsewhere:
         lines = [{"key": f"memory-q00{n}", "answer": "SNCA."} for n in (1, 2, 3, 4)]
         timed: list[dict[str, Any]] = [lines[0] | {"seconds": 2}, lines[1] | {"seconds": 0}]
         file.write_text("\n".join(map(json.dumps, [*timed, *lines[2:]])))
-        (cost,) = json.loads(run(*of_file(file), "--json"))["costs"]
+        (cost,) = json_of("answer", *of_file(file))["costs"]
         assert (cost["questions"], cost["seconds"], cost["seconds_per_1000"]) == (4, 2, 2000)
 
     def test_are_of_the_newest_accepted_version_of_a_question(
@@ -188,16 +170,16 @@ class TestAnswersMadeElsewhere:
             ({"question": draft.markup}, draft),
         ):
             file.write_text(json.dumps(said | {"answer": "SNCA."}))
-            run(*of_file(file))
+            called("answer", *of_file(file))
             assert Answer.objects.latest("pk").item == item
         same_text = make_version(study, old, 4, markup=old.markup)
         file.write_text(json.dumps({"question": old.markup, "answer": "LRRK2."}))
-        run(*of_file(file))
+        called("answer", *of_file(file))
         assert Answer.objects.latest("pk").item == same_text
 
         study.items.filter(key=old.key).update(status="retired")
         file.write_text(json.dumps({"key": old.key, "answer": "Another."}))
-        said = refusal(*of_file(file))
+        said = refusal("answer", *of_file(file))
         assert said == "Line 1: the study holds 4 versions of “memory-q001”, none of them accepted."
 
     def test_are_refused_whole_with_the_place_of_each_problem(
@@ -222,7 +204,7 @@ class TestAnswersMadeElsewhere:
             '{"question": "Why?", "answer": "No."}',
         ]
         file.write_text("\n".join(lines))
-        said = refusal(*of_file(file)).splitlines()
+        said = refusal("answer", *of_file(file)).splitlines()
         assert [line.split(":")[0] for line in said] == [f"Line {n}" for n in range(2, 16)]
         words = ("answered in line 1", "“memory-q009”", "no JSON", "no JSON object", "key or question", "answer is missing", "no text", "finish", "whole numbers", "seconds", *["confidence is no number"] * 3, "“Why?”")  # fmt: skip
         for line, word in zip(said, words, strict=True):
@@ -244,7 +226,7 @@ class TestAnswersMadeElsewhere:
     ) -> None:
         file = tmp_path / "answers.jsonl"
         file.write_bytes(content)
-        assert words in refusal(*of_file(file))
+        assert words in refusal("answer", *of_file(file))
 
 
 def make_version(study: Study, item: Item, version: int, **fields: Any) -> Item:

@@ -1,18 +1,17 @@
 """`draft_items`: from a CSV file to drafts, on one's own terminal."""
 
-import json
 from collections.abc import Iterator
-from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
 
 from experiment.models import Item, ResearchField
 from scoring.models import DraftingRun
 from scoring.training.corpus.document import Document, write_documents
 from tests.factories import make_research_field, make_study
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
+from tests.scoring.commands import json_of, refusal
 from tests.scoring.services.drafting.abstracts import Lessons, abstract, csv_of
 
 
@@ -34,16 +33,8 @@ def arguments(stub: ChatStub, source: Path, *more: str) -> list[str]:
     return ["--from", str(source), *about, *model, *quick, *more]
 
 
-def draft(stub: ChatStub, source: Path, *more: str) -> str:
-    out = StringIO()
-    call_command("draft_items", *arguments(stub, source, *more), stdout=out, stderr=StringIO())
-    return out.getvalue()
-
-
-def refusal(stub: ChatStub, source: Path, *more: str) -> str:
-    with pytest.raises(CommandError) as raised:
-        draft(stub, source, *more)
-    return str(raised.value)
+def draft(stub: ChatStub, source: Path, *more: str) -> dict[str, Any]:
+    return json_of("draft_items", *arguments(stub, source, *more))
 
 
 @pytest.mark.django_db
@@ -52,7 +43,7 @@ class TestTheCommand:
         self, stub: ChatStub, cooking: ResearchField, tmp_path: Path
     ) -> None:
         prices = ("--price-in", "2", "--price-out", "10")
-        said = json.loads(draft(stub, csv_of((1, 2), tmp_path / "a.csv"), *prices, "--json"))
+        said = draft(stub, csv_of((1, 2), tmp_path / "a.csv"), *prices)
         assert said["status"] == "finished"
         assert said["states"] == {"drafted": 2}
         assert [d["attempts"] for d in said["drafts"]] == [1, 2]
@@ -67,7 +58,7 @@ class TestTheCommand:
     ) -> None:
         fetched = [Document(f"pmid:{n}", abstract(n), doi=f"10.1234/{n}", kind="abstract") for n in (1, 3)]  # fmt: skip
         write_documents(tmp_path / "2019-03.jsonl", fetched)
-        said = json.loads(draft(stub, tmp_path, "--limit", "1", "--json"))
+        said = draft(stub, tmp_path, "--limit", "1")
         assert said["states"] == {"drafted": 1}
         assert Item.objects.get(key=said["drafts"][0]["item"]).doi == "10.1234/1"
 
@@ -101,7 +92,7 @@ class TestTheCommand:
     ) -> None:
         source = tmp_path / "a.csv"
         source.write_text(text)
-        assert words in refusal(stub, source)
+        assert words in refusal("draft_items", *arguments(stub, source))
         assert not stub.requests
         assert not DraftingRun.objects.exists()
 
@@ -120,4 +111,5 @@ class TestTheCommand:
         more: tuple[str, ...],
         words: str,
     ) -> None:
-        assert words in refusal(stub, csv_of((1,), tmp_path / "a.csv"), *more)
+        source = csv_of((1,), tmp_path / "a.csv")
+        assert words in refusal("draft_items", *arguments(stub, source, *more))

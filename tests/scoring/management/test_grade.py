@@ -2,16 +2,15 @@
 
 import json
 from collections.abc import Iterator
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
 
 from experiment.models import Study
 from scoring.models import AnsweringRun, GradingRun
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
+from tests.scoring.commands import called, json_of, refusal
 from tests.scoring.services.grading.rows import make_answers, make_empty_study, make_written
 
 pytestmark = pytest.mark.django_db
@@ -29,16 +28,16 @@ def stub() -> Iterator[ChatStub]:
 
 
 def grade(*arguments: object) -> dict[str, Any]:
-    out = StringIO()
-    call_command("grade", "--study", "genes", "--json", *map(str, arguments), stdout=out)
-    return json.loads(out.getvalue())
+    return json_of("grade", "--study", "genes", *arguments)
 
 
 def told(*arguments: object) -> str:
     """On stderr."""
-    said = StringIO()
-    call_command("grade", "--study", "genes", *map(str, arguments), stdout=StringIO(), stderr=said)
-    return said.getvalue()
+    return called("grade", "--study", "genes", *arguments)[1]
+
+
+def refused(*arguments: object) -> str:
+    return refusal("grade", "--study", "genes", *arguments)
 
 
 def by_chat(stub: ChatStub) -> tuple[str, ...]:
@@ -84,8 +83,7 @@ def test_resume_takes_in_the_answers_of_a_model_that_came_since(
     make_answers(study, ["x", "y"], "lab/open", status="failed")
     AnsweringRun.objects.filter(fingerprint="lab/open").update(status="running")
     stub.script = ["", "401"]
-    with pytest.raises(CommandError):
-        grade(*by_chat(stub))
+    refused(*by_chat(stub))
     stub.script = []
     AnsweringRun.objects.filter(fingerprint="lab/open").update(status="finished")
 
@@ -139,18 +137,14 @@ def test_resume_without_a_run_says_so_and_begins_nothing_beside_one_that_is_left
     prompt.write_text("Grade. {rubric}")
     stub.script = ["", "401"]
     other = (*by_chat(stub), "--prompt", str(prompt))
-    with pytest.raises(CommandError):
-        grade(*other)
-    with pytest.raises(CommandError, match="under other settings, stands at 1 of 2"):
-        grade(*by_chat(stub), "--runs", AnsweringRun.objects.get().pk, "--prompt", written_in(tmp_path), "--resume")  # fmt: skip
+    refused(*other)
+    another = tmp_path / "another.txt"
+    another.write_text("Grade well. {rubric}")
+    runs = ("--runs", AnsweringRun.objects.get().pk, "--prompt", another)
+    said = refused(*by_chat(stub), *runs, "--resume")
+    assert "under other settings, stands at 1 of 2" in said
     assert GradingRun.objects.count() == 2
     assert "stands at 1 of 2; --resume would go on with it" in told(*other)
-
-
-def written_in(folder: Path) -> Path:
-    path = folder / "another.txt"
-    path.write_text("Grade well. {rubric}")
-    return path
 
 
 @pytest.mark.parametrize(
@@ -168,18 +162,17 @@ def test_what_cannot_be_meant_ends_in_one_sentence(
     (tmp_path / "no-rubric.json").write_text("{")
     named = [str(tmp_path / a) if a.endswith(".json") else a for a in arguments]
 
-    with pytest.raises(CommandError, match=about) as raised:
-        call_command("grade", "--study", "genes", *named)
+    said = refused(*named)
 
-    assert len(str(raised.value).splitlines()) == 1
+    assert about in said
+    assert len(said.splitlines()) == 1
 
 
 def test_what_the_exact_match_judge_has_graded_it_does_not_grade_again(study: Study) -> None:
     make_answers(study, ["one"])
     run = grade("--judge", "exact")["run"]
 
-    with pytest.raises(CommandError, match=f"before, as run {run}"):
-        call_command("grade", "--study", "genes", "--judge", "exact")
+    assert f"before, as run {run}" in refused("--judge", "exact")
     assert grade("--judge", "exact", "--resume")["run"] == run
     assert GradingRun.objects.count() == 1
 

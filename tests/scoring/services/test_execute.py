@@ -14,17 +14,12 @@ from scoring.services.execute import execute
 from scoring.services.runs import draft_run, newest_same, reopen
 from scoring.services.summary import summarise_run
 from scoring.services.texts import texts_of
-from tests.factories import make_item, make_study
+from tests.factories import make_item
 from tests.scoring.made_runs import Disturbed, ask, fail, scores, tokens
 from tests.scoring.ngram_backend import NgramBackend
-from tests.storages import part_path
+from tests.storages import part_path, records_folder
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def study() -> Study:
-    return make_study()
 
 
 # What is scored
@@ -51,15 +46,11 @@ def test_perplexities_are_those_of_the_tokens_that_the_prompt_lets_count(
     assert score.nll_text_original_nats == pytest.approx(-logprobs[is_text].sum(), rel=1e-12)
 
 
-def test_every_test_case_is_scored_once_and_nothing_else(study: Study) -> None:
-    run = execute(ask(study), backend=NgramBackend())
-    keys = sorted(run.item_scores.values_list("item__key", flat=True))
-    assert keys == sorted(study.items.filter(kind="test").values_list("key", flat=True))
-
-
-def test_a_run_of_one_source_leaves_the_other_out_and_a_limit_takes_the_first(study: Study) -> None:
-    run = execute(ask(study, source="machine", limit=2), backend=NgramBackend())
-    assert [row[0] for row in scores(run)] == ["memory-machine-1", "memory-machine-2"]
+def test_the_test_cases_that_were_asked_for_are_scored_once_and_nothing_else(study: Study) -> None:
+    tests = study.items.filter(kind="test").order_by("key").values_list("key", flat=True)
+    for asked, keys in (({}, tests), ({"source": "machine", "limit": 2}, tests[8:10])):
+        run = execute(ask(study, **asked), backend=NgramBackend())
+        assert [row[0] for row in scores(run)] == list(keys)
 
 
 def test_isolated_sentences_are_scored_one_by_one_and_averaged_within_items(study: Study) -> None:
@@ -231,27 +222,24 @@ def test_a_model_that_cannot_be_opened_fails_the_run(study: Study) -> None:
     assert (run.status, run.error) == ("failed", "There is no transformers model bigrams.")
 
 
-def test_another_model_than_at_the_beginning_is_refused_by_what_differs(study: Study) -> None:
-    run = execute(ask(study), backend=NgramBackend(weights="aa"), max_pairs=1)
+@pytest.mark.parametrize(
+    ("begun", "now", "said"),
+    [
+        ({"weights": "aa"}, {"weights": "bb", "dtype": "float32"}, "dtype was float64, is float32; weights was aa, is bb"),
+        ({}, {"machine": {"threads": 16}}, ""),
+        ({}, {"experts": "eager"}, ""),  # a run of before, whose identity names less
+        ({"experts": "eager"}, {"kernels": {"mamba-ssm": "1.0"}}, "kernels.mamba-ssm was not there, is 1.0"),
+    ],
+)  # fmt: skip
+def test_another_model_than_at_the_beginning_is_refused_by_what_differs(
+    study: Study, begun: dict[str, Any], now: dict[str, Any], said: str
+) -> None:
+    run = execute(ask(study), backend=NgramBackend(**begun), max_pairs=1)
     before = scores(run)
-    run = execute(run, backend=NgramBackend(weights="bb", dtype="float32"))
-    assert run.status == "failed"
-    assert "dtype was float64, is float32; weights was aa, is bb" in run.error
-    assert scores(run) == before
-
-
-def test_a_run_of_before_goes_on_where_an_identity_names_more(study: Study) -> None:
-    run = execute(ask(study), backend=NgramBackend(), max_pairs=1)
-    run = execute(run, backend=NgramBackend(experts="eager"), max_pairs=1)
-    assert run.error == ""
-    run = execute(run, backend=NgramBackend(kernels={"mamba-ssm": "1.0"}))
-    assert "kernels.mamba-ssm was not there, is 1.0" in run.error
-
-
-def test_another_machine_than_at_the_beginning_may_go_on(study: Study) -> None:
-    run = execute(ask(study), backend=NgramBackend(), max_pairs=1)
-    run = execute(run, backend=NgramBackend(machine={"threads": 16}))
-    assert run.status == "finished"
+    run = execute(run, backend=NgramBackend(**now))
+    assert run.status == ("failed" if said else "finished"), run.error
+    assert said in run.error
+    assert not said or scores(run) == before
 
 
 def test_test_cases_that_changed_meanwhile_are_noticed(study: Study) -> None:
@@ -262,25 +250,47 @@ def test_test_cases_that_changed_meanwhile_are_noticed(study: Study) -> None:
     assert "have changed since it was created" in run.error
 
 
-def test_a_batch_whose_record_is_lost_is_scored_again_and_counted_once(study: Study) -> None:
+def test_a_lost_record_is_made_again_and_what_a_killed_writer_left_is_tidied_up(
+    study: Study,
+) -> None:
     whole = execute(ask(study), backend=NgramBackend())
     run = execute(ask(study), backend=NgramBackend(), max_pairs=4)
+    n_parts = len(token_store.part_indices(run))
     part_path(run, 0).unlink()
-    run = execute(run, backend=NgramBackend())
-    assert (run.status, run.done, run.item_scores.count()) == ("finished", 12, 12)
-    assert (scores(run), tokens(run)) == (scores(whole), tokens(whole))
-
-
-def test_what_a_killed_writer_left_is_overwritten_and_tidied_up(study: Study) -> None:
-    whole = execute(ask(study), backend=NgramBackend())
-    run = execute(ask(study), backend=NgramBackend(), max_pairs=1)
-    half = part_path(run, 1)
+    half = part_path(run, n_parts)
     half.write_bytes(b"PAR1 and no more")
     stray = half.with_name(f".{half.name}.1.abcd")
     stray.write_bytes(b"PAR1")
     run = execute(run, backend=NgramBackend())
-    assert tokens(run) == tokens(whole)
+    assert (run.status, run.done, run.item_scores.count()) == ("finished", 12, 12)
+    assert (scores(run), tokens(run)) == (scores(whole), tokens(whole))
     assert not stray.exists()
+
+
+def test_records_that_cannot_be_written_end_the_run_and_it_goes_on_to_the_same(
+    study: Study,
+) -> None:
+    whole = execute(ask(study), backend=NgramBackend())
+    run = ask(study)
+    folder = records_folder(run)
+    away = folder.with_name("away")
+
+    def put_a_file_in_the_way() -> None:
+        folder.rename(away)
+        folder.touch()
+
+    run = execute(run, backend=Disturbed(2, put_a_file_in_the_way))
+    assert run.status == "failed"
+    assert run.error == (
+        f"{folder} cannot be used: file exists (move away what stands in its place); then --resume goes on."
+    )
+    assert 0 < run.done < run.total
+    assert len(scores(run)) == run.done
+    folder.unlink()
+    away.rename(folder)
+    run = execute(reopen(run), backend=NgramBackend())
+    assert (run.status, run.error) == ("finished", "")
+    assert (scores(run), tokens(run)) == (scores(whole), tokens(whole))
 
 
 # Which run it is

@@ -2,11 +2,9 @@
 
 import json
 from collections.abc import Iterator
-from io import StringIO
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 from django.test import Client
 
 from experiment.models import Item, ResearchField
@@ -18,6 +16,7 @@ from scoring.services.asking.settings import Asked
 from scoring.services.model_reviews import opinions
 from tests.factories import make_item, make_research_field, make_user
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
+from tests.scoring.commands import json_of
 
 pytestmark = pytest.mark.django_db
 SAID = json.dumps({"reasons": "The last sentence gives it away.", "verdict": "revise"})
@@ -44,8 +43,7 @@ def in_review(cooking: ResearchField, key: str = "onion", **fields: Any) -> Item
 
 
 def run_of(stub: ChatStub, cooking: ResearchField) -> ReviewingRun:
-    args = {"base_url": stub.url, "model": MODEL, "timeout": "2", "retry_seconds": "1"}
-    run = model_reviews.review_run(cooking, Asked("chat", args | {"concurrency": "1"}))
+    run = model_reviews.review_run(cooking, Asked("chat", stub.args()))
     run.save()
     return run
 
@@ -145,7 +143,7 @@ def test_a_run_that_fails_goes_on_without_asking_twice(
     for key in ("onion", "garlic", "leek"):
         in_review(cooking, key)
     run = run_of(stub, cooking)
-    stub.script = ["", *["500"] * 20]
+    stub.script = ["", "401"]
     run = model_reviews.run(run)
     assert (run.status, run.done) == ("failed", 1)
     stub.script, before = [], len(stub.requests)
@@ -154,20 +152,14 @@ def test_a_run_that_fails_goes_on_without_asking_twice(
     assert ModelReview.objects.count() == 3
 
 
-class TestTheCommand:
-    def call(self, stub: ChatStub, *more: str) -> str:
-        out = StringIO()
-        model = ["--reviewer", "chat", "--model", MODEL, "--base_url", stub.url]
-        call_command("review_items", "--field", "cooking", *model, *more, stdout=out)
-        return out.getvalue()
-
-    def test_says_the_verdicts_and_what_they_took(
-        self, stub: ChatStub, cooking: ResearchField
-    ) -> None:
-        in_review(cooking)
-        said = json.loads(self.call(stub, "--json"))
-        assert said["reviews"] == [{"item": "onion", "verdict": "revise", "finish": "stop"}]
-        assert said["requests"] == 1
+def test_the_command_says_the_verdicts_and_what_they_took(
+    stub: ChatStub, cooking: ResearchField
+) -> None:
+    in_review(cooking)
+    model = ("--reviewer", "chat", "--model", MODEL, "--base_url", stub.url)
+    said = json_of("review_items", "--field", "cooking", *model)
+    assert said["reviews"] == [{"item": "onion", "verdict": "revise", "finish": "stop"}]
+    assert said["requests"] == 1
 
 
 def test_a_lead_asks_for_it_on_the_page_of_the_field(

@@ -8,7 +8,7 @@ from scoring.models import AnsweringRun
 from scoring.services import answering
 from scoring.services.asking.settings import Asked
 from tests.factories import make_item, make_study
-from tests.scoring.backends.chat.stub import MODEL, ChatStub
+from tests.scoring.backends.chat.stub import ChatStub
 
 CATEGORIES = ({"bio": ["Genes", "Drugs"]}, {"bio": ["Genes"]}, {"bio": ["Drugs"], "reasoning": ["Yes or no"]})  # fmt: skip
 
@@ -33,17 +33,12 @@ def study_with_questions(n: int = 3, slug: str = "memory", **fields: Any) -> Stu
     return study
 
 
-def chat_args(stub: ChatStub, **args: str) -> dict[str, str]:
-    known = {"base_url": stub.url, "model": MODEL, "timeout": "2", "retry_seconds": "3"}
-    return known | {"concurrency": "1", "tries": "1"} | args
-
-
 def stored_run(
     stub: ChatStub, study: Study, *, args: dict[str, str] | None = None, **settings: Any
 ) -> AnsweringRun:
     names = ("limit", "instructions", "name")
     how = {name: settings.pop(name) for name in names if name in settings}
-    asked = Asked("chat", chat_args(stub, **(args or {})), **settings)
+    asked = Asked("chat", stub.args(**(args or {})), **settings)
     run = answering.answering_run(study, asked, **how)
     run.save()
     return run

@@ -10,7 +10,7 @@ from scoring.models import Answer, AnsweringRun, GradingRun, LanguageModel
 from scoring.services.asking.settings import Asked
 from scoring.services.grading import runs
 from tests.factories import make_item, make_participant
-from tests.scoring.backends.chat.stub import MODEL, ChatStub
+from tests.scoring.backends.chat.stub import ChatStub
 
 
 def make_question(number: int, **fields: Any) -> Item:
@@ -66,10 +66,7 @@ def make_written(study: Study, text: str, number: int = 1, **participant: Any) -
 
 
 def judged_by(stub: ChatStub, **changed: Any) -> Asked:
-    args = {
-        "base_url": stub.url, "model": MODEL, "timeout": "2", "retry_seconds": "1", "concurrency": "2", "max_tokens": "50", "tries": "1",
-    }  # fmt: skip
-    return Asked("chat", args, **changed)
+    return Asked("chat", stub.args(concurrency="2", max_tokens="50"), **changed)
 
 
 def grading(study: Study, asked: Asked, **settings: Any) -> GradingRun:
