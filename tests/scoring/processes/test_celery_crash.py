@@ -25,6 +25,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 SEED = 3
 BROKERS = [FILES, REDIS] if has_redis() else [FILES]
 N_ITEMS = 140  # more than two slices
+KILLS = 10
 STARTING_S = 4.0  # roughly what it takes until the first batch
 
 
@@ -71,25 +72,20 @@ def kill_once(worker: Worker, run: ScoringRun, nth: int, rng: random.Random) -> 
         worker.kill_below()
 
 
-@pytest.mark.parametrize(
-    ("broker", "kills"),
-    [
-        pytest.param(FILES, 3, marks=pytest.mark.postgres),  # where workers are many
-        *(pytest.param(b, 10, marks=pytest.mark.sweep) for b in BROKERS),
-    ],
-)
+@pytest.mark.sweep  # `score` is killed in `make test` (test_crash), and a worker of its (test_workers)
+@pytest.mark.parametrize("broker", BROKERS)
 def test_killed_at_random_points_a_run_goes_on_by_itself_to_the_same_bits(
-    broker: str, kills: int, worker_with: Callable[[str], Worker], study: Study, model: Path
+    broker: str, worker_with: Callable[[str], Worker], study: Study, model: Path
 ) -> None:
     rng = random.Random(f"{SEED}/{broker}")
     worker, run = worker_with(broker), create(study, model)  # and no one sends a message
     states = []
-    for nth in range(kills):
+    for nth in range(KILLS):
         kill_once(worker, run, nth, rng)
         assert_rows_and_records_agree(run)
         assert run.done < run.total, "there is nothing left to be killed in"
         states.append(run.done)
-    assert len(set(states)) >= kills / 2
+    assert len(set(states)) >= KILLS / 2
 
     worker.start()
     worker.wait_for(run, status="finished")

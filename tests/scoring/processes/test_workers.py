@@ -79,6 +79,8 @@ def results(command: list[str], environment: dict[str, str]) -> list[dict[str, A
     return list(json.loads(done.stdout)["results"])
 
 
+# The killed workers below come to the same
+@pytest.mark.sweep
 def test_two_workers_come_to_what_one_process_comes_to(
     alone: list[dict[str, Any]], command: list[str], environment: dict[str, str]
 ) -> None:
@@ -96,6 +98,7 @@ def test_two_workers_come_to_what_one_process_comes_to(
     assert ScoringRun.objects.count() == n_before + 4
 
 
+@pytest.mark.sweep
 def test_interrupted_workers_put_their_runs_back_and_resume_to_the_same(
     alone: list[dict[str, Any]], command: list[str], environment: dict[str, str]
 ) -> None:

@@ -46,6 +46,7 @@ def _train(folder: Path, rank: int, port: int) -> None:
     (folder / f"{rank}.json").write_text(json.dumps({"told": told, **asdict(trained)}))
 
 
+@pytest.mark.sweep
 def test_two_processes_take_the_same_steps_as_one_and_the_first_alone_writes(
     tmp_path: Path,
 ) -> None:
