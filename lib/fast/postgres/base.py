@@ -1,6 +1,5 @@
-"""Connections that were in use a moment ago are not asked whether they live; and statements that the server plans once."""
+"""Statements that the server plans once, and a place for each transaction."""
 
-import time
 from typing import Any
 
 import psycopg
@@ -8,9 +7,6 @@ from django.db.backends.postgresql import base, operations
 from django.db.backends.utils import CursorWrapper
 
 from lib.fast.places import TakesPlaces
-
-# A server that was restarted answers again no sooner than after some seconds
-TRUSTED_S = 5.0
 
 
 class PreparedCursor(psycopg.Cursor[Any]):
@@ -33,19 +29,6 @@ class DatabaseWrapper(TakesPlaces, base.DatabaseWrapper):
     """A connection to PostgreSQL."""
 
     ops_class = DatabaseOperations
-    used_at = 0.0
-
-    def close_if_unusable_or_obsolete(self) -> None:
-        """At the start and the end of each request; Django asks before the first query whether the connection still works.
-
-        Whether it is asked is decided here, once: a check amid a request that waited long would be a statement between
-        a COMMIT and its end, and what is written afterwards would not be committed.
-        """
-        super().close_if_unusable_or_obsolete()
-        now = time.monotonic()
-        if now - self.used_at <= TRUSTED_S:
-            self.health_check_done = True
-        self.used_at = now
 
     def prepared_cursor(self) -> CursorWrapper:
         """For SQL that is asked again and again with other values; an ordinary cursor where DATABASE_PREPARE is 0."""
