@@ -126,13 +126,15 @@ sweep: $(STAMP)
 	SWEEP=1 $(BIN)/python scripts/with_postgres.py $(BIN)/pytest -m sweep tests/experiment tests/scoring
 
 # Slow: scoring beside the published loop and lm-evaluation-harness; BENCH="--items DIR --model_args ..." adds to it;
-# then the report's numbers, and teams, on up to a million simulated trials; and the participants' pages beside oTree's
+# then the report's numbers, and teams, on up to a million simulated trials; exports; the participants' pages beside oTree's;
+# and a draw and the lab's pages beside 10^5 finished participants
 bench: $(STAMP)
 	$(DEV) bench scoring $(BENCH)
 	$(DEV) bench analysis
 	$(DEV) bench teams
 	$(DEV) bench export
 	$(DEV) bench web
+	$(DEV) bench growth
 
 # Slow: strikes a site of its own in every way, and writes docs/trust.md
 # The faults of both databases beside each other: they mostly wait. What is measured by the clock comes alone

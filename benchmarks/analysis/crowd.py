@@ -1,13 +1,12 @@
-"""A simulated study of any size, written to the database without an object per row."""
+"""A simulated study of any size, written to the database some rows at a time."""
 
-import json
 import uuid
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
 import numpy as np
-from django.db import connection, models, transaction
+from django.db import models, transaction
 from django.utils import timezone
 
 from experiment.models import Item, Judgment, Participant, Study, Trial
@@ -17,7 +16,7 @@ from scoring.models import ItemScore, LanguageModel, ModelSet, ModelSetMember, S
 TRIALS_EACH = 9
 SUBFIELDS = ("Behaviour", "Circuits", "Development", "Disease", "Molecules")
 CAREERS = ("doctoral_student", "postdoctoral_researcher", "faculty")
-CHUNK = 50_000
+CHUNK = 10_000
 
 
 def make_crowd(n_trials: int, n_items: int, n_models: int, seed: int = 42) -> Study:
@@ -103,72 +102,64 @@ def _people(rng: np.random.Generator, study: Study, items: np.ndarray, n_trials:
     logit = 0.6 + rng.normal(0, 0.4, n_people)[owner] + ease
     right = rng.random(n_trials) < 1 / (1 + np.exp(-logit))
     side = rng.integers(0, 2, n_trials).tolist()
-    _insert(Participant, _person_rows(study, first_person, n_people))
-    _insert(Trial, _trial_rows(first_trial, first_person, item.tolist(), side))
-    _insert(Judgment, _judgment_rows(rng, first_trial, right.tolist(), side))
+    _store(Participant, (_person(study, first_person + k, k) for k in range(n_people)))
+    _store(
+        Trial,
+        (
+            Trial(
+                id=first_trial + k,
+                participant_id=first_person + k // TRIALS_EACH,
+                position=k % TRIALS_EACH + 1,
+                stratum="human",
+                item_id=item_id,
+                original_side="AB"[side[k]],
+                token=uuid.UUID(int=(first_trial + k) << 64 | 2),
+            )
+            for k, item_id in enumerate(item.tolist())
+        ),
+    )
+    _store(Judgment, _judgments(rng, first_trial, right.tolist(), side))
 
 
-def _person_rows(study: Study, first: int, n: int) -> Iterator[dict[str, Any]]:
+def _person(study: Study, pk: int, k: int) -> Participant:
     now = timezone.now()
-    common = {
-        "study_id": study.pk,
-        "kind": "imported",
-        "stage": "finished",
-        "position": TRIALS_EACH,
-        "page_reached": TRIALS_EACH + 3,
-        "started_at": now,
-        "finished_at": now,
-        "plan": "[]",
-    }
-    for k in range(n):
-        answers = {
+    return Participant(
+        id=pk,
+        study=study,
+        kind=Participant.Kind.IMPORTED,
+        stage=Participant.Stage.FINISHED,
+        position=TRIALS_EACH,
+        page_reached=TRIALS_EACH + 3,
+        started_at=now,
+        finished_at=now,
+        plan=[],
+        public_id=uuid.UUID(int=pk << 64 | 1),
+        seed=k,
+        demographics={
             "position": CAREERS[k % len(CAREERS)],
             "age": 20 + k % 50,
             "experience_years": k % 30,
-        }
-        yield {
-            **common,
-            "id": first + k,
-            "public_id": uuid.UUID(int=(first + k) << 64 | 1).hex,
-            "seed": k,
-            "demographics": json.dumps(answers),
-        }
+        },
+    )
 
 
-def _trial_rows(
-    first: int, first_person: int, items: list[int], sides: list[int]
-) -> Iterator[dict[str, Any]]:
-    for k, (item, side) in enumerate(zip(items, sides, strict=True)):
-        yield {
-            "id": first + k,
-            "participant_id": first_person + k // TRIALS_EACH,
-            "position": k % TRIALS_EACH + 1,
-            "stratum": "human",
-            "item_id": item,
-            "original_side": "AB"[side],
-            "token": uuid.UUID(int=(first + k) << 64 | 2).hex,
-            "draw": "{}",
-        }
-
-
-def _judgment_rows(
+def _judgments(
     rng: np.random.Generator, first_trial: int, right: list[bool], sides: list[int]
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Judgment]:
     n = len(right)
     confidence, expertise = (rng.integers(1, 101, n).tolist() for _ in range(2))
     rt_ms = np.exp(rng.normal(11, 0.8, n)).astype(int).tolist()
     for k in range(n):
-        yield {
-            "trial_id": first_trial + k,
-            "side": "AB"[sides[k] if right[k] else 1 - sides[k]],
-            "correct": right[k],
-            "confidence": confidence[k],
-            "expertise": expertise[k],
-            "confidence_moved": True,
-            "expertise_moved": True,
-            "rt_ms": rt_ms[k],
-            "source_record": "{}",
-        }
+        yield Judgment(
+            trial_id=first_trial + k,
+            side="AB"[sides[k] if right[k] else 1 - sides[k]],
+            correct=right[k],
+            confidence=confidence[k],
+            expertise=expertise[k],
+            confidence_moved=True,
+            expertise_moved=True,
+            rt_ms=rt_ms[k],
+        )
 
 
 def _next_pk(model: type[models.Model]) -> int:
@@ -176,14 +167,7 @@ def _next_pk(model: type[models.Model]) -> int:
     return int(last or 0) + 1
 
 
-def _insert(model: type[models.Model], rows: Iterable[dict[str, Any]]) -> None:
-    """Rows with the model's defaults, by the database's own names."""
-    defaults = {f.column: f.get_default() for f in model._meta.concrete_fields if f.column}
+def _store(model: type[models.Model], rows: Iterable[Any]) -> None:
     rows = iter(rows)
     while batch := list(islice(rows, CHUNK)):
-        columns = [c for c in defaults if c != model._meta.pk.column or c in batch[0]]
-        names = ", ".join(connection.ops.quote_name(column) for column in columns)
-        marks = ", ".join(["%s"] * len(columns))
-        sql = f"INSERT INTO {connection.ops.quote_name(model._meta.db_table)} ({names}) VALUES ({marks})"  # noqa: S608
-        with connection.cursor() as cursor:
-            cursor.executemany(sql, [[row.get(c, defaults[c]) for c in columns] for row in batch])
+        model._default_manager.bulk_create(batch)

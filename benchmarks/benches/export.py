@@ -8,9 +8,15 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
+from django.utils import timezone
 
-from benchmarks.databases import scratch_postgres, scratch_sqlite
-from benchmarks.experiment.crowd import TRIALS_EACH
+from benchmarks.databases import scratch_postgres, scratch_sqlite, using
+from benchmarks.experiment.crowd import TRIALS_EACH, add_people
+from benchmarks.web.material import make_items
+from benchmarks.web.site import SLUG, make_study
+from experiment.domain.exclusion import Rules
+from experiment.models import Study
+from experiment.services.study_versions import freeze, revise
 from lib.commands import ReportingCommand, add_json_argument, table_lines
 
 LEAST_ROWS_PER_CPU_S, MOST_S_PER_MILLION, MOST_MB = 10_000, 120, 300
@@ -55,30 +61,35 @@ class Bench(ReportingCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--rows", type=int, default=100_000, metavar="N")
-        parser.add_argument("--items", type=int, default=300, metavar="N")
         parser.add_argument("--databases", nargs="+", choices=DATABASES, default=list(DATABASES))
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         people = -(-options["rows"] // TRIALS_EACH)
-        if people < 1 or options["items"] < 30:
-            raise CommandError("--rows must be at least 1, and --items at least 30.")
+        if people < 1:
+            raise CommandError("--rows must be at least 1.")
         measured: dict[str, list[Measured]] = {}
         for name in options["databases"]:
             with DATABASES[name]() as url:
                 if url is not None:
-                    measured[name] = list(self._measure(name, url, people, options["items"]))
+                    measured[name] = list(self._measure(name, url, people))
         self.report(options, as_json(measured), lines(measured))
 
-    def _measure(self, name: str, url: str, people: int, items: int) -> Iterator[Measured]:
+    def _measure(self, name: str, url: str, people: int) -> Iterator[Measured]:
+        make_study(url, make_items())
+        with using(url):
+            study = Study.objects.get(slug=SLUG)
+            freeze(study, timezone.now())
+            revise(study, rules=Rules(min_rt_ms=10_000), reason="Nobody reads so fast.")
         for n in sorted({people // 10, people} - {0}):
             self.stderr.write(f"{name}: simulating {n * TRIALS_EACH:,} trials")
-            in_own_process(url, "fill", str(n), str(items))
+            with using(url):
+                add_people(study, n - study.participants.count())
             for set_name, format_name, *rules in EXPORTS:
                 self.stderr.write(
                     f"{name}: exporting {set_name} as {format_name} {' '.join(rules)}"
                 )
-                found = in_own_process(url, "export", set_name, format_name, *rules)
+                found = in_own_process(url, set_name, format_name, *rules)
                 by = "other" if rules else "newest"
                 yield Measured(set=set_name, format=format_name, rules=by, **found)
 
@@ -99,7 +110,7 @@ def in_own_process(url: str, *words: str) -> dict[str, Any]:
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, cwd=settings.BASE_DIR)
     if done.returncode != 0:
         raise CommandError(f"{' '.join(words)} failed with status {done.returncode}.")
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 

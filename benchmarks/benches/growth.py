@@ -8,7 +8,6 @@ from django.utils import timezone
 
 from benchmarks.databases import scratch_postgres, scratch_sqlite
 from benchmarks.growth.measuring import Growth, as_rows, measure
-from benchmarks.imports import measure_import
 from benchmarks.machine import machine
 from lib.commands import ReportingCommand, add_json_argument, progress, table_lines
 
@@ -40,13 +39,6 @@ class Bench(ReportingCommand):
         parser.add_argument(
             "--repeats", type=int, default=15, metavar="N", help="of each work (default 15)"
         )
-        parser.add_argument(
-            "--items",
-            type=int,
-            default=10_000,
-            metavar="N",
-            help="test cases whose import is measured (default 10000; 0 for none)",
-        )
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -61,8 +53,7 @@ class Bench(ReportingCommand):
             name: self._measure(name, sizes, options["repeats"], quiet=options["json"])
             for name in options["database"] or ["postgresql"]
         }
-        singles = measure_singles(options["items"])
-        self.report(options, as_json(growth) | singles, [*single_lines(singles), *lines(growth)])
+        self.report(options, as_json(growth), lines(growth))
 
     def _measure(self, name: str, sizes: list[int], repeats: int, *, quiet: bool) -> Growth:
         scratch: AbstractContextManager[str | None] = DATABASES[name]()
@@ -70,16 +61,6 @@ class Bench(ReportingCommand):
             if url is None:
                 raise CommandError("There is no PostgreSQL server to measure on.")
             return measure(url, sizes, repeats, lambda _, n: update(n))
-
-
-def measure_singles(n_items: int) -> dict[str, Any]:
-    """What is no matter of a study's size, in CPU-seconds."""
-    return {"import": {"items": n_items, "cpu_s": measure_import(n_items)}} if n_items else {}
-
-
-def single_lines(found: dict[str, Any]) -> Iterator[str]:
-    if done := found.get("import"):
-        yield f"Import of {done['items']:,} test cases: {done['cpu_s']:.1f} CPU s, on SQLite."
 
 
 def as_json(growth: dict[str, Growth]) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.core.management.base import CommandError, CommandParser
 
-from benchmarks.scoring.results import Comparison
 from lib.commands import ReportingCommand, add_json_argument, progress, table_lines
 from scoring.backends import parse_model_args
 from scoring.demo_lm import MODEL_FOLDER
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
     from benchmarks.scoring.methods import Groups
+    from benchmarks.scoring.running import Comparison
 
 MEMORY_ITEMS = 8
 
@@ -93,10 +93,10 @@ class Bench(ReportingCommand):
             raise CommandError(str(error)) from error
         self.report(options, asdict(settings) | asdict(result), _lines(settings, result))
 
-    def _run(self, options: Mapping[str, Any]) -> tuple[Settings, Comparison]:
+    def _run(self, options: Mapping[str, Any]) -> tuple[Settings, "Comparison"]:
         import torch
 
-        from benchmarks.scoring import gpu, models, running
+        from benchmarks.scoring import models, running
         from scoring.backends.causal_lm.backend import BATCH_TOKENS
         from scoring.backends.tokenizers import load_tokenizer
 
@@ -126,10 +126,9 @@ class Bench(ReportingCommand):
             _numbers(extent.linear),
             not options["no_memory"],
         )
-        on_gpu = len(gpu.SHAPES) if torch.cuda.is_available() else 0
         n_chunks = -(-min(len(groups), chosen.limit) // running.CHUNK)
         n_turns = (2 + len(chosen.lm_eval_batches)) * n_chunks
-        total = 1 + n_turns * chosen.rounds + len(chosen.linear) + 2 + on_gpu
+        total = 1 + n_turns * chosen.rounds + len(chosen.linear) + 2
         turns = count(1)
         with progress("Measuring", total) as show:
 
@@ -151,7 +150,7 @@ def _numbers(text: str) -> list[int]:
         raise ScoringError(f"“{text}” is not a list of numbers such as 1,8.") from error
 
 
-def _lines(settings: Settings, result: Comparison) -> Iterator[str]:
+def _lines(settings: Settings, result: "Comparison") -> Iterator[str]:
     yield (
         f"{settings.config}, {settings.dtype}, {settings.device}, {settings.threads} threads; {result.items} items, "
         f"{result.tokens} tokens, {result.distinct_tokens} of them run; strategy {result.strategy}, "
@@ -194,13 +193,6 @@ def _lines(settings: Settings, result: Comparison) -> Iterator[str]:
         peak = result.peak_mb
         yield (
             f"peak memory above the weights, vocabulary 128k: {_mb(peak.ours)} ours, {_mb(peak.published)} (a)"
-        )
-    if result.gpu is None:
-        yield "1B and 7B models on a GPU: not measured (there is none here)"
-    for large in result.gpu or ():
-        yield (
-            f"{large.config}, {large.dtype}, GPU: {large.items_per_s:.1f} items/s, "
-            f"{100 * large.share:.0f}% of a large matrix product's speed; vLLM: not measured"
         )
 
 

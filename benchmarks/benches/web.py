@@ -10,7 +10,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from benchmarks.machine import machine
-from benchmarks.web.running import RATIOS, Results, compare, count_journeys
+from benchmarks.web.running import RATIOS, Way, compare, count_journeys, ratios
 from lib.commands import ReportingCommand, add_json_argument, progress, table_lines
 
 NAMES = {
@@ -48,49 +48,53 @@ class Bench(ReportingCommand):
             progress("Taking part", total, "journeys", quiet=options["json"]) as update,
         ):
             try:
-                results = compare(
+                ways = compare(
                     journeys, blocks, Path(folder), environments, lambda: update(next(done))
                 )
             except (RuntimeError, CalledProcessError) as error:
                 raise CommandError(str(error)) from error
-        self.report(options, as_json(results), lines(results))
+        self.report(options, as_json(ways), lines(ways))
 
 
-def as_json(results: Results) -> dict[str, Any]:
+def as_json(ways: dict[str, Way]) -> dict[str, Any]:
     """Ratios first; each way's own figures below its name."""
+    by_block = ratios(ways)
     return {
-        "cpu_ratio": {name: round(_ratio(results, name), 3) for name in results.ratios},
-        "cpu_ratio_by_block": {n: [round(r, 3) for r in b] for n, b in results.ratios.items()},
-        "journeys": {name: part.as_json() for name, part in results.journeys.items()},
+        "cpu_ratio": {name: round(_ratio(ways, name), 3) for name in by_block},
+        "cpu_ratio_by_block": {n: [round(r, 3) for r in b] for n, b in by_block.items()},
+        "journeys": {name: way.found() for name, way in ways.items()},
         "machine": machine(),
         "measured_at": timezone.now(),
     }
 
 
-def _ratio(results: Results, name: str) -> float:
-    ours, theirs = (results.journeys[way].cpu_ms_per_journey for way in RATIOS[name])
+def _ratio(ways: dict[str, Way], name: str) -> float:
+    ours, theirs = (ways[way].cpu_s / ways[way].ledger.finished for way in RATIOS[name])
     return ours / theirs
 
 
-def lines(results: Results) -> Iterator[str]:
-    for name, blocks in results.ratios.items():
+def lines(ways: dict[str, Way]) -> Iterator[str]:
+    for name, blocks in ratios(ways).items():
         ours, theirs = (NAMES[way] for way in RATIOS[name])
         spread = f"{min(blocks):.2f} to {max(blocks):.2f} in {len(blocks)} blocks"
-        yield f"CPU per journey, {ours} to {theirs}: {_ratio(results, name):.2f} ({spread})"
-    rows = [
-        {
-            "what": NAMES[name],
-            "journeys": str(part.journeys),
-            "failed": str(part.failed),
-            "requests each": f"{part.requests_per_journey:.1f}",
-            "CPU ms each": f"{part.cpu_ms_per_journey:.0f}",
-            "p50 ms": f"{part.p50_ms:.0f}",
-            "p95 ms": f"{part.p95_ms:.0f}",
-            "page p95 ms": f"{part.page_p95_ms:.0f}",
-            "dropped": str(part.dropped),
-            "errors": str(part.errors),
+        yield f"CPU per journey, {ours} to {theirs}: {_ratio(ways, name):.2f} ({spread})"
+    columns = {
+        "journeys": "journeys",
+        "failed": "failed",
+        "requests each": "requests_per_journey",
+        "CPU ms each": "cpu_ms_per_journey",
+        "p50 ms": "p50_ms",
+        "p95 ms": "p95_ms",
+        "page p95 ms": "page_p95_ms",
+        "dropped": "dropped",
+        "errors": "errors",
+    }
+    rows = []
+    for name, way in ways.items():
+        found = way.found()
+        row = {
+            title: f"{found[key]:.4g}" for title, key in columns.items() if found[key] is not None
         }
-        for name, part in results.journeys.items()
-    ]
+        rows.append({"what": NAMES[name], **dict.fromkeys(columns, ""), **row})
     yield from table_lines(rows, left=["what"])
     yield f"Times are of requests; CPU is of all server processes, the database's too. {machine()}"

@@ -1,4 +1,4 @@
-"""A study of any size in whose rows every exported column has a value, as after real participants."""
+"""As many participants of a study as are asked for, in whose rows every exported column has a value, as after real ones."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -7,7 +7,6 @@ from typing import Any
 
 from django.db import transaction
 
-from experiment.domain.exclusion import Rules
 from experiment.models import (
     ConsentVersion,
     Item,
@@ -18,38 +17,13 @@ from experiment.models import (
     Trial,
 )
 from experiment.services.recounting import recount
-from experiment.services.study_versions import freeze, revise
 
-SLUG = "crowd"
 STRATA = (*("human",) * 6, *("machine",) * 3, *("catch",) * 2)
 TRIALS_EACH = len(STRATA)
-ITEM_WORDS = 210  # about 1,500 characters, as an abstract
-PHRASE = (
-    "we found that neurons in the prefrontal cortex of mice respond to reward, and β power rose"
-)
-WORDS = PHRASE.split()
 COUNTRIES, CAREERS = ("GB", "DE", "JP"), ("faculty", "doctoral_student", "other")
 START = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 CHUNK = 1_000  # participants
 BATCH = 900  # rows of one insert; the database may take less
-
-
-def make_study(n_items: int) -> Study:
-    """A study under the second version of its rules, without participants; its items are as long as abstracts.
-
-    A fifth of the items each are machine-created and catch items.
-    """
-    rng = Random(1)
-    with transaction.atomic():
-        study = Study.objects.create(slug=SLUG, title="A crowd", briefing="-")
-        ConsentVersion.objects.create(study=study, number=1, text="I agree.")
-        freeze(study, START)
-        revise(study, rules=Rules(min_rt_ms=10_000), reason="Nobody reads so fast.")
-        items = [_item(rng, number) for number in range(n_items)]
-        for item in items:
-            item.derive_texts()
-        Item.objects.bulk_create(items, batch_size=BATCH)
-    return study
 
 
 def add_people(study: Study, n: int, announce: Callable[[int], None] = lambda _: None) -> None:
@@ -72,24 +46,6 @@ def add_people(study: Study, n: int, announce: Callable[[int], None] = lambda _:
             Judgment.objects.bulk_create(judgments, batch_size=BATCH)
         announce(at + len(people) - first)
     recount(study, Participant.Kind.REAL)
-
-
-def _item(rng: Random, number: int) -> Item:
-    words = rng.choices(WORDS, k=ITEM_WORDS)
-    for at in (20, 90, 160):
-        words[at] = f"[[{rng.choice(WORDS)} up | {rng.choice(WORDS)} down]]"
-    fifth = number % 5
-    return Item(
-        key=f"crowd-{number:05d}",
-        kind=Item.Kind.CATCH if fifth == 4 else Item.Kind.TEST,
-        source=Item.Source.MACHINE if fifth == 3 else Item.Source.HUMAN,
-        generator="GPT-4" if fifth == 3 else "Ada",
-        markup=" ".join(words),
-        subfield="Systems/Circuits",
-        doi=f"10.1234/crowd.{number}",
-        publication_date=START.date(),
-        status=Item.Status.ACCEPTED,
-    )
 
 
 def _person(study: Study, consent: ConsentVersion | None, rng: Random, k: int) -> Participant:

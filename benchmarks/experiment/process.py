@@ -1,9 +1,8 @@
-"""Run by `bench export` in a process of its own, so that its time and memory are the export's: fill, or export once.
+"""An export in a process of its own, so that time and memory are the export's: its costs, as JSON on standard output.
 
-    python -m benchmarks.experiment.process fill PEOPLE ITEMS
-    python -m benchmarks.experiment.process export SET FORMAT [RULES_VERSION]
+    python -m benchmarks.experiment.process SET FORMAT [RULES_VERSION]
 
-The database is DATABASE_URL's. The last line of standard output is a JSON object.
+The database is DATABASE_URL's.
 """
 
 import json
@@ -14,24 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import django
-
-CLOCK_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
-
-
-def fill(people: int, items: int) -> dict[str, Any]:
-    """Bring the study to that many participants; it is made where there is none."""
-    from django.core.management import call_command
-
-    from benchmarks.experiment import crowd
-    from experiment.models import Study
-    from lib.commands import progress
-
-    call_command("migrate", verbosity=0)
-    study = Study.objects.filter(slug=crowd.SLUG).first() or crowd.make_study(items)
-    missing = people - study.participants.count()
-    with progress("simulating participants", missing, "participants") as update:
-        crowd.add_people(study, missing, update)
-    return {}
+import psutil
 
 
 def export(set_name: str, format_name: str, rules: int | None) -> dict[str, Any]:
@@ -39,13 +21,13 @@ def export(set_name: str, format_name: str, rules: int | None) -> dict[str, Any]
     from django.db import connection
 
     from benchmarks.cost import Stopwatch, highest_mb
-    from benchmarks.experiment import crowd
+    from benchmarks.web.site import SLUG
     from experiment.domain.release import Form
     from experiment.domain.trial_query import TrialQuery
     from experiment.models import Study
     from experiment.services.export.files import export_to_file
 
-    study = Study.objects.get(slug=crowd.SLUG)
+    study = Study.objects.get(slug=SLUG)
     before_s = _backend_s(connection)
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         path = Path(folder) / "trials"
@@ -72,22 +54,13 @@ def _backend_s(connection: Any) -> float | None:
         cursor.execute("SELECT pg_backend_pid()")
         (pid,) = cursor.fetchone()
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
+        return sum(psutil.Process(pid).cpu_times()[:2])
+    except psutil.NoSuchProcess:
         return None
-    return (int(fields[11]) + int(fields[12])) / CLOCK_TICKS_PER_S
-
-
-def main() -> None:
-    task, *words = sys.argv[1:]
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    django.setup()
-    if task == "fill":
-        result = fill(int(words[0]), int(words[1]))
-    else:
-        result = export(words[0], words[1], int(words[2]) if len(words) > 2 else None)
-    sys.stdout.write(json.dumps(result) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    django.setup()
+    set_name, format_name, *version = sys.argv[1:]
+    json.dump(export(set_name, format_name, int(version[0]) if version else None), sys.stdout)

@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import save_file
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 
-from benchmarks.families.configurations import WINDOW, Family
+from benchmarks.families.families import WINDOW, Family
 from benchmarks.scoring.models import encode_pairs, read_pairs
 from scoring.backends.causal_lm.backend import TransformersBackend
 from scoring.backends.causal_lm.layout import Ids

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from benchmarks.families.configurations import N_LAYERS, WINDOW
+from benchmarks.families.families import N_LAYERS, WINDOW
 from benchmarks.families.measuring import N_PAIRS, Measured
 
 TOLERANCE = 1e-5  # relative, of a perplexity

@@ -1,23 +1,66 @@
 """A study is filled to one size after the other, and every work is measured at each."""
 
+import gc
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import statistics
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
+import psutil
 from django.conf import settings
 from django.db import connection
 from django.test import override_settings
 
 from benchmarks.databases import using
 from benchmarks.growth import works
-from benchmarks.growth.cost import Meter
 from benchmarks.growth.filling import TABLES, Crowd
 from benchmarks.web.material import make_items
 from benchmarks.web.site import SLUG, make_study
 from experiment.models import Study, Trial
 
+WARM_UP = 2
 WORKS = ("draw", "consent", "study_page", "live", "studies", "results")
+
+
+class Meter:
+    """CPU time of a piece of work: of this process, and of PostgreSQL's for the connection as it is now, which is to do all alone."""
+
+    def __init__(self) -> None:
+        self._backend: psutil.Process | None = None
+        if connection.vendor == "postgresql":
+            with connection.cursor() as cursor:
+                cursor.execute("SET max_parallel_workers_per_gather = 0")
+                cursor.execute("SELECT pg_backend_pid()")
+                self._backend = psutil.Process(cursor.fetchone()[0])
+
+    def median_ms(self, works: Iterable[Callable[[], object]]) -> float:
+        """The median work's CPU time, the first ones' not counted; what is done between two works is not either."""
+        gc.collect()
+        times = [self.ms(work) for work in works]
+        return statistics.median(times[WARM_UP:] or times)
+
+    def ms(self, work: Callable[[], object]) -> float:
+        gc.disable()
+        try:
+            before = self._ns()
+            work()
+            return (self._ns() - before) / 1e6
+        finally:
+            gc.enable()
+
+    def _ns(self) -> int:
+        return time.process_time_ns() + (0 if self._backend is None else _of(self._backend))
+
+
+def _of(process: psutil.Process) -> int:
+    """Nanoseconds; where the kernel does not count them, its ticks."""
+    try:
+        return int(Path(f"/proc/{process.pid}/schedstat").read_text().split()[0])
+    except FileNotFoundError:
+        return int(1e9 * sum(process.cpu_times()[:2]))
 
 
 @dataclass

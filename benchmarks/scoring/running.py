@@ -2,16 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch import nn
 from transformers import PreTrainedModel
 
-from benchmarks.scoring import gpu, measuring, methods
+from benchmarks.scoring import measuring, methods
 from benchmarks.scoring.methods import Groups
-from benchmarks.scoring.results import Comparison, Flops, Growth, PeakMemory
+from scoring.backends.causal_lm import layout
 from scoring.backends.causal_lm.head import OwnHead
 from scoring.backends.causal_lm.precision import fused_gelu
 from scoring.backends.causal_lm.probe import choose
@@ -20,6 +21,67 @@ from scoring.backends.causal_lm.strategies import Strategy
 CHUNK = 10  # items that each method scores before the next one's turn
 HARNESS = "lm_eval-"  # before its batch size, in the names of methods
 EXACT_ITEMS = 10  # whose perplexities are also computed with a float64 log-sum-exp
+
+
+@dataclass(frozen=True)
+class Growth:
+    """What so many items cost; `cpu_ratio_with_probe` takes the other methods at their speed with the timed items."""
+
+    items: int
+    distinct_tokens: int
+    cpu_s: float
+    wall_s: float
+    cpu_ms_per_token: float
+    cpu_ratio_with_probe: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Flops:
+    """Operations a second in the weights' matrix products, and in a large product of the same run; `share` of it."""
+
+    achieved_per_wall_s: float
+    matrix_product_per_wall_s: float
+    share: float
+    share_cpu: float
+
+
+@dataclass(frozen=True)
+class PeakMemory:
+    """MiB above the weights; None where the system does not say."""
+
+    ours: float | None
+    published: float | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All figures of the benchmark; `*_s` and `*_ratio*` by method, a ratio is the method's time over ours.
+
+    probe_items: what trying the strategies out costs, in items that are scored.
+    """
+
+    items: int
+    strategy: str
+    refused: dict[str, str]
+    head: str
+    tokens: int
+    distinct_tokens: int
+    cpu_s: dict[str, float]
+    wall_s: dict[str, float]
+    cpu_ratio: dict[str, float]
+    cpu_ratio_with_probe: dict[str, float]
+    probe_cpu_s: float
+    probe_items: float
+    cpu_ratio_rounds: dict[str, list[float]]
+    wall_ratio: dict[str, float]
+    lm_eval_batch: int | None
+    tokens_per_s: float
+    max_rel_error: float
+    decisions_changed: int
+    max_rel_error_float64: float
+    flops: Flops
+    linear: list[Growth]
+    peak_mb: PeakMemory | None
 
 
 @dataclass(frozen=True)
@@ -61,7 +123,6 @@ def run(
     flops = _flops(model, groups, strategy, options, ours)
     per_token = {name: clock.cpu_s / options.rounds / total for name, clock in others.items()}
     linear = growth(model, strategy, all_groups, options, probe.cpu_s, per_token, tick)
-    large = gpu.measure(groups, options.batch_tokens, tick)
     if options.with_memory:
         tick()
     return Comparison(
@@ -93,7 +154,6 @@ def run(
         flops=flops,
         linear=linear,
         peak_mb=_memory(*memory(), options.batch_tokens) if options.with_memory else None,
-        gpu=large,
     )
 
 
@@ -132,7 +192,24 @@ def _time_in_turn(
 def _tokens(groups: Groups, strategy: Strategy, batch_tokens: int) -> tuple[int, int]:
     """Tokens that run through the model, and tokens of all texts."""
     total = sum(len(text) for group in groups for text in group)
-    return gpu.n_run(groups, strategy, batch_tokens), total
+    return n_run(groups, strategy, batch_tokens), total
+
+
+def n_weights(model: PreTrainedModel) -> int:
+    """Weights that each token is multiplied with: the head's included, the embedding's look-up not."""
+    return sum(
+        cast(torch.Tensor, module.weight).numel()
+        for module in model.modules()
+        if isinstance(module, nn.Linear) or type(module).__name__ == "Conv1D"
+    )
+
+
+def n_run(groups: Groups, strategy: Strategy, batch_tokens: int) -> int:
+    """Tokens that a strategy runs through the model."""
+    if not strategy.shares:
+        return sum(len(text) for group in groups for text in group)
+    packs = strategy.plan(groups, batch_tokens)
+    return sum(layout.lay_out([groups[n] for n in pack]).n_tokens for pack in packs)
 
 
 def _perplexities(groups: Groups, sums: list[list[float]]) -> npt.NDArray[np.float64]:
@@ -168,7 +245,7 @@ def _flops(
 ) -> Flops:
     wall, cpu = measuring.matrix_product_flops(model.device, model.dtype)
     distinct, _ = _tokens(groups, strategy, options.batch_tokens)
-    flop = 2.0 * gpu.n_weights(model) * distinct * options.rounds
+    flop = 2.0 * n_weights(model) * distinct * options.rounds
     return Flops(
         achieved_per_wall_s=flop / clock.wall_s,
         matrix_product_per_wall_s=wall,

@@ -15,7 +15,6 @@ from django.core.management.base import CommandError
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from benchmarks.imports import write_items
 from experiment.imports.read.brainbench import read_published
 from experiment.imports.store.published import country_code, import_published
 from experiment.models import Item, Judgment, Participant, Study
@@ -26,6 +25,7 @@ from tests.experiment.imports.small_copy import (
     FULL,
     HUMAN,
     IDS,
+    ITEM_COLUMNS,
     MACHINE,
     SECTION,
     TRIALS,
@@ -189,9 +189,13 @@ def test_a_published_study_that_took_participants_since_can_be_imported_again(
 
 def test_many_items_take_no_more_queries_than_few(tmp_path: Path) -> None:
     queries = []
+    damaged = [SECTION, "Ions rose.", "Ions as expected.", "Ions [[rose, as expected, fell, as expected]]."]  # fmt: skip
     for n in (8, 30):  # each in one INSERT, also where a statement takes few values
-        write_items(tmp_path / str(n), n)
-        data = read_published(tmp_path / str(n), country_code)
+        copy = SmallCopy(tmp_path / str(n))
+        for name in (HUMAN, MACHINE):
+            rows = [item(f"{name}.{k}", f"Word {k}") for k in range(n // 2 - 1)]
+            copy.write_csv(name, [ITEM_COLUMNS, [f"{DOI}{name}", *damaged], *rows])
+        data = read_published(copy.root, country_code)
         assert not data.problems
         assert sum(item.damage is not None for item in data.items) == 2
         with transaction.atomic():

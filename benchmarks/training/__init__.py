@@ -1,1 +1,0 @@
-"""What a step of training costs, on random weights."""
