@@ -4,19 +4,18 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from io import StringIO
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+import psutil
 import psycopg
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 from django.db import connections
 from django.db.utils import load_backend
 from psycopg.sql import SQL, Identifier
 
 from config.env import parse_database_url
-from experiment.models import Study
 from scripts.with_postgres import find_server, private_server
 
 
@@ -88,8 +87,7 @@ def postmaster_pid(server_url: str) -> int:
     with psycopg.connect(server_url) as connection:
         row = connection.execute("SELECT pg_backend_pid()").fetchone()
         assert row is not None
-        fields = Path(f"/proc/{row[0]}/stat").read_text().rpartition(")")[2].split()
-        return int(fields[1])
+        return psutil.Process(row[0]).ppid()
 
 
 @contextmanager
@@ -115,17 +113,3 @@ def scratch_database() -> Iterator[None]:
     """Within it every query goes to a new SQLite file with all tables; it is gone afterwards."""
     with scratch_sqlite() as url, using(url):
         yield
-
-
-@contextmanager
-def published_study(folder: Path) -> Iterator[Study]:
-    """Within it the queries go to a scratch database with a copy of the published results.
-
-    Raises:
-        CommandError: the folder is not there, or does not hold them.
-    """
-    if not folder.is_dir():
-        raise CommandError(f"{folder} is not a directory.")
-    with scratch_database():
-        call_command("import_brainbench", folder, "--json", stdout=StringIO())
-        yield Study.objects.get(slug="brainbench")

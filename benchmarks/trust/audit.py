@@ -12,7 +12,7 @@ from pathlib import Path
 
 from django.db.models import Count, F, Max
 
-from benchmarks.trust.people import Ledger, Sent
+from benchmarks.web.people import Ledger, Sent
 from benchmarks.web.site import SLUG
 from experiment.models import AuditEvent, Judgment, Participant, Study
 from experiment.services import audit, recounting

@@ -6,8 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.trust.site import wait_until
-from benchmarks.web.site import SLUG
+from benchmarks.web.site import SLUG, wait_until
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Study, TrialExport
 from experiment.services.export.jobs import ensure_exported

@@ -1,18 +1,17 @@
 """docs/trust.json keeps what was found, each row with its day, commit and machine; docs/trust.md is written from it."""
 
 import fcntl
-import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from django.template.loader import render_to_string
 from django.utils import timezone
+from pydantic import TypeAdapter
 
 from benchmarks.machine import machine
-from benchmarks.trust.fault import Database, Fault, Figure, Outcome
+from benchmarks.trust.fault import Database, Fault, Outcome
 from benchmarks.trust.world import Result
 from lib.code import code_version
 
@@ -42,6 +41,9 @@ class Row:
     outcome: Outcome
 
 
+KEPT = TypeAdapter(dict[str, list[Row]])
+
+
 def as_row(result: Result, stamp: Stamp) -> Row:
     figures = (
         replace(figure, value=float(f"{figure.value:.4g}")) for figure in result.outcome.figures
@@ -52,18 +54,7 @@ def as_row(result: Result, stamp: Stamp) -> Row:
 
 def read(path: Path) -> list[Row]:
     """The rows kept so far; none where there is no file."""
-    if not path.exists():
-        return []
-    return [_row(kept) for kept in json.loads(path.read_text())["rows"]]
-
-
-def _row(kept: dict[str, Any]) -> Row:
-    found = kept["outcome"]
-    figures = tuple(Figure(**figure) for figure in found.pop("figures"))
-    problems = tuple(found.pop("problems"))
-    outcome = Outcome(**found, figures=figures, problems=problems)
-    stamp = Stamp(**kept["stamp"])
-    return Row(kept["check"], Database(kept["database"]), stamp, kept["seconds"], outcome)
+    return KEPT.validate_json(path.read_bytes())["rows"] if path.exists() else []
 
 
 def keep(path: Path, row: Row, faults: Sequence[Fault]) -> None:
@@ -82,8 +73,7 @@ def keep(path: Path, row: Row, faults: Sequence[Fault]) -> None:
 
 
 def write(path: Path, rows: Sequence[Row], faults: Sequence[Fault]) -> None:
-    kept = {"rows": [asdict(row) for row in rows]}
-    path.write_text(json.dumps(kept, indent=1) + "\n")
+    path.write_bytes(KEPT.dump_json({"rows": list(rows)}, indent=1) + b"\n")
     path.with_suffix(".md").write_text(page(rows, faults))
 
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from urllib.parse import urlencode
 
 from benchmarks.web.client import Client, DroppedError, Record
-from benchmarks.web.walks import hidden_fields
+from benchmarks.web.people import hidden_fields
 
 CONNECTIONS = 48
 HTML = "text/html"
@@ -50,7 +50,7 @@ async def main(port: int, per_s: float) -> None:
     began, sent, looked_at = loop.time(), itertools.count(), Counter[str]()
 
     async def one(number: int) -> None:
-        rng, client = random.Random(number), Client("127.0.0.1", port, record, tries=1)
+        rng, client = random.Random(number), Client(port, record)
         token = await opened(client) if number % 2 else ""
         while True:
             await asyncio.sleep(max(0.0, began + next(sent) / per_s - loop.time()))
@@ -79,7 +79,7 @@ async def opened(client: Client) -> str:
     """The token of a form, with its cookie."""
     while True:
         try:
-            return hidden_fields((await client.get("/lab/sign-in/")).text)[TOKEN]
+            return hidden_fields((await client.ask("GET", "/lab/sign-in/", None, HTML))[2])[TOKEN]
         except (*UNREADABLE, KeyError):
             client.close()
             await asyncio.sleep(1)

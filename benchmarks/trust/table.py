@@ -2,9 +2,10 @@
 
 from functools import partial
 
+from benchmarks.trust.broker import missing_redis
 from benchmarks.trust.fault import Database, Fault, Part
 from benchmarks.trust.faults import backups, clients, fuzzing, load, processes, surroundings
-from benchmarks.trust.site import missing_redis
+from benchmarks.trust.faults.clients import answers, consents, held, pages, rows_held, writing_held
 
 POSTGRESQL, SQLITE = (Database.POSTGRESQL,), (Database.SQLITE,)
 R, P, S, F = Part.REQUESTS, Part.PROCESSES, Part.SURROUNDINGS, Part.FUZZ
@@ -14,16 +15,16 @@ FAULTS = (
     Fault("network-cut", "Connections cut within requests and answers, or slow", R, clients.cut_and_slow),
     Fault("half-sent", "Forms cut off within their body", R, clients.half_sent),
     Fault("connections-ended", "The site's connections to the database ended every 1.5 s", R, clients.connections_ended, POSTGRESQL),
-    Fault("study-held", "The study's row held by another for 25 s", R, clients.study_held, POSTGRESQL),
-    Fault("counters-held", "The counters of all test cases held by another for 25 s", R, clients.counters_held, POSTGRESQL),
-    Fault("file-held", "The database's one lock for writing held by another for 25 s", R, clients.file_held, SQLITE),
+    Fault("study-held", "The study's row held by another for 25 s", R, partial(held, partial(rows_held, "experiment_study"), answers), POSTGRESQL),
+    Fault("counters-held", "The counters of all test cases held by another for 25 s", R, partial(held, partial(rows_held, "experiment_itemcount"), consents), POSTGRESQL),
+    Fault("file-held", "The database's one lock for writing held by another for 25 s", R, partial(held, writing_held, pages), SQLITE),
     Fault("rules-changed", "A crowd decided again by new rules", R, clients.rules_changed),
     Fault("same-ids", "16 ids of a recruitment site, each in 4 browsers at once", R, clients.same_ids),
     Fault("many-starts", "64 people begin at once, 20 times", R, clients.many_starts),
-    Fault("web-killed", "Web server killed and started again", P, processes.web_killed),
-    Fault("web-terminated", "Web server asked to end and started again", P, processes.web_terminated),
-    Fault("web-reloaded", "Web server reloaded", P, processes.web_reloaded),
-    Fault("process-killed", "One web process killed", P, processes.web_process_killed),
+    Fault("web-killed", "Web server killed and started again", P, partial(processes.struck, processes.killed, 2, 6)),
+    Fault("web-terminated", "Web server asked to end and started again", P, partial(processes.struck, processes.terminated, 1, 4)),
+    Fault("web-reloaded", "Web server reloaded", P, partial(processes.struck, processes.reloaded, 1, 4, most_unanswered=0)),
+    Fault("process-killed", "One web process killed", P, partial(processes.struck, processes.process_killed, 3, 12)),
     Fault("web-paused", "Web processes standing still; here gunicorn ends them after 12 s, as shipped after 60", P, processes.web_paused),
     Fault("database-restarted", "Database restarted, and crashed", P, processes.database_restarted, POSTGRESQL),
     Fault("killed-within-commit", "Killed within a commit", P, processes.killed_within_commit, SQLITE),

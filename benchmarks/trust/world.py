@@ -12,19 +12,16 @@ from tempfile import TemporaryDirectory
 import psycopg
 from psycopg.sql import SQL, Identifier
 
-from benchmarks.databases import named, using
+from benchmarks.databases import DURABLE, create_database, named, using
 from benchmarks.trust.audit import compare, failures, out_of_step
 from benchmarks.trust.fault import Database, Fault, Figure, Outcome, Scale
-from benchmarks.trust.people import Ledger, taking_part
-from benchmarks.trust.site import LOG, Site
 from benchmarks.web.material import make_items
-from benchmarks.web.site import ENTRY, collect_static, make_study
+from benchmarks.web.people import Ledger, taking_part
+from benchmarks.web.site import ENTRY, Site, collect_static, make_study, serve_site
 from config.env import parse_database_url
 from lib.backup.making import opened
 from scripts.with_postgres import PrivateServer, private_server
 
-# Commits wait for the disk, as on a real site
-DURABLE = "-c max_connections=200"
 PREPARED = "prepared"
 
 
@@ -71,8 +68,7 @@ def prepare(kind: Database, folder: Path) -> Iterator[Source]:
         else:
             server = stack.enter_context(private_server(DURABLE))
             source = Source(kind, folder, server, count(1))
-            source._execute(SQL("CREATE DATABASE {}").format(Identifier(PREPARED)))
-            make_study(named(server.url, PREPARED), make_items())
+            make_study(create_database(server.url, PREPARED), make_items())
             source._execute(
                 SQL("ALTER DATABASE {} ALLOW_CONNECTIONS false").format(Identifier(PREPARED))
             )
@@ -89,15 +85,9 @@ class World:
     server: PrivateServer | None  # on PostgreSQL, for checks that stop it
     seed: int
 
-    @contextmanager
-    def site(self, **changes: str) -> Iterator[Site]:
+    def site(self, **changes: str) -> AbstractContextManager[Site]:
         """The site with its web processes; `changes` are more environment variables."""
-        site = Site(self.url, self.folder, changes)
-        try:
-            site.start()
-            yield site
-        finally:
-            site.stop()
+        return serve_site(self.url, self.folder, **changes)
 
     def people(
         self,
@@ -129,7 +119,7 @@ class World:
         """
         with using(self.url):
             found = compare(ledger, all_finished=all_finished)
-        failed = tuple(failures(self.folder / LOG, explained))
+        failed = tuple(failures(self.folder / "site.log", explained))
         return Outcome(
             cases=cases,
             acknowledged=len(ledger.acknowledged),

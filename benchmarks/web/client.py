@@ -1,4 +1,4 @@
-"""A browser's connection to a server: HTTP/1.1 kept alive, cookies, and a record of how long each answer took.
+"""A browser's connection to a server of this machine: HTTP/1.1 kept alive, cookies, and a record of how long each answer took.
 
 Written for little CPU, since it shares the machine with the servers that it measures.
 """
@@ -7,10 +7,9 @@ import asyncio
 import time
 from collections import Counter
 from dataclasses import dataclass, field
-from urllib.parse import urlencode
 
+HOST = "127.0.0.1"
 TIMEOUT_S = 60.0
-TRIES = 3  # a browser sends again what met a closed connection
 REDIRECTS = {301, 302, 303, 307, 308}
 
 
@@ -22,86 +21,55 @@ class DroppedError(Exception):
 class Record:
     """What all clients of a run saw."""
 
-    requests: int = 0
     request_s: list[float] = field(default_factory=list)
-    page_s: list[float] = field(default_factory=list)  # from leaving a page to having the next one
     statuses: Counter[int] = field(default_factory=Counter)
     dropped: int = 0  # requests without a whole answer
     unanswered: int = 0  # of these, requests that were sent whole
-    journeys: int = 0
-    failed: list[str] = field(default_factory=list)  # why a journey ended before its end
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """One answer, after any redirects."""
-
-    status: int
-    path: str
-    text: str
 
 
 class Client:
     """One visitor of one server."""
 
-    def __init__(self, host: str, port: int, record: Record, tries: int = TRIES) -> None:
-        self.host, self.port, self.record, self.tries = host, port, record, tries
+    def __init__(self, port: int, record: Record) -> None:
+        self.port, self.record = port, record
         self.cookies: dict[str, str] = {}
         self._is_sent = False  # the present request, whole
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
 
-    async def get(self, path: str) -> Answer:
-        return await self._follow("GET", path, None, "text/html")
-
-    async def post(self, path: str, form: dict[str, str], accept: str = "text/html") -> Answer:
-        return await self._follow("POST", path, urlencode(form).encode(), accept)
+    def another_tab(self) -> "Client":
+        """A connection of its own, with the same cookies."""
+        tab = Client(self.port, self.record)
+        tab.cookies = self.cookies
+        return tab
 
     def close(self) -> None:
-        self._disconnect()
-
-    def _disconnect(self) -> None:
         if self._writer is not None:
             self._writer.close()
         self._reader = self._writer = None
 
-    async def _follow(self, method: str, path: str, body: bytes | None, accept: str) -> Answer:
-        for _ in range(5):
-            status, headers, text = await self.ask(method, path, body, accept)
-            if status not in REDIRECTS:
-                return Answer(status, path, text)
-            method, body = "GET", None
-            path = self.path_of(headers["location"])
-        raise DroppedError(f"{path} redirects without an end")
-
     def path_of(self, location: str) -> str:
-        return location.removeprefix(f"http://{self.host}:{self.port}")
+        return location.removeprefix(f"http://{HOST}:{self.port}")
 
     async def ask(
         self, method: str, path: str, body: bytes | None, accept: str
     ) -> tuple[int, dict[str, str], str]:
         """One request, and its answer's status, headers and text; no redirect is followed."""
-        request = self._request(method, path, body, accept)
-        for left in reversed(range(self.tries)):
-            started = time.perf_counter()
-            try:
-                async with asyncio.timeout(TIMEOUT_S):
-                    answer = await self._exchange(request)
-            except (OSError, EOFError, TimeoutError) as error:
-                self.record.dropped += 1
-                self.record.unanswered += self._is_sent
-                self._disconnect()
-                if not left:
-                    raise DroppedError(f"{method} {path}: {error!r}") from error
-            else:
-                self.record.requests += 1
-                self.record.request_s.append(time.perf_counter() - started)
-                self.record.statuses[answer[0]] += 1
-                return answer
-        raise AssertionError("unreachable")
+        started = time.perf_counter()
+        try:
+            async with asyncio.timeout(TIMEOUT_S):
+                answer = await self._exchange(self._request(method, path, body, accept))
+        except (OSError, EOFError, TimeoutError) as error:
+            self.record.dropped += 1
+            self.record.unanswered += self._is_sent
+            self.close()
+            raise DroppedError(f"{method} {path}: {error!r}") from error
+        self.record.request_s.append(time.perf_counter() - started)
+        self.record.statuses[answer[0]] += 1
+        return answer
 
     def _request(self, method: str, path: str, body: bytes | None, accept: str) -> bytes:
-        lines = [f"{method} {path} HTTP/1.1", f"Host: {self.host}:{self.port}", f"Accept: {accept}"]
+        lines = [f"{method} {path} HTTP/1.1", f"Host: {HOST}:{self.port}", f"Accept: {accept}"]
         if self.cookies:
             lines.append("Cookie: " + "; ".join(f"{k}={v}" for k, v in self.cookies.items()))
         if body is not None:
@@ -112,11 +80,10 @@ class Client:
     async def _exchange(self, request: bytes) -> tuple[int, dict[str, str], str]:
         self._is_sent = False
         if self._reader is not None and self._reader.at_eof():
-            self._disconnect()
+            self.close()
         if self._reader is None or self._writer is None:
-            self._reader, self._writer = await asyncio.open_connection(self.host, self.port)
-        self._writer.write(request)
-        await self._writer.drain()
+            self._reader, self._writer = await asyncio.open_connection(HOST, self.port)
+        await self.send(request, self._reader, self._writer)
         self._is_sent = True
         head = (await self._reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         headers = {}
@@ -128,8 +95,14 @@ class Client:
                 headers[name.lower()] = value.strip()
         body = await self._body(self._reader, headers)
         if headers.get("connection", "").lower() == "close":
-            self._disconnect()
+            self.close()
         return int(head[0].split(" ", 2)[1]), headers, body.decode()
+
+    async def send(
+        self, request: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        writer.write(request)
+        await writer.drain()
 
     async def _body(self, reader: asyncio.StreamReader, headers: dict[str, str]) -> bytes:
         if "content-length" in headers:

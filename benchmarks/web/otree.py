@@ -17,7 +17,8 @@ from django.utils.html import strip_tags
 from django_countries import countries
 
 from benchmarks.web.material import MadeItem
-from benchmarks.web.site import Serving, free_port, started
+from benchmarks.web.people import ABOUT, MEASURES, RATED, Person
+from benchmarks.web.site import free_port, started
 from experiment.services.study_setup import default_briefing, default_consent
 
 APP = Path(__file__).with_name("otree_app")
@@ -28,7 +29,8 @@ REQUIREMENTS = APP / "requirements.txt"
 class OTree:
     """A running oTree; its REST key makes sessions."""
 
-    serving: Serving
+    port: int
+    pid: int  # of its first process
     rest_key: str
 
     def entries(self, n: int) -> list[str]:
@@ -40,7 +42,7 @@ class OTree:
 
     def _ask(self, method: str, path: str, values: dict[str, object]) -> dict[str, Any]:
         headers = {"Content-Type": "application/json", "otree-rest-key": self.rest_key}
-        connection = http.client.HTTPConnection("127.0.0.1", self.serving.port, timeout=120)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         connection.request(method, path, json.dumps(values), headers)
         answer = connection.getresponse()
         text = answer.read().decode()
@@ -48,6 +50,36 @@ class OTree:
         if answer.status != 200:
             raise RuntimeError(f"oTree answered {answer.status} to {path}: {text[:500]}")
         return dict(json.loads(text))
+
+
+class OTreePerson(Person):
+    """Walks through the equivalent app, without the WebSocket that the script of each page opens too."""
+
+    shown_again = 200
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args, scripted=False)
+
+    async def begin(self, entry: str) -> None:
+        await self.open(entry)
+        self.expect("/Consent/")
+        await self.leave({"agree": "yes"})
+        self.expect("/Demographics/")
+        await self.leave(ABOUT | {"age": "34", "experience_years": "9.5"})
+        self.expect("/Practice/")
+        for side in "AB":
+            if "/Practice/" in self.page.path:
+                await self.leave({"side": side})
+        self.expect("/Start/")
+        await self.leave({})
+        while "/Trial/" in self.page.path:
+            await self.leave({"side": self.rng.choice("AB")} | RATED | MEASURES)
+
+    async def end(self) -> None:
+        self.expect("/Debrief/")
+        await self.leave({"cheated": "0", "comments": "Thank you"})
+        self.expect("/Done/")
+        self.ledger.finished += 1
 
 
 def install_otree(folder: Path) -> Path:
@@ -112,5 +144,5 @@ def serve_otree(
     if made.returncode:
         raise RuntimeError(f"oTree made no tables:\n{made.stdout[-2000:]}")
     command = [otree, "prodserver", f"127.0.0.1:{port}"]
-    with started(command, project, environment, port, folder / "otree.log") as serving:
-        yield OTree(serving, key)
+    with started(command, project, environment, port, folder / "otree.log") as process:
+        yield OTree(port, process.pid, key)

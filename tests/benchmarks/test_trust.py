@@ -13,11 +13,10 @@ from django.core.cache import cache
 from benchmarks.trust import record
 from benchmarks.trust.audit import out_of_step
 from benchmarks.trust.fault import Figure, Outcome
-from benchmarks.trust.fuzz import sending
+from benchmarks.trust.fuzz import journey, sending
 from benchmarks.trust.fuzz.broken import Sent
 from benchmarks.trust.fuzz.cases import Tally
 from benchmarks.trust.fuzz.forms import People
-from benchmarks.trust.fuzz.journey import machine
 from benchmarks.trust.fuzz.material import prepare
 from benchmarks.trust.table import FAULTS
 from experiment.models import AuditEvent, ItemCount
@@ -115,6 +114,6 @@ def test_a_journey_finds_an_answer_that_is_told_and_not_stored(
         monkeypatch.setattr(taking_part, "insert", lambda judgment: None)
     user = prepare().user
     cache.clear()
-    tally = machine.run(user, 2, 3)
+    tally = journey.run(user, 2, 3)
     assert bool(tally.problems) is is_broken, tally.problems
     assert tally.cases > 0

@@ -9,7 +9,7 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from benchmarks.trust.site import wait_until
+from benchmarks.web.site import wait_until
 from experiment.domain import markup
 from experiment.models import Item, ItemScratch, ResearchField
 from experiment.services.curation import writing

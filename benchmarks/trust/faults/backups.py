@@ -7,19 +7,17 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 from psycopg.sql import SQL, Identifier
 
-from benchmarks.databases import using
+from benchmarks.databases import create_database, using
 from benchmarks.growth.filling import Crowd
 from benchmarks.trust.audit import compare
 from benchmarks.trust.fault import Figure, Outcome, Scale
-from benchmarks.trust.people import Ledger
-from benchmarks.trust.site import Site
 from benchmarks.trust.world import World
-from benchmarks.web.site import SLUG
+from benchmarks.web.people import Ledger
+from benchmarks.web.site import SLUG, Site
 from config.env import parse_database_url
 from experiment.models import Study, Trial
 from lib.backup.making import opened
@@ -32,7 +30,7 @@ TRIALS_IN_15_MIN = 1_000_000
 def backed_up(world: World, scale: Scale) -> Outcome:
     """One backup after another; each is restored, and must hold what was acknowledged before it began."""
     n, problems = scale.of(short=1, full=4), list[str]()
-    with site_with_programs(world) as site:
+    with world.site(PATH=with_programs(os.environ["PATH"])) as site:
         taken: list[tuple[Path, Ledger]] = []
         with world.people(scale.of(6, 16), site.port) as ledger:
             for _ in range(n):
@@ -72,16 +70,9 @@ def empty(world: World) -> Iterator[str]:
         yield f"sqlite:///{path}"
         path.unlink(missing_ok=True)
         return
+    yield create_database(world.server.url, name)
     with psycopg.connect(world.server.url, autocommit=True) as admin:
-        admin.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))
-        yield urlunsplit(urlsplit(world.server.url)._replace(path=f"/{name}"))
         admin.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
-
-
-@contextmanager
-def site_with_programs(world: World) -> Iterator[Site]:
-    with world.site(PATH=with_programs(os.environ.get("PATH", ""))) as site:
-        yield site
 
 
 def flip(path: Path) -> None:
@@ -106,7 +97,7 @@ SPOIL: dict[str, tuple[str, Callable[[Path], None]]] = {
 def spoilt(world: World, scale: Scale) -> Outcome:
     """Every one must fail `restore --verify`, and the one that is whole must not."""
     problems = []
-    site = Site(world.url, world.folder, {"PATH": with_programs(os.environ.get("PATH", ""))})
+    site = Site(world.url, world.folder, {"PATH": with_programs(os.environ["PATH"])})
     whole = make_backup(site, world)
     if (done := site.run("restore", str(whole), "--verify")).returncode:
         problems.append(f"a whole one is refused: {done.stderr.strip()[-300:]}")
@@ -137,7 +128,7 @@ def restore_trials(world: World, n_trials: int) -> Outcome:
         per_person = Trial.objects.count() / BASE
         crowd.grow(BASE * max(1, round(n_trials / per_person / BASE)))
         n = Trial.objects.count()
-    site = Site(world.url, world.folder, {"PATH": with_programs(os.environ.get("PATH", ""))})
+    site = Site(world.url, world.folder, {"PATH": with_programs(os.environ["PATH"])})
     started = time.monotonic()
     folder = make_backup(site, world)
     backup_s = time.monotonic() - started

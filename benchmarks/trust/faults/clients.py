@@ -1,7 +1,9 @@
 """What participants' browsers, their network and other users of the database do to requests."""
 
 import asyncio
+import http.client
 import json
+import random
 import socket
 import sqlite3
 import struct
@@ -9,28 +11,24 @@ import threading
 import time
 import urllib.request
 import uuid
-from collections.abc import Awaitable, Callable, Iterator
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import partial
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import psycopg
 
 from benchmarks.databases import using
 from benchmarks.experiment.crowd import add_people
-from benchmarks.trust.chaos import Cut, chaos
-from benchmarks.trust.fault import (
-    Figure,
-    Outcome,
-    Scale,
-)
-from benchmarks.trust.people import HTML, JSON, Ledger, Person, noted
-from benchmarks.trust.site import wait_until
+from benchmarks.trust.fault import Figure, Outcome, Scale
 from benchmarks.trust.world import World
-from benchmarks.web.client import REDIRECTS, Client
-from benchmarks.web.site import ENTRY, SLUG
-from benchmarks.web.walks import hidden_fields
+from benchmarks.web.client import REDIRECTS, Client, Record
+from benchmarks.web.people import HTML, JSON, Ledger, Person, hidden_fields, noted
+from benchmarks.web.site import ENTRY, SLUG, wait_until
 from experiment.models import ItemCount, Participant, RecruitmentRecord, RuleApplication, Study
 from experiment.services.exclusions import verdicts
 from experiment.services.recounting import check
@@ -48,17 +46,6 @@ class Said:
     next: str = ""
 
 
-def new_person(port: int, ledger: Ledger, number: int) -> Person:
-    return Person(number, Client("127.0.0.1", port, ledger.record, tries=1), ledger, think_s=0.0)
-
-
-def as_another_tab(client: Client) -> Client:
-    """A connection of its own, with the same cookies."""
-    tab = Client(client.host, client.port, client.record, tries=1)
-    tab.cookies = client.cookies
-    return tab
-
-
 async def post(client: Client, path: str, form: dict[str, str], *, script: bool) -> Said:
     body, accept = urlencode(form).encode(), JSON if script else HTML
     status, headers, text = await client.ask("POST", path, body, accept)
@@ -69,7 +56,7 @@ async def post(client: Client, path: str, form: dict[str, str], *, script: bool)
 
 async def in_tabs(person: Person, forms: list[dict[str, str]]) -> list[Said]:
     """Each form from a tab of its own at the same moment, by the script and without it in turns."""
-    tabs = [as_another_tab(person.client) for _ in forms]
+    tabs = [person.client.another_tab() for _ in forms]
     path = person.page.path
     said = await asyncio.gather(
         *(
@@ -133,7 +120,7 @@ async def back(person: Person, n: int) -> str:
 async def reload(person: Person, n: int) -> str:
     """The page is loaded anew, again and again, while its answer is stored: it is shown, or leads on."""
     form, key, sent = person.judge()
-    path, tabs = person.page.path, [as_another_tab(person.client) for _ in range(n)]
+    path, tabs = person.page.path, [person.client.another_tab() for _ in range(n)]
 
     async def load(tab: Client) -> Said:
         status, headers, _ = await tab.ask("GET", path, None, HTML)
@@ -165,13 +152,19 @@ def sent_again(world: World, scale: Scale) -> Outcome:
             await person.open(await strike(person, scale.of(12, 50)))
         await person.end()
 
-    async def all_walk(port: int) -> None:
-        people = [new_person(port, ledger, k) for k in range(scale.of(1, 4))]
-        await asyncio.gather(*(noted(walk(person), ledger) for person in people))
-
     with world.site() as site:
-        asyncio.run(all_walk(site.port))
+        asyncio.run(all_of(range(scale.of(1, 4)), walk, site.port, ledger))
     return world.settle(ledger, cases)
+
+
+async def all_of(
+    numbers: Iterable[int], walk: Callable[[Person], Awaitable[None]], port: int, ledger: Ledger
+) -> None:
+    """People of these numbers, at the same time."""
+    people = [Person(number, port, ledger) for number in numbers]
+    await asyncio.gather(*(noted(walk(person), ledger) for person in people))
+    for person in people:
+        person.client.close()
 
 
 def two_tabs(world: World, scale: Scale) -> Outcome:
@@ -195,16 +188,13 @@ def two_tabs(world: World, scale: Scale) -> Outcome:
 
     async def walk(first: Person) -> None:
         await first.begin(ENTRY)
-        second = Person(first.number + 1, as_another_tab(first.client), ledger, think_s=0.0)
+        second = Person(first.number + 1, first.client.port, ledger)
+        second.client = first.client.another_tab()
         await asyncio.gather(go_on(first), go_on(second))
         await first.end()
 
-    async def all_walk(port: int) -> None:
-        people = [new_person(port, ledger, 2 * k) for k in range(scale.of(2, 12))]
-        await asyncio.gather(*(noted(walk(person), ledger) for person in people))
-
     with world.site() as site:
-        asyncio.run(all_walk(site.port))
+        asyncio.run(all_of(range(0, 2 * scale.of(2, 12), 2), walk, site.port, ledger))
     return world.settle(ledger, len(ledger.acknowledged) + told)
 
 
@@ -216,14 +206,14 @@ KNOWN = 409  # somebody takes part under this id
 async def begin_as(number: int, port: int, ledger: Ledger) -> int:
     """One id in four browsers and, in the one that is let in, four times; how many browsers were let in."""
     link = f"{ENTRY}?PROLIFIC_PID=id-{number}&STUDY_ID=study&SESSION_ID=session-{number}"
-    browsers = [new_person(port, ledger, COPIES * number + k) for k in range(COPIES)]
+    browsers = [Person(COPIES * number + k, port, ledger) for k in range(COPIES)]
     await asyncio.gather(*(browser.open(link) for browser in browsers))
     said = await asyncio.gather(*(_agree(browser, browser.client) for browser in browsers))
     if strange := set(said) - {303, KNOWN}:
         ledger.problems.append(f"a start was answered {sorted(strange)}")
     let_in = [browser for browser, status in zip(browsers, said, strict=True) if status == 303]
     for browser in let_in:
-        tabs = [as_another_tab(browser.client) for _ in range(COPIES)]
+        tabs = [browser.client.another_tab() for _ in range(COPIES)]
         again = await asyncio.gather(*(_agree(browser, tab) for tab in tabs))
         if set(again) != {303}:
             ledger.problems.append(f"a start sent again was answered {sorted(set(again))}")
@@ -262,10 +252,7 @@ def many_starts(world: World, scale: Scale) -> Outcome:
 
     async def begin_all(port: int) -> None:
         for at in range(0, rounds * n, n):
-            people = [new_person(port, ledger, at + k) for k in range(n)]
-            await asyncio.gather(*(noted(person.begin(ENTRY), ledger) for person in people))
-            for person in people:
-                person.client.close()
+            await all_of(range(at, at + n), lambda person: person.begin(ENTRY), port, ledger)
 
     with world.site() as site:
         asyncio.run(begin_all(site.port))
@@ -294,16 +281,80 @@ LOGGED_WITHIN_S = 10.0
 RESET = struct.pack("ii", 1, 0)
 
 
+CUT_SHARE = 0.15  # of requests
+TRICKLE_S, TRICKLED = 0.05, 40  # bytes, one by one; the others at once
+
+
+class Cut(StrEnum):
+    """What becomes of a request and its answer. After all but the last two, the connection is closed."""
+
+    BEFORE = "before the request"
+    WITHIN_HEAD = "within the request's head"
+    WITHIN_BODY = "within the request's body"
+    BEFORE_ANSWER = "before the answer"
+    WITHIN_ANSWER = "within the answer"
+    TRICKLE = "sent byte by byte"
+    HALF_CLOSED = "closed on one side after the request"
+
+
+class CutClient(Client):
+    """A browser behind a bad network."""
+
+    def __init__(self, port: int, record: Record, rng: random.Random, struck: Counter[Cut]) -> None:
+        super().__init__(port, record)
+        self.rng, self.struck = rng, struck
+        self.is_half_closed = False
+
+    def _next(self, has_body: bool) -> Cut | None:
+        if self.rng.random() >= CUT_SHARE:
+            return None
+        cuts = [cut for cut in Cut if has_body or cut is not Cut.WITHIN_BODY]
+        fewest = min(self.struck[cut] for cut in cuts)  # so that every kind has its turn
+        cut = self.rng.choice([cut for cut in cuts if self.struck[cut] == fewest])
+        self.struck[cut] += 1
+        return cut
+
+    async def send(
+        self, request: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        n_head = request.index(b"\r\n\r\n") + 4
+        n_body = len(request) - n_head
+        cut = self._next(has_body=n_body > 0)
+        n_sent = {
+            Cut.BEFORE: 0,
+            Cut.WITHIN_HEAD: n_head // 2,
+            Cut.WITHIN_BODY: n_head + n_body // 2,
+            Cut.TRICKLE: len(request) - TRICKLED,
+        }.get(cut or Cut.BEFORE_ANSWER, len(request))
+        await super().send(request[:n_sent], reader, writer)
+        if cut is Cut.TRICKLE:
+            for at in range(n_sent, len(request)):
+                await super().send(request[at : at + 1], reader, writer)
+                await asyncio.sleep(TRICKLE_S)
+        elif cut is Cut.HALF_CLOSED:
+            writer.write_eof()
+            self.is_half_closed = True
+        elif cut is not None:
+            if cut is Cut.WITHIN_ANSWER:
+                await reader.readexactly(self.rng.randrange(1, 100))
+            raise ConnectionAbortedError(cut)
+
+    async def ask(self, *args: Any) -> tuple[int, dict[str, str], str]:
+        answer = await super().ask(*args)
+        if self.is_half_closed:
+            self.close()
+            self.is_half_closed = False
+        return answer
+
+
 def cut_and_slow(world: World, scale: Scale) -> Outcome:
     """People behind a bad network, who send again what was not answered."""
-    with (
-        world.site() as site,
-        chaos(site.port, tuple(Cut), share=0.15, seed=world.seed) as network,
-        world.people(scale.of(5, 24), network.port) as ledger,
-    ):
+    struck = Counter[Cut]()
+    ledger = Ledger(connect=partial(CutClient, rng=random.Random(world.seed), struck=struck))
+    with world.site() as site, world.people(scale.of(5, 24), site.port, ledger=ledger):
         pass
-    missing = tuple(f"no connection was {cut}" for cut in Cut if not network.struck[cut])
-    return world.settle(ledger, sum(network.struck.values()), problems=missing)
+    missing = tuple(f"no connection was {cut}" for cut in Cut if not struck[cut])
+    return world.settle(ledger, sum(struck.values()), problems=missing)
 
 
 def half_sent(world: World, scale: Scale) -> Outcome:
@@ -313,13 +364,13 @@ def half_sent(world: World, scale: Scale) -> Outcome:
     with world.site() as site:
         for _ in range(n):
             with half_a_form(site.port) as connection:
-                connection.shutdown(socket.SHUT_WR)
-                if (status := status_of(connection)) != 400:
+                connection.sock.shutdown(socket.SHUT_WR)
+                if (status := connection.getresponse().status) != 400:
                     problems.append(f"half a form was answered {status}")
             with half_a_form(site.port):
                 pass  # closed
             with half_a_form(site.port) as connection:
-                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+                connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
         until = time.monotonic() + LOGGED_WITHIN_S
         while (lines := refusals(site.log.read_text())) != 3 * n and time.monotonic() < until:
             time.sleep(0.1)
@@ -333,25 +384,15 @@ def refusals(log: str) -> int:
 
 
 @contextmanager
-def half_a_form(port: int) -> Iterator[socket.socket]:
+def half_a_form(port: int) -> Iterator[http.client.HTTPConnection]:
     """A connection on which the head of a request and half of its body were sent."""
-    head = (
-        f"POST {ENTRY} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
-        f"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {len(BODY)}\r\n\r\n"
-    )
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
-        connection.sendall(head.encode() + BODY[: len(BODY) // 2])
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
+        connection.putrequest("POST", ENTRY)
+        connection.putheader("Content-Type", "application/x-www-form-urlencoded")
+        connection.putheader("Content-Length", str(len(BODY)))
+        connection.endheaders(BODY[: len(BODY) // 2])
         time.sleep(0.05)  # the site is reading the body by now
         yield connection
-
-
-def status_of(connection: socket.socket) -> int:
-    answer = b""
-    while b"\r\n" not in answer:
-        if not (received := connection.recv(4096)):
-            return 0
-        answer += received
-    return int(answer.split(b" ", 2)[1])
 
 
 STRIKES_EVERY_S = 1.5
@@ -385,7 +426,7 @@ def connections_ended(world: World, scale: Scale) -> Outcome:
 
 
 @contextmanager
-def rows_held(url: str, table: str) -> Iterator[None]:
+def rows_held(table: str, url: str) -> Iterator[None]:
     """All rows of a table are another's on PostgreSQL."""
     with psycopg.connect(url) as connection:
         connection.execute(f"SELECT 1 FROM {table} FOR UPDATE")  # noqa: S608 (names of ours alone)
@@ -464,7 +505,7 @@ def waits(ledger: Ledger, since: int, watch: Watch, most_s: float) -> tuple[Figu
     )
 
 
-def held(world: World, scale: Scale, hold: Hold, goes_on: GoesOn) -> Outcome:
+def held(hold: Hold, goes_on: GoesOn, world: World, scale: Scale) -> Outcome:
     """For 25 s, five times as long as a page waits; those who are refused meanwhile go on afterwards.
 
     People who are amid their trials and others who begin meet the lock, in full many more than there are threads; what does
@@ -501,18 +542,6 @@ def held(world: World, scale: Scale, hold: Hold, goes_on: GoesOn) -> Outcome:
         ),
         problems=tuple(watch.problems),
     )
-
-
-def study_held(world: World, scale: Scale) -> Outcome:
-    return held(world, scale, partial(rows_held, table="experiment_study"), answers)
-
-
-def counters_held(world: World, scale: Scale) -> Outcome:
-    return held(world, scale, partial(rows_held, table="experiment_itemcount"), consents)
-
-
-def file_held(world: World, scale: Scale) -> Outcome:
-    return held(world, scale, writing_held, pages)
 
 
 def rules_changed(world: World, scale: Scale) -> Outcome:

@@ -8,21 +8,21 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
 from itertools import cycle
 from threading import Event, Thread
 
 import numpy as np
+import psutil
 import psycopg
 from django.conf import settings
 
 from benchmarks.growth.measuring import Growth, measure_study
 from benchmarks.trust.fault import Database, Figure, Outcome, Scale
-from benchmarks.trust.people import Ledger
-from benchmarks.trust.site import Site
+from benchmarks.trust.faults.clients import END_CONNECTIONS
 from benchmarks.trust.world import World
-from benchmarks.web.processes import PROC
+from benchmarks.web.people import Ledger
+from benchmarks.web.site import Site
 
 PER_MINUTE = 10_000
 FORMS_SHARE = 0.1  # at least: half as many as are sent with a token
@@ -56,66 +56,49 @@ def classroom(world: World, scale: Scale) -> Outcome:
         alone.with_all(beside),
         2 * n,
         figures=(
-            Figure("bad requests a minute", told.per_minute, ""),
-            Figure("forms among them that were looked at, a minute", told.forms_per_minute, ""),
+            Figure("bad requests a minute", told["per_minute"], ""),
+            Figure("forms among them that were looked at, a minute", told["forms_per_minute"], ""),
             Figure("95% of waits alone within", 1000 * p95[0], "ms"),
             Figure("95% of waits beside strangers within", 1000 * p95[1], "ms"),
             slower,
         ),
         # In short form, whatever the machine, as many as it can send
-        problems=(*wrong(refused), *told.problems(PER_MINUTE if scale.is_full else 0)),
+        problems=tuple(wrong(refused, told, PER_MINUTE if scale.is_full else 0)),
     )
 
 
-def wrong(refused: int) -> Iterator[str]:
+def wrong(refused: int, told: Mapping[str, float], wanted: float) -> Iterator[str]:
     if refused:
         yield f"{refused} answers to the class were refusals"
-
-
-@dataclass
-class Told:
-    """What the strangers say of themselves at their end."""
-
-    per_minute: float = 0.0
-    forms_per_minute: float = 0.0  # that were looked at, and not refused at the door
-    errors: int = 0
-
-    def problems(self, wanted: float = PER_MINUTE) -> Iterator[str]:
-        if self.per_minute < 0.9 * wanted:
-            yield f"only {self.per_minute:.0f} bad requests a minute came"
-        if self.forms_per_minute < FORMS_SHARE * self.per_minute:
-            yield f"only {self.forms_per_minute:.0f} forms a minute among them were looked at"
-        if self.errors:
-            yield f"{self.errors} bad requests were answered 500"
+    if told["per_minute"] < 0.9 * wanted:
+        yield f"only {told['per_minute']:.0f} bad requests a minute came"
+    if told["forms_per_minute"] < FORMS_SHARE * told["per_minute"]:
+        yield f"only {told['forms_per_minute']:.0f} forms a minute among them were looked at"
+    if told["errors"]:
+        yield f"{told['errors']:.0f} bad requests were answered 500"
 
 
 @contextmanager
-def strangers(site: Site) -> Iterator[Told]:
-    """In a process of their own, so that they do not slow the class's own clock."""
+def strangers(site: Site) -> Iterator[dict[str, float]]:
+    """In a process of their own, so that they do not slow the class's own clock; what they say of themselves at their end."""
     module = "benchmarks.trust.strangers"
     command = [sys.executable, "-m", module, str(site.port), str(PER_MINUTE / 60)]
     process = subprocess.Popen(command, cwd=settings.BASE_DIR, stdout=subprocess.PIPE, text=True)
-    told = Told()
+    told: dict[str, float] = {}
     try:
         yield told
     finally:
         process.terminate()
         said, _ = process.communicate()
-    found = json.loads(said)
-    told.per_minute, told.errors = found["per_minute"], found["errors"]
-    told.forms_per_minute = found["forms_per_minute"]
+    told |= json.loads(said)
 
 
 def held_mib(pids: Iterable[int]) -> dict[int, float]:
     """Proportional set size of each process that lives, in MiB: a page that n processes share counts 1/n."""
     found = {}
     for pid in pids:
-        try:
-            lines = (PROC / str(pid) / "smaps_rollup").read_text().splitlines()
-        except OSError:  # it ended meanwhile
-            continue
-        kib = next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
-        found[pid] = kib / 1024
+        with suppress(psutil.NoSuchProcess):  # it ended meanwhile
+            found[pid] = psutil.Process(pid).memory_full_info().pss / 2**20
     return found
 
 
@@ -133,19 +116,17 @@ def grown(before: Mapping[int, float], after: Mapping[int, float]) -> float:
 
 WEB_PROCESSES = "3"
 SHARE_OF_CAPACITY = 0.5
-THINK_S = 3.0
 STRIKES_EVERY_S = 20.0
 STANDS_STILL_S = 2.0
 WARM_SHARE = 0.25  # of the time, after which memory is first looked at
 MOST_GROWTH, MOST_P95_MS = 0.10, 500.0
-OTHERS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
 
 
-SHORT_S, FULL_S, HOUR_S = 10, 90, 3600
+HOUR_S = 3600
 
 
-def soak(world: World, scale: Scale, full_s: int = FULL_S) -> Outcome:
-    seconds = scale.of(SHORT_S, full_s)
+def soak(world: World, scale: Scale, full_s: int = 90) -> Outcome:
+    seconds = scale.of(10, full_s)
     with world.site(WORKERS=WEB_PROCESSES) as site:
         first = Ledger()
         per_s, per_journey = capacity(world, site, first, scale)
@@ -207,7 +188,7 @@ def strike(world: World, site: Site, over: Event, struck: list[str], scale: Scal
             os.kill(youngest, signal.SIGCONT)
         else:
             with psycopg.connect(world.url, autocommit=True) as connection:
-                connection.execute(OTHERS)
+                connection.execute(END_CONNECTIONS)
 
 
 SIZES, SHORT_SIZES = (100, 1_000, 10_000), (20, 100)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from itertools import cycle
 from pathlib import Path
 
@@ -15,14 +16,11 @@ from benchmarks.completions.models import make_tokenizer, tiny_markov
 from benchmarks.completions.stub import MODEL, CompletionsStub
 from benchmarks.databases import using
 from benchmarks.trust import jobs
-from benchmarks.trust.fault import (
-    Figure,
-    Outcome,
-    Scale,
-)
-from benchmarks.trust.site import CELERY, WORK, Broker, Site, send, wait_until
+from benchmarks.trust.broker import Broker
+from benchmarks.trust.fault import Figure, Outcome, Scale
 from benchmarks.trust.world import World
 from benchmarks.web.material import make_items
+from benchmarks.web.site import CELERY, WORK, Site, below, send, wait_until
 from config.env import parse_database_url
 from lib.jobs.leases import reopen
 from scoring.backends.tokenizers import load_tokenizer
@@ -32,84 +30,61 @@ PAUSE_S = 10
 ENDED_AFTER_S = PAUSE_S + 2
 
 
-def web_killed(world: World, scale: Scale) -> Outcome:
+def killed(site: Site) -> None:
     """All processes at once, as when the power goes, and started again."""
-
-    def kill(site: Site) -> None:
-        site.stop(signal.SIGKILL)
-        site.start()
-
-    return struck(world, scale, scale.of(short=2, full=6), kill)
+    site.stop(signal.SIGKILL)
+    site.start()
 
 
-def web_terminated(world: World, scale: Scale) -> Outcome:
+def terminated(site: Site) -> None:
     """Asked to end, as systemd does it, and started again."""
-
-    def restart(site: Site) -> None:
-        site.stop()
-        site.start()
-
-    return struck(world, scale, scale.of(short=1, full=4), restart)
+    site.stop()
+    site.start()
 
 
-def web_reloaded(world: World, scale: Scale) -> Outcome:
+def reloaded(site: Site) -> None:
     """SIGHUP, as after a change of settings: new processes take the place of the old ones, and the door stays open."""
-
-    def reload(site: Site) -> None:
-        assert site.web is not None
-        before = site.web_processes()
-        site.web.send_signal(signal.SIGHUP)
-        wait_until(lambda: not set(before) & set(site.web_processes()))
-
-    return struck(world, scale, scale.of(short=1, full=4), reload, most_unanswered=0)
+    before = site.web_processes()
+    os.kill(site.pid, signal.SIGHUP)
+    wait_until(lambda: not set(before) & set(site.web_processes()))
 
 
-def web_process_killed(world: World, scale: Scale) -> Outcome:
+def process_killed(site: Site) -> None:
     """One of the processes that answer; gunicorn starts another."""
-
-    def kill(site: Site) -> None:
-        os.kill(site.web_processes()[0], signal.SIGKILL)
-
-    return struck(world, scale, scale.of(short=3, full=12), kill)
+    os.kill(site.web_processes()[0], signal.SIGKILL)
 
 
 def web_paused(world: World, scale: Scale) -> Outcome:
     """All processes that answer stand still: for a while, and until gunicorn takes them for dead."""
     timeout_s = scale.of(short=3, full=ENDED_AFTER_S)
+    goes_on = iter([True] if scale.is_full else [])  # the first time
 
     def pause(site: Site) -> None:
         paused = site.web_processes()
         for process in paused:
             os.kill(process, signal.SIGSTOP)
-        if scale.is_full and not is_paused:  # the first time they go on
-            is_paused.append(True)
+        if next(goes_on, False):
             time.sleep(PAUSE_S)
             for process in paused:
                 os.kill(process, signal.SIGCONT)
         else:
             wait_until(lambda: not set(paused) & set(site.web_processes()))
 
-    is_paused: list[bool] = []
-    return struck(
-        world,
-        scale,
-        scale.of(short=1, full=2),
-        pause,
-        GUNICORN_CMD_ARGS=f"--timeout {timeout_s}",
-    )
+    return struck(pause, 1, 2, world, scale, GUNICORN_CMD_ARGS=f"--timeout {timeout_s}")
 
 
 def struck(
+    strike: Callable[[Site], None],
+    short: int,
+    full: int,
     world: World,
     scale: Scale,
-    strikes: int,
-    strike: Callable[[Site], None],
     *,
     most_unanswered: int | None = None,
     **changes: str,
 ) -> Outcome:
     """So many strikes, each after some more answers; it is over once an answer is acknowledged again."""
-    recovery_s = 0.0
+    recovery_s, strikes = 0.0, scale.of(short, full)
     with world.site(**changes) as site, world.people(scale.of(6, 16), site.port) as ledger:
         for _ in range(strikes):
             ledger.wait_for(5)
@@ -134,7 +109,7 @@ def database_restarted(world: World, scale: Scale) -> Outcome:
         server.stop(next(modes))
         server.start()
 
-    return struck(world, scale, scale.of(short=2, full=4), restart)
+    return struck(restart, 2, 4, world, scale)
 
 
 def killed_within_commit(world: World, scale: Scale) -> Outcome:
@@ -149,7 +124,7 @@ def killed_within_commit(world: World, scale: Scale) -> Outcome:
             problems.append("no write-ahead log was left behind")
         site.start()
 
-    found = struck(world, scale, scale.of(short=2, full=6), kill)
+    found = struck(kill, 2, 6, world, scale)
     return replace(found, problems=(*found.problems, *problems))
 
 
@@ -178,7 +153,7 @@ def celery_struck(world: World, _: Scale) -> Outcome:
     with ExitStack() as stack:
         stack.callback(broker.stop)
         broker.start()
-        return _worker(world, CELERY, {"JOB_EXECUTOR": "celery", "CELERY_BROKER_URL": broker.url})
+        return _worker(world, CELERY, broker.changes)
 
 
 def _worker(world: World, command: Command, changes: dict[str, str]) -> Outcome:
@@ -186,18 +161,18 @@ def _worker(world: World, command: Command, changes: dict[str, str]) -> Outcome:
     site = Site(
         world.url, world.folder, {"JOB_STALE_SECONDS": STALE_S, "OMP_NUM_THREADS": "1"} | changes
     )
-    strikes = (_end, _kill, _kill_below, _pause)
     with using(world.url), ExitStack() as stack:
         stack.callback(site.stop)
         whole = jobs.ask_for_scores(N_SCORED)
         site.start_worker(command)
         jobs.wait_for(whole, status="finished")
         run = jobs.ask_for_scores(N_SCORED)
+        strikes = _strikes(site, run, command, stack)
         for strike in strikes:
             jobs.wait_for(run, done=run.done + 2)
             if not run.is_open:
                 return Outcome(len(strikes), problems=("nothing was left to be struck in",))
-            stack.callback(strike(site, run, command))
+            strike()
         jobs.wait_for(run, status="finished")
         problems = jobs.differences(run, whole, site.folder)
     return Outcome(
@@ -209,41 +184,31 @@ def _worker(world: World, command: Command, changes: dict[str, str]) -> Outcome:
     )
 
 
-def _end(site: Site, run: ScoringRun, command: Command) -> Callable[[], None]:
-    site.stop()
-    site.start_worker(command)
-    return lambda: None
+def _strikes(
+    site: Site, run: ScoringRun, command: Command, stack: ExitStack
+) -> tuple[Callable[[], None], ...]:
+    def again(number: int = signal.SIGTERM) -> None:
+        site.stop(number)
+        site.start_worker(command)
 
+    def kill_below() -> None:
+        """The process at work alone, as the kernel does when memory runs out."""
+        assert site.worker is not None
+        for process in below(site.worker.pid):
+            os.kill(process, signal.SIGKILL)
 
-def _kill(site: Site, run: ScoringRun, command: Command) -> Callable[[], None]:
-    """All of its processes at once, as when the power goes."""
-    site.stop(signal.SIGKILL)
-    site.start_worker(command)
-    return lambda: None
+    def pause() -> None:
+        """For so long that another one takes the job; then both are there."""
+        assert site.worker is not None
+        paused = site.worker
+        _stop_between_writes(paused.pid, run)
+        site.start_worker(command)
+        jobs.wait_for(run, done=run.done + 2)
+        os.killpg(paused.pid, signal.SIGCONT)
+        stack.callback(paused.wait)
+        stack.callback(send, paused, signal.SIGKILL)
 
-
-def _kill_below(site: Site, run: ScoringRun, command: Command) -> Callable[[], None]:
-    """The process at work alone, as the kernel does when memory runs out."""
-    assert site.worker is not None
-    for process in site.below(site.worker):
-        os.kill(process, signal.SIGKILL)
-    return lambda: None
-
-
-def _pause(site: Site, run: ScoringRun, command: Command) -> Callable[[], None]:
-    """For so long that another one takes the job; then both are there."""
-    assert site.worker is not None
-    paused = site.worker
-    _stop_between_writes(paused.pid, run)
-    site.start_worker(command)
-    jobs.wait_for(run, done=run.done + 2)
-    os.killpg(paused.pid, signal.SIGCONT)
-
-    def end() -> None:
-        send(paused, signal.SIGKILL)
-        paused.wait()
-
-    return end
+    return again, partial(again, signal.SIGKILL), kill_below, pause
 
 
 def _stop_between_writes(group: int, run: ScoringRun) -> None:

@@ -28,20 +28,14 @@ from django.db.models import F
 from django.utils import timezone
 
 from benchmarks.databases import using
-from benchmarks.experiment import crowd
+from benchmarks.experiment.crowd import TRIALS_EACH, add_people
 from benchmarks.trust import jobs
 from benchmarks.trust.audit import DISK_FULL, REDIS_GONE, STORAGE_GONE
-from benchmarks.trust.fault import (
-    Figure,
-    Outcome,
-    Scale,
-)
-from benchmarks.trust.people import HTML, Ledger, Person, StrayedError, noted
-from benchmarks.trust.site import CELERY, Broker, Site, wait_until
+from benchmarks.trust.broker import Broker
+from benchmarks.trust.fault import Figure, Outcome, Scale
 from benchmarks.trust.world import World, share_static_files
-from benchmarks.web.client import Client
-from benchmarks.web.site import ENTRY, SLUG
-from benchmarks.web.walks import hidden_fields
+from benchmarks.web.people import HTML, Ledger, Person, StrayedError, hidden_fields, noted
+from benchmarks.web.site import CELERY, ENTRY, SLUG, Site, wait_until
 from config.env import parse_database_url
 from experiment.domain.exclusion import TOO_FAST
 from experiment.domain.roles import Scope
@@ -177,7 +171,7 @@ def missing_disk() -> str:
             return "it mounts a disk, for which this account has no right"
 
 
-CLOCK = Path(__file__).parent / "clock"
+CLOCK = Path(__file__).parents[1] / "clock"
 DAY_S = 24 * 3600
 # In Europe, where an hour is left out then, or comes twice; the site itself counts in UTC
 SUMMER, WINTER = datetime(2027, 3, 28, 1, tzinfo=UTC), datetime(2027, 10, 31, 1, tzinfo=UTC)
@@ -316,19 +310,19 @@ def _of_one_moment(path: Path, manifest: Manifest, n_tested: int) -> list[str]:
 def export_killed(world: World, scale: Scale) -> Outcome:
     """The command, and then the worker, amid a large export."""
     kills, n_people = scale.of(short=1, full=3), scale.of(short=500, full=2_000)
-    rows = n_people * crowd.TRIALS_EACH
+    rows = n_people * TRIALS_EACH
     site = Site(world.url, world.folder)
     problems: list[str] = []
     with using(world.url):
-        crowd.add_people(crowd.make_study(60), n_people)
+        add_people(Study.objects.get(slug=SLUG), n_people)
         target = world.folder / "export.csv"
         target.write_text(EARLIER)
         for _ in range(kills):
             problems += _kill_command(site, target)
-        whole = export_to_file(Study.objects.get(slug=crowd.SLUG), TrialQuery(), target)
+        whole = export_to_file(Study.objects.get(slug=SLUG), TrialQuery(), target)
         if whole.rows != rows or not manifest_path(target).exists():
             problems.append(f"the next export has {whole.rows} rows of {rows}")
-        job = jobs.ask_for_export(crowd.SLUG)
+        job = jobs.ask_for_export(SLUG)
         try:
             for _ in range(kills):
                 site.start_worker()
@@ -346,7 +340,7 @@ def export_killed(world: World, scale: Scale) -> Outcome:
 
 def _kill_command(site: Site, target: Path) -> list[str]:
     """As soon as there is something in the file that is to become the export."""
-    asked = ("export_trials", crowd.SLUG, "--set", "all", "--output", str(target))
+    asked = ("export_trials", SLUG, "--set", "all", "--output", str(target))
     command = [sys.executable, "manage.py", *asked]
     with site.log.open("ab") as log:
         process = subprocess.Popen(
@@ -383,8 +377,7 @@ def storage_gone(world: World, scale: Scale) -> Outcome:
             with _gone(files):
                 failed = _ask_in_vain(site)
         with world.people(scale.of(4, 12), site.port) as ledger:
-            client = Client("127.0.0.1", site.port, ledger.record, tries=1)
-            leaver = Leaver(10_000, client, ledger, 0.0)
+            leaver = Leaver(10_000, site.port, ledger)
             asyncio.run(noted(leaver.agree(), ledger))
             withdrawing = Thread(target=lambda: asyncio.run(noted(leaver.withdraw(), ledger)))
             with _gone(files):
@@ -461,15 +454,10 @@ def _ask_again(run: ScoringRun) -> None:
 def redis_gone(world: World, scale: Scale) -> Outcome:
     """Who asks for a run is answered at once all the same; it waits in the database, and is done once Redis is back."""
     broker = Broker(world.folder)
-    changes = {
-        "JOB_EXECUTOR": "celery",
-        "CELERY_BROKER_URL": broker.url,
-        "OMP_NUM_THREADS": "1",
-    }
     with ExitStack() as stack:
         stack.callback(broker.stop)
         broker.start()
-        site = stack.enter_context(world.site(**changes))
+        site = stack.enter_context(world.site(**broker.changes, OMP_NUM_THREADS="1"))
         stack.enter_context(using(world.url))
         user = User.objects.create_user("checker", is_superuser=True, is_staff=True)
         study = Study.objects.get(slug=SLUG)

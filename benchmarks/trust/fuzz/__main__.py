@@ -30,8 +30,7 @@ def main() -> None:
     django.setup()
     logging.disable(logging.CRITICAL)  # thousands of refusals
     # Models can be imported after the set-up alone
-    from benchmarks.trust.fuzz import api, files, sending
-    from benchmarks.trust.fuzz.journey import machine
+    from benchmarks.trust.fuzz import api, files, journey, sending
     from benchmarks.trust.fuzz.material import prepare
 
     name, seed, n = f"fuzz-{asked.seed}", asked.seed, asked.cases
@@ -46,7 +45,7 @@ def main() -> None:
         case "api":
             tally = api.run(material, seed, n)
         case _:
-            tally = machine.run(material.user, seed, n)
+            tally = journey.run(material.user, seed, n)
     json.dump(asdict(tally), sys.stdout)
 
 

@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
 
 from benchmarks.trust.fuzz.cases import Tally, quietly
 from benchmarks.trust.fuzz.material import Material
-from benchmarks.trust.people import BAD
+from benchmarks.web.people import BAD
 from experiment.domain.roles import Scope
 from experiment.models import Study
 from experiment.services.rights import create_token

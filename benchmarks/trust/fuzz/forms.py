@@ -1,25 +1,21 @@
 """Forms as pages show them, filled in so that they would be taken."""
 
+import random
 import re
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from django.http import HttpResponse
-from django.test import Client
-from django.utils import timezone
 from lxml import html
 
 from benchmarks.trust.fuzz.broken import FORM, MULTIPART, Fields, Sent
 from benchmarks.trust.fuzz.material import Material
-from benchmarks.web.walks import ABOUT, MEASURES, RATED
+from benchmarks.trust.fuzz.person import Person, Post, new_client
 from experiment.models import Participant, Study
-from experiment.participant import identity
-from experiment.services import drawing, enrollment, taking_part
+from experiment.services import taking_part
 
-HOST = "127.0.0.1"
 TABLE = b"original,altered\nA cake rose slowly.,A cake fell slowly.\n"
 # What ends the session, takes the fuzzed study or account away, or computes for minutes
 LEFT_ALONE = re.compile(
@@ -27,6 +23,9 @@ LEFT_ALONE = re.compile(
     r"/codes|/start/|/ask/|/queue/|/work/|/documents/|/preview|/simulat"
 )
 MOST_PAGES = 110
+ELSEWHERE = ("withdraw", "return", "ping")
+PAGES = ("consent", "link", "about-you", "practice", "start", "trial", "debrief", *ELSEWHERE)
+TAKEN = (302, 303, 200)
 
 
 @dataclass
@@ -37,11 +36,7 @@ class Form:
     client: Any  # Django's test client, whose answers have types of their own
     sent: Sent
     person: Participant | None = None
-    taken: tuple[int, ...] = (302, 303, 200)
-
-
-def new_client() -> Any:
-    return Client(raise_request_exception=False, enforce_csrf_checks=True, SERVER_NAME=HOST)
+    taken: tuple[int, ...] = TAKEN
 
 
 def cookies_of(client: Any) -> dict[str, str]:
@@ -63,127 +58,52 @@ def read_forms(page: str, address: str) -> Iterator[tuple[str, Fields, dict[str,
 
 @dataclass
 class People:
-    """Participants at each page of the study, made through the services."""
+    """Participants at each page of the study, who walked there."""
 
     study: Study
     _waiting: dict[str, Form] = field(default_factory=dict)
 
-    def pages(self) -> dict[str, Callable[[], Form]]:
-        return {
-            "consent": self.consent,
-            "link": self.link,
-            "about-you": lambda: self.at("about-you"),
-            "practice": lambda: self.at("practice"),
-            "start": lambda: self.at("start"),
-            "trial": lambda: self.at("trial"),
-            "debrief": lambda: self.at("debrief"),
-            "withdraw": lambda: self.at("withdraw"),
-            "return": lambda: self.at("return"),
-            "ping": lambda: self.at("ping"),
-        }
-
     def form(self, name: str) -> Form:
         """Somebody at this page; the same person until their form was taken."""
         if name not in self._waiting:
-            self._waiting[name] = self.pages()[name]()
+            self._waiting[name] = self.at(name)
         return self._waiting[name]
 
     def gone(self, name: str) -> None:
         self._waiting.pop(name, None)
 
-    def consent(self) -> Form:
-        client, home = new_client(), self.study.get_absolute_url()
-        page = client.get(home)
-        return self._filled("consent", client, home, page, {"agree": "yes"})
-
-    def link(self) -> Form:
-        """An entry link with ids of a recruitment site."""
-        query = (
-            f"PROLIFIC_PID={uuid.uuid4().hex[:24]}&STUDY_ID=a1&SESSION_ID={uuid.uuid4().hex[:24]}"
-        )
-        path = f"{self.study.get_absolute_url()}?channel=prolific&{query}"
-        return Form("link", new_client(), Sent(path, [], {}, method="GET"))
-
     def at(self, name: str) -> Form:
-        person = self._person(name)
-        client, home = new_client(), self.study.get_absolute_url()
-        response = HttpResponse()
-        identity.write_participant(response, self.study, person)
-        client.cookies.update(response.cookies)
-        page = f"trial/{person.position}" if name == "trial" else name
-        shown = client.get(home if name == "ping" else f"{home}{page}/", follow=name == "ping")
-        if name == "ping":
-            token = next(read_forms(shown.content.decode(), home))[1]
-            sent = Sent(
-                f"{home}ping/",
-                [pair for pair in token if pair[0].startswith("csrf")],
-                cookies_of(client),
-            )
-            return Form(name, client, sent, person, taken=(204,))
-        return self._filled(
-            name, client, f"{home}{page}/", shown, self._answers(name, person), person
-        )
+        home, rng = self.study.get_absolute_url(), random.Random(len(name))
+        if name == "link":  # with ids of a recruitment site
+            ids = f"PROLIFIC_PID={uuid.uuid4().hex[:24]}&STUDY_ID=a1&SESSION_ID={uuid.uuid4().hex[:24]}"
+            path = f"{home}?channel=prolific&{ids}"
+            return Form("link", new_client(), Sent(path, [], {}, method="GET"))
+        person = Person(self.study)
+        post = person.next_form(rng)
+        while post is not None and not is_at(name, post.path.removeprefix(home)):
+            person.post(post)
+            if not person.public_id:
+                person.enrolled(self.study.participants.latest("pk"))
+            post = person.next_form(rng)
+            if post is not None and name in ELSEWHERE:
+                post = self._elsewhere(person, f"{home}{name}/", post.fields)
+        assert post is not None, name
+        row, fields = person.row(), post.fields
+        if name == "practice" and row is not None:
+            fields["side"] = taking_part.practice_side(row)
+        sent = Sent(post.path, [*fields.items()], cookies_of(person.client))
+        return Form(name, person.client, sent, row, taken=(204,) if name == "ping" else TAKEN)
 
-    def _answers(self, name: str, person: Participant) -> dict[str, str]:
-        match name:
-            case "about-you":
-                return ABOUT | {"age_number": "34", "experience_years_number": "9.5"}
-            case "practice":
-                return {"side": taking_part.practice_side(person), **RATED, **MEASURES}
-            case "trial":
-                return {"side": "A", **RATED, **MEASURES}
-            case "debrief":
-                return {"cheated": "1", "comments": "Thank you."}
-            case "withdraw":
-                return {"code": person.withdrawal_code, "confirm": "1"}
-            case "return":
-                return {"code": person.withdrawal_code}
-        return {}
+    def _elsewhere(self, person: Person, path: str, fields: dict[str, str]) -> Post | None:
+        """A page that is open to a participant at any time."""
+        if path.endswith("/ping/"):  # by the script of any page
+            return Post(path, {n: value for n, value in fields.items() if n.startswith("csrf")})
+        post = person.fill(person.get(path), path, random.Random(0))
+        return post and Post(path, post.fields | {"code": person.code, "confirm": "1"})
 
-    def _filled(
-        self,
-        name: str,
-        client: Any,
-        path: str,
-        page: HttpResponse,
-        answers: dict[str, str],
-        person: Participant | None = None,
-    ) -> Form:
-        fields = {}
-        for action, found, _files in read_forms(page.content.decode(), path):
-            if action == path:
-                fields = dict(found)
-        sent = Sent(path, [*(fields | answers).items()], cookies_of(client))
-        return Form(name, client, sent, person)
 
-    def _person(self, page: str) -> Participant:
-        now, study = timezone.now(), self.study
-        assert study.consent is not None
-        person = enrollment.enroll(
-            study,
-            kind=lambda: Participant.Kind.REAL,
-            consent_sha256=study.consent.sha256,
-            key=uuid.uuid4(),
-            now=now,
-        )
-        if page in ("about-you", "ping", "withdraw", "return"):
-            return person
-        person = taking_part.save_demographics(person, {"age": "34"}, now)
-        if page == "practice":
-            return person
-        person = taking_part.attempt_practice(person, taking_part.practice_side(person), now)
-        if page == "start":
-            return person
-        person = taking_part.start_trials(person, now)
-        last = person.n_trials if page == "debrief" else 0
-        for position in range(1, last + 1):
-            trial = drawing.show_trial(person, position, now)
-            answer = taking_part.Answer(side="A", confidence=50, expertise=50)
-            taking_part.judge(
-                person, taking_part.Sent(position, trial.token, uuid.uuid4(), answer, now)
-            )
-        person.refresh_from_db()
-        return person
+def is_at(name: str, place: str) -> bool:
+    return place == "" if name == "consent" else place.startswith(f"{name}/")
 
 
 def lab_forms(material: Material) -> list[Form]:

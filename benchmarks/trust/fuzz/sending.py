@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from benchmarks.trust.fuzz.broken import Sent, broken_request, damaged
 from benchmarks.trust.fuzz.cases import HangError, Tally, for_each, time_limit
-from benchmarks.trust.fuzz.forms import HOST, Form, People, lab_forms
+from benchmarks.trust.fuzz.forms import PAGES, Form, People, lab_forms
 from benchmarks.trust.fuzz.material import Material, row_counts
-from benchmarks.trust.people import BAD, GONE
+from benchmarks.trust.fuzz.person import HOST
+from benchmarks.web.people import BAD, GONE
 from config.requests import Request
 from experiment.models import Participant, Study
 from experiment.services import audit
@@ -99,7 +100,7 @@ def run(people: Material, lab: Material, seed: int, n: int) -> Tally:
 
     def try_one(data: st.DataObject) -> None:
         if data.draw(st.integers(0, 2)):
-            form = visitors.form(data.draw(st.sampled_from(sorted(visitors.pages()))))
+            form = visitors.form(data.draw(st.sampled_from(PAGES)))
         else:
             form = of_lab[data.draw(st.integers(0, len(of_lab) - 1))]
         _try(form, data.draw(broken_request(form.sent)), visitors, tally)
@@ -116,8 +117,8 @@ def run(people: Material, lab: Material, seed: int, n: int) -> Tally:
 
 def _check_valid(visitors: People, tally: Tally) -> None:
     """Whoever fills the forms in as asked is taken."""
-    for name, make in visitors.pages().items():
-        form = make()
+    for name in PAGES:
+        form = visitors.at(name)
         status = deliver(form, form.sent).status_code
         if status not in form.taken:
             tally.fail(f"{name}: a valid form was answered {status}")
@@ -244,6 +245,6 @@ def run_wire(material: Material, port: int, seed: int, n: int) -> Tally:
 
     for_each(st.data(), n, seed, try_one)
     for name in WIRE_PAGES:
-        if not set(ask(port, as_bytes(people.pages()[name]().sent, port))) & {302, 303}:
+        if not set(ask(port, as_bytes(people.at(name).sent, port))) & {302, 303}:
             tally.problems.append(f"{name}: a valid form is not taken any more")
     return tally

@@ -1,7 +1,6 @@
 """Two web servers that share a database and a secret key, and nothing else, are one site."""
 
 import asyncio
-import random
 from itertools import cycle
 from pathlib import Path
 
@@ -10,8 +9,8 @@ import pytest
 from benchmarks.databases import scratch_postgres, using
 from benchmarks.web.client import Client, Record
 from benchmarks.web.material import make_items
+from benchmarks.web.people import Ledger, Person
 from benchmarks.web.site import ENTRY, make_study, serve_site
-from benchmarks.web.walks import Visitor, walk_site
 from experiment.domain.exclusion import Rules
 from experiment.models import ItemCount, Participant, Study
 from experiment.services.recounting import check
@@ -24,13 +23,13 @@ class Alternating(Client):
     """Every request goes to the other server than the one before."""
 
     def __init__(self, ports: list[int], record: Record) -> None:
-        super().__init__("127.0.0.1", ports[0], record)
+        super().__init__(ports[0], record)
         self._ports = cycle(ports)
 
     async def ask(
         self, method: str, path: str, body: bytes | None, accept: str
     ) -> tuple[int, dict[str, str], str]:
-        self._disconnect()
+        self.close()
         self.port = next(self._ports)
         return await super().ask(method, path, body, accept)
 
@@ -38,12 +37,11 @@ class Alternating(Client):
         return "/" + location.split("/", 3)[3] if "://" in location else location
 
 
-async def _walk(ports: list[int], record: Record) -> None:
-    clients = [Alternating(ports if n % 2 else ports[::-1], record) for n in range(PEOPLE)]
-    visitors = [Visitor(client, ENTRY, random.Random(n)) for n, client in enumerate(clients)]
-    await asyncio.gather(*(walk_site(visitor) for visitor in visitors))
-    for client in clients:
-        client.close()
+async def _walk(ports: list[int], ledger: Ledger) -> None:
+    people = [Person(n, ports[0], ledger, scripted=True) for n in range(PEOPLE)]
+    for person in people:
+        person.client = Alternating(ports[:: 1 if person.number % 2 else -1], ledger.record)
+    await asyncio.gather(*(person.take_part(ENTRY) for person in people))
     await asyncio.sleep(0.1)  # until the loop has closed what they closed
 
 
@@ -51,7 +49,7 @@ async def _walk(ports: list[int], record: Record) -> None:
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_requests_that_alternate_between_two_servers_are_one_session(tmp_path: Path) -> None:
-    record = Record()
+    ledger = Ledger()
     folders = [tmp_path / "first", tmp_path / "second"]
     for folder in folders:
         folder.mkdir()
@@ -66,7 +64,7 @@ def test_requests_that_alternate_between_two_servers_are_one_session(tmp_path: P
             serve_site(url, folders[0], **shared) as one,
             serve_site(url, folders[1], **shared) as two,
         ):
-            asyncio.run(_walk([one.port, two.port], record))
+            asyncio.run(_walk([one.port, two.port], ledger))
             logs = one.log.read_text() + two.log.read_text()
         with using(url):
             people = Participant.objects.all()
@@ -77,7 +75,7 @@ def test_requests_that_alternate_between_two_servers_are_one_session(tmp_path: P
                 taken = ItemCount.objects.filter(stratum=stratum).values_list("assigned", flat=True)
                 assert max(taken) - min(taken) <= 1
             assert check(Study.objects.all()) == []
-    assert record.dropped == 0
+    assert ledger.record.dropped == 0
     # 422: the wrong side of the practice trial, as some try first
-    assert set(record.statuses) <= {200, 422}
+    assert set(ledger.record.statuses) <= {200, 422}
     assert "Traceback" not in logs

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from transformers import AutoModelForCausalLM, PreTrainedConfig, PreTrainedModel
 
-from benchmarks.families.configurations import (  # fmt: skip
+from benchmarks.families.families import (  # fmt: skip
     DELTA,
     FULL,
     GROUPS,

@@ -5,7 +5,7 @@ import pytest
 import torch
 import transformers as hf
 
-from benchmarks.families.configurations import GROUPS, LATENT
+from benchmarks.families.families import GROUPS, LATENT
 from scoring.backends.causal_lm.backend import TransformersBackend
 from scoring.backends.causal_lm.loading import context_tokens, load, quiet
 from scoring.domain.backend import ScoringError, TokenText

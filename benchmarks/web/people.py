@@ -1,8 +1,10 @@
 """Participants who do what the page's script does: send an answer until the site says that it has it, and note that it did."""
 
 import asyncio
+import html
 import json
 import random
+import re
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -11,12 +13,34 @@ from itertools import count
 from threading import Event, Lock, Thread
 from urllib.parse import urlencode
 
-from benchmarks.web.client import REDIRECTS, Answer, Client, DroppedError, Record
-from benchmarks.web.walks import ABOUT, MEASURES, UNPROCESSABLE, hidden_fields
+from benchmarks.web.client import REDIRECTS, Client, DroppedError, Record
 
+ABOUT = {"gender": "female", "country": "GB", "position": "faculty"}
+RATED = {"confidence": "70", "expertise": "9", "recognised": "no"}
+MEASURES = {
+    "rt_choice_ms": "61000",
+    "rt_final_choice_ms": "64000",
+    "rt_ms": "75250",
+    "confidence_first_ms": "66000",
+    "confidence_last_ms": "68000",
+    "expertise_first_ms": "70000",
+    "expertise_last_ms": "70000",
+    "changes": "1",
+    "aid_switches": "0",
+    "blur_count": "0",
+    "hidden_ms": "0",
+    "reloads": "0",
+    "viewport_width": "1280",
+    "viewport_height": "800",
+}
+INPUT = re.compile(r"<input\b[^>]*>")
+ATTRIBUTE = re.compile(r'\b(type|name|value)="([^"]*)"')
+SENT_BY_SCRIPT = re.compile(
+    r"\bdata-(?:trial|turns)\b"
+)  # forms that the page's script sends itself
 AGAIN_S = 0.25  # the page's script waits 1 s, then longer
 PATIENCE_S = 120.0  # after which a participant gives up, and the check has failed
-BAD, GONE = 500, 503
+UNPROCESSABLE, BAD, GONE = 422, 500, 503
 JSON, HTML = "application/json", "text/html"
 MOST_REDIRECTS = 20  # as browsers follow
 
@@ -40,11 +64,12 @@ class Ledger:
     finished: int = 0  # participants who were told so
     problems: list[str] = field(default_factory=list)
     record: Record = field(default_factory=Record)
+    connect: Callable[[int, Record], Client] = Client  # of each browser to a port
     numbers: Iterator[int] = field(default_factory=count)  # of people, whenever they come
     newest: float = 0.0  # when the last answer was acknowledged
-    waited_s: list[float] = field(
-        default_factory=list
-    )  # for each page or answer, what was sent again included
+    # For each page or answer, what was sent again included; and from leaving a page to having the next one
+    waited_s: list[float] = field(default_factory=list)
+    page_s: list[float] = field(default_factory=list)
     _lock: Lock = field(default_factory=Lock)
     _marks: list[tuple[int, Event]] = field(default_factory=list)
 
@@ -89,21 +114,53 @@ class StrayedError(Exception):
     """The site answered with something else than the next page."""
 
 
-class Person:
-    """One participant in one browser. Even numbers have the page's script, odd ones no JavaScript."""
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What is open in a browser."""
 
-    def __init__(self, number: int, client: Client, ledger: Ledger, think_s: float) -> None:
-        self.number, self.client, self.ledger, self.think_s = number, client, ledger, think_s
-        self.scripted = number % 2 == 0
+    path: str = ""
+    text: str = ""
+
+
+def hidden_fields(page: str) -> dict[str, str]:
+    """The hidden inputs of a page, which a browser sends along with what a person fills in."""
+    found = (dict(ATTRIBUTE.findall(tag)) for tag in INPUT.findall(page))
+    return {
+        tag["name"]: html.unescape(tag.get("value", ""))
+        for tag in found
+        if tag.get("type") == "hidden" and "name" in tag
+    }
+
+
+class Person:
+    """One participant in one browser. Even numbers have the page's script, odd ones no JavaScript, unless it is said."""
+
+    shown_again = UNPROCESSABLE  # the status of a practice page whose answer was wrong
+
+    def __init__(
+        self,
+        number: int,
+        port: int,
+        ledger: Ledger,
+        think_s: float = 0.0,
+        *,
+        scripted: bool | None = None,
+    ) -> None:
+        self.number, self.ledger, self.think_s = number, ledger, think_s
+        self.client = ledger.connect(port, ledger.record)
+        self.scripted = number % 2 == 0 if scripted is None else scripted
         self.rng = random.Random(number)
-        self.page = Answer(0, "", "")
+        self.page = Page()
 
     async def take_part(self, entry: str) -> None:
         """From the study's link to the last page, whatever happens to the site meanwhile."""
-        await self.begin(entry)
-        while "/trial/" in self.page.path:
-            await self.answer()
-        await self.end()
+        try:
+            await self.begin(entry)
+            while "/trial/" in self.page.path:
+                await self.answer()
+            await self.end()
+        finally:
+            self.client.close()
 
     async def begin(self, entry: str) -> None:
         """From the study's link to the first trial."""
@@ -113,14 +170,14 @@ class Person:
         for side in "AB":
             if "/practice/" in self.page.path:
                 await self.leave({"side": side, "recognised": "no"} | self._ratings())
-        self._expect("/start/")
+        self.expect("/start/")
         await self.leave({})
 
     async def end(self) -> None:
         """From the debrief to the last page."""
-        self._expect("/debrief/")
+        self.expect("/debrief/")
         await self.leave({"comments": "Thank you"})
-        self._expect("/done/")
+        self.expect("/done/")
         self.ledger.finished += 1
 
     async def answer(self) -> None:
@@ -140,7 +197,7 @@ class Person:
     def _ratings(self) -> dict[str, str]:
         return {name: str(self.rng.randint(1, 100)) for name in ("confidence", "expertise")}
 
-    def _expect(self, part: str) -> None:
+    def expect(self, part: str) -> None:
         if part not in self.page.path:
             raise StrayedError(
                 f"person {self.number} expected {part}, the site shows {self.page.path}"
@@ -156,29 +213,37 @@ class Person:
             status, headers, text = await self._insist("GET", path, None, HTML)
         if status != 200:
             raise StrayedError(f"person {self.number}: {path} answered {status}")
-        self.page = Answer(status, path, text)
+        self.page = Page(path, text)
 
     async def leave(self, form: dict[str, str], taken: Callable[[], None] = lambda: None) -> None:
-        """Send the page's form until the site has taken it, then open the next page."""
+        """Send the page's form until the site has taken it, then open the next page.
+
+        To the page's script the answer names the next page, and may bring it along; where it refuses, the script lets the
+        browser send the form, for the page that says why.
+        """
         await asyncio.sleep(self.think_s * self.rng.uniform(0.5, 1.5))
+        began = time.perf_counter()
         body = urlencode(hidden_fields(self.page.text) | form).encode()
         path = self.page.path
-        by_script = self.scripted and ("/trial/" in path or "/practice/" in path)
+        by_script = self.scripted and SENT_BY_SCRIPT.search(self.page.text) is not None
         status, headers, text = await self._insist("POST", path, body, JSON if by_script else HTML)
+        if by_script and status == UNPROCESSABLE:
+            status, headers, text = await self._insist("POST", path, body, HTML)
         if status in REDIRECTS:
             taken()
             await self.open(self.client.path_of(headers["location"]))
         elif status == 200 and by_script:
             taken()
             shown = json.loads(text)
-            if "page" in shown:
-                self.page = Answer(200, shown["next"], shown["page"])
+            if shown.get("page") is not None:
+                self.page = Page(shown["next"], shown["page"])
             else:
                 await self.open(shown["next"])
-        elif status == UNPROCESSABLE and "/practice/" in path:
-            await self.open(path)
+        elif status == self.shown_again and "/practice/" in path.lower():
+            self.page = Page(path, text)
         else:
             raise StrayedError(f"person {self.number}: POST {path} answered {status}")
+        self.ledger.page_s.append(time.perf_counter() - began)
 
     async def _insist(
         self, method: str, path: str, body: bytes | None, accept: str
@@ -234,11 +299,8 @@ async def _all(
     over: Event,
 ) -> None:
     async def one() -> bool:
-        client = Client("127.0.0.1", port, ledger.record, tries=1)
-        person = Person(next(ledger.numbers), client, ledger, think_s)
-        came_to_end = await noted(person.take_part(entry), ledger)
-        client.close()
-        return came_to_end
+        person = Person(next(ledger.numbers), port, ledger, think_s)
+        return await noted(person.take_part(entry), ledger)
 
     async def place(number: int) -> None:
         await asyncio.sleep(spread_s * number / n)

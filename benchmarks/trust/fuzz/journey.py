@@ -19,10 +19,9 @@ from hypothesis.stateful import (
 )
 
 from benchmarks.trust.fuzz.cases import Tally, quietly
-from benchmarks.trust.fuzz.journey.expected import look
-from benchmarks.trust.fuzz.journey.faults import KINDS, Clock, Fault, forget_process_state
-from benchmarks.trust.fuzz.journey.person import FoundError, Person, Post
+from benchmarks.trust.fuzz.faults import KINDS, Clock, Fault, forget_process_state
 from benchmarks.trust.fuzz.material import make_study
+from benchmarks.trust.fuzz.person import FoundError, Person, Post, look
 from experiment.models import Participant, Study, StudyItem
 from experiment.services import audit, study_setup
 from experiment.services.recounting import check
@@ -92,7 +91,7 @@ class Journeys(RuleBasedStateMachine):
         if len(new) > 1:
             raise FoundError("one consent made several participants")
         for row in new:
-            person.public_id, person.code = str(row.public_id), row.withdrawal_code
+            person.enrolled(row)
             self.people.append(person)
 
     @precondition(lambda self: self.people)
@@ -108,10 +107,7 @@ class Journeys(RuleBasedStateMachine):
             self._go_on(self.somebody(n), number + step, None, True)
 
     def _go_on(self, person: Person, number: int, fault: Any, is_heard: bool) -> None:
-        rng = random.Random(number)
-        page: Any = person.get(self.study.get_absolute_url())
-        path = page.redirect_chain[-1][0] if page.redirect_chain else self.study.get_absolute_url()
-        if page.status_code == 200 and (post := person.fill(page, path, rng)):
+        if post := person.next_form(random.Random(number)):
             person.post(post, Fault(*fault) if fault else None, is_heard=is_heard)
 
     @precondition(lambda self: any(person.posts for person in self.people))
