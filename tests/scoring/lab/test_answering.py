@@ -74,9 +74,7 @@ class TestARun:
     @pytest.mark.parametrize(
         ("changed", "words"),
         [
-            ({"base_url": "http://192.0.2.7"}, "192.0.2.7 is not among the hosts"),
             ({"base_url": "", "model": " "}, "needs: Address of the chat server, Model."),
-            ({"budget_money": "5", "price_in": "", "price_out": ""}, "needs the prices"),
             ({"generator": "hf", "model": "../secret", "base_url": ""}, "neither a folder"),
         ],
     )
@@ -113,13 +111,6 @@ class TestTheAnswers:
         page = ruth.get(run.get_absolute_url() + query)
         found = {answer.item.key.removeprefix("memory-") for answer, _ in page.context["answers"]}
         assert found == keys
-
-    def test_of_another_study_are_not_found(self, run: AnsweringRun, ruth: Client) -> None:
-        other = study_with_questions(1, "sleep")
-        client = Client()
-        client.force_login(make_user("sue", other))
-        assert client.get(run.get_absolute_url()).status_code == 404
-        assert client.get(f"/lab/studies/sleep/answering/{run.pk}/").status_code == 404
 
     def test_that_are_hostile_are_shown_as_text(
         self, run: AnsweringRun, ruth: Client, stub: ChatStub, study: Study

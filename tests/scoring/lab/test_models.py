@@ -111,14 +111,6 @@ def test_the_number_of_queries_does_not_grow_with_models(
         ruth.get(url("scoring_live"))
 
 
-def test_a_run_is_found_under_its_own_study_only(ruth: Client, study: Study) -> None:
-    theirs = ask(make_study("theirs"))
-    for name in ("scoring_run", "scoring_run_live", "scoring_scores"):
-        assert ruth.get(url(name, theirs.pk)).status_code == 404
-    for name in ("scoring_cancel", "scoring_resume"):
-        assert ruth.post(url(name, theirs.pk)).status_code == 404
-
-
 def test_names_and_errors_are_shown_as_text(ruth: Client, study: Study) -> None:
     run = finish(ask(study), right=3, status="failed", error=HOSTILE, identity={HOSTILE: HOSTILE})
     LanguageModel.objects.update(name=HOSTILE, display_name=HOSTILE)
@@ -305,27 +297,12 @@ def test_a_queued_run_waits_and_its_page_says_at_once_that_no_worker_lives(
     [
         ({"model_args": ""}, "Say which model is meant: pretrained=FOLDER"),
         (
-            {"model_args": "pretrained=a,trust_remote_code=True"},
-            "trust_remote_code is not known here: this kind of model takes pretrained",
-        ),
-        (
-            {
-                "model": "completions",
-                "model_args": "base_url=http://10.0.0.9:80,model=m,tokenizer=t",
-            },
-            "10.0.0.9 is not among the hosts that texts may be sent to",
-        ),
-        (
-            {
-                "model": "completions",
-                "model_args": "base_url=http://u:secret@localhost,model=m,tokenizer=t",
-            },
+            {"model": "completions", "model_args": "base_url=http://u:secret@localhost,model=m,tokenizer=t"},
             "base_url holds a user name or password",
         ),
-        ({"prompt": "custom", "custom_prompt": "Read:"}, "give a text that says once"),
         ({"conditions": ["shuffled"]}, "shuffled is not one of the available choices"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_scored_is_refused_with_a_sentence(
     ruth: Client, study: Study, fields: dict[str, Any], sentence: str
 ) -> None:

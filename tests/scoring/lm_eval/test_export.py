@@ -1,26 +1,30 @@
 """Test cases as a task folder, and scores as samples, in lm-evaluation-harness's forms."""
 
 import json
+import re
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from django.core.management import CommandError, call_command
+from lm_eval.api.model import LM
 from transformers import AutoTokenizer, GPT2LMHeadModel
 
 from experiment.models import Study
 from experiment.services.study_setup import pin_items
 from scoring.domain.perplexity import NEAR_TIE_NATS
 from scoring.domain.prompts import PAPER_SENTENCE
+from scoring.lm_eval.files import utils
 from scoring.lm_eval.task import HELPER, YAML
 from scoring.models import ScoringRun
 from scoring.services import token_store
 from scoring.services.texts import texts_of
 from tests.factories import make_item, make_study
-from tests.scoring.commands import hf, score_json
+from tests.scoring.commands import hf, score, score_json
 from tests.scoring.lm_eval.conftest import MARKUPS, make_run
 
 
@@ -70,6 +74,39 @@ def test_what_the_harness_runs_has_the_same_rule_for_near_ties():
     # It runs outside this project, and so has its own copy
     assert f"\nNEAR_TIE_NATS = {NEAR_TIE_NATS}\n" in HELPER.read_text(encoding="utf-8")
     assert f"less than {NEAR_TIE_NATS} nat" in YAML
+
+
+class Words(LM):
+    """A model of the harness's to which each word is a token, with the space before it."""
+
+    prefix_token_id, max_length = 0, 99
+    loglikelihood = loglikelihood_rolling = generate_until = None
+
+    def tok_encode(self, text, add_special_tokens=True):
+        return re.findall(r"\s?\S+|\s+", text)
+
+    def _encode_pair(self, before, rest):
+        return self.tok_encode(before), self.tok_encode(rest)
+
+
+@pytest.mark.parametrize(("counted", "n_tokens"), [("all", (4, 7)), ("text", (2, 5))])
+def test_what_the_harness_runs_decides_by_the_mean_over_tokens_and_not_by_the_sum(
+    counted, n_tokens
+):
+    texts = {"original": "Rats slept.", "altered": "Rats fasted for two days."}
+    doc = texts | {"prompt": "You read this:", "counted": counted}
+    lm = Words()  # found by its name, and so are the requests
+    before, rests = utils.context(doc), utils.choices(doc)
+    assert [before + rest for rest in rests] == [f"{doc['prompt']} {t}" for t in texts.values()]
+    requests = [SimpleNamespace(args=(before, rest)) for rest in rests]
+    found = utils.results(doc, [(-12.0, False), (-14.0, False)])
+    ppls = [np.exp(total / n) for total, n in zip((12, 14), n_tokens, strict=True)]
+    assert [found["ppl_original"], found["ppl_altered"]] == pytest.approx(ppls)
+    assert (found["acc"], found["near_tie"]) == (0, 0)
+    requests.pop()
+    with pytest.raises(ValueError, match="read as it is"):
+        utils.results(doc, [(-12.0, False), (-14.0, False)])
+    assert lm
 
 
 @pytest.mark.parametrize(
@@ -158,17 +195,26 @@ def test_is_greedy_is_what_the_models_own_first_choices_say(
     tokenizer = AutoTokenizer.from_pretrained(tiny)
     said = []
     for sample in samples:
-        for (_, greedy), arguments in zip(
-            sample["filtered_resps"], sample["arguments"].values(), strict=True
-        ):
-            given = (
-                len(tokenizer(arguments["arg_0"].rstrip())["input_ids"])
-                if arguments["arg_0"]
-                else 1
-            )
-            ids = tokenizer(arguments["arg_0"] + arguments["arg_1"])["input_ids"]
+        pairs = zip(sample["filtered_resps"], sample["arguments"].values(), strict=True)
+        for (_, greedy), arguments in pairs:
+            before, rest = arguments["arg_0"], arguments["arg_1"]
+            given = len(tokenizer(before.rstrip())["input_ids"]) if before else 1
+            ids = tokenizer(before + rest)["input_ids"]
             with torch.no_grad():
                 first = model(torch.tensor([ids])).logits[0, :-1].argmax(-1).tolist()
             said.append(greedy)
             assert greedy in ("None", str(first[given - 1 :] == ids[given:]))
     assert said.count("None") < len(said) / 2
+
+
+def test_results_that_cannot_be_written_do_not_spoil_the_json(
+    sampled: Study, tiny: Path, tmp_path: Path
+) -> None:
+    in_the_way = tmp_path / "file"
+    in_the_way.touch()
+    printed, _, error = score(*hf(tiny, "--json", "--output_path", in_the_way))
+    assert json.loads(printed)["n_items"] == 6
+    assert f"{in_the_way} was not written: " in str(error)
+    printed_again = score_json(*hf(tiny, "--resume", "--output_path", tmp_path / "results"))
+    assert printed_again["n_items"] == 6
+    assert len(list(tmp_path.glob("results/*/samples_*.jsonl"))) == 1

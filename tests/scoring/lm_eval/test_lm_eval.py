@@ -144,6 +144,7 @@ def decisions(samples):
     return {place(sample): sample["acc"] == 1.0 for sample in samples}
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("name", "prompt", "counted"),
     [
@@ -169,6 +170,7 @@ def test_the_harness_decides_by_mean_surprise_as_an_independent_count_does(
         assert any(right != by_sum for right, _, by_sum in rows.values())
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("condition", ["isolated", "swapped"])
 def test_the_harness_comes_to_what_the_command_comes_to(study, evaluated, tmp_path, condition):
     names = {"isolated": "paper", "swapped": "clean"}
@@ -194,6 +196,7 @@ def test_the_harness_comes_to_what_the_command_comes_to(study, evaluated, tmp_pa
         assert theirs[where] == pytest.approx(ppls, rel=1e-4)
 
 
+@pytest.mark.sweep
 def test_the_harness_command_reports_the_share_of_right_decisions(evaluated):
     report = evaluated.results["results"]["brainbench"]
     right = decisions(evaluated.samples).values()
@@ -202,6 +205,7 @@ def test_the_harness_command_reports_the_share_of_right_decisions(evaluated):
     assert evaluated.results["higher_is_better"]["brainbench"]["acc"] is True
 
 
+@pytest.mark.sweep
 def test_a_task_that_is_not_read_as_it_is_stops_the_harness(evaluated):
     assert "read as it is" in evaluated.python["refused"]
 
@@ -234,6 +238,7 @@ def written(runs, folder):
     return json.loads(results.read_text(encoding="utf-8")), samples
 
 
+@pytest.mark.sweep
 def test_written_results_have_the_shape_of_the_harnesss_own(study, evaluated, tmp_path):
     run = make_run(study)
     make_scores(run, [(9.0, 10.0), (11.0, 10.0), (9.0, 9.0)])

@@ -19,7 +19,7 @@ from scoring.models import ScoringRun
 from scoring.services import execute as execution
 from scoring.services.execute import execute
 from scoring.services.open_model import OneModel
-from tests.factories import make_study, make_user
+from tests.factories import make_user
 from tests.scoring.lab.rows import ask
 from tests.scoring.made_runs import scores
 from tests.scoring.ngram_backend import NgramBackend
@@ -55,11 +55,6 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[NgramBackend]:
     monkeypatch.setattr(execution, "models", OneModel())
     monkeypatch.setattr(execution, "PAIRS_PER_SLICE", 4)
     return backends
-
-
-@pytest.fixture
-def study() -> Study:
-    return make_study()
 
 
 def waiting(study: Study, name: str = "bigrams", **fields: Any) -> ScoringRun:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,9 +11,12 @@ from scoring.domain.encoding import encode
 from scoring.domain.prompts import Prompt
 from scoring.models import ScoringRun
 from scoring.services import token_store
+from scoring.services.execute import execute
 from scoring.services.token_store import TokenRecord
+from tests.factories import make_study
+from tests.scoring.made_runs import ask, scores
 from tests.scoring.ngram_backend import NgramBackend
-from tests.storages import part_path, records_folder
+from tests.storages import part_path, records_folder, store_files_in
 
 
 def record(item: str | None, unit: int, text: str, version: str = "original") -> TokenRecord:
@@ -108,3 +112,21 @@ def test_a_damaged_file_is_named(run: ScoringRun) -> None:
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(token_store.DamagedRecordError, match=r"part-00000\.parquet"):
         token_store.read_tokens(run)
+
+
+@pytest.mark.django_db
+def test_a_run_in_a_bucket_is_resumed_and_removed_like_any(bucket: Any, settings: Any) -> None:
+    def keys() -> list[str]:
+        return sorted(entry.key for entry in bucket.objects.all())
+
+    store_files_in(settings, "s3://records/lab")
+    run = execute(ask(make_study()), backend=NgramBackend(), max_pairs=4)
+    n_parts = len(keys())
+    assert keys()[0] == f"lab/scoring/{run.uuid}/part-00000.parquet"
+    assert n_parts == len(token_store.part_indices(run)) > 0
+    run = execute(run, backend=NgramBackend())
+    assert run.status == "finished"
+    assert len(scores(run)) == len(set(token_store.read_tokens(run).column("item").to_pylist())) > 0
+    assert len(keys()) == len(run.plan) > n_parts
+    token_store.delete_run(run)
+    assert keys() == []

@@ -11,12 +11,12 @@ from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Finish, Generated, Message, Usage
 from scoring.services.asking.engine import Question, ask_all
 from scoring.services.asking.settings import Spending
-from tests.scoring.backends.chat.stub import MODEL, ChatStub
+from tests.scoring.backends.chat.stub import ChatStub
 
 
 def opened(stub: ChatStub, concurrency: int) -> ChatGenerator:
-    args = {"base_url": stub.url, "model": MODEL, "timeout": "60", "retry_seconds": "60"}
-    return ChatGenerator(args | {"concurrency": str(concurrency)})
+    patient = {"timeout": "60", "retry_seconds": "60", "concurrency": str(concurrency)}
+    return ChatGenerator(stub.args(**patient))
 
 
 def questions(n: int) -> list[Question]:

@@ -26,11 +26,6 @@ NAMES = ("ada", "ben", "cleo", "dora")
 
 
 @pytest.fixture
-def study() -> Study:
-    return make_empty_study()
-
-
-@pytest.fixture
 def people(study: Study) -> list[Any]:
     users = [make_user(name) for name in NAMES]
     for user in users:
@@ -199,6 +194,8 @@ class TestGrading:
 
         with pytest.raises(GradeRefusedError):
             grading.change_last(ada, study, first, WRONG)
+        with pytest.raises(GradeRefusedError):
+            grading.take_back(ada, study, PersonGrade.objects.earliest("pk").pk)
         assert grading.change_last(ada, study, second, WRONG).points == 0
         grading.take_back(ada, study, PersonGrade.objects.latest("pk").pk)
         assert grading.next_for(ada, study).row == second  # type: ignore[union-attr]
