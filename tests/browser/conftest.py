@@ -3,19 +3,22 @@
 import io
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import call_command
 from django.utils import timezone
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, WebError, expect
 
+from analysis.report.chapters.accuracy.results import Accuracy
 from config.policies import reports
 from experiment.models import Study
-from experiment.services.study_setup import set_recruitment
-from tests import databases, published
+from tests import databases
+from tests.analysis import results_stub as stub
 from tests.browser.drivers import Driver, MouseDriver
+from tests.browser.sites import sign_in
 from tests.browser.visitor import TEST_CLOCK, Visitor
 from tests.factories import make_user
 
@@ -29,22 +32,29 @@ expect.set_options(timeout=TIMEOUT_MS)
 SAY_VIOLATIONS = """document.addEventListener("securitypolicyviolation", (event) =>
   console.error("securitypolicyviolation:", event.effectiveDirective, event.blockedURI, event.sample))"""
 VIOLATION = re.compile("securitypolicyviolation:|Content.Security.Policy|Trusted(HTML|Script)")
+# The browser says this of every 4xx answer and every lost request; what the page does then is tested.
+EXPECTED = "Failed to load resource"
 
 
 @pytest.fixture(autouse=True)
-def violations(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """What pages did against the browser's policy, in any context of the test: nothing, and the site had no report of it."""
+def troubles(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """What failed in a script or broke the browser's policy, in any page of the test: nothing, and the site had no report of it."""
     found: list[str] = []
     open_context, n_reports = Browser.new_context, reports.n
 
     def note(message: ConsoleMessage) -> None:
-        if VIOLATION.search(message.text):
+        is_error = message.type == "error" and EXPECTED not in message.text
+        if is_error or VIOLATION.search(message.text):
             found.append(f"{message.page.url if message.page else ''}: {message.text}")
+
+    def note_failure(failure: WebError) -> None:
+        found.append(f"{failure.page.url if failure.page else ''}: {failure.error}")
 
     def new_context(self: Browser, **options: Any) -> BrowserContext:
         context = open_context(self, **options)
         context.add_init_script(SAY_VIOLATIONS)
         context.on("console", note)
+        context.on("weberror", note_failure)
         return context
 
     monkeypatch.setattr(Browser, "new_context", new_context)
@@ -67,16 +77,6 @@ def demo(transactional_db: None, run_folder: Path) -> Study:
 
 
 @pytest.fixture
-def brainbench(results_dir: Path, run_folder: Path, transactional_db: None) -> Study:
-    """The study on the published test cases, open to participants."""
-    published.load(results_dir, run_folder)
-    Study.objects.update(contact="lab@example.org", created_at=timezone.now())
-    study = Study.objects.get(slug="brainbench")
-    set_recruitment(study, "open")
-    return study
-
-
-@pytest.fixture
 def engine(request: pytest.FixtureRequest) -> Browser:
     """Chromium, or what a test names by `engines.both`."""
     found: Browser = request.getfixturevalue(getattr(request, "param", "browser"))
@@ -84,12 +84,18 @@ def engine(request: pytest.FixtureRequest) -> Browser:
 
 
 @pytest.fixture
-def open_browser(engine: Browser, live_server: Any) -> Iterator[Callable[..., BrowserContext]]:
+def site(live_server: Any) -> Any:
+    """On the test's own database; modules have sites in processes of their own."""
+    return live_server
+
+
+@pytest.fixture
+def open_browser(engine: Browser, site: Any) -> Iterator[Callable[..., BrowserContext]]:
     """Opens browsers that know nothing of each other; all are closed before the database is emptied."""
     opened: list[BrowserContext] = []
 
     def open_one(**options: Any) -> BrowserContext:
-        context = engine.new_context(base_url=live_server.url, **(DESKTOP | options))
+        context = engine.new_context(base_url=site.url, **(DESKTOP | options))
         context.set_default_timeout(TIMEOUT_MS)
         context.add_init_script(TEST_CLOCK)
         opened.append(context)
@@ -101,55 +107,44 @@ def open_browser(engine: Browser, live_server: Any) -> Iterator[Callable[..., Br
 
 
 @pytest.fixture
-def new_page(browser: Browser) -> Iterator[Callable[[], Page]]:
-    """Pages of browsers that know nothing of each other, for a site in processes of its own."""
-    contexts: list[BrowserContext] = []
-
-    def open_one() -> Page:
-        contexts.append(browser.new_context(**DESKTOP))
-        contexts[-1].set_default_timeout(TIMEOUT_MS)
-        contexts[-1].add_init_script(TEST_CLOCK)
-        return contexts[-1].new_page()
-
-    yield open_one
-    for context in contexts:
-        context.close()
-
-
-@pytest.fixture
-def visit(
-    open_browser: Callable[..., BrowserContext], live_server: Any
-) -> Iterator[Callable[..., Visitor]]:
-    """Lets a visitor come to a study, in a browser of their own; no page may fail in its scripts or its policy."""
-    visitors: list[Visitor] = []
+def visit(open_browser: Callable[..., BrowserContext], site: Any) -> Callable[..., Visitor]:
+    """Lets a visitor come to a study, in a browser of their own."""
 
     def come(study: Study, driver: type[Driver] = MouseDriver, **options: Any) -> Visitor:
-        visitors.append(Visitor(open_browser(**options).new_page(), live_server.url, study, driver))
-        return visitors[-1]
+        return Visitor(open_browser(**options).new_page(), site.url, study, driver)
 
-    yield come
-    assert [error for visitor in visitors for error in visitor.errors] == []
+    return come
 
 
 @pytest.fixture
-def open_page(browser: Browser, live_server: Any, study: Study) -> Iterator[Callable[..., Page]]:
-    """Opens a page of the module's `study` as its researcher; no script may fail, nor the pages' policy be broken."""
-    make_user("ruth", study)
-    contexts, errors = [], []
+def open_as(open_browser: Callable[..., BrowserContext]) -> Callable[..., Page]:
+    """Opens a page as somebody whose password is the name, in a browser of their own."""
 
-    def open_one(path: str, **options: Any) -> Page:
-        context = browser.new_context(base_url=live_server.url, **{**DESKTOP, **options})
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.goto(path)
-        page.get_by_label("Username").fill("ruth")
-        page.get_by_label("Password").fill("ruth")
-        page.get_by_role("button", name="Sign in").click()
+    def open_one(name: str, path: str, **options: Any) -> Page:
+        page = open_browser(**options).new_page()
+        sign_in(page, name, path)
         return page
 
-    yield open_one
-    for context in contexts:
-        context.close()
-    assert errors == []
+    return open_one
+
+
+@pytest.fixture
+def open_page(open_as: Callable[..., Page], study: Study) -> Callable[..., Page]:
+    """Opens a page of the module's `study` as its researcher."""
+    make_user("ruth", study)
+    return lambda path, **options: open_as("ruth", path, **options)
+
+
+@pytest.fixture
+def uncomputed(monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path) -> None:
+    """Reports of whatever study are there without computing, with the longest words that may come."""
+    settings.VAR_DIR = tmp_path
+    settings.JOB_EXECUTOR = "inline"
+    own = stub.source().of(Accuracy)
+    longest = replace(own.models[0], display_name=f"org/{'long-name-' * 12}")
+    results = stub.without(stub.source(), "flips", "integration")
+    results = stub.with_results(results, replace(own, models=(*own.models, longest)))
+    monkeypatch.setattr(
+        "analysis.report.services.make.make_report", lambda s, o, p=None: stub.report(s, o, results)
+    )
+    monkeypatch.setattr("analysis.report.services.save.draw_all", stub.figures)

@@ -9,15 +9,21 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+from django.contrib.auth.models import Permission
+from django.test import override_settings
 from playwright.sync_api import Locator, Page, expect
 
+from config import settings as site_settings
+from lib.jobs import worker
 from tests import databases
 from tests.browser.visitor import DOUBLE_CLICK_MS, SKIP
+from tests.factories import make_research_field, make_user
 from tests.scoring.backends.chat.stub import MODEL, ChatHandler, ChatStub
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,10 +62,6 @@ class SiteServer:
         )
         return done.stdout
 
-    def take_database(self) -> None:
-        """What is in the test's own database: to migrate another one takes seconds."""
-        databases.copy_to(self.database)
-
     def start(self) -> None:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
@@ -89,6 +91,33 @@ class SiteServer:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
             self.process = None
+
+
+@contextmanager
+def serving(
+    folder: Path, write: Callable[[], None] = lambda: None, *commands: str, **more: str
+) -> Iterator[SiteServer]:
+    """The site and its worker, as `make serve` starts them, on a copy of the test's database.
+
+    `write` writes into it first, which takes less than a command of the site; `commands` are run before it starts.
+    """
+    one = SiteServer(folder, with_worker=True, **more)
+    with override_settings(PASSWORD_HASHERS=site_settings.PASSWORD_HASHERS):
+        write()
+    databases.copy_to(one.database)
+    for command in commands:
+        one.manage(*command.split())
+    one.start()
+    try:
+        yield one
+    finally:
+        one.kill()
+
+
+def work_off() -> None:
+    """Do what waits in the test's own database, as a worker would."""
+    while (job := worker.next_job()) is not None:
+        worker.do(job)
 
 
 def agree(page: Page, link: str) -> None:
@@ -204,18 +233,13 @@ def right_side(site: SiteServer, number: int, position: int) -> str:
     return str(side).lower()
 
 
-# A field with a lead who may make studies and three curators, for a site of its own: it stores passwords in its own way
-COOKING = """
-from django.contrib.auth.models import Permission, User
-from experiment.models import ResearchField
-field = ResearchField.objects.create(slug="cooking", name="cooking")
-field.subfields.create(name="Vegetables", purpose="Which steps change the taste.")
-field.subfields.create(name="Baking")
-for name in ("lena", "ada", "ben", "cleo"):
-    user = User.objects.create_user(name, password=name)
-    field.members.add(user, through_defaults={"role": "lead" if name == "lena" else "curator"})
-User.objects.get(username="lena").user_permissions.add(Permission.objects.get(codename="add_study"))
-"""
+def cooking() -> None:
+    """A field with a lead who may make studies and three curators."""
+    lead, *curators = [make_user(name) for name in ("lena", "ada", "ben", "cleo")]
+    make_research_field("cooking", "Vegetables", "Baking", lead=lead, curators=curators)
+    lead.user_permissions.add(Permission.objects.get(codename="add_study"))
+
+
 SELECT = """(field, [words, length]) => {
   const start = field.value.indexOf(words);
   field.focus();
@@ -271,6 +295,8 @@ def have_drafted(page: Page, server: str, abstracts: list[str], subfield: str) -
     form.get_by_label("Model", exact=True).fill(MODEL)
     form.get_by_label("Address of the chat server").fill(server)
     form.get_by_role("button", name="Have it draft").click()
+    expect(page).to_have_url(re.compile(r"/drafting/\d+/"))
+    work_off()
     n = len(abstracts)
     expect(page.get_by_text(f"finished: {n} of {n} abstracts")).to_be_visible(timeout=WORK_MS)
     return page.get_by_role("table").get_by_role("row")

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests import databases
-from tests.browser.accessibility import faults
-from tests.browser.sites import COOKING, WORK_MS, SiteServer, name_study, part, sign_in
+from tests.browser.accessibility import look
+from tests.browser.sites import WORK_MS, SiteServer, cooking, name_study, part, serving
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
 
 pytestmark = pytest.mark.sqlite  # a site as `make serve` starts it
@@ -52,30 +51,9 @@ def stub() -> Iterator[ChatStub]:
 
 
 @pytest.fixture
-def site(tmp_path: Path, django_db_setup: None) -> Iterator[SiteServer]:
-    """The site and its worker, as `make serve` starts them."""
-    one = SiteServer(tmp_path, with_worker=True)
-    databases.copy_migrated(one.database)
-    one.manage("shell", "-c", COOKING)
-    one.start()
-    yield one
-    one.kill()
-
-
-@pytest.fixture
-def open_as(new_page: Callable[[], Page], site: SiteServer) -> Iterator[Callable[[str, str], Page]]:
-    """A page as somebody sees it, in a browser of their own; no script may fail."""
-    errors: list[str] = []
-
-    def open_one(name: str, path: str) -> Page:
-        page = new_page()
-        page.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        sign_in(page, name, site.url + path)
-        return page
-
-    yield open_one
-    assert errors == []
+def site(tmp_path: Path, transactional_db: None) -> Iterator[SiteServer]:
+    with serving(tmp_path, cooking) as one:
+        yield one
 
 
 def test_from_a_file_of_questions_to_the_chapter_and_files(
@@ -84,24 +62,23 @@ def test_from_a_file_of_questions_to_the_chapter_and_files(
     lena = open_as("lena", "/lab/fields/cooking/questions/import/")
     import_questions(lena)
     study = name_study(lena, "How many steps")
-    found = take_questions(lena)
-    site.manage("shell", "-c", JOIN)
-    found += have_answered(lena, stub)
-    found += have_graded(lena, stub)
+    take_questions(lena)
+    have_answered(lena, stub)
+    have_graded(lena, stub)
     assert len(stub.requests) == 2 * N + 1  # the grade that is none was asked for once more
 
+    site.manage("shell", "-c", JOIN)
     plan_two_people(lena)
     grading = f"/lab/studies/{study}/grading/people/"
     grade_all(open_as("ada", grading), {5: BAD})
     grade_all(open_as("ben", grading), {5: BAD, 2: "1"})
-    settle(lena, site.url + grading)
-    found += read_results(lena)
-    assert found == []
+    settle(lena, grading)
+    read_results(lena)
     part(lena, "Grades")
     grades = downloaded(lena, lena.get_by_role("link", name="People’s grades as CSV"))  # noqa: RUF001 (as the page writes it)
     assert len(grades) == 2 * N + 1
     assert [row["points"] for row in grades if row["is_adjudication"] == "true"] == ["0.0"]
-    lena.goto(f"{site.url}/lab/fields/cooking/questions/")
+    lena.goto("/lab/fields/cooking/questions/")
     lena.get_by_label("Form").select_option("csv")
     rows = downloaded(lena, lena.get_by_role("button", name="Download"))
     sent = csv.DictReader(io.StringIO(QUESTIONS))
@@ -117,35 +94,32 @@ def import_questions(page: Page) -> None:
     expect(page.get_by_text(f"{N} questions are new")).to_be_visible()
 
 
-def take_questions(page: Page) -> list[str]:
+def take_questions(page: Page) -> None:
     page.locator('a[href$="/set-up/items/"]').first.click()
     page.get_by_label("Accepted questions of").select_option(f"cooking ({N})")
     page.get_by_role("button", name="Take these questions").click()
     expect(page.get_by_text("Saved")).to_be_visible()
-    return faults(page)
+    look(page)
 
 
-def have_answered(page: Page, stub: ChatStub) -> list[str]:
+def have_answered(page: Page, stub: ChatStub) -> None:
     part(page, "Answers")
-    ask(page, stub)
-    page.get_by_role("button", name="Have it answer").click()
-    expect(page.get_by_text(re.compile(f"finished.*{N} of {N}"))).to_be_visible(timeout=WORK_MS)
-    return faults(page)
+    ask(page, stub, "Have it answer")
+    look(page)
 
 
-def have_graded(page: Page, stub: ChatStub) -> list[str]:
+def have_graded(page: Page, stub: ChatStub) -> None:
     part(page, "Grades")
-    ask(page, stub)
-    page.get_by_role("button", name="Have them graded").click()
-    expect(page.get_by_text(re.compile(f"finished.*{N} of {N}"))).to_be_visible(timeout=WORK_MS)
-    found = faults(page)
+    ask(page, stub, "Have them graded")
+    look(page)
     part(page, "Grades")
-    return found
 
 
-def ask(page: Page, stub: ChatStub) -> None:
+def ask(page: Page, stub: ChatStub, button: str) -> None:
     page.get_by_label("Model", exact=True).fill(MODEL)
     page.get_by_label("Address of the chat server").fill(stub.url)
+    page.get_by_role("button", name=button).click()
+    expect(page.get_by_text(re.compile(f"finished.*{N} of {N}"))).to_be_visible(timeout=WORK_MS)
 
 
 def plan_two_people(page: Page) -> None:
@@ -176,7 +150,7 @@ def settle(page: Page, address: str) -> None:
     expect(page.get_by_text("Nothing is left for you to settle.")).to_be_visible()
 
 
-def read_results(page: Page) -> list[str]:
+def read_results(page: Page) -> None:
     part(page, "Results")
     chapter = page.get_by_role("heading", name="Answers to questions", exact=True)
     expect(chapter).to_be_visible(timeout=WORK_MS)
@@ -189,10 +163,10 @@ def read_results(page: Page) -> list[str]:
     assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 300
     [row] = downloaded(page, told.get_by_role("link", name=re.compile("^CSV of")).last)
     assert (row["n"], float(row["rqr"]), float(row["sr"])) == (str(N), 2 / N, 2 / 3)
-    found = faults(page)
+    look(page)
     page.get_by_role("heading", name="The judge and people", exact=True).click()
     expect(page.locator("details.chapter[open]")).to_contain_text("Two people gave the same points")
-    return found + faults(page)
+    look(page)
 
 
 def downloaded(page: Page, link: Locator) -> list[dict[str, str]]:

@@ -4,12 +4,11 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from experiment.models import Participant, Study, StudyText
+from experiment.models import Study, StudyText
 from experiment.services.study_language import participant_texts
 from tests.browser import engines
-from tests.browser.accessibility import faults
+from tests.browser.accessibility import look
 from tests.browser.visitor import Visitor
-from tests.factories import answers_open
 
 Visit = Callable[..., Visitor]
 ARABIC = {
@@ -21,18 +20,13 @@ ARABIC = {
 }
 
 
-def english_left(page: Page) -> list[str]:
-    """Built-in English texts that the page shows, of those of more than a word."""
+def is_german(page: Page) -> None:
+    """It shows no built-in English text of more than a word."""
+    assert page.locator("html").get_attribute("lang") == "de"
     shown = page.locator("body").inner_text()
     texts = (message.source for message in participant_texts() if " " in message.source)
-    return [text for text in texts if "%(" not in text and "<" not in text and text in shown]
-
-
-def forget(visitor: Visitor) -> None:
-    """Be a newcomer again."""
-    visitor.page.context.clear_cookies()
-    with answers_open():
-        Participant.objects.all().delete()
+    left = [text for text in texts if "%(" not in text and "<" not in text and text in shown]
+    assert left == [], page.url
 
 
 def test_a_german_study_is_german_on_every_page(visit: Visit, demo: Study) -> None:
@@ -44,14 +38,8 @@ def test_a_german_study_is_german_on_every_page(visit: Visit, demo: Study) -> No
     demo.refresh_from_db()
     visitor = visit(demo)
     page = visitor.page
-    found: dict[str, list[str]] = {}
-
-    def look(name: str) -> None:
-        assert page.locator("html").get_attribute("lang") == "de"
-        found[name] = english_left(page)
-
     visitor.enter()
-    look("consent")
+    is_german(page)
     page.get_by_role("button", name="Ich stimme zu und möchte teilnehmen").click()
     visitor.is_at("about-you")
     page.locator("#id_age_0").fill("7")
@@ -59,18 +47,16 @@ def test_a_german_study_is_german_on_every_page(visit: Visit, demo: Study) -> No
     error = page.locator("#id_age_error")
     expect(error).to_contain_text("Bitte geben Sie eine ganze Zahl von 18 bis 110 an")
     expect(page.locator("#id_country option[value=DE]")).to_have_text("Deutschland")
-    look("about you")
-    forget(visitor)
-    visitor.start()
+    is_german(page)
+    visitor.skip()
     expect(page.locator("p.abstract")).to_have_attribute("lang", "en")
     page.get_by_role("button", name="Weiter").click()
     expect(page.locator(".field-error").first).to_be_visible()
-    look("trial")
+    is_german(page)
     page.goto(f"{visitor.home}withdraw/")
-    look("withdrawal")
+    is_german(page)
     page.goto(f"{visitor.home}nowhere/")
-    look("not found")
-    assert {name: texts for name, texts in found.items() if texts} == {}
+    is_german(page)
 
 
 @engines.both
@@ -86,18 +72,17 @@ def test_a_study_read_from_right_to_left_is_the_mirror_image(visit: Visit, demo:
     no = page.get_by_role("button", name="I do not agree").bounding_box()
     assert box["x"] > no["x"]  # the first button is the one on the right
     assert page.locator("#withdrawal-code").evaluate("n => getComputedStyle(n).direction") == "ltr"
-    assert faults(page) == []
+    look(page)
     page.get_by_role("button", name=ARABIC["I agree and want to take part"]).click()
     visitor.is_at("about-you")
     expect(visitor.heading).to_have_text(ARABIC["About you"])
-    assert faults(page) == []
-    forget(visitor)
-    visitor.start()
+    look(page)
+    visitor.skip()
     abstract = page.locator("p.abstract")
     # The abstract itself is English, and reads from left to right
     assert abstract.evaluate("n => getComputedStyle(n).direction") == "ltr"
     expect(abstract).to_have_attribute("lang", "en")
-    assert faults(page) == []
+    look(page)
     # One end of the scale is where the language begins: a rating near the right edge is low
     visitor.driver.choose("A")
     slider = page.locator("#confidence")

@@ -3,18 +3,11 @@
 from collections.abc import Callable
 
 import pytest
-from django.utils import timezone
 from playwright.sync_api import expect
 
 from experiment.models import Study, WrittenAnswer
-from experiment.services.taking_part import (
-    Written,
-    attempt_practice,
-    practice_side,
-    save_demographics,
-    start_trials,
-)
-from tests.browser.accessibility import faults
+from experiment.services.taking_part import Written
+from tests.browser.accessibility import look
 from tests.browser.test_interruptions import WAITING
 from tests.browser.visitor import Answer, Visitor
 from tests.experiment.asked import EXPERT, make_asking_study
@@ -36,16 +29,6 @@ def at_question(visitor: Visitor) -> Visitor:
     return visitor
 
 
-def begin(visitor: Visitor) -> None:
-    """Be at the first trial, as one who has come through the pages before it."""
-    visitor.begin()
-    person = save_demographics(visitor.participant, {"gender": "female"}, timezone.now())
-    if person.judges_abstracts:
-        attempt_practice(person, practice_side(person), timezone.now())
-    start_trials(person, timezone.now())
-    visitor.enter()
-
-
 def answer_abstract(visitor: Visitor) -> None:
     position = visitor.participant.position
     visitor.fill(Answer("A", 70, 30))
@@ -60,23 +43,24 @@ def written() -> list[Written]:
 
 def test_a_study_of_two_questions_and_two_abstracts(visit: Visit, study: Study) -> None:
     visitor = visit(study)
-    begin(visitor)
+    visitor.begin()
+    visitor.skip()
     at_question(visitor)
     page = visitor.page
     assert EXPERT[:20] not in page.content()
-    assert faults(page) == []
+    look(page)
     # Nothing is rated before there is an answer, and nothing is sent without one
     expect(page.locator("#ratings-later")).to_be_visible()
     expect(page.locator("#confidence")).to_be_hidden()
     visitor.go_on()
     expect(visitor.error("answer_text")).to_contain_text("I do not know")
     expect(page.locator("#answer_text")).to_be_focused()
-    assert faults(page) == []
+    look(page)
     page.keyboard.type(TEXT)
     expect(visitor.error("answer_text")).to_be_empty()
     expect(page.locator("#answer-count")).to_have_text(f"{len(TEXT)} written.")
     visitor.driver.rate("confidence", 80)
-    assert faults(page) == []
+    look(page)
     # It is there again after a reload, and while the network is gone
     page.reload()
     expect(page.locator("#answer_text")).to_have_value(TEXT)
@@ -101,7 +85,7 @@ def test_a_study_of_two_questions_and_two_abstracts(visit: Visit, study: Study) 
     page.keyboard.press("Space")
     expect(page.locator("#answer_text")).to_be_disabled()
     expect(page.locator("#confidence")).to_be_hidden()
-    assert faults(page) == []
+    look(page)
     page.reload()
     expect(page.locator("#abstained")).to_be_checked()
     visitor.go_on()
@@ -111,7 +95,7 @@ def test_a_study_of_two_questions_and_two_abstracts(visit: Visit, study: Study) 
         answer_abstract(visitor)
     expect(page.locator("main")).to_contain_text("You answered 2 questions in your own words.")
     assert EXPERT[:20] not in page.content()
-    assert faults(page) == []
+    look(page)
     visitor.finish()
     visitor.is_at("done")
     assert len(visitor.judgments()) == 4

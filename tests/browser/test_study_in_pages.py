@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.sites import (
     WORK_MS,
@@ -18,6 +18,7 @@ from tests.browser.sites import (
     open_recruitment,
     part,
     say_who_answers_for_it,
+    serving,
     take_part,
 )
 
@@ -29,22 +30,15 @@ HUMAN, MACHINE = 8, 4  # test cases of the study
 
 @pytest.fixture
 def site(tmp_path: Path, shared_dir: Path, transactional_db: None) -> Iterator[SiteServer]:
-    """The site and its worker, as `make serve` starts them, with the published data to import."""
-    one = SiteServer(tmp_path, with_worker=True, IMPORTS_DIR=str(shared_dir))
-    one.take_database()
-    one.start()
-    yield one
-    one.kill()
+    """With the published data to import."""
+    with serving(tmp_path, IMPORTS_DIR=str(shared_dir)) as one:
+        yield one
 
 
 def test_a_study_from_the_preset_to_its_analysis_set_in_pages_alone(
-    new_page: Callable[[], Page], site: SiteServer, tmp_path: Path
+    open_browser: Callable[[], BrowserContext], site: SiteServer, tmp_path: Path
 ) -> None:
-    page = new_page()
-    errors: list[str] = []
-    page.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
-    page.on("pageerror", lambda error: errors.append(str(error)))
-
+    page = open_browser().new_page()
     come_in(page, json.loads(site.manage("create_admin", "--json"))["url"])
     import_published(page)
     study = make_study(page)
@@ -54,9 +48,9 @@ def test_a_study_from_the_preset_to_its_analysis_set_in_pages_alone(
     # Two come, and the page that is open sees them
     part(page, "Watch")
     page.get_by_role("link", name="Real").click()
-    people = [new_page(), new_page()]
+    people = [open_browser().new_page() for _ in range(2)]
     for n, person in enumerate(people, start=1):
-        agree(person, f"{site.url}/s/{study}/")
+        agree(person, f"/s/{study}/")
         expect(figure(page, "On a page now")).to_have_text(str(n))
     for number, person in enumerate(people, start=1):
         take_part(person, site, number)
@@ -67,7 +61,6 @@ def test_a_study_from_the_preset_to_its_analysis_set_in_pages_alone(
     downloaded = export_analysis(page, tmp_path)
     assert downloaded == by_program(page, site, study)
     assert downloaded == by_command(site, study, tmp_path)
-    assert errors == []
 
 
 def come_in(page: Page, link: str) -> None:

@@ -1,12 +1,12 @@
-"""Pages tell nothing of which side is the original before the debrief, which tells all."""
+"""Pages tell nothing of which side is the original before the debrief."""
 
 import json
 import re
 from collections.abc import Callable
 
-from playwright.sync_api import APIResponse, Route, expect
+from playwright.sync_api import APIResponse, Route
 
-from experiment.models import Participant, Study, Trial
+from experiment.models import Study, Trial
 from tests.browser.visitor import Visitor, other
 
 Visit = Callable[..., Visitor]
@@ -58,7 +58,9 @@ def test_the_page_is_the_same_whichever_side_is_the_original(visit: Visit, demo:
         assert not item.doi or item.doi.lower() not in outside
 
 
-def test_after_the_scripts_have_run_the_page_still_does_not_tell(visit: Visit, demo: Study) -> None:
+def test_neither_what_scripts_make_of_the_page_nor_the_answer_to_an_answer_tells(
+    visit: Visit, demo: Study
+) -> None:
     visitor = visit(demo).start()
     pages = []
     for side in "AB":
@@ -70,12 +72,6 @@ def test_after_the_scripts_have_run_the_page_still_does_not_tell(visit: Visit, d
         visitor.driver.choose("A")
         pages.append(skeleton(visitor.page.content())[0])
     assert pages[0] == pages[1]
-
-
-def test_the_answer_to_an_answer_does_not_tell_whether_it_was_right(
-    visit: Visit, demo: Study
-) -> None:
-    visitor = visit(demo).start()
     answers: list[dict[str, str]] = []
 
     def listen(route: Route) -> None:
@@ -94,46 +90,3 @@ def test_the_answer_to_an_answer_does_not_tell_whether_it_was_right(
     shown = visitor.page.context.request.get(answers[1]["next"]).text()
     assert skeleton(answers[1]["page"]) == skeleton(shown)
     assert [judgment.correct for judgment in visitor.judgments()] == [True, False]
-
-
-Visit = Callable[..., Visitor]
-
-
-def at_the_debrief(visit: Visit, study: Study) -> tuple[Visitor, Trial]:
-    """Who answered one abstract."""
-    visitor = visit(study).start()
-    trial = visitor.trial
-    visitor.answer("A")
-    Participant.objects.update(stage="debrief")
-    visitor.enter()
-    visitor.is_at("debrief")
-    return visitor, trial
-
-
-def test_attention_checks_are_spoken_of_only_where_there_were_some(
-    visit: Visit, demo: Study
-) -> None:
-    visitor, _ = at_the_debrief(visit, demo)
-    spoken = visitor.page.get_by_text("only checked attention")
-    for stratum, listed in (("human", 1), ("catch", 0)):
-        Trial.objects.filter(position=1).update(stratum=stratum)
-        visitor.page.reload()
-        expect(visitor.page.locator(".result")).to_have_count(listed)
-        expect(spoken).to_have_count(1 - listed)
-    expect(spoken).to_contain_text("one that only checked attention is not listed.")
-
-
-def test_both_wordings_are_shown_and_named(visit: Visit, demo: Study) -> None:
-    Study.objects.update(debrief_catch_trials=True)  # whichever the first abstract is
-    visitor, trial = at_the_debrief(visit, demo)
-    visitor.page.locator(".result summary").click()
-    abstract = visitor.page.locator(".result .abstract")
-    alternations = trial.item.abstract.alternations
-    for kind, wordings in (
-        ("original", [a.original for a in alternations]),
-        ("changed", [a.altered for a in alternations]),
-    ):
-        shown = abstract.locator(f".wording-{kind}")
-        assert shown.locator(".wording-text").all_text_contents() == wordings
-        expect(shown.first.locator(".wording-tag")).to_have_text(kind)
-        expect(shown.first).to_be_visible()

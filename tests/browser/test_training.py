@@ -1,60 +1,41 @@
 """A researcher trains a model in the lab, watches its curves, and has it scored with one click; a worker of the site does it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from scoring.demo_lm.corpus import read_corpus
-from tests import databases
-from tests.browser.accessibility import faults
-from tests.browser.conftest import DESKTOP, TIMEOUT_MS
-from tests.browser.sites import WORK_MS, SiteServer, sign_in
+from tests.browser.accessibility import look
+from tests.browser.conftest import load_demo
+from tests.browser.sites import WORK_MS, SiteServer, serving
+from tests.factories import make_user
 
 pytestmark = pytest.mark.sqlite  # a site as `make serve` starts it
 
-BOSS = """
-from django.contrib.auth.models import User
-User.objects.create_superuser("boss", password="boss")
-"""
+
+def write() -> None:
+    load_demo()
+    make_user("boss", is_superuser=True)
 
 
 @pytest.fixture
-def site(tmp_path: Path, django_db_setup: None) -> Iterator[SiteServer]:
-    """The site and its worker, as `make serve` starts them, with a corpus of the demonstration model's paragraphs."""
-    one = SiteServer(tmp_path / "site", with_worker=True, OMP_NUM_THREADS="1")
-    one.database.parent.mkdir()
-    databases.copy_migrated(one.database)
-    one.manage("load_demo", "--simulate", "0")
-    one.manage("shell", "-c", BOSS)
-    papers = tmp_path / "papers"
+def site(tmp_path: Path, transactional_db: None) -> Iterator[SiteServer]:
+    """With a corpus of the demonstration model's paragraphs."""
+    papers, folder = tmp_path / "papers", tmp_path / "site"
     papers.mkdir()
+    folder.mkdir()
     for n, paragraph in enumerate(read_corpus()):
         (papers / f"{n}.txt").write_text(paragraph.text)
-    one.manage("corpus", "add", "--name", "onions", str(papers))
-    one.manage("corpus", "build", "--name", "onions")
-    one.start()
-    yield one
-    one.kill()
-
-
-@pytest.fixture
-def page(browser: Browser, site: SiteServer) -> Iterator[Page]:
-    context = browser.new_context(base_url=site.url, **DESKTOP)
-    context.set_default_timeout(TIMEOUT_MS)
-    page = context.new_page()
-    errors: list[str] = []
-    page.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    yield page
-    context.close()
-    assert errors == []
+    corpus = (f"corpus add --name onions {papers}", "corpus build --name onions")
+    with serving(folder, write, *corpus, OMP_NUM_THREADS="1") as one:
+        yield one
 
 
 @pytest.mark.sweep
-def test_a_model_is_trained_watched_and_scored(page: Page) -> None:
-    sign_in(page, "boss", "/lab/training/")
+def test_a_model_is_trained_watched_and_scored(open_as: Callable[[str, str], Page]) -> None:
+    page = open_as("boss", "/lab/training/")
     page.get_by_label("Name of the new model").fill("lab/onion-lm")
     page.get_by_label("Preset").select_option("tiny")
     page.get_by_text("Other than the preset says").click()
@@ -65,14 +46,14 @@ def test_a_model_is_trained_watched_and_scored(page: Page) -> None:
         ("Keep the weights of steps", "4, 8"),
     ):
         page.get_by_label(label).fill(value)
-    found = faults(page)
+    look(page)
     page.get_by_role("button", name="Start training").click()
     expect(page.get_by_role("heading", name="lab/onion-lm")).to_be_visible()
 
     # The page follows the work by itself
     expect(page.get_by_role("heading", name="Finished")).to_be_visible(timeout=WORK_MS)
     expect(page.locator(".curve-line")).to_have_count(2)
-    found += faults(page)
+    look(page)
 
     # The model, and the one that it was made of
     page.get_by_role("button", name="Score it on this study").click()
@@ -86,7 +67,7 @@ def test_a_model_is_trained_watched_and_scored(page: Page) -> None:
     row = page.get_by_role("region", name="On the test").get_by_role("row").nth(1)
     expect(row).not_to_contain_text("–")  # noqa: RUF001 (neither before nor after)
     expect(page.get_by_text("the loss fell from")).to_be_visible()
-    found += faults(page)
+    look(page)
 
     # The steps that were kept
     page.get_by_role("link", name="Its training").click()
@@ -97,8 +78,7 @@ def test_a_model_is_trained_watched_and_scored(page: Page) -> None:
     page.goto("/lab/training/")
     page.get_by_role("link", name="lab/onion-lm").click()
     expect(page.get_by_role("region", name="Steps on").get_by_role("row")).to_have_count(4)
-    found += faults(page)
+    look(page)
     page.get_by_role("link", name="onions").click()
     expect(page.get_by_role("heading", name="What is in it")).to_be_visible()
-    found += faults(page)
-    assert "\n".join(found) == ""
+    look(page)
