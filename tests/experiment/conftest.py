@@ -46,3 +46,11 @@ def ruth(client: Client, study: Study) -> Client:
     """The browser of a researcher who belongs to the study and is no administrator."""
     client.force_login(make_user("ruth", study))
     return client
+
+
+@pytest.fixture
+def boss() -> Client:
+    """The browser of a site administrator."""
+    client = Client()
+    client.force_login(make_user("boss", is_superuser=True, is_staff=True))
+    return client

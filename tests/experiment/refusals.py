@@ -15,7 +15,7 @@ HUGE = "9" * 5_000
 def assert_refused(response: HttpResponse, *statuses: int) -> None:
     """A refusal that a person can read."""
     assert response.status_code in (statuses or range(400, 500)), response.status_code
-    text = response.content.decode()
+    text = response.text
     assert response["Content-Type"] == "text/html; charset=utf-8"
     assert response["Cache-Control"].find("no-store") >= 0
     assert re.search(r"<title>[^<]*\w[^<]*</title>", text)
@@ -25,7 +25,7 @@ def assert_refused(response: HttpResponse, *statuses: int) -> None:
 
 def assert_page(response: HttpResponse, status: int, *sentences: str) -> None:
     """A page of this status that says these sentences."""
-    text = response.content.decode()
+    text = response.text
     assert response.status_code == status, text
     assert "<h1" in text
     for sentence in sentences:

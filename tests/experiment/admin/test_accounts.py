@@ -13,12 +13,6 @@ from tests.factories import make_user
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def boss(client: Client) -> Client:
-    client.force_login(make_user("boss", is_staff=True, is_superuser=True))
-    return client
-
-
 def save(client: Client, user: User, **changes: Any) -> None:
     day, time = f"{user.date_joined:%Y-%m-%d}", f"{user.date_joined:%H:%M:%S}"
     form = {"username": user.username, "is_active": "on", "date_joined_0": day}

@@ -15,19 +15,13 @@ from tests.factories import make_item, make_participant, make_research_field, ma
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def boss(client: Client) -> Client:
-    client.force_login(make_user("boss", is_staff=True, is_superuser=True))
-    return client
-
-
 # Test cases
 
 
 def test_test_cases_are_looked_up_here_and_written_in_the_lab(boss: Client) -> None:
     item = make_item(field=make_research_field("cooking").name, status="draft")
     url = reverse("admin:experiment_item_change", args=[item.pk])
-    shown = boss.get(url).content.decode()
+    shown = boss.get(url).text
     assert reverse("lab:item", args=["cooking", item.pk]) in shown
     assert boss.post(url, {"note": "changed"}).status_code == 403
     assert boss.get(reverse("admin:experiment_item_add")).status_code == 403
@@ -55,7 +49,7 @@ def test_a_study_is_looked_up_here_and_set_up_in_the_lab(boss: Client) -> None:
     study.refresh_from_db()
     revise(study, consent="Taking part is free.", reason="The board asked for it.")
     url = reverse("admin:experiment_study_change", args=[study.pk])
-    shown = boss.get(url).content.decode()
+    shown = boss.get(url).text
     assert reverse("lab:study", args=[study.slug]) in shown
     assert "By choosing “I agree”" in shown  # the old wording can still be read
     assert "The board asked for it." in shown
@@ -95,11 +89,11 @@ def test_what_participants_did_is_read_only(boss: Client, model: str) -> None:
     url = reverse(f"admin:experiment_{model}_change", args=[row.pk])
     shown = boss.get(url)
     assert shown.status_code == 200
-    assert participant.withdrawal_code not in shown.content.decode()
+    assert participant.withdrawal_code not in shown.text
     assert boss.post(url, {"comments": "changed"}).status_code == 403
     assert boss.get(reverse(f"admin:experiment_{model}_add")).status_code == 403
     assert boss.post(reverse(f"admin:experiment_{model}_delete", args=[row.pk])).status_code == 403
     listed = boss.get(reverse(f"admin:experiment_{model}_changelist"))
     assert listed.status_code == 200
-    assert "delete_selected" not in listed.content.decode()
+    assert "delete_selected" not in listed.text
     assert Participant.objects.count() == 1

@@ -17,7 +17,7 @@ from experiment.services import item_files
 from experiment.services.chores import forget_old_uploads
 from lib.storage import folder_names
 from tests.experiment.imports.items.rows import OTHER, TEXT, table
-from tests.experiment.lab.browsers import agree, browser, send, text
+from tests.experiment.lab_client import agree, browser, send, text
 from tests.factories import make_item, make_research_field, make_user
 
 pytestmark = pytest.mark.django_db
@@ -33,23 +33,19 @@ def cooking() -> Iterator[ResearchField]:
 
 
 def test_what_is_shown_is_imported(cooking):
-    make_item("a-1", field="cooking", markup=TEXT, status="accepted", subfield="")
-    make_item("a-2", field="cooking", markup=TEXT, status="draft", subfield="")
+    for n, status in ((1, "accepted"), (2, "draft")):
+        make_item(f"a-{n}", field="cooking", markup=TEXT, status=status, subfield="")
     client = browser("curator")
     place = send(client, table(f'a-1,"{OTHER}",', f'a-2,"{TEXT}",', f'a-3,"{OTHER}",Baking'))
     page = text(client.get(place))
-    assert [re.findall(r"<strong>(\d+)</strong>", page)] == [["0", "1", "1", "1"]]
+    assert re.findall(r"<strong>(\d+)</strong>", page) == ["0", "1", "1", "1"]
     assert "Import 2 test cases" in page
     assert Item.objects.count() == 2
     changed = text(client.get(f"{place}?show=update"))
-    assert "<del>slept" in changed
-    assert "<ins>ate" in changed
-    assert "a new version" in changed
-    done = agree(client, page)
-    assert "1 test case is new, 1 is changed." in text(done)
-    assert list(
-        Item.objects.order_by("key", "version").values_list("key", "version", "status")
-    ) == [
+    assert all(words in changed for words in ("<del>slept", "<ins>ate", "a new version"))
+    assert "1 test case is new, 1 is changed." in text(agree(client, page))
+    rows = Item.objects.order_by("key", "version").values_list("key", "version", "status")
+    assert list(rows) == [
         ("a-1", 1, "accepted"),
         ("a-1", 2, "draft"),
         ("a-2", 1, "draft"),
@@ -67,7 +63,7 @@ def test_problems_are_shown_as_text_and_nothing_can_be_imported(cooking):
         table(f'a-1,"{attack} [[slept",Baking', f'a-2,"{TEXT}",{attack}', f'a-3,"{TEXT}",Baking'),
     )
     answer = client.get(place)
-    assert attack not in answer.content.decode()
+    assert attack not in answer.text
     page = text(answer)
     assert "never closed" in page
     assert f"“{attack}” is no subfield of cooking" in page
@@ -76,17 +72,23 @@ def test_problems_are_shown_as_text_and_nothing_can_be_imported(cooking):
     assert not Item.objects.exists()
 
 
-def test_what_changed_since_it_was_shown_is_shown_again(cooking):
+def test_what_changed_since_it_was_shown_is_shown_again_and_no_worker_imports_it(
+    cooking, monkeypatch
+):
     client = browser("curator")
-    place = send(client, table(f'a-1,"{TEXT}",Baking'))
-    page = text(client.get(place))
+    page = text(client.get(send(client, table(f'a-1,"{TEXT}",Baking'))))
     make_item("a-1", field="cooking", markup=OTHER)
     again = agree(client, page)
     assert again.status_code == 409
     assert "have changed since" in text(again)
     assert Item.objects.count() == 1
+    monkeypatch.setattr(imports, "_is_for_workers", lambda data: True)
     agree(client, text(again))
-    assert Item.objects.filter(key="a-1").count() == 2
+    make_item("a-1", version=2, field="cooking", markup=OTHER)
+    job = jobs.run(ItemImport.objects.get())
+    assert job.status == "failed"
+    assert "have changed" in text(client.get(job.get_absolute_url()))
+    assert Item.objects.count() == 2
 
 
 def test_only_a_lead_makes_subfields_or_accepts_without_a_review(cooking):
@@ -102,49 +104,6 @@ def test_only_a_lead_makes_subfields_or_accepts_without_a_review(cooking):
     item = Item.objects.get()
     assert (item.status, item.subfield, item.accepted_by) == ("accepted", "Boiling", None)
     assert cooking.subfields.filter(name="Boiling").exists()
-
-
-def test_a_file_is_kept_for_its_sender_and_for_a_day(cooking, monkeypatch):
-    client = browser("curator")
-    place = send(client, table(f'a-1,"{TEXT}",Baking'))
-    assert client.get(place).status_code == 200
-    assert browser("other").get(place).status_code == 410
-    make_research_field("sewing", curators=[User.objects.get(username="curator")])
-    assert client.get(place.replace("cooking", "sewing")).status_code == 410
-    forget_old_uploads()
-    assert client.get(place).status_code == 200
-    later = timezone.now() + timedelta(days=1, minutes=1)
-    monkeypatch.setattr(item_files.timezone, "now", lambda: later)
-    forget_old_uploads()
-    assert not folder_names(item_files._storage(), item_files.UPLOADS)
-
-
-def test_the_newest_files_of_a_person_and_field_are_kept_and_those_that_a_worker_will_read(
-    cooking, monkeypatch
-):
-    monkeypatch.setattr(item_files, "MOST_KEPT", 2)
-    make_research_field("sewing", curators=[User.objects.get(username="curator")])
-    curator, other = browser("curator"), browser("other")
-    theirs = send(other, table(f'a-1,"{TEXT}",Baking'))
-    sewn = send(curator, table(f'a-1,"{TEXT}",'), field="sewing")
-    monkeypatch.setattr(imports, "_is_for_workers", lambda data: True)
-    waiting = send(curator, table(f'a-1,"{TEXT}",Baking'))
-    agree(curator, text(curator.get(waiting)))
-    places = [send(curator, table(f'a-{n},"{TEXT}",Baking')) for n in range(4)]
-    assert [curator.get(place).status_code for place in places] == [410, 410, 200, 200]
-    assert {other.get(theirs).status_code, curator.get(sewn).status_code} == {200}
-    assert jobs.run(ItemImport.objects.get()).status == "finished"
-    send(curator, table(f'a-9,"{TEXT}",Baking'))
-    assert curator.get(waiting).status_code == 410
-
-
-def test_a_file_that_is_too_large_or_missing_is_refused_in_words(cooking, monkeypatch):
-    client, place = browser("curator"), reverse("lab:import_send", args=["cooking"])
-    monkeypatch.setattr(imports.UploadForm.base_fields["file"], "most_bytes", 10)
-    answer = client.post(place, {"file": SimpleUploadedFile("a.csv", b"x" * 11)})
-    assert answer.status_code == 422
-    assert "larger than" in text(answer)
-    assert client.post(place, {}).status_code == 422
 
 
 def test_a_large_file_is_imported_by_a_worker_where_one_lives(cooking, monkeypatch):
@@ -164,19 +123,42 @@ def test_a_large_file_is_imported_by_a_worker_where_one_lives(cooking, monkeypat
     assert client.get(place).status_code == 410
 
 
-def test_a_worker_imports_nothing_but_what_was_shown(cooking, monkeypatch):
-    monkeypatch.setattr(imports, "_is_for_workers", lambda data: True)
-    client = browser("curator")
-    agree(client, text(client.get(send(client, table(f'a-1,"{TEXT}",Baking')))))
-    make_item("a-1", field="cooking", markup=OTHER)
-    job = jobs.run(ItemImport.objects.get())
-    assert job.status == "failed"
-    assert "have changed" in text(client.get(job.get_absolute_url()))
-    assert Item.objects.count() == 1
-
-
-def test_the_template_is_imported_as_it_is(cooking):
-    client = browser("curator")
+def test_the_template_is_imported_as_it_is_and_no_file_that_is_too_large_or_missing(
+    cooking, monkeypatch
+):
+    client, place = browser("curator"), reverse("lab:import_send", args=["cooking"])
     template = client.get(reverse("lab:import_template", args=["cooking"])).content
     page = text(client.get(send(client, template)))
     assert re.findall(r"<strong>(\d+)</strong>", page) == ["0", "2", "0", "0"]
+    monkeypatch.setattr(imports.UploadForm.base_fields["file"], "most_bytes", 10)
+    answer = client.post(place, {"file": SimpleUploadedFile("a.csv", b"x" * 11)})
+    assert answer.status_code == 422
+    assert "larger than" in text(answer)
+    assert client.post(place, {}).status_code == 422
+
+
+def test_a_file_is_kept_for_its_sender_for_a_day_and_as_long_as_a_worker_will_read_it(
+    cooking, monkeypatch
+):
+    monkeypatch.setattr(item_files, "MOST_KEPT", 2)
+    make_research_field("sewing", curators=[User.objects.get(username="curator")])
+    curator, other = browser("curator"), browser("other")
+    theirs = send(other, table(f'a-1,"{TEXT}",Baking'))
+    assert curator.get(theirs).status_code == 410
+    sewn = send(curator, table(f'a-1,"{TEXT}",'), field="sewing")
+    assert curator.get(sewn.replace("sewing", "cooking")).status_code == 410
+    monkeypatch.setattr(imports, "_is_for_workers", lambda data: True)
+    waiting = send(curator, table(f'a-1,"{TEXT}",Baking'))
+    agree(curator, text(curator.get(waiting)))
+    places = [send(curator, table(f'a-{n},"{TEXT}",Baking')) for n in range(4)]
+    assert [curator.get(place).status_code for place in places] == [410, 410, 200, 200]
+    assert {other.get(theirs).status_code, curator.get(sewn).status_code} == {200}
+    assert jobs.run(ItemImport.objects.get()).status == "finished"
+    send(curator, table(f'a-9,"{TEXT}",Baking'))
+    assert curator.get(waiting).status_code == 410
+    forget_old_uploads()
+    assert other.get(theirs).status_code == 200
+    later = timezone.now() + timedelta(days=1, minutes=1)
+    monkeypatch.setattr(item_files.timezone, "now", lambda: later)
+    forget_old_uploads()
+    assert not folder_names(item_files._storage(), item_files.UPLOADS)

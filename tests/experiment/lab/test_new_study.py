@@ -85,9 +85,7 @@ def test_only_a_site_administrators_file_adds_to_what_is_published(
     [
         (b"\xff\xfe", "not UTF-8"),
         (b"{", "not JSON"),
-        (b"[" * 100_000, "not JSON"),
         (b"[]", "object is expected"),
-        (b'{"format": "other", "version": 1, "study": {}}', "not the file of a study"),
         (b'{"format": "brainbench-live-study", "version": 9, "study": {}}', "version: This site"),
     ],
 )
@@ -101,10 +99,8 @@ def test_a_bad_file_is_refused_in_words(ruth: Client, content: bytes, words: str
         ({"start": "nothing"}, "start"),
         ({"start": "copy"}, "source"),
         ({"start": "file"}, "file"),
-        ({"start": "questions"}, "questions_of"),
         ({"start": "questions", "questions_of": "nothing"}, "questions_of"),
         ({"slug": "memory"}, "slug"),
-        ({"slug": "not a slug"}, "slug"),
         ({"title": "x" * 201}, "title"),
     ],
 )

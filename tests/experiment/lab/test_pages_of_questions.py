@@ -33,20 +33,12 @@ def test_no_page_fails_and_none_of_taking_part_shows_what_was_written(
     assert len(addresses) > 10
     for address in addresses:
         assert client.get(address).status_code in (200, 302, 404, 405), address
-    page = client.get(reverse("lab:participant", args=[study.slug, person.public_id]))
-    assert "not judged right or wrong" in page.content.decode()
-    assert "It rises." not in page.content.decode()
-    page = client.get(reverse("lab:export", args=[study.slug])).content.decode()
-    assert "It rises." in page
-    assert EXPERT not in page
-
-
-@pytest.mark.parametrize("counts", [(2, 0, 1), (0, 0, 0)], ids=["with abstracts", "alone"])
-def test_a_study_says_how_many_abstracts_and_questions_it_asks(
-    client: Client, counts: tuple[int, int, int]
-) -> None:
-    study = make_asking_study(counts=counts)
-    client.force_login(make_user("ruth", study))
-    page = client.get(reverse("lab:study", args=[study.slug])).content.decode()
+    page = client.get(reverse("lab:study", args=[study.slug])).text
     assert "<span>2 questions a participant</span>" in page
     assert ("2 human-created, 0 machine-created, 1 catch" in page) == any(counts)
+    page = client.get(reverse("lab:participant", args=[study.slug, person.public_id]))
+    assert "not judged right or wrong" in page.text
+    assert "It rises." not in page.text
+    page = client.get(reverse("lab:export", args=[study.slug])).text
+    assert "It rises." in page
+    assert EXPERT not in page

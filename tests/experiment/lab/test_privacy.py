@@ -30,75 +30,68 @@ def study() -> Study:
     return make_study(recruitment="open")
 
 
-@pytest.fixture
-def lab(study: Study) -> Client:
-    client = Client()
-    client.force_login(make_user("ruth", study))
-    return client
+def address(name: str) -> str:
+    return reverse(f"lab:{name}", args=["memory"])
 
 
-def address(study: Study, name: str) -> str:
-    return reverse(f"lab:{name}", args=[study.slug])
-
-
-def test_who_asked_is_shown_first_and_withdrawn_when_confirmed(study: Study, lab: Client) -> None:
+def test_who_asked_is_shown_first_and_withdrawn_when_confirmed(study: Study, ruth: Client) -> None:
     person = finish(study)
     recruited(person, "p-77")
     asked = {"name": "p-77", "reason": "Asked by mail."}
-    url = address(study, "privacy_withdraw")
-    assert lab.post(url, {"name": "p-77"}).status_code == 422
-    assert lab.post(url, asked | {"name": "nobody"}).status_code == 422
-    assert str(person.public_id) in lab.post(url, asked).content.decode()
+    url = address("privacy_withdraw")
+    assert ruth.post(url, {"name": "p-77"}).status_code == 422
+    assert ruth.post(url, asked | {"name": "nobody"}).status_code == 422
+    assert str(person.public_id) in ruth.post(url, asked).text
     assert Participant.objects.get().stage == "finished"
-    assert lab.post(url, asked | {"confirm": "1"}).status_code == 422
+    assert ruth.post(url, asked | {"confirm": "1"}).status_code == 422
     ticked = {"confirm": "1", "participant": str(person.public_id)}
-    assert lab.post(url, asked | ticked).status_code == 302
+    assert ruth.post(url, asked | ticked).status_code == 302
     assert Participant.objects.get().stage == "withdrawn"
     assert AuditEvent.objects.filter(action="withdrawn").get().actor == "ruth"
 
 
 def test_attempts_from_one_site_are_ticked_and_those_from_two_are_not(
-    study: Study, lab: Client
+    study: Study, ruth: Client
 ) -> None:
     first, again = make_participant(study), make_participant(study)
     recruited(first, "p-77")
     recruited(again, "p-77")
-    asked, url = {"name": "p-77", "reason": "Asked."}, address(study, "privacy_withdraw")
-    assert lab.post(url, asked).content.decode().count(" checked>") == 2
+    asked, url = {"name": "p-77", "reason": "Asked."}, address("privacy_withdraw")
+    assert ruth.post(url, asked).text.count(" checked>") == 2
     elsewhere = make_participant(study)
     recruited(elsewhere, "p-77", "sona")
-    page = lab.post(url, asked).content.decode()
+    page = ruth.post(url, asked).text
     assert "channel sona" in page
     assert " checked>" not in page
     ticked = {"confirm": "1", "participant": [str(first.public_id), str(again.public_id)]}
-    assert lab.post(url, asked | ticked).status_code == 302
+    assert ruth.post(url, asked | ticked).status_code == 302
     assert set(study.participants.filter(stage="withdrawn")) == {first, again}
 
 
-def test_data_are_purged_past_their_day_and_not_before(study: Study, lab: Client) -> None:
+def test_data_are_purged_past_their_day_and_not_before(study: Study, ruth: Client) -> None:
     person = finish(study)
     recruited(person, "p-77")
-    lab.post(address(study, "privacy_purge"), {"confirm": study.slug})
+    ruth.post(address("privacy_purge"), {"confirm": study.slug})
     assert RecruitmentRecord.objects.exists()
     with pytest.raises(CommandError, match="not past"):
         call_command("chores", "purge", study.slug)
     past = timezone.localdate() - timedelta(days=1)
-    lab.post(
-        address(study, "privacy_policy"),
+    ruth.post(
+        address("privacy_policy"),
         {"withdrawal_policy": "delete", "retain_until": past.isoformat()},
     )
     call_command("chores", "purge", study.slug, dry_run=True)
     assert RecruitmentRecord.objects.exists()
-    lab.post(address(study, "privacy_purge"), {"confirm": "another"})
+    ruth.post(address("privacy_purge"), {"confirm": "another"})
     assert RecruitmentRecord.objects.exists()
-    assert "with recruitment ids 1" in lab.get(address(study, "privacy")).content.decode()
+    assert "with recruitment ids 1" in ruth.get(address("privacy")).text
     for _ in range(2):
-        page = lab.post(address(study, "privacy_purge"), {"confirm": study.slug}, follow=True)
-        assert "No worker is running" in page.content.decode()
+        page = ruth.post(address("privacy_purge"), {"confirm": study.slug}, follow=True)
+        assert "No worker is running" in page.text
     assert RecruitmentRecord.objects.exists()
-    assert "Waiting for the worker" in lab.get(address(study, "privacy_purge_live")).text
+    assert "Waiting for the worker" in ruth.get(address("privacy_purge_live")).text
     run(Purge.objects.get())
-    assert "Done at" in lab.get(address(study, "privacy_purge_live")).text
+    assert "Done at" in ruth.get(address("privacy_purge_live")).text
     row = Participant.objects.get()
     assert (row.demographics, row.is_anonymous, row.stage) == ({}, True, "finished")
     assert row.public_id != person.public_id
@@ -109,13 +102,13 @@ def test_data_are_purged_past_their_day_and_not_before(study: Study, lab: Client
     assert AuditEvent.objects.get(action="work_started").actor == "ruth"
 
 
-def test_deletion_that_participants_agreed_to_stays_promised(study: Study, lab: Client) -> None:
-    url = address(study, "privacy_policy")
+def test_deletion_that_participants_agreed_to_stays_promised(study: Study, ruth: Client) -> None:
+    url = address("privacy_policy")
     keep, delete = {"withdrawal_policy": "anonymise"}, {"withdrawal_policy": "delete"}
-    assert lab.post(url, keep).status_code == 302  # nobody has agreed yet
-    assert lab.post(url, delete).status_code == 302
+    assert ruth.post(url, keep).status_code == 302  # nobody has agreed yet
+    assert ruth.post(url, delete).status_code == 302
     finish(study)
-    page = lab.post(url, keep)
+    page = ruth.post(url, keep)
     assert page.status_code == 422
     assert page.context["policy_form"].errors.keys() == {"withdrawal_policy"}
     study.refresh_from_db()
@@ -125,4 +118,4 @@ def test_deletion_that_participants_agreed_to_stays_promised(study: Study, lab: 
     study.refresh_from_db()
     assert study.withdrawal_policy == "delete"
     Study.objects.update(withdrawal_policy="anonymise")
-    assert lab.post(url, delete).status_code == 302  # more than was promised
+    assert ruth.post(url, delete).status_code == 302  # more than was promised

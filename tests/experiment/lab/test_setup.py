@@ -6,7 +6,7 @@ import pytest
 from django.forms import model_to_dict
 from django.test import Client
 
-from experiment.models import Item, Study
+from experiment.models import AuditEvent, Item, Study
 from tests.experiment import people
 from tests.factories import (
     make_item,
@@ -53,44 +53,34 @@ def test_saving_what_is_shown_changes_nothing(ruth: Client, study: Study, sectio
     assert (model_to_dict(fresh(study)), study.consent_versions.count()) == before
 
 
-def test_general_settings_are_saved_and_the_trail_says_which(ruth: Client, study: Study) -> None:
+def test_what_is_given_is_saved_and_the_trail_says_which(ruth: Client, study: Study) -> None:
     send(ruth, "general", title="Forests", field="ecology", contact="lab@example.org")
     assert (fresh(study).title, study.field) == ("Forests", "ecology")
-    from experiment.models import AuditEvent
-
     event = AuditEvent.objects.filter(action="study_changed").last()
     assert event is not None
     assert (event.actor, set(event.details["changed"])) == ("ruth", {"title", "field"})
-
-
-def test_dates_and_target_are_set_in_utc(ruth: Client, study: Study) -> None:
     given = {"opens_at": "2026-03-01T08:00", "closes_at": "2026-04-01T08:00", "target_valid": "40"}
     assert send(ruth, "target", **given).status_code == 302
     opens_at = fresh(study).opens_at
     assert opens_at is not None
-    assert (opens_at.isoformat(), fresh(study).target_valid) == ("2026-03-01T08:00:00+00:00", 40)
+    assert (opens_at.isoformat(), study.target_valid) == ("2026-03-01T08:00:00+00:00", 40)
 
 
 @pytest.mark.parametrize(
     ("section", "changes", "field"),
     [
-        ("general", {"title": ""}, "title"),
         ("general", {"title": "Taken"}, "title"),
         ("general", {"language": "english please"}, "language"),
         ("general", {"ethics_number": "7"}, "__all__"),
         ("texts", {"briefing": ""}, "briefing"),
-        ("texts", {"consent": "x" * 50_001}, "consent"),
         ("texts", {"demographic_fields": ["shoe size"]}, "demographic_fields"),
         ("trials", {"human_items": "-1"}, "human_items"),
-        ("trials", {"human_items": "10000"}, "human_items"),
         ("trials", {"human_items": "0", "machine_items": "0"}, "__all__"),
         ("trials", {"policy": "whim"}, "policy"),
         ("rules", {"min_rt_ms": "soon"}, "min_rt_ms"),
-        ("rules", {"min_rt_ms": "1e9"}, "min_rt_ms"),
         ("rules", {"exclude_untouched": "some"}, "exclude_untouched"),
         ("target", {"resume_hours": "0"}, "resume_hours"),
         ("target", {"target_valid": "99999999999999999999"}, "target_valid"),
-        ("target", {"closes_at": "1026-04-01T08:00"}, "closes_at"),
         ("target", {"opens_at": "2026-04-01T08:00", "closes_at": "2026-03-01T08:00"}, "__all__"),
         ("items", {"subfields": ["Nowhere"]}, "subfields"),
         ("items", {"keys": "no-such-key"}, "keys"),
@@ -165,3 +155,22 @@ def test_the_overview_names_what_is_missing_with_the_way_to_it(ruth: Client, stu
     assert found["no_practice"]["url"] == url("items")
     states = {section.name: section.state for section in response.context["sections"]}
     assert (states["general"], states["items"], states["rules"]) == ("missing", "missing", "done")
+
+
+def test_fields_with_accepted_test_cases_are_offered_with_their_subfields(
+    ruth: Client, study: Study
+) -> None:
+    make_research_field("cooking", "Soups", "Baking")
+    make_research_field("empty", "Nothing")
+    make_item("soup", field="cooking", subfield="Soups")
+    make_item("bread", field="cooking", subfield="Baking")
+    make_item("draft", field="cooking", subfield="Roasts", status="draft")
+    shown = ruth.get(url("items")).text
+    assert '<option value="cooking">' in shown
+    assert 'value="Soups"' in shown
+    for absent in ("empty", "Nothing", "Roasts"):
+        assert f'value="{absent}"' not in shown
+    asked = {"field": "cooking", "subfields": ["Roasts"]}
+    assert ruth.post(url("items"), asked).status_code == 422
+    assert ruth.post(url("items"), asked | {"subfields": ["Soups"]}).status_code == 302
+    assert [item.key for item in study.items.filter(kind="test")] == ["soup"]

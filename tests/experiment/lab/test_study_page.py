@@ -1,7 +1,5 @@
 """The researcher's pages and the commands that belong to them."""
 
-import csv
-import io
 import json
 import re
 
@@ -12,17 +10,15 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from experiment.models import Judgment, Participant, Study
+from experiment.models import Judgment, Membership, Study
 from experiment.services import counts, drawing, overview
+from experiment.services.counts import watched_kind
 from experiment.services.study_setup import pin_items
 from experiment.services.withdrawal import withdraw
 from tests.experiment.lab_client import page, run
 from tests.factories import NOW, make_item, make_participant, make_study
 
 pytestmark = pytest.mark.django_db
-
-
-# A study's page
 
 
 def test_the_flow_counts_every_step(study: Study) -> None:
@@ -66,46 +62,26 @@ def test_judgments_of_an_earlier_version_count_where_they_are_shown_and_not_wher
     assert pool[repaired.pk] == 0
 
 
-def test_an_empty_study_says_that_nobody_came(ruth: Client, study: Study) -> None:
+def test_the_page_shows_one_kind_of_people_and_says_where_there_are_none(
+    ruth: Client, study: Study
+) -> None:
     shown = page(ruth, study)
     assert "There are no participants yet" in shown
     assert "histogram" not in shown
     make_participant(study)
-    assert page(ruth, study).count('class="bars histogram"') == 3  # human, machine, catch
-
-
-def test_the_page_shows_real_people_and_offers_the_other_kinds(ruth: Client, study: Study) -> None:
-    make_participant(study)
     make_participant(study, kind="simulated")
-    assert "Simulated participants" not in page(ruth, study)
+    shown = page(ruth, study)
+    assert shown.count('class="bars histogram"') == 3  # human, machine, catch
+    assert "Simulated participants" not in shown
     shown = page(ruth, study, "?kind=simulated")
     assert "Simulated participants: no person took part." in shown
     assert "holds no real participants" not in shown
     assert ruth.get(reverse("lab:study", args=["memory"]) + "?kind=other").status_code == 404
 
 
-@pytest.mark.parametrize("set_name", ["all", "analysis"])
-def test_the_exported_file_holds_what_its_page_says(
-    ruth: Client, study: Study, set_name: str
-) -> None:
-    make_participant(study)
-    make_participant(study, excluded_by="missed_catch")
-    make_participant(study, kind="simulated")
-    response = ruth.get(reverse("lab:export_download", args=["memory"]), {"set": set_name})
-    rows = list(csv.DictReader(io.StringIO(response.getvalue().decode())))
-    n = {"all": 22, "analysis": 9}[set_name]
-    assert len(rows) == n
-    shown = ruth.get(reverse("lab:export", args=["memory"]), {"set": set_name}).content.decode()
-    assert f"<strong>{n}</strong> rows" in shown
-    assert response["Content-Disposition"].startswith(
-        f'attachment; filename="memory-real-{set_name}-'
-    )
-    assert response["Content-Type"] == "text/csv; charset=utf-8"
-
-
 def test_the_live_parts_are_those_of_the_page(ruth: Client, study: Study) -> None:
     make_participant(study, comments="Good <b>study</b>")
-    live = ruth.get(reverse("lab:study_live", args=["memory"])).content.decode()
+    live = ruth.get(reverse("lab:study_live", args=["memory"])).text
     shown = page(ruth, study)
     ids = re.findall(r'id="(live-\w+)" data-live', live)
     assert set(ids) == {
@@ -118,7 +94,7 @@ def test_the_live_parts_are_those_of_the_page(ruth: Client, study: Study) -> Non
         "live-updated",
     }
     assert all(f'id="{name}" data-live' in shown for name in ids)
-    with_items = ruth.get(reverse("lab:study_live", args=["memory"]) + "?items=1").content.decode()
+    with_items = ruth.get(reverse("lab:study_live", args=["memory"]) + "?items=1").text
     assert 'id="live-items" data-live' in with_items
     assert "memory-human-1 v1" in with_items
     assert "Good &lt;b&gt;study&lt;/b&gt;" in live
@@ -138,25 +114,16 @@ def test_the_number_of_queries_does_not_grow(
         ruth.get(reverse("lab:studies"))
 
 
-def test_recruitment_is_switched(ruth: Client, study: Study) -> None:
-    response = ruth.post(
-        reverse("lab:recruitment", args=["memory"]), {"recruitment": "open"}, follow=True
-    )
+def test_recruitment_is_switched_on_the_page_and_by_a_command(ruth: Client, study: Study) -> None:
+    address = reverse("lab:recruitment", args=["memory"])
+    response = ruth.post(address, {"recruitment": "open"}, follow=True)
     study.refresh_from_db()
     assert study.recruitment == "open"
-    assert "Recruitment is now open" in response.content.decode()
-    assert ruth.get(reverse("lab:recruitment", args=["memory"])).status_code == 405
-    assert (
-        ruth.post(reverse("lab:recruitment", args=["memory"]), {"recruitment": "x"}).status_code
-        == 404
-    )
-
-
-def test_set_recruitment_from_the_command_line(study: Study) -> None:
-    assert json.loads(run("set_recruitment", "memory", "pilot", "--json")) == {
-        "study": "memory",
-        "recruitment": "pilot",
-    }
+    assert "Recruitment is now open" in response.text
+    assert ruth.get(address).status_code == 405
+    assert ruth.post(address, {"recruitment": "x"}).status_code == 404
+    said = json.loads(run("set_recruitment", "memory", "pilot", "--json"))
+    assert said == {"study": "memory", "recruitment": "pilot"}
     study.refresh_from_db()
     assert study.recruitment == "pilot"
     study.study_items.all().delete()
@@ -166,17 +133,54 @@ def test_set_recruitment_from_the_command_line(study: Study) -> None:
         run("set_recruitment", "nowhere", "open")
 
 
-def test_reapply_exclusions_from_the_command_line(study: Study) -> None:
-    cheater = make_participant(study, cheated=True)
-    imported = make_participant(study, kind="imported", cheated=True)
-    assert json.loads(run("chores", "exclusions", "memory", "--json"))["participants_changed"] == 1
-    cheater.refresh_from_db()
-    imported.refresh_from_db()
-    assert (cheater.excluded_by, imported.excluded_by) == ("admitted_cheating", "")
-    assert "0 participants" in run("chores", "exclusions", "memory")
-    assert Participant.objects.count() == 2
-    with pytest.raises(CommandError, match="There is no study"):
-        run("chores", "exclusions", "nowhere")
+@pytest.mark.parametrize(
+    ("kinds", "shown"),
+    [
+        ((), "real"),
+        (("pilot",), "pilot"),
+        (("simulated",), "simulated"),
+        (("simulated", "pilot"), "pilot"),
+        (("simulated", "imported"), "imported"),
+        (("simulated", "pilot", "imported", "real"), "real"),
+    ],
+)
+def test_the_page_opens_on_the_kind_that_has_data(
+    study: Study, kinds: tuple[str, ...], shown: str
+) -> None:
+    for kind in kinds:
+        make_participant(study, kind=kind)
+    assert watched_kind(study) == shown
 
 
-# In a browser
+def test_key_numbers_come_first_and_the_forecast_is_said_in_words(
+    ruth: Client, study: Study
+) -> None:
+    Study.objects.update(target_valid=10, recruitment="open")
+    make_participant(study)
+    make_participant(study, excluded_by="missed_catch")
+    make_participant(study, judged=2, last_seen_at=timezone.now())
+    shown = page(ruth, study)
+    for name, n in (
+        ("Recruited", 3),
+        ("On a page now", 1),
+        ("Finished", 2),
+        ("Excluded", 1),
+        ("Withdrawn", 0),
+    ):
+        assert f"<dt>{name}</dt><dd>{n}</dd>" in shown
+    assert "<dt>Valid</dt><dd>1 <small>of 10</small></dd>" in shown
+    assert "cannot be said yet" in shown
+    assert shown.index("Recruited") < shown.index("Page by page") < shown.index("Exposures")
+
+
+def test_an_auditor_sees_the_numbers_but_no_comments_and_cannot_open_recruitment(
+    ruth: Client, study: Study
+) -> None:
+    make_participant(study, comments="I am Jo of Ghent")
+    assert "I am Jo of Ghent" in page(ruth, study)
+    Membership.objects.update(role="auditor")
+    shown = page(ruth, study)
+    live = ruth.get(reverse("lab:study_live", args=["memory"])).text
+    assert "Jo of Ghent" not in shown + live
+    assert "Change recruitment" not in shown
+    assert "Page by page" in shown

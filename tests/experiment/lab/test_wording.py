@@ -30,51 +30,42 @@ def load(client: Client, content: bytes) -> Any:
     return client.post(f"{URL}load/", {"file": SimpleUploadedFile("de.po", content)})
 
 
-def test_one_text_is_reworded_and_given_back(ruth: Client, study: Study) -> None:
+def test_one_text_is_reworded_and_given_back_and_one_that_lacks_a_placeholder_refused(
+    ruth: Client, study: Study
+) -> None:
     message = built_in("I do not agree")
     assert send(ruth, message, "No, thank you").status_code == 302
-    assert "No, thank you" in ruth.get(study.get_absolute_url()).content.decode()
-    assert "No, thank you" in ruth.get(f"{URL}?show=own").content.decode()
+    assert "No, thank you" in ruth.get(study.get_absolute_url()).text
+    assert "No, thank you" in ruth.get(f"{URL}?show=own").text
     send(ruth, message, "")
+    assert not study.texts.exists()
+    message = next(m for m in participant_texts() if "%(low)s" in m.source and m.plural)
+    response = send(ruth, message, "One minute", "Some minutes")
+    assert (response.status_code, "Some minutes" in response.text) == (422, True)
     assert not study.texts.exists()
 
 
 def test_what_is_typed_is_previewed_before_it_is_saved(ruth: Client, study: Study) -> None:
     preview = "/lab/studies/memory/set-up/preview/consent/"
-    shown = send(ruth, built_in("I do not agree"), "<i>Rather not", to=preview).content.decode()
-    assert "Rather not" not in shown  # other tags than the built-in text
-    shown = send(ruth, built_in("I do not agree"), "Rather not", to=preview).content.decode()
-    assert "Rather not" in shown
+    for form, is_shown in (("<i>Rather not", False), ("Rather not", True)):  # a tag of its own
+        shown = send(ruth, built_in("I do not agree"), form, to=preview).text
+        assert ("Rather not" in shown) is is_shown
     assert not study.texts.exists()
 
 
-def test_a_text_without_its_placeholder_is_refused_and_kept_on_the_page(
+def test_the_file_comes_back_as_it_was_written_and_one_that_is_none_is_refused(
     ruth: Client, study: Study
 ) -> None:
-    message = next(m for m in participant_texts() if "%(low)s" in m.source and m.plural)
-    response = send(ruth, message, "One minute", "Some minutes")
-    assert response.status_code == 422
-    assert "Some minutes" in response.content.decode()
-    assert not study.texts.exists()
-
-
-def test_the_file_comes_back_as_it_was_written(ruth: Client, study: Study) -> None:
     send(ruth, built_in("I do not agree"), "No")
     content = ruth.get(f"{URL}file/").content
     study.texts.all().delete()
     assert load(ruth, content).status_code == 302
+    for wrong, words in (
+        (b"\xff", "not UTF-8"),
+        (b"hello", "Line 1 is not"),
+        (b"x" * 1_100_000, "larger than 1 MB"),
+    ):
+        response = load(ruth, wrong)
+        assert response.status_code == 422
+        assert words in str(response.context["form"].errors)
     assert list(study.texts.values_list("forms", flat=True)) == [["No"]]
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [(b"\xff", "not UTF-8"), (b"hello", "Line 1 is not"), (b"x" * 1_100_000, "larger than 1 MB")],
-)
-def test_a_file_that_is_none_is_refused(
-    ruth: Client, study: Study, content: bytes, words: str
-) -> None:
-    send(ruth, built_in("I do not agree"), "No")
-    response = load(ruth, content)
-    assert response.status_code == 422
-    assert words in str(response.context["form"].errors)
-    assert study.texts.exists()

@@ -9,30 +9,15 @@ from experiment.services.export.jobs import ensure_exported
 from lib.jobs import leases
 from lib.jobs.queue import kinds
 from scoring.models import ScoringRun
-from tests.factories import make_study, make_user
+from tests.factories import make_study
 from tests.scoring.lab.rows import ask, published
 
 pytestmark = pytest.mark.django_db
 PAGE = "/lab/studies/memory/work/"
 
 
-@pytest.fixture
-def study() -> Study:
-    return make_study("memory", human=3, machine=2)
-
-
-@pytest.fixture
-def admin() -> Client:
-    user = make_user("ada")
-    user.is_staff = user.is_superuser = True
-    user.save()
-    client = Client()
-    client.force_login(user)
-    return client
-
-
 def test_the_page_shows_work_of_every_kind_of_its_own_study_alone(
-    ruth: Client, admin: Client, study: Study
+    ruth: Client, boss: Client, study: Study
 ) -> None:
     other = make_study("other", human=3, machine=2)
     run, export = ask(study, "lab/mine"), ensure_exported(study, TrialQuery(kind="real"))
@@ -43,7 +28,7 @@ def test_the_page_shows_work_of_every_kind_of_its_own_study_alone(
     assert [row.job for row in shown.context["still_open"]] == [run, export]
     assert (shown.context["ended"], "lab/theirs" in shown.text) == ([], False)
     assert "No worker is running" in shown.text
-    assert len(admin.get("/lab/work/").context["still_open"]) == 3
+    assert len(boss.get("/lab/work/").context["still_open"]) == 3
 
 
 def test_work_is_stopped_and_tried_again_by_a_button(ruth: Client, study: Study) -> None:
@@ -67,11 +52,11 @@ def test_work_is_stopped_and_tried_again_by_a_button(ruth: Client, study: Study)
     ]
 
 
-def test_no_kind_but_those_of_workers_is_found(ruth: Client, admin: Client, study: Study) -> None:
+def test_no_kind_but_those_of_workers_is_found(ruth: Client, boss: Client, study: Study) -> None:
     run = ask(make_study("other", human=3, machine=2), "lab/theirs")
     for kind, pk in (("scoring.scoringrun", run.pk), ("auth.user", 1), ("x", 1)):
         assert ruth.post(f"{PAGE}{kind}/{pk}/stop/").status_code == 404
-    assert admin.post(f"/lab/work/auth.user/{study.pk}/stop/").status_code == 404
+    assert boss.post(f"/lab/work/auth.user/{study.pk}/stop/").status_code == 404
     assert ruth.get("/lab/work/").status_code == 403
 
 

@@ -8,7 +8,6 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from experiment.models import ItemCount, Participant, PeopleCount, Study, Trial
-from tests.factories import make_study, make_user
 
 pytestmark = pytest.mark.django_db
 PAGES = {
@@ -20,17 +19,6 @@ PAGES = {
     "debrief": "Your results",
     "done": "Thank you for taking part",
 }
-
-
-@pytest.fixture
-def study() -> Study:
-    return make_study()
-
-
-@pytest.fixture
-def ruth(client: Client, study: Study) -> Client:
-    client.force_login(make_user("ruth", study))
-    return client
 
 
 def url(page: str) -> str:
@@ -48,13 +36,13 @@ def test_each_page_is_shown_in_frames_of_this_site_and_nothing_is_written_or_cou
     for page, words in PAGES.items():
         with CaptureQueriesContext(connection) as queries:
             shown, posted = ruth.get(url(page)), ruth.post(url(page), sent)
-        assert words in shown.content.decode()
-        assert words in posted.content.decode()
+        assert words in shown.text
+        assert words in posted.text
         writing = ("INSERT", "UPDATE", "DELETE")
         assert [q["sql"] for q in queries if q["sql"].startswith(writing)] == []
         assert shown["X-Frame-Options"] == "SAMEORIGIN"
         assert "frame-ancestors 'self'" in shown["Content-Security-Policy"]
-        assert "data-ping-url" not in shown.content.decode()
+        assert "data-ping-url" not in shown.text
         assert not shown.cookies.keys() & {"bb-entry", "bb-participant"}
     for model in (Participant, Trial, ItemCount, PeopleCount):
         assert not model.objects.exists()
@@ -69,19 +57,19 @@ def test_other_pages_stay_out_of_every_frame(ruth: Client, study: Study) -> None
 
 def test_what_is_typed_is_shown_and_what_is_wrong_of_it_is_not(ruth: Client, study: Study) -> None:
     typed = {"section": "texts", "briefing": "<b>Unsaved</b> words", "consent": "Unsaved consent"}
-    shown = ruth.post(url("consent"), typed).content.decode()
+    shown = ruth.post(url("consent"), typed).text
     assert "&lt;b&gt;Unsaved&lt;/b&gt; words" in shown
     assert "Unsaved consent" in shown
     assert "Consent text, version 2" in shown
     study.refresh_from_db()
     assert (study.consent_versions.count(), "Unsaved" in study.briefing) == (1, False)
     wrong = {"section": "general", "title": "", "contact": "new@lab.example"}
-    shown = ruth.post(url("consent"), wrong).content.decode()
+    shown = ruth.post(url("consent"), wrong).text
     assert study.title in shown
     assert "new@lab.example" in shown
 
 
 def test_typed_numbers_shape_the_pages(ruth: Client) -> None:
     sent = {"section": "trials", "human_items": "1", "machine_items": "1", "catch_items": "0"}
-    assert "Abstract 1 of 2" in ruth.post(url("trial"), sent).content.decode()
+    assert "Abstract 1 of 2" in ruth.post(url("trial"), sent).text
     assert ruth.get(url("secret")).status_code == 404

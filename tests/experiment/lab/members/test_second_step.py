@@ -16,6 +16,7 @@ from experiment.models import AuditEvent
 from experiment.services import sign_in
 from experiment.services.sign_in import MOST_ATTEMPTS
 from tests.experiment.lab.members.codes import shown_by_app, switch_on
+from tests.experiment.lab_client import run
 from tests.factories import make_study, make_user
 
 pytestmark = pytest.mark.django_db
@@ -47,7 +48,7 @@ def test_codes_are_set_up_with_a_first_code_and_leave_recovery_codes_once(
     client: Client, user: Any
 ) -> None:
     client.force_login(user)
-    page = client.get("/lab/account/codes/").content.decode()
+    page = client.get("/lab/account/codes/").text
     device = TOTPDevice.objects.get()
     assert sign_in.spelled_key(device) in page
     picture = client.get("/lab/account/codes/picture.svg")
@@ -55,12 +56,12 @@ def test_codes_are_set_up_with_a_first_code_and_leave_recovery_codes_once(
     wrong = client.post("/lab/account/codes/", {"code": "000000"})
     assert wrong.context["form"].has_error("code", "wrong")
     assert not sign_in.has_second_step(user)
-    done = client.post("/lab/account/codes/", {"code": shown_by_app(device)}).content.decode()
+    done = client.post("/lab/account/codes/", {"code": shown_by_app(device)}).text
     codes = list(StaticToken.objects.values_list("token", flat=True))
     assert len(codes) == sign_in.N_RECOVERY_CODES
     assert all(code in done for code in codes)
     assert "no-store" in client.get("/lab/account/")["Cache-Control"]
-    assert not any(code in client.get("/lab/account/").content.decode() for code in codes)
+    assert not any(code in client.get("/lab/account/").text for code in codes)
     assert client.get("/lab/account/codes/picture.svg").status_code == 410
 
 
@@ -82,7 +83,7 @@ def test_a_right_code_at_once_after_a_wrong_one_is_asked_to_wait_a_moment(
     assert client.post(CODE_PAGE, {"code": "000000"}).context["form"].has_error("code", "wrong")
     early = client.post(CODE_PAGE, right)
     assert early.context["form"].has_error("code", "soon")
-    assert "wait a moment" in early.content.decode()
+    assert "wait a moment" in early.text
     assert not is_in(client)
     before = timezone.now() - timedelta(minutes=1)
     TOTPDevice.objects.update(throttling_failure_timestamp=before)
@@ -90,40 +91,30 @@ def test_a_right_code_at_once_after_a_wrong_one_is_asked_to_wait_a_moment(
     assert is_in(client)
 
 
-def test_a_recovery_code_works_once(user: Any) -> None:
-    _, codes = switch_on(user)
-    for is_right in (True, False):
-        client = Client()
-        give_password(client)
-        client.post(CODE_PAGE, {"code": codes[0].upper()})
-        assert is_in(client) == is_right
-    assert sign_in.n_recovery_codes(user) == sign_in.N_RECOVERY_CODES - 1
-
-
-def test_a_code_that_was_used_is_refused(user: Any) -> None:
-    device, _ = switch_on(user)
-    code = shown_by_app(device)
+@pytest.mark.parametrize("of_app", [True, False])
+def test_a_code_of_the_app_and_a_recovery_code_work_once(user: Any, of_app: bool) -> None:
+    device, codes = switch_on(user)
+    code = shown_by_app(device) if of_app else codes[0].upper()
     for is_right in (True, False):
         client = Client()
         give_password(client)
         client.post(CODE_PAGE, {"code": code})
         assert is_in(client) == is_right
+    assert sign_in.n_recovery_codes(user) == sign_in.N_RECOVERY_CODES - (not of_app)
 
 
-def test_nobody_comes_to_the_second_step_without_the_first(client: Client, user: Any) -> None:
+def test_nobody_comes_to_the_second_step_without_the_first_or_ten_minutes_after_it(
+    client: Client, user: Any
+) -> None:
     device, _ = switch_on(user)
     assert client.post(CODE_PAGE, {"code": shown_by_app(device)})["Location"] == "/lab/sign-in/"
-    assert not is_in(client)
-
-
-def test_the_first_step_is_worth_ten_minutes(client: Client, user: Any, monkeypatch: Any) -> None:
-    device, _ = switch_on(user)
     give_password(client)
     session = client.session
     pk, since = session["waits_for_code"]
     session["waits_for_code"] = [pk, since - 601]
     session.save()
     assert client.post(CODE_PAGE, {"code": shown_by_app(device)})["Location"] == "/lab/sign-in/"
+    assert not is_in(client)
 
 
 def test_codes_cannot_be_tried_for_long_nor_a_new_start_made(client: Client, user: Any) -> None:
@@ -144,7 +135,7 @@ def test_a_code_switches_codes_off_and_makes_new_recovery_codes(client: Client, 
     change = "/lab/account/codes/change/"
     assert client.post(change, {"code": "000000", "off": ""}).context["code_form"].errors
     assert sign_in.has_second_step(user)
-    shown = client.post(change, {"code": shown_by_app(device)}).content.decode()
+    shown = client.post(change, {"code": shown_by_app(device)}).text
     assert old[0] not in shown
     assert StaticToken.objects.filter(token=old[0]).count() == 0
     client.post(change, {"code": shown_by_app(device), "off": ""})
@@ -154,8 +145,6 @@ def test_a_code_switches_codes_off_and_makes_new_recovery_codes(client: Client, 
 
 
 def test_a_one_time_link_is_no_second_step(client: Client) -> None:
-    from tests.experiment.lab_client import run
-
     boss = make_user("admin", is_superuser=True, is_staff=True)
     switch_on(boss)
     path = run("create_admin", "admin").split("http://127.0.0.1:8000")[1].split()[0]
@@ -193,12 +182,3 @@ def test_a_session_from_before_gives_its_code_first(
     assert client.get("/lab/")["Location"] == f"{CODE_PAGE}?next=/lab/"
     client.post(CODE_PAGE, {"code": shown_by_app(device)})
     assert is_in(client)
-
-
-def test_the_administration_asks_for_it_too(client: Client, settings: Any) -> None:
-    settings.REQUIRE_TOTP = True
-    boss = make_user("boss", is_superuser=True, is_staff=True)
-    client.force_login(boss)
-    assert client.get("/admin/")["Location"] == f"{CODE_PAGE}?next=/admin/"
-    client.post("/lab/account/codes/", {"code": shown_by_app(sign_in.new_app(boss))})
-    assert client.get("/admin/").status_code == 200

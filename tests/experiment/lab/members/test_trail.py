@@ -16,13 +16,6 @@ from tests.factories import make_study, make_user
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def boss() -> Client:
-    client = Client()
-    client.force_login(make_user("boss", is_superuser=True, is_staff=True))
-    return client
-
-
 def change_the_past() -> int:
     """What somebody with the database's password could do."""
     pk = AuditEvent.objects.order_by("pk")[0].pk
@@ -36,7 +29,7 @@ def test_a_study_shows_its_own_events_with_who_and_why(ruth: Client, study: Stud
     other = make_study("other")
     record(Action.EXPORTED, by=make_user("vera"), study=study, reason="a paper", n_rows=1)
     record(Action.EXPORTED, study=other, reason="of others")
-    shown = ruth.get("/lab/studies/memory/trail/").content.decode()
+    shown = ruth.get("/lab/studies/memory/trail/").text
     assert all(
         word in shown for word in ("vera", "exported data", "a paper", "n rows", "<dd>1</dd>")
     )
@@ -54,10 +47,10 @@ def test_long_trails_come_in_pages(boss: Client) -> None:
 
 @pytest.mark.parametrize("page", ["/lab/trail/", "/lab/studies/memory/trail/"])
 def test_the_chain_is_checked_when_asked(boss: Client, study: Study, page: str) -> None:
-    assert "The chain holds" not in boss.get(page).content.decode()
-    assert "The chain holds" in boss.get(f"{page}?verify").content.decode()
+    assert "The chain holds" not in boss.get(page).text
+    assert "The chain holds" in boss.get(f"{page}?verify").text
     pk = change_the_past()
-    assert f"breaks at event {pk}" in boss.get(f"{page}?verify").content.decode()
+    assert f"breaks at event {pk}" in boss.get(f"{page}?verify").text
 
 
 def test_the_command_says_whether_it_holds(study: Study) -> None:
