@@ -108,6 +108,26 @@ def client_of(person: Participant | None = None, **options: Any) -> Client:
     return client
 
 
+def come(study: Study, query: str = "", client: Client | None = None) -> str:
+    """The page to which a link leads; without a client, in a browser that knows nothing."""
+    shown = (client or Client()).get(study.get_absolute_url() + query, follow=True)
+    return shown.content.decode()
+
+
+def decide(study: Study, client: Client, agree: str = "yes") -> HttpResponse:
+    """What comes of the form of consent."""
+    form = {"agree": agree, "consent_sha256": study.consent.sha256}
+    return client.post(study.get_absolute_url(), form)
+
+
+def agree(study: Study, query: str = "", client: Client | None = None) -> Participant:
+    """Somebody who comes by this link and agrees."""
+    client = client or Client()
+    come(study, query, client)
+    assert decide(study, client).status_code == 303
+    return Participant.objects.latest("pk")
+
+
 def open_page(study: Study, page: str, **options: Any) -> AtPage:
     """Somebody at one of PAGES, who has filled in all that it asks."""
     home = study.get_absolute_url()

@@ -1,11 +1,8 @@
 """How a request that the site does not take is sent, and what its refusal has to look like."""
 
 import re
-from urllib.parse import quote
 
 from django.http import HttpResponse
-
-from tests.experiment.people import AtPage
 
 FORM = "application/x-www-form-urlencoded"
 LONG = "x" * 65_536
@@ -30,10 +27,3 @@ def assert_page(response: HttpResponse, status: int, *sentences: str) -> None:
     assert "<h1" in text
     for sentence in sentences:
         assert sentence in text
-
-
-def send_raw(at: AtPage, changes: dict[str, str]) -> HttpResponse:
-    """Send a page's form with values that are percent-encoded already."""
-    fields = {name: quote(value) for name, value in at.fields.items()} | changes
-    body = "&".join(f"{name}={value}" for name, value in fields.items())
-    return at.client.generic("POST", at.address, body, content_type=FORM)

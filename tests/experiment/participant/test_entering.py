@@ -1,132 +1,197 @@
-"""Entering: recruitment ids, shared computers, declining, and who is let in as what."""
+"""Entering: what a link lets in, remembers and gives at the end; shared computers, declining, and who is let in as what."""
+
+from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from experiment.models import Participant, RecruitmentRecord, Study
-from experiment.services.study_setup import set_recruitment
+from experiment.services import taking_part
+from experiment.services.channels import ExternalIds
+from tests.experiment.people import agree, answer, client_of, come, decide, enroll, start
+from tests.experiment.refusals import assert_page
 from tests.factories import make_channel, make_study, make_user
 
 pytestmark = pytest.mark.django_db
+CODE = "C0DE-AT-THE-END"
+IDS = ExternalIds("prolific", "p1", "s1", "x1", channel="uk")
+LINK = "?channel=uk&PROLIFIC_PID=p1&STUDY_ID=s1&SESSION_ID=x1"
+OUT = "https://recruit.example/out?id="
 
 
 @pytest.fixture
-def study():
-    study = set_recruitment(make_study(), "open")
-    make_channel(study, screen_out_url="https://recruit.example/out?id={external_id}")
+def study() -> Study:
+    study = make_study(recruitment="open")
+    ends = {"completion_code": CODE, "screen_out_url": OUT + "{external_id}"}
+    make_channel(study, "uk", platform="prolific", label="Prolific UK", **ends)
+    make_channel(study, "panel", platform="other", id_parameter="who", session_parameter="round")
+    make_channel(study, "poster")
+    make_channel(study, completion_code="FOR-PLAIN-LINKS")
     return study
 
 
-def visit(client, study, query=""):
-    return client.get(study.get_absolute_url() + query, follow=True)
-
-
-def decide(client, study, agree="yes"):
-    form = {"agree": agree, "consent_sha256": study.consent.sha256}
-    return client.post(study.get_absolute_url(), form)
-
-
 @pytest.mark.parametrize(
-    ("query", "stored"),
+    ("query", "source", "ids"),
     [
-        ("", ("", "", "", "")),
-        ("?PROLIFIC_PID=p1&STUDY_ID=s1&SESSION_ID=e1", ("prolific", "p1", "s1", "e1")),
-        ("?id=77", ("sona", "77", "", "")),
-        ("?workerId=w&hitId=h&assignmentId=a", ("mturk", "w", "h", "a")),
-        ("?utm_source=mail", ("", "", "", "")),
+        ("", "", []),
+        ("?utm_source=mail", "", []),
+        ("?channel=plain", "", []),
+        ("?channel=poster", "poster", []),
+        (LINK, "uk", [("prolific", "p1", "s1", "x1")]),
+        # A link that names no channel finds the platform's, if there is one
+        ("?PROLIFIC_PID=p2", "uk", [("prolific", "p2", "", "")]),
+        ("?id=77", "sona", [("sona", "77", "", "")]),
+        ("?workerId=w&hitId=h&assignmentId=a", "mturk", [("mturk", "w", "h", "a")]),
+        # Another panel's parameters have the names that it gives
+        ("?channel=panel&who=a&round=7", "panel", [("panel", "a", "", "7")]),
     ],
 )
-def test_recruitment_ids_are_kept_and_the_address_is_cleaned(client, study, query, stored):
-    page = visit(client, study, query)
+def test_a_links_channel_and_ids_are_kept_apart_and_the_address_is_cleaned(
+    study: Study, query: str, source: str, ids: list[tuple[str, ...]]
+) -> None:
+    client = Client()
+    page = client.get(study.get_absolute_url() + query, follow=True)
     assert page.request["QUERY_STRING"] == ""
-    decide(client, study)
+    assert decide(study, client).status_code == 303
+    assert Participant.objects.get().external_source == source
     names = "source", "external_id", "external_study_id", "external_session_id"
-    assert list(RecruitmentRecord.objects.values_list(*names)) == [stored] * bool(stored[0])
-    assert Participant.objects.get().external_source == stored[0]
+    assert list(RecruitmentRecord.objects.values_list(*names)) == ids
 
 
-def test_declining_stores_nothing_and_leads_back_with_the_persons_id(client, study):
-    visit(client, study, "?PROLIFIC_PID=a%26b")
-    page = decide(client, study, "no")
-    assert "https://recruit.example/out?id=a%26b" in page.content.decode()
+def test_declining_stores_nothing_leads_back_and_can_be_taken_back(study: Study) -> None:
+    client = Client()
+    come(study, "?PROLIFIC_PID=a%26b", client)
+    assert f"{OUT}a%26b" in decide(study, client, "no").content.decode()
     assert not Participant.objects.exists()
+    assert decide(study, client).status_code == 303
+    assert RecruitmentRecord.objects.get().external_id == "a&b"
+    assert_page(decide(study, client, "no"), 409, "You are taking part")  # in another tab
 
 
-def test_who_declined_by_mistake_can_still_agree_under_the_same_id(client, study):
-    visit(client, study, "?PROLIFIC_PID=p1")
-    decide(client, study, "no")
-    assert decide(client, study).status_code == 303
-    assert RecruitmentRecord.objects.get().external_id == "p1"
-
-
-def test_declining_after_agreeing_in_another_tab_says_that_one_takes_part(client, study):
-    visit(client, study)
-    decide(client, study)
-    page = decide(client, study, "no")
-    assert page.status_code == 409
-    assert "You are taking part" in page.content.decode()
-
-
-def test_another_id_at_the_same_computer_is_somebody_else_from_their_consent_on(client, study):
-    visit(client, study, "?PROLIFIC_PID=one")
-    decide(client, study)
-    page = visit(client, study, "?PROLIFIC_PID=two")
-    assert "Informed consent" in page.content.decode()
-    # Whoever only looked has taken nothing away from the first.
-    assert "About you" in visit(client, study, "?PROLIFIC_PID=one").content.decode()
-    visit(client, study, "?PROLIFIC_PID=two")
-    decide(client, study)
-    assert set(RecruitmentRecord.objects.values_list("external_id", flat=True)) == {"one", "two"}
-
-
-def test_the_same_number_at_another_site_is_another_person(client, study):
-    visit(client, study, "?id=7")
-    decide(client, study)
-    assert "Informed consent" in visit(client, study, "?PROLIFIC_PID=7").content.decode()
-
-
-def test_the_same_link_again_goes_on_where_one_was(client, study):
-    visit(client, study, "?PROLIFIC_PID=one")
-    decide(client, study)
-    assert "About you" in visit(client, study, "?PROLIFIC_PID=one").content.decode()
+def test_another_id_at_the_same_computer_is_somebody_else_from_their_consent_on(
+    study: Study,
+) -> None:
+    client = Client()
+    agree(study, "?PROLIFIC_PID=71", client)
+    for other in ("?PROLIFIC_PID=72", "?id=71"):
+        assert "Informed consent" in come(study, other, client)
+    # Whoever only looked has taken nothing away from the first
+    assert "About you" in come(study, "?PROLIFIC_PID=71", client)
     assert Participant.objects.count() == 1
+    agree(study, "?PROLIFIC_PID=72", client)
+    assert set(RecruitmentRecord.objects.values_list("external_id", flat=True)) == {"71", "72"}
 
 
-def test_a_member_of_the_study_is_a_pilot_even_while_it_is_open(study):
+def test_who_is_known_in_one_channel_is_known_in_another_of_the_platform(study: Study) -> None:
+    make_channel(study, "us", platform="prolific")
+    agree(study, LINK)
+    assert "You have been here before" in come(study, "?channel=us&PROLIFIC_PID=p1")
+
+
+def test_a_member_of_the_study_is_a_pilot_even_while_it_is_open(study: Study) -> None:
     client = Client()
     client.force_login(make_user("ruth", study))
-    visit(client, study)
-    decide(client, study)
-    assert Participant.objects.get().kind == "pilot"
+    assert agree(study, "", client).kind == "pilot"
 
 
-def test_a_forged_simulated_link_is_refused(client, study):
-    assert visit(client, study, "?simulated=yes").status_code == 400
-    assert not Participant.objects.exists()
-
-
-def test_who_withdrew_is_told_so_on_coming_back(client, study):
-    visit(client, study)
-    decide(client, study)
-    code = Participant.objects.get().withdrawal_code
-    client.post(study.get_absolute_url() + "withdraw/", {"code": code, "confirm": "1"})
-    assert "Your answers are withdrawn" in visit(client, study).content.decode()
-
-
-def test_a_closed_study_says_so_and_sends_on(client, study):
-    visit(client, study, "?PROLIFIC_PID=p1")
-    Study.objects.update(recruitment="closed")
-    page = visit(client, study)
-    assert page.status_code == 403
-    assert "https://recruit.example/out?id=p1" in page.content.decode()
-
-
-def test_who_sends_consent_undecided_is_told_beside_the_buttons_and_led_to_neither(client, study):
-    visit(client, study)
-    response = decide(client, study, agree="")
+def test_who_sends_consent_undecided_is_told_beside_the_buttons_and_led_to_neither(
+    study: Study,
+) -> None:
+    client = Client()
+    come(study, "", client)
+    response = decide(study, client, agree="")
     assert response.status_code == 422
     above, _, buttons = response.content.decode().partition('<form method="post" class="actions')
     assert 'id="agree-error" role="alert" tabindex="-1" autofocus' in above
     assert above.index('id="consent-title"') < above.index('id="agree-error"')
     assert "autofocus" not in buttons
     assert not Participant.objects.exists()
+
+
+def test_what_is_closed_or_not_there_lets_nobody_in_and_sends_on(study: Study) -> None:
+    unknown = Client().get(study.get_absolute_url() + "?channel=none")
+    assert_page(unknown, 404, "This link is not known")
+    started = Client()
+    agree(study, LINK, started)
+    make_channel(study, "uk", is_open=False)
+    assert "This study has ended" in come(study, LINK.replace("p1", "p2"))
+    assert "agree" in come(study)  # by other channels
+    assert started.get(f"{study.get_absolute_url()}about-you/").status_code == 200
+    Study.objects.update(recruitment="closed")
+    late = Client().get(study.get_absolute_url() + LINK.replace("p1", "p3"), follow=True)
+    assert_page(late, 403, f"{OUT}p3")
+    assert Participant.objects.count() == 1
+
+
+def test_the_code_is_shown_only_after_every_answer_is_stored(study: Study) -> None:
+    person = start(study, external=IDS)
+    client = client_of(person)
+    pages = ["", "about-you/", "practice/", "start/", "trial/1/", "debrief/", "done/"]
+
+    def sent() -> str:
+        return "".join(come(study, page, client) for page in pages)
+
+    for position in (0, study.n_trials - 1, study.n_trials):  # the debrief is not sent yet
+        person = answer(person, until=position)
+        assert CODE not in sent()
+    debrief = f"{study.get_absolute_url()}debrief/"
+    refused = client.post(debrief, {"comments": "x" * 5_001})
+    assert (refused.status_code, CODE in refused.content.decode()) == (422, False)
+    ended = client.post(debrief, {"comments": ""}, follow=True).content.decode()
+    person.refresh_from_db()
+    assert (person.stage, person.trials.filter(judgment=None).count()) == ("finished", 0)
+    assert CODE in ended
+    assert "FOR-PLAIN-LINKS" not in ended
+    assert CODE not in come(study, "done/")  # somebody else's browser
+
+
+def finisher(study: Study) -> Client:
+    """The browser of somebody who came by LINK to the end."""
+    person = answer(start(study, external=IDS), until=study.n_trials)
+    taking_part.finish(person, cheated=False, comments="", now=timezone.now())
+    return client_of(person)
+
+
+def test_taking_part_again_needs_a_channel_that_allows_it(study: Study) -> None:
+    client = finisher(study)
+    assert CODE in come(study, LINK, client)
+    make_channel(study, "uk", returns="again")
+    agree(study, LINK, client)
+    assert RecruitmentRecord.objects.filter(external_id="p1").count() == 2
+
+
+@pytest.mark.parametrize(
+    "shut", [{"recruitment": "closed"}, {"target_valid": 1}, {"closes_at": "2026-01-01T00:00Z"}]
+)
+def test_who_is_not_let_in_again_still_finds_their_code(study: Study, shut: dict[str, Any]) -> None:
+    make_channel(study, "uk", returns="again")
+    client = finisher(study)
+    Study.objects.filter(pk=study.pk).update(**shut)
+    assert CODE in come(study, LINK, client)
+    assert CODE in come(study, "", client)
+    assert CODE not in come(study, LINK.replace("p1", "p2"), client)  # another at this computer
+
+
+def test_channels_are_asked_for_once_by_a_process(study: Study) -> None:
+    def asked(query: str) -> int:
+        with CaptureQueriesContext(connection) as queries:
+            come(study, query)
+        return sum("experiment_channel" in query["sql"] for query in queries)
+
+    assert asked("") == 1
+    assert (asked(""), asked(LINK)) == (0, 0)
+
+
+def test_who_gave_the_ids_is_named_at_consent_and_to_who_asks_what_is_held(study: Study) -> None:
+    assert "Prolific UK put these ids" in come(study, LINK)
+    assert "Mechanical Turk put these ids" in come(study, "?workerId=w1")
+    assert "put these ids" not in come(study)
+    address = f"{study.get_absolute_url()}withdraw/"
+    for external, shown in ((IDS, True), (ExternalIds(), False)):
+        person = enroll(study, external=external)
+        held = Client().post(address, {"code": person.withdrawal_code})
+        assert held.status_code == 200
+        assert ("Prolific UK" in held.content.decode()) is shown

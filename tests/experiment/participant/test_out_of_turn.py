@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from experiment.domain.trial_query import TrialQuery
-from experiment.models import Judgment, Participant, RecruitmentRecord, Study, Trial
-from experiment.services import counting, taking_part
-from experiment.services.export.trials import count
+from experiment.models import Judgment, Participant, Study
+from experiment.services import counting
 from experiment.services.study_setup import word_consent
 from tests.experiment.people import (
     ABOUT_ME,
@@ -25,14 +23,10 @@ from tests.experiment.people import (
     stored,
 )
 from tests.experiment.refusals import assert_page
-from tests.factories import make_channel, make_study, recruited
+from tests.factories import make_channel
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def study(open_study: Study) -> Study:
-    return open_study
+JSON = {"accept": "application/json"}
 
 
 def leave(person: Participant, **ago: int) -> None:
@@ -46,10 +40,11 @@ def test_a_stale_tab_is_told_and_the_first_answer_stands(study: Study) -> None:
     at = open_page(study, "trial")
     assert at.send(side="A", confidence="70").status_code == 303
     before = stored()
-    stale = at.send(side="B", confidence="1", idempotency_key=str(uuid.uuid4()))
-    assert_page(
-        stale, 409, "Already answered", "Your first answer is stored", "Go on where you were"
-    )
+    other = {"side": "B", "confidence": "1", "idempotency_key": str(uuid.uuid4())}
+    said = ("Already answered", "Your first answer is stored", "Go on where you were")
+    assert_page(at.send(**other), 409, *said)
+    as_script = at.client.post(at.address, at.fields | other, headers=JSON)
+    assert (as_script.status_code, as_script.json()["title"]) == (409, said[0])
     assert stored() == before
 
 
@@ -63,7 +58,7 @@ def test_the_same_form_again_succeeds_and_leads_to_the_present_page(study: Study
     before = stored()
     again = at.send(side="A")
     assert (again.status_code, again["Location"]) == (303, f"{study.get_absolute_url()}trial/4/")
-    as_script = at.client.post(at.address, at.fields, headers={"accept": "application/json"})
+    as_script = at.client.post(at.address, at.fields, headers=JSON)
     assert as_script.json()["next"] == f"{study.get_absolute_url()}trial/4/"
     assert stored() == before
 
@@ -79,28 +74,24 @@ def test_a_page_that_is_answered_while_it_is_asked_for_leads_on(
         assert at.send().status_code == 303
 
     monkeypatch.setattr(counting, "sweep_if_due", answered_in_another_tab)
-    response = at.client.get(at.address)
-    assert (response.status_code, response["Location"]) == (
-        303,
-        f"{study.get_absolute_url()}trial/3/",
-    )
+    shown = at.client.get(at.address)
+    assert (shown.status_code, shown["Location"]) == (303, f"{study.get_absolute_url()}trial/3/")
     assert Judgment.objects.count() == 2
 
 
-def test_a_script_is_told_of_a_refusal_in_its_own_language(study: Study) -> None:
-    at = open_page(study, "trial")
-    at.send()
-    fields = at.fields | {"idempotency_key": str(uuid.uuid4())}
-    response = at.client.post(at.address, fields, headers={"accept": "application/json"})
-    assert response.status_code == 409
-    assert response.json()["title"] == "Already answered"
-
-
-def test_another_participants_trial_is_not_answered(study: Study) -> None:
+def test_another_participants_trial_and_one_that_was_never_opened_are_not_answered(
+    study: Study,
+) -> None:
     mine, theirs = open_page(study, "trial"), open_page(study, "trial")
+    newcomer = start(study)
+    address = f"{study.get_absolute_url()}trial/1/"
+    unopened = AtPage(client_of(newcomer), address, theirs.fields, newcomer)
     before = stored()
-    response = mine.send(trial_token=theirs.fields["trial_token"])
-    assert_page(response, 403, "This is not your page", "belongs to another participant")
+    said = ("This is not your page", "belongs to another participant")
+    assert_page(mine.send(trial_token=theirs.fields["trial_token"]), 403, *said)
+    assert_page(unopened.send(), 403, said[0])
+    assert_page(unopened.send(trial_token=str(uuid.uuid4())), 403, said[0])
+    assert_page(unopened.send(side=""), 409, "on another page")
     assert stored() == before
 
 
@@ -127,54 +118,39 @@ def test_every_other_page_leads_to_the_present_one_and_takes_no_form(
     before = stored()
     for other in (
         "",
-        "about-you/",
-        "practice/",
-        "start/",
-        "trial/1/",
-        "trial/2/",
-        "debrief/",
-        "done/",
+        *(f"{name}/" for name in (*PAGES[1:4], "trial/1", "trial/2", "debrief", "done")),
     ):
         if at.address == home + other:
             continue
         response = at.client.get(home + other)
         assert (response.status_code, response["Location"]) == (303, at.address), other
-        for fields in ({}, {"side": "A"}, ABOUT_ME):
+        for fields in ({}, {"side": "A"}, {"side": "C"}, ABOUT_ME):
             response = at.client.post(home + other, fields)
             # An earlier form may be a double click: then it leads on. It never stores anything.
             assert response.status_code in (303, 409, 422, 403), (other, response.status_code)
             if response.status_code == 303:
                 assert response["Location"] == at.address
+            if page == "about-you" and other not in ("", "done/"):  # of a page not reached yet
+                assert_page(response, 409, "on another page")
     assert stored() == before
 
 
-def test_a_page_that_is_not_reached_yet_is_not_shown_by_a_bad_form(study: Study) -> None:
-    home, at = study.get_absolute_url(), open_page(study, "about-you")
-    for page, fields in (
-        ("practice/", {"side": "C"}),
-        ("start/", {}),
-        ("trial/1/", {}),
-        ("debrief/", {}),
-    ):
-        assert_page(at.client.post(home + page, fields), 409, "on another page")
-
-
-def test_other_answers_about_oneself_are_not_silently_dropped(study: Study) -> None:
-    at = open_page(study, "about-you")
+@pytest.mark.parametrize(
+    ("page", "other", "said"),
+    [
+        ("about-you", {"age_number": "35"}, "What you sent first is stored"),
+        ("about-you", {"age_number": "abc"}, "on another page"),
+        ("debrief", {"comments": "One more thing"}, "What you sent first is stored"),
+    ],
+)
+def test_what_is_sent_later_on_another_time_is_not_silently_dropped(
+    study: Study, page: str, other: dict[str, str], said: str
+) -> None:
+    at = open_page(study, page)
     assert at.send().status_code == 303
     before = stored()
     assert at.send().status_code == 303
-    assert_page(at.send(age_number="35"), 409, "What you sent first is stored")
-    assert_page(at.send(age_number="abc"), 409)
-    assert stored() == before
-
-
-def test_another_comment_after_the_end_is_not_silently_dropped(study: Study) -> None:
-    at = open_page(study, "debrief")
-    assert at.send().status_code == 303
-    before = stored()
-    assert at.send().status_code == 303
-    assert_page(at.send(comments="One more thing"), 409, "What you sent first is stored")
+    assert_page(at.send(**other), 409, said)
     assert stored() == before
 
 
@@ -183,6 +159,7 @@ def test_who_withdrew_is_told_on_every_page_and_nothing_comes_back(study: Study)
     assert_page(at.send(), 200, "Your answers are withdrawn")
     before = stored()
     home = study.get_absolute_url()
+    assert_page(at.client.get(home, follow=True), 200, "Your answers are withdrawn")
     trial = {"side": "A", "trial_token": str(uuid.uuid4()), "idempotency_key": str(uuid.uuid4())}
     for page in ("about-you/", "practice/", "start/", "trial/1/", "trial/11/", "debrief/", "done/"):
         response = at.client.get(home + page)
@@ -191,40 +168,6 @@ def test_who_withdrew_is_told_on_every_page_and_nothing_comes_back(study: Study)
             assert 400 <= at.client.post(home + page, fields).status_code < 500 or page == "done/"
     assert at.client.post(f"{home}ping/").status_code == 204
     assert_page(at.send(), 200, "Your answers are withdrawn")  # again: still so
-    assert stored() == before
-
-
-@pytest.mark.parametrize("spelling", ["lower", "bare", "spaced"])
-def test_a_withdrawal_erases_and_lowers_exposures_however_the_code_is_typed(
-    study: Study, spelling: str
-) -> None:
-    stays, goes = finish(study), open_page(study, "withdraw")
-    person = goes.person
-    Participant.objects.filter(pk=person.pk).update(comments="I said this")
-    recruited(person, "5f3a")
-    assert count(study, TrialQuery("all", "real")) == 2 * study.n_trials
-    code = person.withdrawal_code
-    typed = {
-        "lower": code.lower(),
-        "bare": code.replace("-", "").lower(),
-        "spaced": f"  {code.replace('-', ' ')} ",
-    }[spelling]
-    assert_page(goes.send(code=typed), 200, "Your answers are withdrawn")
-    assert count(study, TrialQuery("all", "real")) == study.n_trials
-    person.refresh_from_db()
-    assert (person.stage, person.comments, person.external_source) == ("withdrawn", "", "")
-    assert not RecruitmentRecord.objects.exists()
-    assert (person.demographics, person.cheated) == ({}, None)
-    assert not Trial.objects.filter(participant=person).exists()
-    assert Judgment.objects.filter(trial__participant=stays).count() == study.n_trials
-
-
-def test_a_code_of_another_study_withdraws_nobody(study: Study) -> None:
-    other = make_study("other", recruitment="open")
-    at = open_page(study, "withdraw")
-    before = stored()
-    response = at.client.post(f"{other.get_absolute_url()}withdraw/", at.fields)
-    assert_page(response, 422, "This study has no such code")
     assert stored() == before
 
 
@@ -242,30 +185,20 @@ def test_a_returner_after_the_live_window_keeps_their_items(study: Study) -> Non
     assert at.send().status_code == 303
 
 
-def test_an_open_tab_is_answered_after_days_within_the_time_to_come_back(study: Study) -> None:
-    at = open_page(study, "trial")
-    leave(at.person, hours=study.resume_hours - 1)
-    assert at.send().status_code == 303
-    assert Judgment.objects.count() == 2
-
-
-def test_after_the_time_to_come_back_every_page_says_so(study: Study) -> None:
-    at = open_page(study, "trial")
+def test_after_the_time_to_come_back_every_page_says_so_but_takes_the_answer_that_was_being_written(
+    study: Study,
+) -> None:
+    at, home = open_page(study, "trial"), study.get_absolute_url()
     leave(at.person, hours=study.resume_hours + 1)
     before = stored()
     sentence = "The time to come back has passed"
-    assert at.client.post(f"{study.get_absolute_url()}ping/").status_code == 204  # revives nothing
-    assert_page(at.client.get(study.get_absolute_url()), 403, sentence, str(study.resume_hours))
+    assert at.client.post(f"{home}ping/").status_code == 204  # revives nothing
+    assert_page(at.client.get(home), 403, sentence, str(study.resume_hours))
     assert_page(at.client.get(at.address, follow=True), 403, sentence)
     assert stored() == before
-
-
-def test_an_answer_that_was_being_written_all_the_while_is_taken_however_late(study: Study) -> None:
-    at = open_page(study, "trial")
-    leave(at.person, hours=study.resume_hours + 1)
     assert at.send().status_code == 303
     assert Judgment.objects.filter(trial__token=at.fields["trial_token"]).count() == 1
-    assert at.client.get(study.get_absolute_url(), follow=True).status_code == 200
+    assert at.client.get(home, follow=True).status_code == 200
 
 
 def test_who_finished_can_fetch_the_end_again_long_after(study: Study) -> None:
@@ -276,42 +209,31 @@ def test_who_finished_can_fetch_the_end_again_long_after(study: Study) -> None:
     assert_page(page, 200, "THANKS-17", person.withdrawal_code)
 
 
-@pytest.mark.parametrize("recruitment", ["closed", "draft"])
+FULL = "https://recruit.example.org/full"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"recruitment": "closed"}, ("This study has",)),
+        ({"recruitment": "draft"}, ("This study has",)),
+        ({"target_valid": 1}, ("This study is complete", FULL)),
+    ],
+)
 def test_who_is_under_way_may_finish_a_study_that_takes_nobody_new(
-    study: Study, recruitment: str
+    study: Study, change: dict[str, Any], said: tuple[str, ...]
 ) -> None:
+    make_channel(study, screen_out_url="https://recruit.example.org/out", full_url=FULL)
+    finish(study)
     at, late = open_page(study, "trial"), open_page(study, "consent")
-    study.recruitment = recruitment
-    study.save()
-    assert_page(client_of().get(study.get_absolute_url()), 403, "This study has")
-    assert_page(late.send(), 403, "This study has")
+    Study.objects.update(**change)
+    assert_page(client_of().get(study.get_absolute_url()), 403, *said)
+    assert_page(late.send(), 403, said[0])
     assert at.send().status_code == 303
     at.person.refresh_from_db()
-    person = answer(at.person, until=study.n_trials)
+    answer(at.person, until=study.n_trials)
     page = at.client.post(f"{study.get_absolute_url()}debrief/", {"comments": ""}, follow=True)
     assert_page(page, 200, "Thank you for taking part")
-    person.refresh_from_db()
-    assert person.stage == "finished"
-    assert Participant.objects.count() == 1
-
-
-def test_a_study_that_reached_its_target_is_full_for_new_people_only(study: Study) -> None:
-    study.target_valid = 1
-    study.save()
-    full_url = "https://recruit.example.org/full"
-    make_channel(study, screen_out_url="https://recruit.example.org/out", full_url=full_url)
-    at, late = open_page(study, "trial"), open_page(study, "consent")
-    finish(study)
-    full = client_of().get(study.get_absolute_url())
-    assert_page(full, 403, "This study is complete", full_url)
-    assert_page(late.send(), 403, "This study is complete")
-    assert at.send().status_code == 303
-    taking_part.finish(
-        answer(Participant.objects.get(pk=at.person.pk), until=study.n_trials),
-        cheated=False,
-        comments="",
-        now=timezone.now(),
-    )
     assert Participant.objects.valid().count() == 2
 
 
@@ -322,8 +244,7 @@ def test_a_changed_consent_text_is_read_again_before_agreeing(study: Study) -> N
     assert not Participant.objects.exists()
     page = at.client.get(study.get_absolute_url())
     assert_page(page, 200, "Another text.", study.consent.sha256)
-    at.fields["consent_sha256"] = study.consent.sha256
-    assert at.send().status_code == 303
+    assert at.send(consent_sha256=study.consent.sha256).status_code == 303
 
 
 def test_the_side_of_the_first_choice_is_kept_through_a_reminder(study: Study) -> None:
@@ -334,14 +255,3 @@ def test_the_side_of_the_first_choice_is_kept_through_a_reminder(study: Study) -
     assert at.send(confidence="", side="A", reminded="1").status_code == 303
     judgment = Judgment.objects.get(trial__position=2)
     assert (judgment.side, judgment.confidence, judgment.confidence_moved) == ("A", None, False)
-
-
-def test_a_trial_that_was_never_opened_cannot_be_answered(study: Study) -> None:
-    person, other = start(study), open_page(study, "trial")
-    at = AtPage(client_of(person), f"{study.get_absolute_url()}trial/1/", other.fields, person)
-    before = stored()
-    assert_page(at.send(), 403, "This is not your page")
-    assert_page(at.send(trial_token=str(uuid.uuid4())), 403, "This is not your page")
-    assert_page(at.send(side=""), 409, "on another page")
-    assert stored() == before
-    assert taking_part.may_resume(person, timezone.now())

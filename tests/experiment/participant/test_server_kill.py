@@ -3,49 +3,15 @@
 import threading
 from dataclasses import dataclass, field
 
-import pytest
 import requests
 from django.db import connections
 
 from experiment.models import Judgment, Participant, Study, Trial
 from tests.experiment.http_client import TIMEOUT_S, Server, Visitor, at_once, hidden_fields
+from tests.experiment.people import RATED
 
 N_PEOPLE = 12
 KILL_AFTER = 30  # acknowledged answers
-RATED = {"confidence": "70", "expertise": "9", "recognised": "no"}
-
-
-def stored_keys() -> list[str]:
-    return [str(key) for key in Judgment.objects.values_list("idempotency_key", flat=True)]
-
-
-def test_a_kill_between_answers_loses_nothing_and_the_participant_goes_on(
-    server: Server, open_study: Study
-) -> None:
-    sent = []
-    with Visitor(server.url, open_study.slug) as visitor:
-        page = visitor.reach_first_trial()
-        for position in range(1, open_study.n_trials + 1):
-            assert page.url.endswith(f"/trial/{position}/")
-            # Killed after the page was shown on odd positions, and before on even ones
-            if position in (3, 4, 7):
-                before = hidden_fields(page.text)["trial_token"]
-                connections.close_all()  # no process has the database open when it is found again
-                server.kill()
-                with pytest.raises(requests.ConnectionError):
-                    visitor.open()
-                server.start()
-                if position != 7:  # there the page that was open is sent, as if nothing had been
-                    page = visitor.open()
-                    assert page.url.endswith(f"/trial/{position}/")
-                    assert hidden_fields(page.text)["trial_token"] == before
-            sent.append(hidden_fields(page.text)["idempotency_key"])
-            page = visitor.go_on(page, side="A", **RATED)
-        assert page.url.endswith("/debrief/")
-        visitor.go_on(page, comments="Still here")
-    assert Participant.objects.get().stage == "finished"
-    assert stored_keys() == sent
-    assert Trial.objects.count() == open_study.n_trials
 
 
 @dataclass
@@ -113,7 +79,7 @@ def test_a_kill_amid_a_burst_keeps_each_acknowledged_answer_once_and_others_can_
             answer = visitor.session.send(sent, allow_redirects=False, timeout=TIMEOUT_S)
             assert answer.status_code == 303, answer.text
     assert in_doubt > 0, "no one was in the middle of an answer: the test has shown nothing"
-    keys = stored_keys()
+    keys = [str(key) for key in Judgment.objects.values_list("idempotency_key", flat=True)]
     assert len(keys) == len(set(keys)) == n_acknowledged + in_doubt
     assert burst.acknowledged.keys() <= set(keys)
 

@@ -18,11 +18,6 @@ pytestmark = pytest.mark.django_db
 ONE_USE = re.compile(r'(name="(?:csrfmiddlewaretoken|idempotency_key)" value=|nonce=)"[^"]*"')
 
 
-@pytest.fixture
-def study(open_study: Study) -> Study:
-    return open_study
-
-
 def send_as_script(at: AtPage) -> HttpResponse:
     return at.client.post(at.address, at.fields, headers={"accept": "application/json"})
 

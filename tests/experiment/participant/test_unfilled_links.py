@@ -14,7 +14,8 @@ from experiment.checks import recruitment_ids_are_ids
 from experiment.models import Participant, RecruitmentRecord, Study
 from experiment.participant import identity
 from experiment.services.channels import ExternalIds, links
-from tests.experiment.people import enroll
+from tests.experiment.people import decide, enroll
+from tests.experiment.refusals import assert_page
 from tests.factories import make_channel, make_study, make_user
 
 pytestmark = pytest.mark.django_db
@@ -33,9 +34,8 @@ AROUND = [
 @pytest.fixture
 def study() -> Study:
     study = make_study(recruitment="open")
-    make_channel(study, "pro", platform="prolific")
-    make_channel(study, "sona", platform="sona")
-    make_channel(study, "turk", platform="mturk")
+    for code, platform in (("pro", "prolific"), ("sona", "sona"), ("turk", "mturk")):
+        make_channel(study, code, platform=platform)
     make_channel(study, "panel", platform="other", id_parameter="who", session_parameter="round")
     return study
 
@@ -45,9 +45,7 @@ def consent(study: Study, query: str) -> tuple[Client, int]:
     client = Client()
     page = client.get(f"{study.get_absolute_url()}?{query}", follow=True)
     if page.status_code == 200:
-        assert study.consent
-        form = {"agree": "yes", "consent_sha256": study.consent.sha256}
-        client.post(study.get_absolute_url(), form)
+        decide(study, client)
     return client, page.status_code
 
 
@@ -65,15 +63,17 @@ def shared_study() -> Study:
     )
 
 
-@pytest.mark.parametrize("channel", ["pro", "sona", "turk", "panel"])
+@pytest.mark.parametrize(
+    ("channel", "parameter"),
+    [("pro", "PROLIFIC_PID"), ("sona", "id"), ("turk", "workerId"), ("panel", "who")],
+)
 def test_a_link_as_the_recruitment_page_prints_it_lets_nobody_in(
-    study: Study, channel: str
+    study: Study, channel: str, parameter: str
 ) -> None:
     (url,) = (link.url for link in links(study, study.get_absolute_url()) if link.code == channel)
     for client in (Client(), Client()):
         answer = client.get(url)
-        assert answer.status_code == 400
-        assert "Your link is not complete" in answer.content.decode()
+        assert_page(answer, 400, "Your link is not complete", parameter)
         assert not answer.cookies
     assert not Participant.objects.exists()
     member = Client()
@@ -82,43 +82,40 @@ def test_a_link_as_the_recruitment_page_prints_it_lets_nobody_in(
     assert "2 visits were refused" in watch
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "channel=pro&PROLIFIC_PID=",
-        "PROLIFIC_PID=%20",
-        "workerId=w1&hitId=h1&assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE",
-        "assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE&hitId=h1",
-        "id=%SURVEY_CODE%",
-        "id=%25SURVEY_CODE%25",
-        "id=%2525SURVEY_CODE%2525",
-        "id=%DEAD_ID%",
-        "PROLIFIC_PID=undefined",
-        "workerId=worker_id",
-        "id=XXXX",
-        "id=-",
-        "channel=panel&who=who",
-        "channel=panel&who=a&round=%5Bround%5D",
-        "PROLIFIC_PID=5f3a&STUDY_ID=s1&SESSION_ID=%7B%7B%25SESSION_ID%25%7D%7D",
-    ],
+NO_IDS = """
+    channel=pro
+    channel=pro&PROLIFIC_PID=
+    channel=pro&STUDY_ID=s1&SESSION_ID=x1
+    PROLIFIC_PID=%20
+    workerId=w1&hitId=h1&assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE
+    assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE&hitId=h1
+    id=%SURVEY_CODE%
+    id=%25SURVEY_CODE%25
+    id=%2525SURVEY_CODE%2525
+    id=%DEAD_ID%
+    PROLIFIC_PID=undefined
+    workerId=worker_id
+    id=XXXX
+    id=-
+    channel=panel&round=7
+    channel=panel&who=who
+    channel=panel&who=a&round=%5Bround%5D
+    PROLIFIC_PID=5f3a&STUDY_ID=s1&SESSION_ID=%7B%7B%25SESSION_ID%25%7D%7D
+"""
+IDS_OF_SITES = (
+    "5f3a9c0b 31415 A1B2C3 a.b+c@example.org x%y Zm9v== {3F2504E0-4F89-11D3-9A0C-0305E82C3301}"
 )
-def test_what_every_visitor_brings_alike_is_no_id(study: Study, query: str) -> None:
+
+
+@pytest.mark.parametrize("query", NO_IDS.split())
+def test_what_every_visitor_brings_alike_or_nobody_brings_is_no_id(
+    study: Study, query: str
+) -> None:
     assert consent(study, query)[1] == 400
     assert not RecruitmentRecord.objects.exists()
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        "5f3a9c0b",
-        "31415",
-        "A1B2C3",
-        "a.b+c@example.org",
-        "x%y",
-        "Zm9v==",
-        "{3F2504E0-4F89-11D3-9A0C-0305E82C3301}",
-    ],
-)
+@pytest.mark.parametrize("value", IDS_OF_SITES.split())
 def test_ids_as_sites_give_them_are_taken(study: Study, value: str) -> None:
     consent(study, urlencode({"channel": "panel", "who": value}))
     assert RecruitmentRecord.objects.get().external_id == value
@@ -189,9 +186,7 @@ def test_a_cookie_of_before_with_a_placeholder_is_not_taken(
         before.setattr(identity, "is_id", lambda *_: True)
         client = Client()
         client.get(f"{study.get_absolute_url()}?PROLIFIC_PID=%7B%7Bid%7D%7D", follow=True)
-    assert study.consent
-    form = {"agree": "yes", "consent_sha256": study.consent.sha256}
-    assert client.post(study.get_absolute_url(), form).status_code == 400
+    assert decide(study, client).status_code == 400
     assert not Participant.objects.exists()
 
 
