@@ -6,10 +6,10 @@ from typing import Any
 
 from django.utils import timezone
 
-from experiment.models import Item, Participant, Study
-from experiment.services import drawing
+from experiment.models import Item, Participant, Study, Trial
+from experiment.services import drawing, taking_part
 from experiment.services.study_setup import pin_items
-from tests.experiment.people import AtPage, client_of
+from tests.experiment.people import AtPage, answer, client_of, start
 from tests.factories import make_study
 
 EXPERT = "The expert says that the dough rises, by about 40 percent."
@@ -60,6 +60,31 @@ def make_asking_study(
 def position_of(person: Participant, stratum: str) -> int:
     """The first place of the stratum in their plan."""
     return [planned for planned, _ in person.plan].index(stratum) + 1
+
+
+def sent(trial: Trial, written: taking_part.Written, **given: Any) -> taking_part.Sent:
+    """What a page sends of a question."""
+    reply, now = taking_part.Answer("", **given), timezone.now()
+    return taking_part.Sent(trial.position, trial.token, uuid.uuid4(), reply, now, written)
+
+
+def finish_with(study: Study, *replies: tuple[str, int], is_rated: bool = True) -> Participant:
+    """Somebody who took the whole study: each question is answered with the next words and time, "" for not knowing.
+
+    The last of the replies is that to all further questions, too.
+    """
+    person, left = start(study), list(replies)
+    for position in range(1, study.n_trials + 1):
+        if not person.is_asked(position):
+            person = answer(person, until=position)
+            continue
+        words, rt_ms = left.pop(0) if len(left) > 1 else left[0]
+        rating = {"confidence": 70, "confidence_moved": True} if words and is_rated else {}
+        written = taking_part.Written(words, not words, first_ms=9_000, last_ms=61_000)
+        trial = drawing.show_trial(person, position, timezone.now())
+        taking_part.judge(person, sent(trial, written, rt_ms=rt_ms, **rating))
+        person.refresh_from_db()
+    return taking_part.finish(person, cheated=False, comments="", now=timezone.now())
 
 
 def open_question(person: Participant, **options: Any) -> AtPage:

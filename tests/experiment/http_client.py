@@ -58,6 +58,20 @@ def database_url() -> str:
     return f"postgres://{login}@{host}/{quote(values['NAME'])}?{urlencode(options)}".rstrip("?")
 
 
+def run_until_killed(script: str, *arguments: object, **environment: str) -> None:
+    """Run a script that kills its own process, which works on the test's database."""
+    said = {
+        **os.environ,
+        "DATABASE_URL": database_url(),
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "SECRET_KEY": settings.SECRET_KEY,
+        **environment,
+    }
+    command = [sys.executable, "-c", script, *map(str, arguments)]
+    ended = subprocess.run(command, cwd=ROOT, env=said, capture_output=True)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+
+
 class Server:
     """The site as it is served: a gunicorn of two processes with eight threads each, in a group of its own."""
 

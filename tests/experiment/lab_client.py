@@ -1,8 +1,10 @@
 """How the lab's tests read a page and run a command."""
 
 import io
+import json
 import re
 from html import unescape
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -50,3 +52,8 @@ def agree(client: Client, page: str, **changes: str) -> HttpResponse:
     (address,) = re.findall(r'action="([^"]*/apply/)"', page)
     fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', page))
     return client.post(address, fields | changes, follow=True)
+
+
+def run_json(name: str, *arguments: str) -> dict[str, Any]:
+    """What the command says with --json."""
+    return json.loads(run(name, *arguments, "--json"))

@@ -17,7 +17,7 @@ from experiment.services.rights import (
     owners_rights,
     revoke_token,
 )
-from tests.experiment.lab_client import run
+from tests.experiment.lab_client import run, run_json
 from tests.factories import make_study, make_user
 
 pytestmark = pytest.mark.django_db
@@ -26,11 +26,6 @@ pytestmark = pytest.mark.django_db
 def rights_with(token: AccessToken, study: Study) -> frozenset[Right]:
     """What may be done with it, as the API asks (experiment/api/access.py)."""
     return rights_within(token.scopes, owners_rights(token, study))
-
-
-@pytest.fixture
-def study() -> Study:
-    return make_study()
 
 
 def test_only_the_hash_is_stored(study: Study) -> None:
@@ -95,9 +90,7 @@ def test_use_is_noted_by_the_day(study: Study, django_assert_num_queries: Any) -
 
 def test_the_command_prints_a_token_once(study: Study) -> None:
     make_user("ruth", study)
-    printed = json.loads(
-        run("create_token", "ruth", "--study", "memory", "--scopes", "read", "--json")
-    )
+    printed = run_json("create_token", "ruth", "--study", "memory", "--scopes", "read")
     assert list(printed) == ["token", "expires_at", "scopes", "study", "user"]
     assert (printed["scopes"], printed["study"], printed["user"]) == (["read"], "memory", "ruth")
     assert find_token(printed["token"]).study == study

@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from experiment.domain.withdrawal_code import ALPHABET, new_code, seal, unseal
-from experiment.models import Participant
+from experiment.models import Participant, Study
 from experiment.services.enrollment import find_by_code
 from tests.experiment.people import enroll
 from tests.factories import make_study
@@ -24,8 +24,10 @@ def test_a_code_is_sealed_into_any_other_with_equal_chance() -> None:
 
 
 @pytest.mark.django_db
-def test_no_column_holds_a_code(settings: Any) -> None:
-    person = enroll(make_study(recruitment="open"))
+def test_no_column_holds_a_code_and_who_has_it_is_found_however_it_is_typed(
+    settings: Any, study: Study
+) -> None:
+    person = enroll(study)
     code = person.withdrawal_code
     with connection.cursor() as cursor:
         cursor.execute("SELECT * FROM experiment_participant")
@@ -33,7 +35,10 @@ def test_no_column_holds_a_code(settings: Any) -> None:
     assert len(code) == 14
     assert code not in row
     assert code.replace("-", "") not in row
-    assert find_by_code(person.study, code.lower()) == person
+    bare = code.replace("-", "").lower()
+    for typed in (code.lower(), bare, f"  {code.replace('-', ' ')} "):
+        assert find_by_code(person.study, typed) == person
+    assert find_by_code(make_study("other"), code) is None
     settings.WITHDRAWAL_KEY = NEW
     assert person.withdrawal_code == ""
     assert find_by_code(person.study, code) is None
@@ -41,10 +46,9 @@ def test_no_column_holds_a_code(settings: Any) -> None:
 
 @pytest.mark.django_db
 def test_a_changed_key_keeps_the_codes_that_participants_wrote_down(
-    settings: Any, tmp_path: Path
+    settings: Any, tmp_path: Path, study: Study
 ) -> None:
     settings.WITHDRAWAL_KEY = OLD
-    study = make_study(recruitment="open")
     people = [enroll(study) for _ in range(3)]
     codes = [person.withdrawal_code for person in people]
     (tmp_path / "old").write_text(f"{OLD}\n")

@@ -1,4 +1,4 @@
-"""The counters say what the rows do, whatever participants, researchers and the clock do."""
+"""The counters say what the rows do, whatever participants, researchers and the clock do: looked at after each test."""
 
 import uuid
 from collections.abc import Callable
@@ -18,15 +18,10 @@ from experiment.services.study_versions import revise
 from experiment.services.withdrawal import withdraw
 from experiment.services.work import remove_simulated
 from tests.experiment.people import answer, start
-from tests.factories import make_participant, make_study, recruited
+from tests.factories import make_participant, recruited
 
 pytestmark = pytest.mark.django_db
 LATER = timedelta(minutes=16)
-
-
-@pytest.fixture
-def study() -> Study:
-    return make_study(recruitment="open")
 
 
 def finish(person: Participant, **given: Any) -> Participant:
@@ -49,28 +44,45 @@ def people(study: Study) -> dict[tuple[str, str], int]:
     return {(row.fate, row.excluded_by): row.n for row in rows}
 
 
-def test_who_is_under_way_is_counted_in_what_was_assigned_alone(study: Study) -> None:
-    answer(start(study), until=3)
-    assert item_sums(study) == (3, 0, 0)
-    assert people(study) == {}
+# What somebody did who has begun: how they are counted, and how once they withdrew
+FATES: dict[str, tuple[Callable[[Participant], object], tuple[int, int, int], Any, str]] = {
+    "under way": (lambda person: answer(person, until=3), (3, 0, 0), {}, "withdrawn"),
+    "left": (
+        lambda person: (answer(person, until=3), sweep(person.study)),
+        (3, 3, 0),
+        {("left", ""): 1},
+        "withdrawn",
+    ),
+    "finished": (finish, (11, 11, 11), {("finished", ""): 1}, "finished_withdrawn"),
+    "finished after a sweep": (
+        lambda person: (answer(person, until=3), sweep(person.study), finish(person)),
+        (11, 11, 11),
+        {("finished", ""): 1},
+        "finished_withdrawn",
+    ),
+    "excluded": (
+        lambda person: finish(person, cheated=True),
+        (11, 11, 0),
+        {("finished", "admitted_cheating"): 1},
+        "finished_withdrawn",
+    ),
+}
+
+
+@pytest.mark.parametrize("fate", FATES)
+def test_everybody_is_counted_by_how_far_they_came_until_they_withdraw(
+    study: Study, fate: str
+) -> None:
+    come_so_far, sums, counted, fate_of_withdrawn = FATES[fate]
+    person = start(study)
+    come_so_far(person)
+    assert (item_sums(study), people(study)) == (sums, counted)
     assert counts.kind_counts(study) == {"real": 1}
+    assert counts.n_valid(study, "real") == (sums[2] > 0)
     assert check([study]) == []
-
-
-def test_a_finish_counts_every_trial_and_the_participant(study: Study) -> None:
-    finish(start(study))
-    assert item_sums(study) == (11, 11, 11)
-    assert people(study) == {("finished", ""): 1}
-    assert counts.n_valid(study, "real") == 1
-    assert check([study]) == []
-
-
-def test_who_is_excluded_makes_no_exposure(study: Study) -> None:
-    finish(start(study), cheated=True)
-    assert item_sums(study) == (11, 11, 0)
-    assert people(study) == {("finished", "admitted_cheating"): 1}
-    assert counts.n_valid(study, "real") == 0
-    assert check([study]) == []
+    withdraw(study, person.withdrawal_code, timezone.now())
+    assert (item_sums(study), people(study)) == ((0, 0, 0), {(fate_of_withdrawn, ""): 1})
+    assert sweep(study) == 0
 
 
 def test_a_silent_participant_has_left_until_they_come_back(study: Study) -> None:
@@ -78,45 +90,16 @@ def test_a_silent_participant_has_left_until_they_come_back(study: Study) -> Non
     drawing.show_trial(person, 5, timezone.now())
     assert sweep(study, timezone.now()) == 0
     assert sweep(study) == 1
-    assert people(study) == {("left", ""): 1}
-    assert item_sums(study) == (5, 4, 0)
+    assert (item_sums(study), people(study)) == ((5, 4, 0), {("left", ""): 1})
     assert check([study]) == []
     taking_part.touch(person, timezone.now() + LATER)
-    assert people(study) == {}
-    assert item_sums(study) == (5, 0, 0)
-    assert check([study]) == []
-
-
-def test_an_answer_after_the_sweep_counts_once(study: Study) -> None:
-    person = answer(start(study), until=2)
-    sweep(study)
-    finish(person)
-    assert people(study) == {("finished", ""): 1}
-    assert item_sums(study) == (11, 11, 11)
-    assert check([study]) == []
-
-
-@pytest.mark.parametrize("state", ["under way", "left", "finished", "excluded"])
-def test_a_withdrawal_takes_everything_back(study: Study, state: str) -> None:
-    person = answer(start(study), until=3)
-    if state == "left":
-        sweep(study)
-    elif state != "under way":
-        finish(person, cheated=state == "excluded")
-    withdraw(study, person.withdrawal_code, timezone.now())
-    assert item_sums(study) == (0, 0, 0)
-    came_to_the_end = state in ("finished", "excluded")
-    fate = "finished_withdrawn" if came_to_the_end else "withdrawn"
-    assert people(study) == {(fate, ""): 1}
-    assert check([study]) == []
-    assert sweep(study) == 0
+    assert (item_sums(study), people(study)) == ((5, 0, 0), {})
 
 
 def test_other_rules_count_other_people_and_trials(study: Study) -> None:
     finish(start(study))
     finish(start(study), cheated=True)
     revise(study, rules=Rules(admitted_cheating=False, min_rt_ms=400_000_000), reason="try")
-    assert check([study]) == []
     assert counts.n_valid(study, "real") == 2
     assert item_sums(study) == (22, 22, 0)
     assert sum(PeopleCount.objects.values_list("fast_page", flat=True)) == 18
@@ -127,14 +110,12 @@ def test_the_papers_policy_counts_all_trials_at_the_first(study: Study) -> None:
     study.refresh_from_db()
     drawing.show_trial(start(study), 1, timezone.now())
     assert item_sums(study) == (11, 0, 0)
-    assert check([study]) == []
 
 
 def test_removed_simulated_participants_are_not_counted(study: Study) -> None:
     make_participant(study, kind="simulated")
     make_participant(study)
     remove_simulated(study)
-    assert check([study]) == []
     assert item_sums(study) == (11, 11, 11)
 
 
@@ -148,7 +129,6 @@ def test_a_finish_counts_what_other_readings_of_the_rules_would_leave_out(study:
     row = PeopleCount.objects.get(study=study, n=1)
     assert (row.untouched_neither, row.untouched_either) == (1, 1)
     assert (row.fast_page, row.fast_choice) == (9, 9)
-    assert check([study]) == []
 
 
 def forget_recruitment_ids(person: Participant) -> None:
@@ -195,7 +175,7 @@ def test_the_command_finds_a_wrong_counter_and_repairs_it(
     with pytest.raises(CommandError, match="counters differ"):
         call_command("chores", "counters", study.slug)
     call_command("chores", "counters", study.slug, "--repair")
-    assert check([study]) == []
+    assert item_sums(study) == (11, 11, 11)
 
 
 def test_a_recount_finds_items_that_were_never_drawn(study: Study) -> None:
@@ -203,7 +183,6 @@ def test_a_recount_finds_items_that_were_never_drawn(study: Study) -> None:
     ItemCount.objects.all().delete()
     DataRevision.objects.all().delete()
     recount(study, "real")
-    assert check([study]) == []
     assert item_sums(study) == (11, 11, 11)
 
 

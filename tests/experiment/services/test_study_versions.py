@@ -1,7 +1,6 @@
 """Rules, consent and test cases freeze when the first real participant enters, and change in versions from then on."""
 
 import pytest
-from django.core.exceptions import ValidationError
 from django.db import DatabaseError, IntegrityError, transaction
 
 from experiment.domain.exclusion import Rules
@@ -19,11 +18,6 @@ from tests.factories import make_item, make_participant, make_study, make_user
 
 pytestmark = pytest.mark.django_db
 SLOWER = Rules(min_rt_ms=90_000)
-
-
-@pytest.fixture
-def study() -> Study:
-    return make_study(recruitment="open")
 
 
 @pytest.fixture
@@ -100,14 +94,6 @@ def test_the_same_again_makes_no_version_and_needs_no_reason(frozen: Study) -> N
     same = {"rules": Rules(), "consent": frozen.consent.text, "items": list(frozen.items.all())}
     assert revise(frozen, **same).version is None
     assert frozen.versions.count() == 1
-
-
-def test_items_that_are_not_accepted_do_not_enter_a_version(frozen: Study) -> None:
-    draft = make_item("draft", status="draft")
-    with pytest.raises(ValidationError, match="Only accepted"):
-        revise(frozen, items=[*frozen.items.all(), draft], reason="More items.")
-    frozen.refresh_from_db()
-    assert (frozen.version, frozen.versions.count()) == (1, 1)
 
 
 def test_any_version_can_be_applied_again_without_touching_what_is_stored(frozen: Study) -> None:

@@ -2,7 +2,6 @@
 
 import uuid
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -31,7 +30,7 @@ from experiment.services.readiness import item_problems
 from experiment.services.study_setup import pin_items, set_recruitment
 from experiment.services.study_versions import compare_rules, revise
 from experiment.services.withdrawal import held_about
-from tests.experiment.asked import make_asking_study, position_of
+from tests.experiment.asked import finish_with, make_asking_study, position_of, sent
 from tests.experiment.people import answer, enroll, finish, start
 from tests.factories import make_item, make_question, make_research_field
 
@@ -48,13 +47,6 @@ def at_question(study: Study) -> tuple[Participant, Trial]:
     position = position_of(person, "question")
     person = answer(person, until=position - 1)
     return person, drawing.show_trial(person, position, timezone.now())
-
-
-def sent(trial: Trial, written: taking_part.Written, **given: Any) -> taking_part.Sent:
-    reply = taking_part.Answer("", **given)
-    return taking_part.Sent(
-        trial.position, trial.token, uuid.uuid4(), reply, timezone.now(), written
-    )
 
 
 def test_questions_are_judged_equally_often_and_by_nobody_twice(study: Study) -> None:
@@ -129,6 +121,14 @@ def test_a_side_is_no_answer_to_a_question_nor_are_words_one_to_an_abstract(stud
         taking_part.judge(other, sent(shown, taking_part.Written("x")))
 
 
+@pytest.mark.drifts
+def test_an_answer_that_was_erased_has_no_words(study: Study) -> None:
+    person = finish(study)
+    Participant.objects.filter(pk=person.pk).update(kind="simulated")  # no trigger is in the way
+    with pytest.raises(DatabaseError), transaction.atomic():
+        WrittenAnswer.objects.update(erased=True)
+
+
 def test_the_database_keeps_what_was_written(study: Study) -> None:
     finish(study)
     rows = WrittenAnswer.objects.all()
@@ -144,23 +144,11 @@ def test_the_database_keeps_what_was_written(study: Study) -> None:
     assert set(rows.values_list("text", flat=True)) == {"It rises."}
 
 
-def test_who_withdraws_takes_their_words_along(study: Study) -> None:
-    person, other = finish(study), finish(study)
-    assert held_about(person).has_written
-    assert withdrawal.withdraw(study, person.withdrawal_code, timezone.now())
-    assert set(Judgment.objects.values_list("trial__participant", flat=True)) == {other.pk}
-    assert WrittenAnswer.objects.count() == 2
-
-
 def test_whoever_is_made_anonymous_keeps_no_words_of_their_own(study: Study) -> None:
     Study.objects.update(withdrawal_policy="anonymise")
     study.refresh_from_db()
-    person, trial = at_question(study)
-    taking_part.judge(person, sent(trial, taking_part.Written(abstained=True, first_ms=8_000)))
-    person.refresh_from_db()
-    person = answer(person, until=study.n_trials)
-    person = taking_part.finish(person, cheated=False, comments="", now=timezone.now())
-    assert WrittenAnswer.objects.filter(abstained=False).count() == 1
+    person = finish_with(study, ("", 60_000), ("It rises.", 60_000))
+    assert held_about(person).has_written
     withdrawal.withdraw(study, person.withdrawal_code, timezone.now())
     # What stays is that there was an answer, and a choice, without times; judgments and ratings stay, too
     kept = WrittenAnswer.objects.values_list("text", "abstained", "erased", "first_ms")
@@ -168,27 +156,10 @@ def test_whoever_is_made_anonymous_keeps_no_words_of_their_own(study: Study) -> 
     assert Judgment.objects.filter(trial__stratum="question").count() == 2
 
 
-@pytest.mark.drifts
-@pytest.mark.parametrize("wrong", [{"erased": True}, {"text": ""}, {"abstained": True}])
-def test_an_answer_without_words_is_an_abstention_or_an_erased_one(
-    study: Study, wrong: dict[str, Any]
-) -> None:
-    person = finish(study)
-    Participant.objects.filter(pk=person.pk).update(kind="simulated")  # no trigger is in the way
-    with pytest.raises(DatabaseError), transaction.atomic():
-        WrittenAnswer.objects.update(**wrong)
-
-
 def test_counters_and_verdicts_agree_on_finishers_who_never_rated_an_answer() -> None:
     study = make_asking_study("alone", counts=(0, 0, 0))
-    for abstained in (False, True):
-        person = start(study)
-        for position in range(1, 3):
-            trial = drawing.show_trial(person, position, timezone.now())
-            written = taking_part.Written("" if abstained else "It rises.", abstained)
-            taking_part.judge(person, sent(trial, written, rt_ms=60_000))
-        person.refresh_from_db()
-        taking_part.finish(person, cheated=False, comments="", now=timezone.now())
+    for words in ("It rises.", ""):
+        finish_with(study, (words, 60_000), is_rated=False)
     everybody = set(study.participants.values_list("pk", flat=True))
     readings: tuple[Untouched, ...] = ("neither", "either")
     for reading in readings:
@@ -204,20 +175,10 @@ def test_questions_have_a_time_of_their_own_and_who_does_not_know_is_never_too_f
 ) -> None:
     Study.objects.update(question_items=3)
     study.refresh_from_db()
-    person = start(study)
-    for position, (stratum, _) in enumerate(person.plan, start=1):
-        trial = drawing.show_trial(person, position, timezone.now())
-        if stratum != "question":
-            person = answer(person, until=position)
-            continue
-        nth = person.trials.filter(stratum="question").count()
-        words, time_ms = ("", 3_000) if nth == 1 else ("It rises.", nth * 1_000)
-        taking_part.judge(person, sent(trial, taking_part.Written(words, not words), rt_ms=time_ms))
-        person.refresh_from_db()
-    taking_part.finish(person, cheated=False, comments="", now=timezone.now())
+    finish_with(study, ("", 3_000), ("It rises.", 2_000), ("It rises.", 3_000))
 
     # The abstracts' five seconds leave no answer to a question out
-    asked = Judgment.objects.filter(trial__stratum="question").order_by("trial__position")
+    asked = Judgment.objects.filter(trial__stratum="question").order_by("pk")
     assert study.min_rt_ms == 5_000
     assert [one.excluded_by for one in asked] == ["", "", ""]
     rules = replace(study.exclusion_rules, question_min_rt_ms=4_000)
@@ -230,21 +191,10 @@ def test_questions_have_a_time_of_their_own_and_who_does_not_know_is_never_too_f
     assert [one.excluded_by for one in asked.all()] == ["", "too_fast", "too_fast"]
     asked_of = verdicts(study, "real", rules).judgments
     assert [asked_of[one.pk].excluded_by for one in asked] == ["", "too_fast", "too_fast"]
-
-
-@pytest.mark.parametrize("fast", [False, True])
-def test_who_finishes_is_decided_by_the_time_for_questions(fast: bool) -> None:
-    study = make_asking_study("alone", counts=(0, 0, 0), asked=2)
-    revise(study, rules=replace(study.exclusion_rules, question_min_rt_ms=4_000))
-    person = start(study)
-    for position, words in ((1, "It rises."), (2, "")):
-        trial = drawing.show_trial(person, position, timezone.now())
-        given = taking_part.Written(words, not words)
-        taking_part.judge(person, sent(trial, given, rt_ms=3_999 if fast else 4_000))
-    person.refresh_from_db()
-    taking_part.finish(person, cheated=False, comments="", now=timezone.now())
-    rows = Judgment.objects.order_by("trial__position").values_list("excluded_by", flat=True)
-    assert list(rows) == ["too_fast" if fast else "", ""]
+    # Who finishes later is decided so, too
+    study.refresh_from_db()
+    finish_with(study, ("", 3_000), ("It rises.", 3_999), ("It rises.", 4_000))
+    assert [one.excluded_by for one in asked.all()[3:]] == ["", "too_fast", ""]
 
 
 def test_questions_alone_need_no_practice() -> None:
@@ -275,10 +225,15 @@ def problems_of(study: Study) -> list[tuple[str, str, int, str]]:
     return [(p.code, p.stratum, p.found, p.other_stratum) for p in item_problems(study)]
 
 
+def test_too_few_questions_keep_a_study_from_being_opened() -> None:
+    study = make_asking_study(questions=1, asked=2)
+    assert problems_of(study) == [("too_few_items", "question", 1, "")]
+
+
 def test_an_abstract_closes_questions_about_it_and_questions_its_abstract() -> None:
     study = make_about("about", articles=3, each=2, asked=2, shown=1)
     assert problems_of(study) == []
-    for _ in range(12):
+    for _ in range(6):
         finish(study)
     for person in study.participants.all():
         works = [(trial.stratum == "question", trial.item.doi) for trial in person.trials.all()]
@@ -336,14 +291,3 @@ def test_a_draw_asks_as_little_however_many_questions_were_met() -> None:
         taking_part.judge(person, sent(trial, taking_part.Written("It rises.")))
         person.refresh_from_db()
     assert len(set(n_queries[1:])) == 1
-
-
-def test_too_few_questions_keep_a_study_from_being_opened() -> None:
-    study = make_asking_study(questions=1, asked=2)
-    [problem] = item_problems(study)
-    assert (problem.code, problem.stratum, problem.needed, problem.found) == (
-        "too_few_items",
-        "question",
-        2,
-        1,
-    )

@@ -23,11 +23,6 @@ SPREAD = 4
 
 
 @pytest.fixture
-def study() -> Study:
-    return make_study(recruitment="open")
-
-
-@pytest.fixture
 def vera() -> User:
     user: User = make_user("vera")
     return user
@@ -141,7 +136,7 @@ def play(study: Study, policy: str, finish: int, vera: User) -> Iterator[tuple[I
 
 @pytest.mark.parametrize("policy", ["balanced", "paper"])
 @pytest.mark.parametrize(
-    "finish", [pytest.param(160), pytest.param(2_000, marks=pytest.mark.sweep)]
+    "finish", [pytest.param(80), pytest.param(2_000, marks=pytest.mark.sweep)]
 )
 def test_the_others_stay_even_and_the_resumed_one_catches_up(
     study: Study, vera: User, policy: str, finish: int

@@ -1,15 +1,15 @@
 """Verdicts on a text: by whom, on what, and when they make it accepted."""
 
-import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
-from django.db import connection
 
 from experiment.models import AuditEvent, Item, ResearchField
 from experiment.services.curation import reviews, writing
+from tests.experiment.http_client import at_once
 from tests.experiment.services.curation.test_lifecycle import TEXT, Kitchen
 from tests.factories import accepted, make_item, make_user
 
@@ -21,6 +21,14 @@ def kitchen() -> Kitchen:
     found = Kitchen()
     found.draft = reviews.submit(found.draft, found.ada)
     return found
+
+
+def reworded(kitchen: Kitchen, by: User, *texts: str) -> Item:
+    """Back to draft, written anew by this person, and in review again."""
+    item = reviews.back_to_draft(kitchen.draft, kitchen.ada, "a word")
+    for n, text in enumerate(texts or [f"{TEXT} It was warm."]):
+        item = writing.write_draft(item, by=by, edits=n, markup=text)
+    return reviews.submit(item, kitchen.ada)
 
 
 def needing(kitchen: Kitchen, n: int) -> ResearchField:
@@ -50,11 +58,7 @@ def test_the_second_of_two_others_makes_it_accepted(kitchen: Kitchen) -> None:
 def test_who_wrote_in_it_gives_no_verdict(kitchen: Kitchen) -> None:
     with pytest.raises(ValidationError, match="in review now"):
         reviews.review(kitchen.draft, kitchen.ada, "accept")
-    reviews.back_to_draft(kitchen.draft, kitchen.ada, "a word")
-    edited = writing.write_draft(
-        kitchen.draft, by=kitchen.ben, edits=0, markup=TEXT + " It was warm."
-    )
-    item = reviews.submit(edited, kitchen.ada)
+    item = reworded(kitchen, kitchen.ben)
     with pytest.raises(ValidationError):
         reviews.review(item, kitchen.ben, "accept")
     assert reviews.is_awaited(item, kitchen.field, kitchen.cleo)
@@ -89,12 +93,8 @@ def test_one_who_is_opposed_keeps_it_from_acceptance(kitchen: Kitchen, verdict: 
 
 
 def test_a_changed_text_has_no_reviews_yet(kitchen: Kitchen) -> None:
-    item = reviews.review(kitchen.draft, kitchen.ben, "accept")
-    reviews.back_to_draft(item, kitchen.ada, "a word")
-    edited = writing.write_draft(
-        kitchen.draft, by=kitchen.ada, edits=0, markup=TEXT + " It was warm."
-    )
-    item = reviews.submit(edited, kitchen.ada)
+    reviews.review(kitchen.draft, kitchen.ben, "accept")
+    item = reworded(kitchen, kitchen.ada)
     assert reviews.count(item, kitchen.field).accepting == 0
     assert reviews.review(item, kitchen.cleo, "accept").status == "in_review"
     assert reviews.review(item, kitchen.ben, "accept").status == "accepted"
@@ -103,13 +103,8 @@ def test_a_changed_text_has_no_reviews_yet(kitchen: Kitchen) -> None:
 def test_a_reviewer_who_wrote_in_it_later_counts_no_more_even_if_the_old_text_returns(
     kitchen: Kitchen,
 ) -> None:
-    item = reviews.review(kitchen.draft, kitchen.ben, "accept")
-    reviews.back_to_draft(item, kitchen.ada, "a word")
-    other = writing.write_draft(
-        kitchen.draft, by=kitchen.ben, edits=0, markup=TEXT + " It was warm."
-    )
-    again = writing.write_draft(other, by=kitchen.ben, edits=1, markup=TEXT)
-    item = reviews.submit(again, kitchen.ada)
+    reviews.review(kitchen.draft, kitchen.ben, "accept")
+    item = reworded(kitchen, kitchen.ben, f"{TEXT} It was warm.", TEXT)
     assert reviews.review(item, kitchen.cleo, "accept").status == "in_review"
     assert reviews.count(item, kitchen.field).accepting == 1
 
@@ -157,25 +152,16 @@ def test_the_verdict_of_a_deleted_account_stays(kitchen: Kitchen) -> None:
     assert reviews.review(kitchen.draft, kitchen.ben, "accept").accepted_by == 2
 
 
-def at_once(act: Callable[[User], str], *people: User) -> list[str]:
-    """What comes of each person's doing it at the same moment as the others."""
-    start, outcomes = threading.Barrier(len(people)), list[str]()
+def or_too_late(act: Callable[..., object], *given: Any, **options: Any) -> Callable[[], str]:
+    """Do it, or be told that somebody else was faster."""
 
-    def go(user: User) -> None:
-        start.wait()
+    def tried() -> str:
         try:
-            outcomes.append(act(user))
+            return str(act(*given, **options))
         except ValidationError:
-            outcomes.append("too late")
-        finally:
-            connection.close()
+            return "too late"
 
-    threads = [threading.Thread(target=go, args=(user,)) for user in people]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return outcomes
+    return tried
 
 
 @pytest.mark.postgres
@@ -186,10 +172,12 @@ def test_reviews_at_the_same_moment_give_one_acceptance(needed: int) -> None:
     needing(kitchen, needed)
     item = reviews.submit(kitchen.draft, kitchen.ada)
 
+    users = (kitchen.ben, kitchen.cleo, kitchen.lead)
+
     def accept(user: User) -> str:
         return reviews.review(item, user, "accept").status
 
-    outcomes = at_once(accept, kitchen.ben, kitchen.cleo, kitchen.lead)
+    outcomes = at_once([or_too_late(accept, user) for user in users])
     assert outcomes.count("accepted") == 1
     assert outcomes.count("too late") == 3 - needed
     assert Item.objects.get().accepted_by == needed
@@ -203,13 +191,14 @@ def test_reviews_at_the_same_moment_give_one_acceptance(needed: int) -> None:
 def test_a_new_version_is_begun_once_and_all_are_retired_at_the_same_moment() -> None:
     kitchen = Kitchen()
     item, boss = accepted(kitchen.draft), make_user("boss", is_superuser=True)
-    revised = at_once(lambda user: str(reviews.revise(item, user)), kitchen.ben, kitchen.cleo)
+    revised = at_once([or_too_late(reviews.revise, item, u) for u in (kitchen.ben, kitchen.cleo)])
     assert sorted(revised) == ["cooking-0001 v2", "too late"]
     versions = {kitchen.lead: item, boss: Item.objects.get(version=2)}
-
-    def retire(user: User) -> str:
-        reviews.retire(versions[user], user, "leaky", every_version=True)
-        return "retired"
-
-    assert sorted(at_once(retire, kitchen.lead, boss)) == ["retired", "too late"]
+    retired = at_once(
+        [
+            or_too_late(reviews.retire, version, user, "leaky", every_version=True)
+            for user, version in versions.items()
+        ]
+    )
+    assert retired.count("too late") == 1
     assert set(Item.objects.values_list("status", flat=True)) == {"retired"}

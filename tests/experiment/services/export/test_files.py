@@ -10,161 +10,19 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection, connections
-from django.test.utils import CaptureQueriesContext
 
-from experiment.domain.codebook import TRIAL_COLUMNS
 from experiment.domain.trial_query import TrialQuery
-from experiment.models import Judgment, Study
+from experiment.models import Study
 from experiment.services.export import files
 from experiment.services.export import trials as trial_rows
 from experiment.services.export.columns import HEADER, rows_of
-from experiment.services.export.trials import count
 from experiment.services.study_setup import pin_items
 from lib.snapshot import snapshot
-from tests.experiment import people
+from tests.experiment.lab_client import run
 from tests.experiment.services.export.command import export
-from tests.factories import make_item, make_participant, make_study, recruited
+from tests.factories import make_participant, make_study
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def study() -> Study:
-    return make_study()
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "trials.csv"
-
-
-def test_every_judged_trial_is_one_row_with_the_codebooks_columns(study: Study, path: Path) -> None:
-    make_participant(study)
-    make_participant(study, judged=3)
-    rows = export(study, path=path)
-    assert len(rows) == 11 + 3
-    assert list(rows[0]) == [column.name for column in TRIAL_COLUMNS]
-    assert [row["position"] for row in rows] == [str(n) for n in (*range(1, 12), 1, 2, 3)]
-
-
-def test_cells_say_what_was_stored(study: Study, path: Path) -> None:
-    participant = make_participant(study, external_source="prolific", published_id="17")
-    recruited(participant, "5f3a")
-    row = export(study, path=path)[0]
-    expected = {
-        "study": "memory",
-        "participant": str(participant.public_id),
-        "kind": "real",
-        "stage": "finished",
-        "stratum": "human",
-        "item_version": "1",
-        "item_source": "human",
-        "original_side": "B",
-        "side": "B",
-        "correct": "true",
-        "confidence": "70",
-        "recognised": "false",
-        "rt_ms": "75250",
-        "server_ms": "76000",
-        "viewport_width": "1280",
-        "gender": "female",
-        "position_held": "faculty",
-        "experience_years": "9.5",
-        "recruitment_source": "prolific",
-        "published_id": "17",
-        "consent_version": "1",
-        "consent_sha256": participant.consent_hash,
-        "consented_at": "2026-03-02T09:30:00+00:00",
-        "finished_at": "2026-03-02T10:00:00+00:00",
-        "cheated": "false",
-        "seed": str(participant.seed),
-        "publication_date": "",
-        "included": "true",
-        "excluded_by": "",
-    }
-    assert {name: row[name] for name in expected} == expected
-    assert row["text"].endswith("the response [[rose, fell]] after training.")
-
-
-def test_cells_hold_what_the_codebook_allows(study: Study, path: Path) -> None:
-    make_participant(study)
-    make_participant(study, judged=2, judgment={"confidence": None, "rt_ms": None})
-    for row in export(study, path=path):
-        for column in TRIAL_COLUMNS:
-            value = row[column.name]
-            assert value or column.null, column.name
-            if value and column.levels:
-                assert value in column.levels
-            if value and column.type == "integer":
-                int(value)
-            if column.type == "boolean":
-                assert value in ("true", "false", "")
-
-
-@pytest.mark.drifts  # writes judgments itself
-def test_a_passage_with_a_comma_is_written_with_a_pipe(study: Study, path: Path) -> None:
-    make_participant(study)
-    item = make_item("thousands", markup="It was [[1,000 | 2,000]] cells, not [[few, many]].")
-    trial = study.participants.get().trials.first()
-    trial.item = item
-    trial.save()
-    assert (
-        export(study, path=path)[0]["text"] == "It was [[1,000 | 2,000]] cells, not [[few, many]]."
-    )
-
-
-def test_the_analysis_holds_exactly_the_included_trials(study: Study, path: Path) -> None:
-    make_participant(study)
-    make_participant(study, excluded_by="missed_catch admitted_cheating")
-    recognised = make_participant(study)
-    Judgment.objects.filter(trial__participant=recognised, trial__position=2).update(
-        excluded_by="recognised too_fast"
-    )
-    make_participant(study, judged=4)
-    everything = export(study, path=path)
-    analysis = export(study, path=path, set_name="analysis")
-    assert analysis == [row for row in everything if row["included"] == "true"]
-    assert len(analysis) == 9 + 8
-    assert {row["stratum"] for row in analysis} == {"human", "machine"}
-    reasons = {row["excluded_by"] for row in everything}
-    assert reasons == {
-        "",
-        "catch_trial",
-        "missed_catch admitted_cheating",
-        "missed_catch admitted_cheating catch_trial",
-        "recognised too_fast",
-        "not_finished",
-    }
-    assert all((row["included"] == "true") == (row["excluded_by"] == "") for row in everything)
-    counts = [count(study, TrialQuery(name, "real")) for name in ("all", "analysis")]
-    assert counts == [len(everything), len(analysis)]
-
-
-def test_rows_are_counted_without_reading_those_of_settled_participants(
-    study: Study, path: Path
-) -> None:
-    study.recruitment = "open"
-    study.save()
-    make_participant(study)
-    people.answer(people.start(study), until=4)
-    make_participant(study, kind="simulated")
-    with CaptureQueriesContext(connection) as seen:
-        assert count(study, TrialQuery("all", "real")) == 11 + 4
-    assert len(export(study, path=path)) == 15
-    counters, under_way, judged = (query["sql"] for query in seen.captured_queries)
-    assert "experiment_judgment" not in counters
-    assert "left_at" in under_way
-    assert "IN (" in judged  # of named participants, of whom there are few
-
-
-def test_one_kind_is_exported_and_real_by_default(study: Study, path: Path) -> None:
-    make_participant(study)
-    make_participant(study, kind="simulated")
-    assert {row["kind"] for row in export(study, path=path)} == {"real"}
-    named = path.with_name("simulated-trials.csv")
-    assert {row["kind"] for row in export(study, "--kind", "simulated", path=named)} == {
-        "simulated"
-    }
 
 
 @pytest.mark.parametrize("asked", [(), ("--kind", "real"), ("--kind", "imported")])
@@ -196,30 +54,25 @@ def test_a_file_of_simulated_trials_says_so_in_its_name_and_what_is_said_too(
     study: Study, path: Path
 ) -> None:
     make_participant(study, kind="simulated")
-    asked = ("export_trials", study.slug, "--set", "all", "--kind", "simulated", "--output")
+    simulated = path.with_name("Simulated.csv")
     with pytest.raises(CommandError, match=r"simulated-trials\.csv"):
-        call_command(*asked, str(path))
+        export(study, "--kind", "simulated", path=path)
     assert not path.exists()
-    out = io.StringIO()
-    call_command(*asked, str(path.with_name("Simulated.csv")), stdout=out)
-    assert "11 trials of 1 simulated participants" in out.getvalue()
-    assert "no real participants" in out.getvalue()
+    asked = ("export_trials", "memory", "--set", "all", "--kind", "simulated", "--output")
+    said = run(*asked, str(simulated))
+    assert "11 trials of 1 simulated participants" in said
+    assert "no real participants" in said
+    make_participant(study)
+    assert {row["kind"] for row in export(study, path=path)} == {"real"}
+    assert {row["kind"] for row in export(study, "--kind", "simulated", path=simulated)} == {
+        "simulated"
+    }
 
 
 def test_json_names_the_file_and_its_hash(study: Study, path: Path) -> None:
     make_participant(study)
-    out = io.StringIO()
-    call_command(
-        "export_trials",
-        study.slug,
-        "--set",
-        "analysis",
-        "--output",
-        str(path),
-        "--json",
-        stdout=out,
-    )
-    said = json.loads(out.getvalue())
+    asked = ("--set", "analysis", "--output", str(path), "--json")
+    said = json.loads(run("export_trials", study.slug, *asked))
     beside = path.with_name("trials.csv.manifest.json")
     assert said == json.loads(beside.read_text()) | {"file": str(path), "manifest": str(beside)}
     expected = {
@@ -263,17 +116,6 @@ def test_a_failed_export_leaves_the_file_as_it_was(
     assert os.listdir(path.parent) == ["trials.csv"]  # and no manifest
 
 
-def test_the_file_keeps_its_permissions_and_a_link_stays_a_link(study: Study, path: Path) -> None:
-    make_participant(study)
-    target = path.parent / "target.csv"
-    target.touch(mode=0o640)
-    target.chmod(0o640)
-    path.symlink_to(target)
-    assert len(export(study, path=path)) == 11
-    assert path.is_symlink()
-    assert target.stat().st_mode & 0o777 == 0o640
-
-
 def test_standard_output_gets_the_rows_and_nothing_else(
     study: Study, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
@@ -302,7 +144,7 @@ def test_what_cannot_be_done_is_said_in_a_sentence(
         call_command("export_trials", "--set", "all", *arguments)
 
 
-@pytest.mark.parametrize("rows_in_a_block", [1, 4, 11, 2_000])
+@pytest.mark.parametrize("rows_in_a_block", [1, 4, 11])
 def test_participants_are_counted_once(
     study: Study, rows_in_a_block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -312,11 +154,6 @@ def test_participants_are_counted_once(
     make_participant(study, judged=3)
     made = files.export_trials(study, TrialQuery("all", "real"), io.BytesIO())
     assert (made.rows, made.participants) == (14, 2)
-
-
-def test_an_empty_export_is_a_header(study: Study, path: Path) -> None:
-    assert export(study, path=path) == []
-    assert path.read_text().startswith("study,participant,kind")
 
 
 def test_the_number_of_queries_does_not_grow_with_the_rows(

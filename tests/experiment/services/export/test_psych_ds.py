@@ -20,30 +20,13 @@ pytestmark = pytest.mark.django_db
 # What the rules say of a data file's path
 DATA_FILE = re.compile(r"data/([^/]+/)*([a-z]+-[a-zA-Z0-9]+)(_[a-z]+-[a-zA-Z0-9]+)*_data\.csv")
 KEYWORDS = {
-    *[
-        "study",
-        "site",
-        "subject",
-        "session",
-        "task",
-        "condition",
-        "trial",
-        "stimulus",
-        "description",
-    ],
+    *("study", "site", "subject", "session", "task"),
+    *("condition", "trial", "stimulus", "description"),
 }
 # schema.org's properties of the two types that are used, as far as we use them
 DATASET = {
-    "@context",
-    "@type",
-    "name",
-    "description",
-    "schemaVersion",
-    "inLanguage",
-    "dateCreated",
-    "version",
-    "keywords",
-    "variableMeasured",
+    *("@context", "@type", "name", "description", "schemaVersion"),
+    *("inLanguage", "dateCreated", "version", "keywords", "variableMeasured"),
 }
 PROPERTY_VALUE = {"@type", "name", "description", "unitText"}
 
@@ -145,7 +128,6 @@ def test_a_release_says_of_nobody_what_fewer_than_k_share(study: Study, format_n
         archive = data_set(study, k=5)
         tables = [table(archive, "trials"), table(archive, "participants")]
         manifest = json.loads(archive.read("documentation/manifest.json"))
-        assert "documentation/manifest.json" in archive.namelist()
         assert b"Left out for the release" in archive.read("README.md")
     else:
         file = io.BytesIO()

@@ -1,15 +1,67 @@
-"""How far participants come, and how long they stay."""
+"""When a study's target will be reached, how far participants come, and how long they stay."""
 
+import uuid
 from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
-from experiment.services.overview import PageByPage, page_by_page
+from experiment.services.overview import (
+    FARTHEST,
+    Forecast,
+    Outlook,
+    PageByPage,
+    forecast,
+    page_by_page,
+)
 from experiment.services.withdrawal import withdraw
-from tests.factories import make_participant, make_study
+from tests.factories import NOW, make_participant, make_study
 
 pytestmark = pytest.mark.django_db
+
+
+def of(n_valid: int, *, every: timedelta, target: int, slug: str = "memory") -> Forecast:
+    """With so many who finished validly at equal intervals, the last of them an interval ago."""
+    study = make_study(slug, target_valid=target, recruitment="open")
+    person = make_participant(study) if n_valid else None
+    for n in range(n_valid):
+        if n:
+            person.pk, person.public_id, person.code_digest = None, uuid.uuid4(), None
+        person.finished_at = NOW - every * (n + 1)
+        person.save()
+    found = forecast(study, "real", n_valid, NOW)
+    assert found is not None
+    return found
+
+
+@pytest.mark.drifts
+def test_the_target_is_expected_at_the_rate_of_late() -> None:
+    found = of(21, every=timedelta(hours=1), target=31)
+    assert (found.outlook, found.n_missing, found.n_lately) == (Outlook.EXPECTED, 10, 21)
+    assert found.expected == NOW + timedelta(hours=10) * 21 / 20
+    assert NOW < found.soonest < found.expected < found.latest
+    assert found.is_soon
+
+
+@pytest.mark.drifts
+def test_a_target_beyond_a_year_has_no_date_and_without_finishers_nothing_is_known() -> None:
+    assert of(10, every=timedelta(hours=20), target=4_000).outlook == Outlook.FAR
+    found = of(10, every=timedelta(hours=20), target=300, slug="other")
+    assert found.outlook == Outlook.EXPECTED
+    assert found.expected < NOW + FARTHEST
+    assert found.latest is None
+    assert of(0, every=timedelta(hours=1), target=5, slug="none").outlook == Outlook.UNKNOWN
+    assert of(1, every=timedelta(days=20), target=5, slug="one").n_lately == 0
+
+
+def test_reached_closed_and_without_a_target() -> None:
+    study = make_study(target_valid=5, recruitment="open")
+    assert forecast(study, "real", 5, NOW) == Forecast(Outlook.REACHED, 0)
+    assert forecast(study, "pilot", 1, NOW) is None
+    study.recruitment = "closed"
+    assert forecast(study, "real", 1, NOW).outlook == Outlook.CLOSED
+    study.target_valid = None
+    assert forecast(study, "real", 1, NOW) is None
 
 
 def rows(found: PageByPage | None) -> dict[tuple[str, int | None], tuple[int, int, int]]:

@@ -1,12 +1,14 @@
-"""What the leads of a field decide, and who they are."""
+"""What the leads of a field decide, who they are, and the field that comes with the project."""
 
 import pytest
 from django.core.exceptions import ValidationError
 
 from experiment.domain.roles import FieldRole
-from experiment.models import AuditEvent, ResearchField
+from experiment.models import AuditEvent, Item, ResearchField
 from experiment.services import fields, members
 from experiment.services.curation import reviews, writing
+from experiment.services.fields import ensure_field
+from experiment.services.item_choice import ensure_items
 from experiment.services.rights import field_rights_of
 from tests.factories import make_item, make_research_field, make_user, sound_text
 
@@ -109,3 +111,41 @@ def test_the_last_lead_stays() -> None:
     with pytest.raises(ValidationError, match="last lead"):
         members.change_field_role(member, FieldRole.CURATOR, lead)
     assert ResearchField.objects.get().memberships.count() == 2
+
+
+# Neuroscience and its five subfields are data that come with the project
+
+
+def test_a_shipped_field_has_its_subfields_with_what_each_asks_for() -> None:
+    field = ensure_field("neuroscience")
+    assert (field.name, field.slug, field.subfields.count()) == ("neuroscience", "neuroscience", 5)
+    assert all(len(subfield.purpose.split()) > 20 for subfield in field.subfields.all())
+    assert ensure_field("neuroscience") == field
+
+
+def test_what_a_lead_wrote_stays_and_what_is_missing_comes() -> None:
+    field = ResearchField.objects.create(name="neuroscience", slug="brains", reviews_needed=1)
+    field.subfields.create(name="Systems/Circuits", purpose="Ours.")
+    field.subfields.create(name="Cellular/Molecular")
+    again = ensure_field("neuroscience", ["Clinical"])
+    assert (again.slug, again.reviews_needed) == ("brains", 1)
+    purposes = dict(field.subfields.values_list("name", "purpose"))
+    assert (purposes["Systems/Circuits"], purposes["Clinical"]) == ("Ours.", "")
+    assert purposes["Cellular/Molecular"].startswith("Asks")
+    assert len(purposes) == 6
+
+
+def test_the_demos_test_items_are_of_the_field_and_its_other_items_of_none() -> None:
+    ensure_items(tuple(Item.Kind.values))
+    fields = set(Item.objects.values_list("kind", "field", "is_demo"))
+    assert fields == {
+        ("test", "neuroscience", True),
+        ("catch", "", True),
+        ("practice", "", True),
+    }
+    Item.objects.update(field="")  # as an earlier release stored them
+    ensure_items(tuple(Item.Kind.values))
+    assert Item.objects.filter(field="neuroscience").count() == 30
+    used = Item.objects.exclude(field="").values_list("subfield", flat=True)
+    known = ResearchField.objects.get().subfields.values_list("name", flat=True)
+    assert set(used) == set(known)

@@ -1,17 +1,16 @@
-"""A study draws questions, beside its test cases or alone; its file takes them along."""
+"""A study draws questions, beside its test cases or alone; its file takes them along, and participants are told of them."""
 
-import io
 import json
 
 import pytest
 from django.core.exceptions import ValidationError
-from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import DatabaseError, transaction
 from django.test import Client
 from django.urls import reverse
 
 from experiment.models import AuditEvent, Item, QuestionTemplate, Study
+from experiment.services.counts import study_duration
 from experiment.services.curation.remarks import standing
 from experiment.services.file_places import StudyFileError
 from experiment.services.item_choice import ItemChoice, choose_items, read_keys, taken
@@ -23,8 +22,10 @@ from experiment.services.questions import (
 )
 from experiment.services.readiness import item_problems, preflight
 from experiment.services.study_file import as_bytes, copy_study, create_from_file
-from experiment.services.study_setup import create_study
+from experiment.services.study_setup import change_study, create_study, default_briefing
 from scoring.services.texts import _study_texts
+from tests.experiment.asked import make_asking_study
+from tests.experiment.lab_client import run
 from tests.factories import make_question, make_research_field, make_study, make_user
 
 pytestmark = pytest.mark.django_db
@@ -67,6 +68,9 @@ def test_a_study_takes_the_newest_accepted_questions_and_keeps_its_test_cases(fi
 
 
 def test_a_study_of_questions_alone_names_their_field_until_somebody_takes_part(field):
+    of_file = create_study("file", "brainbench")
+    pin_questions(of_file, ["q-0", "q-1"], each=2)
+    assert (of_file.field, of_file.catch_items, of_file.question_items) == ("matter", 0, 2)
     study, lena = create_study("ask", "brainbench"), make_user("lena")
     take_questions(study, field, 3, by=lena)
     study.refresh_from_db()
@@ -101,12 +105,6 @@ def test_a_field_of_ones_own_and_that_of_abstracts_stay(field):
 
 def codes(study: Study) -> set[str]:
     return {each.problem.code for each in preflight(study)} & {"field_of_questions"}
-
-
-def test_a_file_of_questions_for_a_study_names_their_field_too(field):
-    study = create_study("ask", "brainbench")
-    pin_questions(study, ["q-0", "q-1"], each=2)
-    assert (study.field, study.catch_items, study.question_items) == ("matter", 0, 2)
 
 
 def test_another_number_of_the_same_questions_is_in_the_audit_trail(field):
@@ -147,35 +145,6 @@ def test_a_study_of_questions_alone_is_not_left_without_any(field):
     assert len(drawn(study)) == 4
 
 
-def test_the_set_up_offers_fields_with_accepted_questions(field):
-    study = make_study()
-    make_research_field("empty")
-    make_user("boss", is_superuser=True)
-    client = Client()
-    client.login(username="boss", password="boss")
-    offered = client.get(reverse("lab:setup_items", args=[study.slug]))
-    assert [
-        slug for slug, _ in offered.context["question_form"].fields["questions_of"].choices
-    ] == [
-        "",
-        "matter",
-    ]
-    sent = {"questions_of": "matter", "question_items": "2"}
-    address = reverse("lab:setup_questions", args=[study.slug])
-    assert client.post(address, sent).status_code == 302
-    assert len(drawn(study)) == 4
-    assert client.post(address, sent | {"question_items": "0"}).status_code == 422
-    shown = client.get(reverse("lab:setup_items", args=[study.slug])).content.decode()
-    assert "q-0 v2" in shown
-    trials = client.get(reverse("lab:setup_trials", args=[study.slug]))
-    assert trials.context["form"]["question_items"].value() == 2
-    for page in ("study", "test_cases", "setup"):
-        assert client.get(reverse(f"lab:{page}", args=[study.slug])).status_code == 200
-    item = study.items.get(key="q-1")
-    shown = client.get(reverse("lab:test_case", args=[study.slug, item.pk])).content.decode()
-    assert item.expert_answer in shown
-
-
 def chosen(field, **choice) -> list[str]:
     return [item.key for item in choose_questions(field, QuestionChoice(**choice))]
 
@@ -187,11 +156,8 @@ def test_a_study_takes_some_questions_of_a_field(field):
         make_question(f"q-{n}", field="matter", template=other, categories=topic)
     assert chosen(field) == [f"q-{n}" for n in range(7)]
     assert chosen(field, templates=["t-2"]) == ["q-4", "q-5", "q-6"]
-    assert chosen(field, categories={"topic": ["Being"]}, templates=["t-1", "t-2"]) == [
-        "q-4",
-        "q-5",
-        "q-6",
-    ]
+    both = {"categories": {"topic": ["Being"]}, "templates": ["t-1", "t-2"]}
+    assert chosen(field, **both) == ["q-4", "q-5", "q-6"]
     assert chosen(field, keys=read_keys(["q-1", "q-6"], "x")) == ["q-1", "q-6"]
     drawn_ones = [chosen(field, n=4, seed=seed) for seed in (1, 1, *range(2, 9))]
     assert drawn_ones[0] == drawn_ones[1]
@@ -205,27 +171,30 @@ def test_a_study_takes_some_questions_of_a_field(field):
         chosen(field, keys=read_keys(["q-1"], "x"), templates=["t-2"])
 
 
-def test_the_set_up_and_the_command_take_some_questions(field):
+def test_the_set_up_and_the_command_take_questions_of_a_field(field):
     study = make_study()
-    make_user("boss", is_superuser=True)
+    make_research_field("empty")
     client = Client()
-    client.login(username="boss", password="boss")
-    address = reverse("lab:setup_questions", args=[study.slug])
-    sent = {"questions_of": "matter", "question_items": "2", "keys": "q-1\nq-2 # two"}
-    assert client.post(address, sent).status_code == 302
-    assert drawn(study) == ["q-1 v1", "q-2 v1"]
-    wrong = client.post(address, sent | {"templates": "t-1, t-9"})
-    assert (wrong.status_code, "t-9" in wrong.content.decode()) == (422, True)
-    assert client.post(address, sent | {"keys": "", "n": "3", "seed": "4"}).status_code == 302
-    assert len(drawn(study)) == 3
-    out = io.StringIO()
-    asked = ("choose_questions", study.slug, "--field", "matter", "--each", "5")
-    call_command(*asked, "--categories", "Topic:Doing", "--items", "q-3", "--json", stdout=out)
-    assert drawn(study) == ["q-3 v1"]
-    assert json.loads(out.getvalue())["trials"]["question"] == 1
+    client.force_login(make_user("boss", is_superuser=True))
+    page, address = (reverse(f"lab:setup_{of}", args=[study.slug]) for of in ("items", "questions"))
+    offered = client.get(page).context["question_form"].fields["questions_of"].choices
+    assert [slug for slug, _ in offered] == ["", "matter"]
+    sent = {"questions_of": "matter", "question_items": "2"}
+    for choice, n in (({}, 4), ({"keys": "q-1\nq-2 # two"}, 2), ({"n": "3", "seed": "4"}, 3)):
+        assert client.post(address, sent | choice).status_code == 302
+        assert len(drawn(study)) == n
+    for wrong in ({"question_items": "0"}, {"templates": "t-1, t-9"}):
+        assert client.post(address, sent | wrong).status_code == 422
+    item = study.items.filter(kind="question")[0]
+    assert str(item) in client.get(page).content.decode()
+    shown = client.get(reverse("lab:test_case", args=[study.slug, item.pk])).content.decode()
+    assert item.expert_answer in shown
+    asked = ("choose_questions", study.slug, "--field", "matter", "--each", "5", "--json")
+    told = json.loads(run(*asked, "--categories", "Topic:Doing", "--items", "q-3"))
+    assert (drawn(study), told["trials"]["question"]) == (["q-3 v1"], 1)
     for wrong in (("--categories", "Doing"), ("--templates", "t-9"), ("--n", "0")):
         with pytest.raises(CommandError):
-            call_command(*asked, *wrong, "--json", stdout=io.StringIO())
+            run(*asked, *wrong)
 
 
 def test_a_studys_file_takes_its_questions_along(field):
@@ -244,10 +213,8 @@ def test_a_studys_file_takes_its_questions_along(field):
     assert item.categories == {"topic": ["Doing"]}
     assert item.template is not None
     assert item.template.key == "t-1"
-    assert [i.made_from for i in made.items.filter(key__in=("q-1", "q-3")).order_by("key")] == [
-        {},
-        MADE,
-    ]
+    of_two = made.items.filter(key__in=("q-1", "q-3")).order_by("key")
+    assert [item.made_from for item in of_two] == [{}, MADE]
     data = json.loads(content)
     for entry in data["items"]:
         if entry["kind"] == "question":
@@ -257,11 +224,8 @@ def test_a_studys_file_takes_its_questions_along(field):
     data["items"][-1]["categories"] = {"a:b": []}
     with pytest.raises(StudyFileError) as refused:
         create_from_file(json.dumps(data).encode(), slug="third", title="Third")
-    assert {m.partition(":")[0].partition(".")[2] for m in refused.value.messages} >= {
-        "sha256",
-        "categories",
-        "made_from",
-    }
+    places = {m.partition(":")[0].partition(".")[2] for m in refused.value.messages}
+    assert places >= {"sha256", "categories", "made_from"}
     assert any("“a:b”" in message for message in refused.value.messages)
 
 
@@ -269,3 +233,91 @@ def test_the_answer_of_an_accepted_question_never_changes(field):
     with pytest.raises(DatabaseError, match="never changes"), transaction.atomic():
         Item.objects.filter(key="q-1").update(expert_answer="Other.")
     Item.objects.filter(key="draft").update(expert_answer="Other.")
+
+
+# What participants are told: what they do, how long it takes, and who reads what they write
+
+READER = "Grader 9 of Example Inc."
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_the_built_in_briefing_follows_what_there_is_to_do(field, language):
+    study, lena = make_study(), make_user("lena")
+    Study.objects.update(language=language, briefing=default_briefing(language))
+    study.refresh_from_db()
+    texts = [study.briefing]
+    take_questions(study, field, 2, by=lena)
+    texts.append(Study.objects.get().briefing)
+    change_study(study, {"human_items": 0, "machine_items": 0, "catch_items": 0}, by=lena)
+    texts.append(Study.objects.get().briefing)
+    assert study.briefing == texts[-1]
+    tasks = ("abstracts", "both", "questions")
+    assert texts == [default_briefing(language, task) for task in tasks]
+    assert len(set(texts)) == 3
+    assert "bstract" not in texts[2]
+
+
+def test_a_briefing_in_ones_own_words_stays(field):
+    study, lena = make_study(), make_user("lena")
+    change_study(study, {"briefing": "Our own words about abstracts."}, by=lena)
+    take_questions(study, field, 2, by=lena)
+    assert Study.objects.get().briefing == "Our own words about abstracts."
+
+
+def test_a_study_made_of_questions_alone_is_told_so(client: Client):
+    sizes = {"human_items": 0, "machine_items": 0, "catch_items": 0, "question_items": 5}
+    study = create_study("ask", "brainbench", contact="lab@example.org", **sizes)
+    assert study.briefing == default_briefing("en", "questions")
+    assert "choices" not in study.consent.text
+    # Five answers of one to three minutes, and the pages beside them; no practice
+    duration = study_duration(study)
+    assert (duration.low, duration.high) == (10, 20)
+    other = create_study("judge", "brainbench", contact="lab@example.org")
+    assert (study_duration(other).low, study_duration(other).high) == (15, 30)
+    client.force_login(make_user("ruth", study))
+    shown = client.get(reverse("lab:setup_trials", args=["ask"])).content.decode()
+    assert "answers 5 questions" in shown
+    assert "after one for practice" not in shown
+
+
+def test_the_consent_page_names_who_else_reads_what_is_written(client: Client):
+    study = make_asking_study(counts=(0, 0, 0))
+    page = client.get(study.get_absolute_url()).content.decode()
+    assert "people of this study" in page
+    assert "another server" not in page
+    Study.objects.update(answers_read_by=READER)
+    page = client.get(study.get_absolute_url()).content.decode()
+    assert "another server" in page
+    assert READER in page
+    # Of a study without questions nothing is read
+    plain = make_study("plain", recruitment="open", answers_read_by=READER)
+    assert READER not in client.get(plain.get_absolute_url()).content.decode()
+
+
+def test_a_reader_is_named_before_anybody_takes_part(field):
+    study, lena = make_study(), make_user("lena")
+    take_questions(study, field, 2)
+    change_study(study, {"answers_read_by": READER}, by=lena)
+    Study.objects.filter(pk=study.pk).update(version=1)
+    change_study(study, {"answers_read_by": READER, "title": "Another"}, by=lena)
+    for reader in ("Somebody else", READER + "!"):
+        with pytest.raises(ValidationError, match="without being told of this reader"):
+            change_study(study, {"answers_read_by": reader}, by=lena)
+    change_study(study, {"answers_read_by": ""}, by=lena)
+    with pytest.raises(ValidationError, match="without being told of this reader"):
+        change_study(study, {"answers_read_by": READER}, by=lena)
+
+
+def test_the_set_up_asks_for_a_reader_where_there_are_questions(client: Client, field):
+    study = make_study()
+    client.force_login(make_user("ruth", study))
+    address = reverse("lab:setup_general", args=[study.slug])
+    form = client.get(address).context["form"]
+    assert "answers_read_by" not in form.fields
+    take_questions(study, field, 2)
+    form = client.get(address).context["form"]
+    sent = {name: form[name].value() or "" for name in form.fields}
+    assert client.post(address, sent | {"answers_read_by": READER}).status_code == 302
+    assert Study.objects.get().answers_read_by == READER
+    rules = client.get(reverse("lab:setup_rules", args=[study.slug])).context["form"]
+    assert rules["question_min_rt_ms"].value() == "0"

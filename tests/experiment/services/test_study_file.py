@@ -62,43 +62,6 @@ def rules(draw: st.DrawFn) -> Rules:
     )
 
 
-@REPEATED
-@given(values(), rules(), WORDS)
-def test_the_file_of_the_study_that_a_file_makes_is_the_same_file(
-    fields: dict[str, Any], set_rules: Rules, consent: str
-) -> None:
-    with transaction.atomic():
-        study = make_study(human=2, machine=1, catch=1)
-        make_item("dated", publication_date=date(2024, 2, 29), doi="10.1/Ä(b)")
-        Study.objects.filter(pk=study.pk).update(**fields)
-        study.refresh_from_db()
-        items = [*study.items.all(), Item.objects.get(key="dated")]
-        revise(study, rules=set_rules, consent="Agree? " + consent, items=items)
-        content, told = as_bytes(study), document(study)
-        study.delete()
-        Item.objects.all().delete()
-        made = create_from_file(content)
-        assert document(made) == told
-        assert as_bytes(made) == content
-        transaction.set_rollback(True)
-
-
-def test_own_words_come_along() -> None:
-    study = make_study()
-    known = next(m for m in participant_texts() if m.source == "I do not agree")
-    set_text(study, po.Message(known.source, ("Rather not",)))
-    made = create_from_file(as_bytes(study), slug="again", title="Again")
-    assert list(made.texts.values_list("source", "forms")) == [("I do not agree", ["Rather not"])]
-
-
-def test_a_copy_begins_without_the_days_of_the_other_study() -> None:
-    study = make_study()
-    study.retain_until = date(2020, 1, 1)
-    study.save()
-    assert document(study)["study"]["retain_until"] == "2020-01-01"
-    assert copy_study(study, slug="again", title="Again").retain_until is None
-
-
 CHANNELS: dict[str, dict[str, Any]] = {
     "uk": {
         "platform": "prolific",
@@ -111,23 +74,49 @@ CHANNELS: dict[str, dict[str, Any]] = {
 }
 
 
-def test_ways_to_recruit_come_along_and_a_copy_has_no_ends() -> None:
-    study = make_study()
-    for code, fields in CHANNELS.items():
-        make_channel(study, code, **fields)
-    told = document(study)["channels"]
-    assert [channel["code"] for channel in told] == list(CHANNELS)
-    made = create_from_file(as_bytes(study), slug="again", title="Again")
-    assert document(made)["channels"] == told
-    assert [*channels(made)] == list(CHANNELS)
-    copied = document(copy_study(study, slug="copy", title="Copy"))["channels"]
-    assert copied == [channel | dict.fromkeys(ENDS, "") for channel in told]
+def make_whole(fields: dict[str, Any]) -> Study:
+    """A study with all that goes along: texts of its own, ways to recruit, and a test case that was retired."""
+    study = make_study(human=2, machine=1, catch=1)
+    for code, channel in CHANNELS.items():
+        make_channel(study, code, **channel)
+    known = next(m for m in participant_texts() if m.source == "I do not agree")
+    set_text(study, po.Message(known.source, ("Rather not",)))
+    Study.objects.filter(pk=study.pk).update(**fields)
+    study.refresh_from_db()
+    return study
 
 
-def test_a_retired_test_case_stays_behind() -> None:
-    study = make_study()
-    study.items.filter(key="memory-human-1").update(status="retired")
-    assert "memory-human-1" not in {item["key"] for item in document(study)["items"]}
+@REPEATED
+@given(values(), rules(), WORDS)
+def test_the_file_of_the_study_that_a_file_makes_is_the_same_file(
+    fields: dict[str, Any], set_rules: Rules, consent: str
+) -> None:
+    with transaction.atomic():
+        study = make_whole(fields)
+        make_item("dated", publication_date=date(2024, 2, 29), doi="10.1/Ä(b)")
+        items = [*study.items.all(), Item.objects.get(key="dated")]
+        revise(study, rules=set_rules, consent="Agree? " + consent, items=items)
+        study.items.filter(key="memory-human-1").update(status="retired")
+        content, told = as_bytes(study), document(study)
+        assert [*channels(study)] == [channel["code"] for channel in told["channels"]]
+        assert [text["forms"] for text in told["texts"]] == [["Rather not"]]
+        assert "memory-human-1" not in {item["key"] for item in told["items"]}
+        study.delete()
+        Item.objects.all().delete()
+        made = create_from_file(content)
+        assert document(made) == told
+        assert as_bytes(made) == content
+        transaction.set_rollback(True)
+
+
+def test_a_copy_begins_without_the_ends_and_the_days_of_the_other_study() -> None:
+    study = make_whole({"retain_until": date(2020, 1, 1)})
+    told = document(study)
+    assert told["study"]["retain_until"] == "2020-01-01"
+    copied = copy_study(study, slug="copy", title="Copy")
+    assert copied.retain_until is None
+    ends = dict.fromkeys(ENDS, "")
+    assert document(copied)["channels"] == [channel | ends for channel in told["channels"]]
 
 
 def place(change: Any) -> str:

@@ -1,14 +1,9 @@
 """The end of retention: some participants at a time, whoever dies over it."""
 
-import os
-import signal
-import subprocess
-import sys
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.conf import settings as site
 from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.db import connection
@@ -19,7 +14,7 @@ from experiment.services import retention
 from experiment.services.retention import NotDueError, ask, run
 from experiment.services.work import stop
 from lib.jobs import leases
-from tests.experiment.http_client import ROOT, database_url
+from tests.experiment.http_client import run_until_killed
 from tests.factories import make_participant, make_study, make_user, recruited
 from tests.storages import store_files_in
 
@@ -61,23 +56,12 @@ def purged() -> list[int]:
     return [event.details["participants"] for event in events]
 
 
-def kill_a_worker_of(job: Purge) -> None:
-    environment = {
-        **os.environ,
-        "DATABASE_URL": database_url(),
-        "DJANGO_SETTINGS_MODULE": "config.settings",
-        "SECRET_KEY": site.SECRET_KEY,
-    }
-    command = [sys.executable, "-c", DIE, str(job.pk)]
-    assert subprocess.run(command, cwd=ROOT, env=environment).returncode == -signal.SIGKILL
-
-
 @pytest.mark.parametrize("goes_on", ["a worker", "the command"])
 def test_after_a_kill_the_next_one_goes_on_with_those_who_are_left(
     study: Study, goes_on: str
 ) -> None:
     job = ask(study, timezone.localdate(), make_user("ada"))
-    kill_a_worker_of(job)
+    run_until_killed(DIE, job.pk)
     assert left(study) == 4  # each in a transaction of its own
     assert RecruitmentRecord.objects.count() == 4
     assert list(leases.stale(Purge.objects.all())) == [job]

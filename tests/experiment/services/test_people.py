@@ -12,11 +12,6 @@ from tests.factories import make_participant, make_study
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def study() -> Study:
-    return make_study()
-
-
 def test_pages_hold_everyone_once_newest_first(
     study: Study, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries
 ) -> None:
