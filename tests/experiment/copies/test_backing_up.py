@@ -2,11 +2,7 @@
 
 import fcntl
 import json
-import os
 import resource
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +17,7 @@ from lib.backup import manifest as manifests
 from lib.backup.manifest import BackupError
 from lib.backup.postgres import environment, program
 from tests.experiment.copies.conftest import Backup
-from tests.experiment.http_client import ROOT, database_url
+from tests.experiment.http_client import run_until_killed
 from tests.storages import store_files_in
 
 pytestmark = pytest.mark.both
@@ -106,11 +102,7 @@ def test_a_kill_leaves_no_backup_and_the_next_one_clears_up(
     study: Study, backup: Backup, tmp_path: Path
 ) -> None:
     output = tmp_path / "backups"
-    environment = {**os.environ, "DATABASE_URL": database_url(), "VAR_DIR": str(tmp_path)}
-    environment["DJANGO_SETTINGS_MODULE"] = "config.settings"
-    command = [sys.executable, "-c", KILLED_BEFORE_ITS_MANIFEST, str(output)]
-    killed = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    run_until_killed(KILLED_BEFORE_ITS_MANIFEST, output, VAR_DIR=str(tmp_path))
     [left] = output.glob("brainbench-*")
     with pytest.raises(CommandError, match="no backup"):
         call_command("restore", left, verify=True)

@@ -207,54 +207,46 @@ def change(folder: Path, edit: Callable[[dict[str, Any]], object]) -> None:
     (folder / manifests.NAME).write_text(json.dumps(said | {"sha256": seal}))
 
 
+def rewrite(path: Path, edit: Callable[[bytes], bytes]) -> None:
+    path.write_bytes(edit(path.read_bytes()))
+
+
 def database_file(folder: Path) -> Path:
     return folder / manifests.read(folder).database.file
 
 
-def flip_a_byte(folder: Path) -> None:
-    path = database_file(folder)
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
+def flipped(content: bytes) -> bytes:
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
 
 
-def cut(folder: Path) -> None:
-    path = database_file(folder)
-    path.write_bytes(path.read_bytes()[:-5000])
+def cut(content: bytes) -> bytes:
+    return content[:-5000]
 
 
-def cut_and_sealed(folder: Path) -> None:
-    cut(folder)
-    change(folder, lambda _: None)
-
-
-def say_other_rows(folder: Path) -> None:
-    def edit(said: dict[str, Any]) -> None:
-        said["database"]["rows"]["experiment_judgment"] += 1
-
-    change(folder, edit)
-
-
-def edit_the_manifest(folder: Path) -> None:
-    path = folder / manifests.NAME
-    path.write_text(path.read_text().replace('"experiment_judgment": ', '"experiment_judgment": 1'))
-
-
-def cut_the_manifest(folder: Path) -> None:
-    path = folder / manifests.NAME
-    path.write_text(path.read_text()[:300])
+def counting_otherwise(content: bytes) -> bytes:
+    return content.replace(b'"experiment_judgment": ', b'"experiment_judgment": 1')
 
 
 SABOTAGE: list[tuple[Callable[[Path], object], str]] = [
-    (flip_a_byte, "SHA-256"),
-    (cut, "bytes"),
-    (cut_and_sealed, "whole|failed|end"),
-    (lambda folder: next((folder / "files").rglob("*.parquet")).unlink(), "missing"),
-    (edit_the_manifest, "changed"),
-    (cut_the_manifest, "cut or changed"),
-    (say_other_rows, "rows of experiment_judgment"),
+    (lambda folder: rewrite(database_file(folder), flipped), "SHA-256"),
+    (lambda folder: rewrite(database_file(folder), cut), "bytes"),
+    # And sealed again
     (
-        lambda folder: change(folder, lambda s: s["database"].update(file="../../secret_key")),
+        lambda folder: change(folder, lambda _: rewrite(database_file(folder), cut)),
+        "whole|failed|end",
+    ),
+    (lambda folder: next((folder / "files").rglob("*.parquet")).unlink(), "missing"),
+    (lambda folder: rewrite(folder / manifests.NAME, counting_otherwise), "changed"),
+    (lambda folder: rewrite(folder / manifests.NAME, lambda said: said[:300]), "cut or changed"),
+    (
+        lambda folder: change(
+            folder, lambda said: said["database"]["rows"].update(experiment_judgment=1)
+        ),
+        "rows of experiment_judgment",
+    ),
+    (
+        lambda folder: change(folder, lambda said: said["database"].update(file="../../key")),
         "outside",
     ),
 ]

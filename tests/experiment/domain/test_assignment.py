@@ -1,6 +1,4 @@
-import heapq
 import random
-import statistics
 from collections import Counter
 
 import pytest
@@ -15,16 +13,12 @@ from experiment.domain.assignment import (
     draw_item,
     expected_exposures,
     finish_chances,
-    participant_rng,
     plan_trials,
     rng_key,
 )
-from experiment.domain.simulation import draw_arrivals, draw_scripts
+from experiment.domain.simulation import draw_scripts
 
 COUNTS = {"human": 6, "machine": 3, "catch": 2}
-LIVE_S = 15 * 60
-N_HUMAN, N_MACHINE = 200, 100
-SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.sweep) for seed in range(1, 5))]
 
 
 @given(
@@ -89,97 +83,6 @@ def test_a_work_is_never_met_twice_and_running_out_is_an_error():
         draw_item(candidates, ["doi"], [3], "k")
 
 
-class Model:
-    """The study in memory: the domain's rules without a database."""
-
-    def __init__(self, scripts, arrivals, policy, seed):
-        self.scripts, self.policy, self.seed = scripts, policy, seed
-        self.pools = {"human": range(N_HUMAN), "machine": range(N_HUMAN, N_HUMAN + N_MACHINE)}
-        self.valid, self.assigned = Counter(), Counter()
-        self.page, self.items = {}, {n: [] for n in range(len(scripts))}
-        self.gone_at, self.finished, self.leaving = Counter(), 0, []
-        self.plans = [plan_trials(COUNTS, participant_rng(s.seed, "plan")) for s in scripts]
-        self.events = [(at, n, 0) for n, at in enumerate(arrivals)]
-        heapq.heapify(self.events)
-
-    def run(self):
-        while self.events:
-            now, n, page = heapq.heappop(self.events)
-            while self.leaving and self.leaving[0][0] < now:
-                gone = heapq.heappop(self.leaving)[1]
-                self.gone_at[self.page.pop(gone)] += 1
-            self.step(now, n, page)
-        return [self.valid[i] for i in self.pools["human"]]
-
-    def step(self, now, n, page):
-        script = self.scripts[n]
-        if page == len(script.page_ms):
-            del self.page[n]
-            self.finished += 1
-            if not (script.misses_catch or script.cheats):
-                trials = zip(self.items[n], script.trials, strict=True)
-                self.valid.update(i for i, t in trials if not t.recognised and t.rt_ms >= 5000)
-            return
-        self.page[n] = page
-        if 2 <= page < len(script.page_ms) - 1:
-            self.draw(n, page)
-        stays = script.page_ms[page] / 1000
-        if script.leaves_on == page:
-            heapq.heappush(self.leaving, (now + stays * script.stays + LIVE_S, n))
-        else:
-            heapq.heappush(self.events, (now + stays, n, page + 1))
-
-    def draw(self, n, page):
-        position = page - 1
-        if self.policy == "paper" and position > 1:
-            return
-        positions = range(1, 12) if self.policy == "paper" else [position]
-        for at in positions:
-            stratum = self.plans[n][at - 1].stratum
-            if stratum == "catch":
-                self.items[n].append(-1)
-                continue
-            scores = self.scores(self.pools[stratum])
-            candidates = [Candidate(i, str(i % N_HUMAN), s) for i, s in scores.items()]
-            taken = [i for i in self.items[n] if i >= 0]
-            key = rng_key(self.scripts[n].seed, "draw", at)
-            item = draw_item(candidates, [str(i % N_HUMAN) for i in taken], taken, key).item_id
-            self.items[n].append(item)
-            self.assigned[item] += 1
-
-    def scores(self, pool):
-        if self.policy == "paper":
-            return {i: float(self.assigned[i]) for i in pool}
-        chances = finish_chances(self.gone_at, self.finished, range(15))
-        held = Counter((i, page) for n, page in self.page.items() for i in self.items[n])
-        return expected_exposures(
-            {i: self.valid[i] for i in pool}, ((i, p, k) for (i, p), k in held.items()), chances
-        )
-
-
-def human_exposures(arrival, seed, policy="balanced"):
-    rng = random.Random(seed)
-    scripts = draw_scripts(200, 0.8, 0.63, 11, rng)
-    return Model(scripts, draw_arrivals(scripts, arrival, rng), policy, seed).run()
-
-
-@pytest.mark.parametrize(
-    ("arrival", "limit"), [("steady", 0.40), ("waves", 0.55), ("trickle", 0.40)]
-)
-@pytest.mark.parametrize("seed", SEEDS)
-def test_exposures_are_even_at_80_percent_dropout(arrival, limit, seed):
-    exposures = human_exposures(arrival, seed)
-    assert statistics.fmean(exposures) == pytest.approx(5.0, abs=0.15)
-    assert statistics.pstdev(exposures) <= limit
-
-
-@pytest.mark.parametrize("seed", SEEDS[:3])
-def test_the_papers_policy_is_uneven_as_published(seed):
-    assert statistics.pstdev(human_exposures("steady", seed, "paper")) == pytest.approx(
-        2.0, abs=0.4
-    )
-
-
 def test_scripts_drop_out_at_uniform_pages_and_exclude_the_published_share():
     scripts = draw_scripts(400, 0.8, 0.63, 11, random.Random(3))
     assert sum(s.misses_catch or s.cheats for s in scripts if s.finishes) == 60
@@ -199,7 +102,7 @@ PLANS = {
 
 @pytest.mark.parametrize("seed", PLANS)
 def test_without_questions_plans_are_what_they_always_were(seed: int) -> None:
-    plan = plan_trials({"human": 6, "machine": 3, "catch": 2}, random.Random(seed))
+    plan = plan_trials(COUNTS, random.Random(seed))
     assert " ".join(f"{each.stratum[0]}{each.original_side}" for each in plan) == PLANS[seed]
 
 

@@ -1,24 +1,20 @@
 """Simulated participants through the real services, on whichever database the run is on."""
 
-import json
-from io import StringIO
-
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.utils import timezone
 
 from experiment.models import Judgment, Participant, Trial, WrittenAnswer
 from experiment.services import drawing
 from tests.experiment.asked import EXPERT, make_asking_study
+from tests.experiment.lab_client import run_json
 from tests.factories import make_participant, make_study
 
 pytestmark = pytest.mark.django_db
 
 
 def simulate(slug, *arguments):
-    out = StringIO()
-    call_command("simulate_participants", slug, "--json", *arguments, stdout=out)
-    return json.loads(out.getvalue())
+    return run_json("simulate_participants", slug, *arguments)
 
 
 @pytest.fixture
@@ -97,14 +93,24 @@ def test_what_cannot_be_simulated_is_refused_before_anything_is_removed(study):
 
 @pytest.mark.sqlite
 @pytest.mark.sweep
-@pytest.mark.parametrize("seed", range(1, 6))
-@pytest.mark.parametrize(("arrival", "limit"), [("waves", 0.55), ("steady", 0.40)])
-def test_200_finishers_judge_300_items_evenly(arrival: str, limit: float, seed: int) -> None:
+@pytest.mark.parametrize("seed", range(1, 5))
+@pytest.mark.parametrize(
+    ("policy", "arrival", "low", "high"),
+    [
+        ("balanced", "waves", 0, 0.55),
+        ("balanced", "steady", 0, 0.40),
+        ("balanced", "trickle", 0, 0.40),
+        ("paper", "steady", 1.6, 2.4),  # uneven, as published
+    ],
+)
+def test_200_finishers_at_80_percent_dropout_judge_300_items_evenly_but_for_the_papers_policy(
+    policy: str, arrival: str, low: float, high: float, seed: int
+) -> None:
     study = make_study("large", human=200, machine=100, catch=6)
-    options = ("--dropout", "0.8", "--arrival", arrival, "--seed", str(seed))
+    options = ("--policy", policy, "--dropout", "0.8", "--arrival", arrival, "--seed", str(seed))
     data = simulate(study.slug, "--finish", "200", *options)
     assert data["flow"]["finished"] == 200
-    assert data["exposures"]["human"]["sd"] <= limit
+    assert low <= data["exposures"]["human"]["sd"] <= high
     assert data["exposures"]["human"]["mean"] == pytest.approx(5.03, abs=0.15)
 
 
