@@ -60,22 +60,32 @@ def share_axis(title: str, **more: Any) -> alt.Axis:
     return alt.Axis(title=title, format=".0%", tickCount=5, **more)
 
 
-def share_x(field: str, domain: list[float], title: str, **more: Any) -> alt.X:
+def x_of(field: str, domain: Sequence[float], axis: alt.Axis | None, **scale: Any) -> alt.X:
+    """A horizontal axis of numbers that begins and ends there."""
+    return alt.X(f"{field}:Q", scale=_between(domain, **scale), axis=axis)
+
+
+def y_of(field: str, domain: Sequence[float], axis: alt.Axis | None, **scale: Any) -> alt.Y:
+    """The same, vertical."""
+    return alt.Y(f"{field}:Q", scale=_between(domain, **scale), axis=axis)
+
+
+def _between(domain: Sequence[float], **more: Any) -> alt.Scale:
+    return alt.Scale(domain=list(domain), **{"nice": False, "zero": False, **more})
+
+
+def log_scale(domain: Sequence[float]) -> alt.Scale:
+    return alt.Scale(type="log", domain=list(domain), nice=False)
+
+
+def share_x(field: str, domain: Sequence[float], title: str) -> alt.X:
     """A horizontal axis of shares with these ends, see `share_domain`."""
-    return alt.X(
-        f"{field}:Q",
-        scale=alt.Scale(domain=domain, nice=False, zero=False),
-        axis=share_axis(title, **more),
-    )
+    return x_of(field, domain, share_axis(title))
 
 
-def share_y(field: str, domain: list[float], title: str, **more: Any) -> alt.Y:
+def share_y(field: str, domain: Sequence[float], title: str) -> alt.Y:
     """The same, vertical, with grid lines."""
-    return alt.Y(
-        f"{field}:Q",
-        scale=alt.Scale(domain=domain, nice=False, zero=False),
-        axis=share_axis(title, grid=True, **more),
-    )
+    return y_of(field, domain, share_axis(title, grid=True))
 
 
 def points_axis(title: str, **more: Any) -> alt.Axis:
@@ -136,6 +146,30 @@ def flag(x: float, text: str, colour: str = SOFT, align: Any = "center") -> Draw
     )
 
 
+def note(text: str, x: Any, y: Any, colour: str = SOFT, **mark: Any) -> Drawn:
+    """Words at a place of the plot, in px or "width"."""
+    words = alt.Chart(alt.InlineData(values=[{"text": text}])).mark_text(color=colour, **mark)
+    return words.encode(x=alt.value(x), y=alt.value(y), text="text:N")
+
+
+def chance_and_people(
+    people: float | None, domain: Sequence[float], words: str = "people", apart: float = 0.12
+) -> list[Drawn]:
+    """Lines at chance and at people's accuracy, their names above where these would not meet."""
+    layers = [upright(CHANCE), flag(CHANCE, "chance")]
+    if people is not None:
+        layers.append(upright(people, colour=HUMANS, width=0.8, dash=False))
+        if abs(people - CHANCE) > apart * (domain[1] - domain[0]):
+            layers.append(flag(people, words, HUMANS))
+    return layers
+
+
+def intervals(data: Drawn, y: alt.Y, colour: alt.Color | None = None, **mark: Any) -> Drawn:
+    """Horizontal lines from `low` to `high`, in the colour that the row names if no other is given."""
+    ends = {"x": alt.X("low:Q"), "x2": "high:Q"}
+    return data.mark_rule(**mark).encode(**ends, y=y, color=colour or own_colour())
+
+
 def own_colour() -> alt.Color:
     """The colour that the row names."""
     return alt.Color("colour:N", scale=None, legend=None)
@@ -146,8 +180,7 @@ def dots(data: Drawn, **mark: Any) -> Drawn:
     # A condition in the encoding would empty the symbols of a legend
     with_fill = data.transform_calculate(fill="datum.is_chat === true ? 'white' : datum.colour")
     return with_fill.mark_point(**{"strokeWidth": 1.4, **mark}).encode(
-        fill=alt.Fill("fill:N", scale=None, legend=None),
-        stroke=alt.Stroke("colour:N", scale=None, legend=None),
+        fill=alt.Fill("fill:N", scale=None, legend=None), stroke=own_stroke()
     )
 
 
@@ -184,6 +217,14 @@ def _letter(c: str) -> float:
     if c in "iljtfI.,:;|!'()[]/ -":
         return 0.31
     return 0.72 if c.isupper() or c in "mwMW%@" else 0.55
+
+
+def own_fill() -> alt.Fill:
+    return alt.Fill("colour:N", scale=None, legend=None)
+
+
+def own_stroke() -> alt.Stroke:
+    return alt.Stroke("colour:N", scale=None, legend=None)
 
 
 def bars(frame: pd.DataFrame, x: alt.X, y: alt.Y, colour: str = HUMANS, **more: Any) -> Drawn:

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 import altair as alt
 import pandas as pd
 
-from analysis.charts.marks import Drawn, dots, own_colour, text_width
+from analysis.charts.marks import Drawn, dots, intervals, text_width
 from analysis.charts.style import HUMANS, INK, ROW, family_colour
 from analysis.charts.texts import quoted
 from analysis.stats.arrays import Interval
@@ -160,7 +160,5 @@ def dots_with_intervals(
     data: alt.Chart, x: alt.X, y: alt.Y, *, thickness: float = 1.4, **point: Any
 ) -> Drawn:
     """Points at `x`, hollow for chat models, with lines from `low` to `high`."""
-    bars = data.mark_rule(strokeWidth=thickness).encode(
-        x=alt.X("low:Q"), x2="high:Q", y=y, color=own_colour()
-    )
+    bars = intervals(data, y, strokeWidth=thickness)
     return alt.layer(bars, dots(data, **point).encode(x=x, y=y))

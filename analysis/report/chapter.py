@@ -71,20 +71,26 @@ FigureBuilder = Callable[[SourceResults, Tables], Figure]
 class Chapter:
     """One topic of the report; what it is made of stands in the folder of its results.
 
-    id: its address on the page. title, question: what readers see in the contents and under the heading.
     name: of its functions `build_<name>` in results.py and `<name>_page` in page.py, and of the template of its sentences.
     results: a dataclass whose fields are the keys of report.json that the chapter fills; each can be a MissingResult.
-    figures: names of its figures, in their order: functions in figures.py, which is imported when something is drawn.
+    title, question: what readers see in the contents and under the heading.
+    figures: names of its figures, in their order: functions in figures.py, which is imported when something is drawn;
+        None for one of the chapter's name.
     is_of_study: the same for every source of test cases, so that the page shows it once.
+    address: on the page, where it is not the name.
     """
 
-    id: str
-    title: str | Promise
-    question: str | Promise
     name: str
     results: type[Any]
-    figures: Sequence[str] = ()
+    title: str | Promise
+    question: str | Promise
+    figures: Sequence[str] | None = None
     is_of_study: bool = False
+    address: str = ""
+
+    @property
+    def id(self) -> str:
+        return self.address or self.name.replace("_", "-")
 
     def build(self, data: SourceData) -> Built:
         """Computes the results; raises NotEnough where the data support none of them."""
@@ -97,7 +103,8 @@ class Chapter:
         return page
 
     def figure_builders(self) -> dict[str, FigureBuilder]:
-        return {name: self._named("figures", name) for name in self.figures}
+        names = (self.name,) if self.figures is None else self.figures
+        return {name: self._named("figures", name) for name in names}
 
     def _named(self, module: str, name: str) -> Any:
         folder = self.results.__module__.rpartition(".")[0]

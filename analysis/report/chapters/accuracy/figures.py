@@ -12,13 +12,14 @@ from analysis.charts.figure import Figure, Place, grid
 from analysis.charts.marks import (
     CHANCE,
     Drawn,
+    chance_and_people,
     chart,
-    flag,
     quarters,
     share_domain,
     share_x,
     text_width,
     upright,
+    x_of,
 )
 from analysis.charts.rows import Rows, dots_with_intervals, model_frame, people_row, rows_of, short
 from analysis.charts.style import FULL, HUMANS, SOFT
@@ -120,21 +121,14 @@ def _columns(model: ModelAccuracy) -> dict[str, Any]:
 def _accuracy_chart(shown: pd.DataFrame, rows: Rows, humans: HumanAccuracy | None) -> Drawn:
     domain = share_domain([*shown["low"], *shown["high"], *shown["accuracy"]])
     x = share_x("accuracy", domain, "Correct answers")
-    layers: list[Any] = [upright(CHANCE), flag(CHANCE, "chance")]
-    if humans:
-        right = humans.trials.accuracy
-        layers.append(upright(right, colour=HUMANS, width=0.8, dash=False))
-        if abs(right - CHANCE) > 0.12 * (domain[1] - domain[0]):
-            layers.append(flag(right, "people", HUMANS))
-    layers.append(dots_with_intervals(chart(shown), x, rows.y()))
-    width = FULL - rows.width - 30
-    return alt.layer(*layers).properties(width=width, height=rows.height)
+    lines = chance_and_people(humans.trials.accuracy if humans else None, domain)
+    drawn = alt.layer(*lines, dots_with_intervals(chart(shown), x, rows.y()))
+    return drawn.properties(width=FULL - rows.width - 30, height=rows.height)
 
 
 def _table(shown: pd.DataFrame) -> pd.DataFrame:
-    named = shown.reindex(columns=list(TABLE)).rename(
-        columns={"low": "ci_low", "high": "ci_high", "row": "who"}
-    )
+    columns = {"low": "ci_low", "high": "ci_high", "row": "who"}
+    named = shown.reindex(columns=list(TABLE)).rename(columns=columns)
     named["n"] = named["n"].fillna(named.pop("n_items"))
     return named
 
@@ -197,11 +191,8 @@ def _panel(
     frame: pd.DataFrame, found: SubfieldAccuracy, rows: Rows, domain: list[float], place: Place
 ) -> Drawn:
     data = chart(frame[frame["subfield"] == found.subfield])
-    x = alt.X(
-        "accuracy:Q",
-        scale=alt.Scale(domain=domain, nice=False, zero=False),
-        axis=place.x_axis("Correct answers", format=".0%", values=quarters(domain)),
-    )
+    axis = place.x_axis("Correct answers", format=".0%", values=quarters(domain))
+    x = x_of("accuracy", domain, axis)
     y = rows.y() if place.first else rows.y(labels=False, minExtent=0, maxExtent=0)
     layers: list[Any] = [upright(CHANCE)]
     if found.humans:
@@ -246,11 +237,7 @@ def _positions_chart(frame: pd.DataFrame, rows: Rows, everyone: float | None) ->
     counts = data.mark_text(align="left", color=SOFT, dx=8).encode(
         y=rows.y(), x=alt.value("width"), text="n:N"
     )
-    layers = [upright(CHANCE), flag(CHANCE, "chance")]
-    if everyone is not None:
-        layers.append(upright(everyone, colour=HUMANS, width=0.8, dash=False))
-        if abs(everyone - CHANCE) > 0.15 * (domain[1] - domain[0]):  # else the words would meet
-            layers.append(flag(everyone, "all people", HUMANS))
+    layers = chance_and_people(everyone, domain, "all people", 0.15)
     right = text_width(frame["n"].tolist()) + 14
     return alt.layer(*layers, dots_with_intervals(data, x, rows.y()), counts).properties(
         width=WIDTH - rows.width - right, height=rows.height * 1.4

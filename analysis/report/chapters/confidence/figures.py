@@ -15,6 +15,7 @@ from analysis.charts.marks import (
     bars,
     chart,
     dots,
+    intervals,
     level,
     own_colour,
     quarters,
@@ -22,6 +23,8 @@ from analysis.charts.marks import (
     share_y,
     spread,
     upright,
+    x_of,
+    y_of,
 )
 from analysis.charts.rows import PEOPLE, Rows, by_family, labels, rows_of
 from analysis.charts.style import FULL, HALF, HUMANS, NOTE, SOFT, family_colour
@@ -79,7 +82,7 @@ def panel(frame: pd.DataFrame, colour: str, x: alt.X, y: alt.Y, size: int = 30) 
 
 
 def x_of_rank(axis: alt.Axis) -> alt.X:
-    return alt.X("confidence:Q", scale=alt.Scale(domain=[0, 1], nice=False), axis=axis)
+    return x_of("confidence", [0, 1], axis)
 
 
 # --- Accuracy over confidence (the paper's figure 4), and the logistic coefficients of confidence (its Table S3).
@@ -118,8 +121,7 @@ def calibration_models(source: SourceResults, tables: Tables) -> Figure:
 
     def draw(place: Place) -> Drawn:
         axis = place.y_axis("Correct answers", 40, format=".0%", values=quarters(domain))
-        scale = alt.Scale(domain=domain, nice=False, zero=False)
-        y = alt.Y("accuracy:Q", scale=scale, axis=axis)
+        y = y_of("accuracy", domain, axis)
         x = x_of_rank(place.x_axis("Confidence, rank", format=".0%", tickCount=2))
         model, frame = binned[place.number][0], frames[place.number]
         shown = frame.assign(is_chat=model.name in chat)
@@ -158,8 +160,9 @@ def table_s3(source: SourceResults, tables: Tables) -> Figure:
         "has_chat": any(m.name in chat for m, _ in fitted),
         "n_positive": int((slopes > 0).sum()),
     }
-    table = table.drop(columns=["colour", "is_chat"], errors="ignore")
-    return make_figure("table_s3", drawn, context, table)
+    return make_figure(
+        "table_s3", drawn, context, table.drop(columns=["colour", "is_chat"], errors="ignore")
+    )
 
 
 def _blocks(
@@ -210,20 +213,14 @@ def _marks(
 
 
 def _block(frame: pd.DataFrame, rows: Rows, title: str, legend: bool, wide: int = 0) -> Drawn:
-    low, high = spread([*frame["low"], *frame["high"], *frame["slope"]], must=[0])
-    x = alt.X(
-        "slope:Q",
-        scale=alt.Scale(domain=[low, high], nice=False),
-        axis=alt.Axis(title=title, tickCount=6),
-    )
+    ends = spread([*frame["low"], *frame["high"], *frame["slope"]], must=[0])
+    x = x_of("slope", ends, alt.Axis(title=title, tickCount=6))
     extent = max(rows.width, wide)
     y = rows.y(minExtent=extent, maxExtent=extent)
     data = chart(frame)
     key = alt.Legend(title=None, symbolFillColor=SOFT, symbolStrokeColor=SOFT) if legend else None
     shape = alt.Shape("fit:N", scale=KINDS, legend=key)
-    bars = data.mark_rule(strokeWidth=1.4).encode(
-        x=alt.X("low:Q"), x2="high:Q", y=y, color=own_colour()
-    )
+    bars = intervals(data, y, strokeWidth=1.4)
     points = dots(data, size=40).encode(x=x, y=y, shape=shape)
     return alt.layer(upright(0.0), bars, points).properties(
         width=FULL - extent - 30, height=max(rows.height, 24)
@@ -277,7 +274,7 @@ def expertise_calibration(source: SourceResults, tables: Tables) -> Figure:
 
     def draw(place: Place) -> Drawn:
         axis = place.y_axis("Correct answers", 40, format=".0%", values=quarters(domain))
-        y = alt.Y("accuracy:Q", scale=alt.Scale(domain=domain, nice=False, zero=False), axis=axis)
+        y = y_of("accuracy", domain, axis)
         x = x_of_rank(place.x_axis("Expertise, rank", format=".0%", tickCount=2))
         return panel(frames[place.number], HUMANS, x, y)
 
@@ -302,11 +299,8 @@ def _name(subfield: str) -> str:
 def _histogram(frame: pd.DataFrame, p80: float, top: float, place: Place) -> Drawn:
     # Ratings are whole numbers: a bin from 11 to 20 reaches from 10.5 to 20.5
     edges = frame.assign(low=frame["low"] - 0.5, high=frame["high"] + 0.5)
-    x = alt.X(
-        "low:Q",
-        scale=alt.Scale(domain=[0, 101], nice=False),
-        axis=place.x_axis("Expertise, 1 to 100", values=[1, 25, 50, 75, 100]),
-    )
+    axis = place.x_axis("Expertise, 1 to 100", values=[1, 25, 50, 75, 100])
+    x = x_of("low", [0, 101], axis)
     axis = place.y_axis("Share of judgments", 40, format=".0%", tickCount=4)
-    y = alt.Y("share:Q", scale=alt.Scale(domain=[0, top], nice=False), axis=axis)
+    y = y_of("share", [0, top], axis)
     return alt.layer(bars(edges, x, y), upright(p80, colour=NOTE, width=1.4))
