@@ -212,6 +212,11 @@ class SourceData:
             raise NotEnough(*NO_TRIALS)
         return self.trials
 
+    def need_trials_or_models(self) -> None:
+        """Raises NotEnough with neither trials nor scores of the set."""
+        if self.trials.empty and not len(self.set_models):
+            raise NotEnough(f"{NO_TRIALS[0]} {self.no_scores[0]}", NO_TRIALS[1])
+
     def need_models(self) -> npt.NDArray[np.int64]:
         """Numbers of the models of the set that scored full texts."""
         if not len(self.set_models):

@@ -1,6 +1,6 @@
 """How often people chose the original and each language model found it less surprising, and whether they differ."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from analysis import columns as c
 from analysis.codec import MissingResult, present, try_estimate
-from analysis.data.dataset import NO_TRIALS, Bools, Floats, ModelName, SourceData
+from analysis.data.dataset import Bools, Floats, ModelName, SourceData
 from analysis.report.chapter import Built
 from analysis.stats import NotEnough
 from analysis.stats.accuracy import at_least_percentile, top_share
@@ -134,17 +134,18 @@ class Accuracy:
 
 def build_accuracy(data: SourceData) -> Built:
     """Each result by itself: what the data cannot support is a MissingResult."""
-    members = tuple(_model(data, int(model)) for model in data.set_models)
-    extra = tuple(_model(data, int(model)) for model in data.extra_models)
+    extra = tuple(_model(data, model) for model in data.extra_models.tolist())
     results = Accuracy(
         humans=try_estimate(_humans, data),
-        models=members or _no_models(data),
+        models=try_estimate(lambda: tuple(_model(data, m) for m in data.need_models().tolist())),
         extra_models=extra,
         models_mean=try_estimate(lambda: mean_of(accuracies(data, data.need_models()), SHARES)),
         models_vs_humans=try_estimate(_models_vs_humans, data),
         base_vs_chat=try_estimate(_base_vs_chat, data),
     )
-    tables = {"models": _models_table(members, extra)}
+    members = present(results.models) or ()
+    table = c.tidy(MODELS, (*members, *extra))
+    tables = {"models": table.assign(in_set=table["name"].isin([m.name for m in members]))}
     if not data.trials.empty:
         tables["humans_items"] = _items_table(data)
     return Built(results, tables)
@@ -195,6 +196,7 @@ def _accuracy_top_expertise(trials: pd.DataFrame) -> TopExpertise:
 
 
 def _above_p80(trials: pd.DataFrame) -> ExpertTrials:
+    """Raises NotEnough without a rated trial."""
     return ExpertTrials(*at_least_percentile(trials["expertise"], trials["is_correct"]))
 
 
@@ -214,12 +216,6 @@ def _model(data: SourceData, model: int) -> ModelAccuracy:
         run=run,
         prompt="" if run is None else data.run_prompts.get(run, ""),
     )
-
-
-def _no_models(data: SourceData) -> MissingResult:
-    found = try_estimate(data.need_models)
-    assert isinstance(found, MissingResult)
-    return found
 
 
 def _models_vs_humans(data: SourceData) -> ModelsVsHumans:
@@ -258,12 +254,6 @@ def _base_vs_chat(data: SourceData) -> BaseVsChat:
         ),
         try_estimate(paired_t, base, chat),
     )
-
-
-def _models_table(members: Iterable[ModelAccuracy], extra: Iterable[ModelAccuracy]) -> pd.DataFrame:
-    table = c.tidy(MODELS, (*members, *extra))
-    in_set = {model.name for model in members}
-    return table.assign(in_set=[name in in_set for name in table["name"]])
 
 
 def _items_table(data: SourceData) -> pd.DataFrame:
@@ -335,8 +325,7 @@ class Subfields:
 
 def build_subfields(data: SourceData) -> Built:
     """Raises NotEnough with neither trials nor scores."""
-    if data.trials.empty and not len(data.set_models):
-        raise NotEnough(f"{NO_TRIALS[0]} {data.no_scores[0]}", NO_TRIALS[1])
+    data.need_trials_or_models()
     trials = data.trials[["item", "expertise", "is_correct"]]
     item_subfield = data.items["subfield"].to_numpy()
     names = pd.unique(data.items["subfield"])
@@ -355,17 +344,11 @@ def _subfield(data: SourceData, trials: pd.DataFrame, name: str, items: Bools) -
         n_items=int(items.sum()),
         share_items=float(items.mean()),
         humans=humans,
-        top_expertise=_subfields_top_expertise(trials),
+        top_expertise=present(try_estimate(_above_p80, trials)),
         models_mean=ModelsMean(float(shares.std()), mean_of(shares, SHARES)) if models else None,
         models=models,
         n_models_below_humans=int((shares < humans.accuracy).sum()) if humans and models else None,
     )
-
-
-def _subfields_top_expertise(trials: pd.DataFrame) -> ExpertTrials | None:
-    if not trials["expertise"].notna().any():
-        return None
-    return ExpertTrials(*at_least_percentile(trials["expertise"], trials["is_correct"]))
 
 
 def _models(data: SourceData, items: Bools) -> tuple[ModelItems, ...]:

@@ -268,7 +268,7 @@ def expertise_calibration(source: SourceResults, tables: Tables) -> Figure:
     ]
     if not groups:
         raise NotEnough("Too few ratings of expertise for bins.", "Collect more judgments.")
-    names = [_name(subfield) for subfield, binned in groups]
+    names = [_("All") if s == OVERALL else s or _("not stated") for s, _binned in groups]
     frames = [bins_frame(binned) for subfield, binned in groups]
     domain = with_line(frames)
 
@@ -290,10 +290,6 @@ def expertise_calibration(source: SourceResults, tables: Tables) -> Figure:
     named = [x.assign(subfield=s) for x, (s, binned) in zip(frames, groups, strict=True)]
     table = bins_table(pd.concat(named))
     return make_figure("expertise_calibration", drawn, context, table)
-
-
-def _name(subfield: str) -> str:
-    return _("All") if subfield == OVERALL else subfield or _("not stated")
 
 
 def _histogram(frame: pd.DataFrame, p80: float, top: float, place: Place) -> Drawn:

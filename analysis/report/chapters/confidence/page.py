@@ -12,7 +12,6 @@ from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.confidence.results import (
     S3,
     Calibration,
-    CalibrationResults,
     ConfidenceFits,
     Expertise,
     HumanCalibration,
@@ -50,7 +49,10 @@ def calibration_page(source: SourceResults, about: About) -> Page:
         "family": found.models_tests,
     }
     groups: Groups = [*([(_("Humans"), humans)] if humans else []), *((m.label, m) for m in models)]
-    tables = [*_regressions(humans, models), *_errors(groups), *_table_s3(found)]
+    rows = [row for row in found.table_s3 if present(row.fit)]
+    caption = _("The paper's Table S3 procedure; its t is no valid test, since the samples overlap")
+    table_s3 = c.page_table(caption, S3, rows, "table_s3")
+    tables = [*_regressions(humans, models), *_errors(groups), *table_s3]
     return Page(context, tables, list(_methods(humans, models, found.table_s3_note)))
 
 
@@ -85,7 +87,10 @@ def _regressions(
 ) -> list[Table]:
     rows: list[tuple[str, Any, Any]] = []  # who, fits, what the line over bins is of
     if humans:
-        rows.append((_people(humans), humans, humans.binned))
+        fit = present(humans.logistic)
+        is_clustered = fit is not None and fit.clustered_slope_ci95 is not None
+        who = _("Humans (CI clustered by participant)") if is_clustered else _("Humans")
+        rows.append((who, humans, humans.binned))
         if untouched := present(humans.without_untouched):
             rows.append((_("Humans, without untouched sliders"), None, untouched))
     rows += [(m.label, m, m.binned) for m in models]
@@ -100,12 +105,6 @@ def _regressions(
     )
     caption = _("Confidence and accuracy: regression over bins, and the full-sample logistic fit")
     return c.page_table(caption, columns, rows, "calibration_bins")
-
-
-def _people(humans: HumanCalibration) -> str:
-    fit = present(humans.logistic)
-    is_clustered = fit is not None and fit.clustered_slope_ci95 is not None
-    return _("Humans (CI clustered by participant)") if is_clustered else _("Humans")
 
 
 def _slope_of(fits: ConfidenceFits | None) -> Interval | None:
@@ -126,12 +125,6 @@ def _errors(groups: Groups) -> list[Table]:
     rows = [(who, ece) for who, fits in groups if (ece := present(fits.ece))]
     caption = _("Expected calibration error, and what perfect calibration would show by chance")
     return c.page_table(caption, columns, rows)
-
-
-def _table_s3(found: CalibrationResults) -> list[Table]:
-    rows = [row for row in found.table_s3 if present(row.fit)]
-    caption = _("The paper's Table S3 procedure; its t is no valid test, since the samples overlap")
-    return c.page_table(caption, S3, rows, "table_s3")
 
 
 # --- What the chapter on expertise shows.

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from analysis import columns as c
 from analysis.codec import MissingResult, present, try_estimate
-from analysis.data.dataset import NO_TRIALS, Floats, ModelName, SourceData
+from analysis.data.dataset import Floats, ModelName, SourceData
 from analysis.report.chapter import Built
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Interval
@@ -56,7 +56,6 @@ S3 = (
     c.number("t", "fit.t", "t", digits=1),
     *c.data("df=fit.df", "p=fit.p"),
 )
-CALIBRATION_N_BINS = 20
 HUMAN_RULE = "Confidence 1 to 100 read as probability .5 + .5 confidence / 100 of being correct (a reading of ours); "
 MODEL_RULE = "Probability of being correct from the logistic fit on the absolute difference of perplexities to the other items"
 HELD_OUT = "Each item keeps its held-out probability: the fits are not repeated."
@@ -125,8 +124,7 @@ class Calibration:
 
 def build_calibration(data: SourceData) -> Built:
     """Raises NotEnough with neither trials nor scores."""
-    if data.trials.empty and not len(data.set_models):
-        raise NotEnough(f"{NO_TRIALS[0]} {data.no_scores[0]}", NO_TRIALS[1])
+    data.need_trials_or_models()
     models, together = _family(data, [_model(data, int(model)) for model in data.set_models])
     found = CalibrationResults(
         humans=try_estimate(_humans, data),
@@ -335,9 +333,13 @@ def build_expertise(data: SourceData) -> Built:
     found = SelfRatedExpertise(
         slope=try_estimate(_slope, rated),
         slopes_by_subfield=try_estimate(_slopes, groups, len(data.participants)),
-        p80_by_subfield=tuple(_percentile(own) for own in described),
+        p80_by_subfield=tuple(
+            Percentile80(own.subfield, own.ratings.p80, own.ratings.p80_ci95, own.ratings.n, P80)
+            for own in described
+        ),
         calibration=tuple(
-            _calibration(name, rows) for name, rows in ({OVERALL: rated} | groups).items()
+            ExpertiseCalibration(name, _binned(rows))
+            for name, rows in ({OVERALL: rated} | groups).items()
         ),
         distributions=(*described, Ratings(ALL, distribution(rated["expertise"]))),
     )
@@ -376,11 +378,5 @@ def _slopes(groups: Mapping[str, pd.DataFrame], n_participants: int) -> Subfield
     )
 
 
-def _percentile(own: Ratings) -> Percentile80:
-    found = own.ratings
-    return Percentile80(own.subfield, found.p80, found.p80_ci95, found.n, P80)
-
-
-def _calibration(name: str, rows: pd.DataFrame) -> ExpertiseCalibration:
-    found = try_estimate(binned, rows["expertise"], rows["is_correct"], EXPERTISE_N_BINS)
-    return ExpertiseCalibration(name, found)
+def _binned(rows: pd.DataFrame) -> Binned | MissingResult:
+    return try_estimate(binned, rows["expertise"], rows["is_correct"], EXPERTISE_N_BINS)

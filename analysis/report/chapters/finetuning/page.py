@@ -29,13 +29,14 @@ def tables_of(models: Sequence[TunedModel]) -> list[Table]:
     models = sorted(models, key=lambda model: families.index(model.family))
     compared = [(model, found) for model in models if (found := present(model.comparison))]
     with_one_prompt = [pair for pair in compared if pair[0].have_one_prompt]
+    subfields = [(m.label, one.subfield, one.part) for m, _found in compared for one in m.subfields]
     return [
         *_decisions(models),
         *_perplexities(with_one_prompt),
         *_nats(with_one_prompt),
         *_corpora_table(models),
         *_cutoffs_table(models),
-        *_subfields(compared),
+        *c.page_table(_("Fine-tuning by subfield"), _part_columns(_("Subfield")), subfields),
         *_trainings(models),
     ]
 
@@ -118,11 +119,6 @@ def _cutoffs_table(models: Sequence[TunedModel]) -> list[Table]:
     return c.page_table(
         _("Before and after the end of the training data"), _part_columns(_("Published")), rows
     )
-
-
-def _subfields(compared: Compared) -> list[Table]:
-    rows = [(model.label, one.subfield, one.part) for model, _c in compared for one in model.subfields]  # fmt: skip
-    return c.page_table(_("Fine-tuning by subfield"), _part_columns(_("Subfield")), rows)
 
 
 def _part_columns(of: str) -> Sequence[c.Column]:

@@ -12,7 +12,7 @@ from analysis.codec import MissingResult, present, try_estimate
 from analysis.data.dataset import SourceData
 from analysis.data.graded.tables import NOT_GRADED, AnswererName, GradedData
 from analysis.report.chapter import Built
-from analysis.report.chapters.graded_rates.results import codes, question_clusters
+from analysis.report.chapters.graded_rates.results import clusters_of, codes
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Interval
 from analysis.stats.graded import FATES
@@ -167,10 +167,6 @@ CORRECTED = (
 )
 
 
-def corrected_table(own: CorrectedModels) -> pd.DataFrame:
-    return c.tidy(CORRECTED, corrections(own))
-
-
 def corrections(own: CorrectedModels) -> list[tuple[ModelCorrected, str, Corrected]]:
     """Each model's rates that are defined."""
     return [
@@ -191,17 +187,12 @@ def _rate(name: str) -> tuple[c.Column, ...]:
     )
 
 
-# Of rows: model, threshold
+# Of rows: model, threshold; a row for each model, threshold and reading
 THRESHOLD_COLUMNS = (
     *c.data("name=0.name", "good_from=1.good_from", "abstaining=1.abstaining", "is_rule=1.is_rule"),
     *(column for rate in RATES for column in _rate(rate)),
     *c.data("quadrant=1.quadrant"),
 )
-
-
-def threshold_table(own: Thresholds) -> pd.DataFrame:
-    """A row for each model, threshold and reading, with each rate, its denominator and its interval."""
-    return c.tidy(THRESHOLD_COLUMNS, [(m, one) for m in own.models for one in m.thresholds])
 
 
 def _rows(data: GradedData, model: int) -> pd.DataFrame:
@@ -216,7 +207,7 @@ def _corrected(data: GradedData, model: int) -> CorrectedRates:
         None if np.isnan(value) else data.rubric.fate(value).value for value in rows["human_points"]
     ]
     return corrected_rates(
-        judge, human, _corrected_clusters(data, rows), has_text=rows["has_text"].tolist()
+        judge, human, clusters_of(data, rows).tolist(), has_text=rows["has_text"].tolist()
     )
 
 
@@ -225,7 +216,7 @@ def _thresholds(data: GradedData, model: int) -> ModelThresholds:
     found = by_threshold(
         rows["points"].tolist(),
         data.rubric_of(model),
-        _corrected_clusters(data, rows),
+        clusters_of(data, rows).tolist(),
         has_text=rows["has_text"].tolist(),
     )
     return ModelThresholds(**data.model_name(model), thresholds=tuple(map(_threshold, found)))
@@ -246,11 +237,6 @@ def _threshold(found: Sensitivity) -> Threshold:
 
 def _of_share(share: Share) -> Varied:
     return Varied(share.value, share.n, share.ci95, share.is_unclustered)
-
-
-def _corrected_clusters(data: GradedData, rows: pd.DataFrame) -> list[int]:
-    found: list[int] = data.cached(question_clusters)[rows["question"].to_numpy()].tolist()
-    return found
 
 
 # --- How far grades can be relied on: judge and people, people among one another, and what sways a judge.
@@ -324,11 +310,12 @@ def _built(data: GradedData) -> Built:
     thresholds = vary(data)
     agreement = try_estimate(_reliability, data)
     corrected = try_estimate(correct, data)
-    tables = {"graded_thresholds": threshold_table(thresholds)}
+    rows = [(model, one) for model in thresholds.models for one in model.thresholds]
+    tables = {"graded_thresholds": c.tidy(THRESHOLD_COLUMNS, rows)}
     if isinstance(agreement, Reliability):
         tables |= _tables(agreement)
     if isinstance(corrected, CorrectedModels):
-        tables["graded_corrected"] = corrected_table(corrected)
+        tables["graded_corrected"] = c.tidy(CORRECTED, corrections(corrected))
     return Built(GradedAgreement(agreement, corrected, thresholds), tables)
 
 
@@ -357,7 +344,7 @@ def _reliability(data: GradedData) -> Reliability:
         pairs=pairs,
         confusion=table,
         people_alpha=try_estimate(
-            krippendorff_alpha, graders, clusters=_graded_agreement_clusters(data)
+            krippendorff_alpha, graders, clusters=clusters_of(data, data.answers)
         ),
         by_length=try_estimate(_by_length, data, judges, human),
         own_family=try_estimate(_own_family, data, judges, human),
@@ -367,7 +354,7 @@ def _reliability(data: GradedData) -> Reliability:
 def _pair(data: GradedData, first: str, second: str, a: Floats, b: Floats) -> Pair:
     both = _both(a, b)
     x, y = a[both], b[both]
-    clusters = _graded_agreement_clusters(data)[both]
+    clusters = clusters_of(data, data.answers[both])
     fates = [[data.rubric.fate(value).value for value in values] for values in (x, y)]
     apart = said(x, data.rubric) - said(y, data.rubric)
     values = list(data.rubric.values)
@@ -400,10 +387,7 @@ def _confusion(
         both = _both(points, human)
         if both.any():
             values = data.rubric.values
-            a, b = (
-                on_rubric(points[both], data.rubric).tolist(),
-                on_rubric(human[both], data.rubric).tolist(),
-            )
+            a, b = (on_rubric(of[both], data.rubric).tolist() for of in (points, human))
             counts = confusion(a, b, list(values)).tolist()
             return Confusion(name, values, tuple(tuple(row) for row in counts))
     raise NotEnough("No judge graded what people graded.", "Let people grade a sample.")
@@ -415,10 +399,8 @@ def _by_length(data: GradedData, judges: list[Floats], human: Floats) -> Bias:
     # Of words that were taken away nobody knows how many they were
     words = data.answers["words"].where(data.answers["words"] > 0).to_numpy(dtype=float)
     lengths = np.tile(words, n_judges)
-    clusters, who = (
-        np.tile(_graded_agreement_clusters(data), n_judges),
-        np.repeat(np.arange(n_judges), n),
-    )
+    clusters = np.tile(clusters_of(data, data.answers), n_judges)
+    who = np.repeat(np.arange(n_judges), n)
     return bias_by_length(differences, lengths, clusters, who)
 
 
@@ -435,7 +417,7 @@ def _own_family(data: GradedData, judges: list[Floats], human: Floats) -> Bias:
         np.concatenate([_less(data, judges[k], human) for k in known]),
         np.repeat([families[k] for k in known], n).tolist(),
         np.tile(of_answers, len(known)).tolist(),
-        np.tile(_graded_agreement_clusters(data), len(known)),
+        np.tile(clusters_of(data, data.answers), len(known)),
     )
 
 
@@ -447,11 +429,6 @@ def _less(data: GradedData, points: Floats, human: Floats) -> Floats:
 
 def _both(a: Floats, b: Floats) -> npt.NDArray[np.bool_]:
     return ~(np.isnan(a) | np.isnan(b))
-
-
-def _graded_agreement_clusters(data: GradedData) -> npt.NDArray[np.int64]:
-    by_question = data.cached(question_clusters)
-    return np.asarray(by_question[data.answers["question"].to_numpy()], dtype=np.int64)
 
 
 PAIRS = (

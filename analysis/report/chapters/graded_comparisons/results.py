@@ -1,6 +1,6 @@
 """Every two models on the questions that both answered."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from analysis.codec import MissingResult, try_estimate
 from analysis.data.dataset import SourceData
 from analysis.data.graded.tables import NO_TEXT, NOT_GRADED, AnswererName, GradedData
 from analysis.report.chapter import Built
-from analysis.report.chapters.graded_rates.results import codes, question_clusters
+from analysis.report.chapters.graded_rates.results import clusters_of, codes, question_clusters
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Bools, Floats, Interval, Ints
 from analysis.stats.families import Family
@@ -35,6 +35,10 @@ from analysis.teams.results import Policy
 
 RATES = ("rqr", "sr")
 LEVEL = 0.05
+PAIRS = (
+    *c.data("rate", "first", "second", "n", "n_clusters", "difference", "se", "ci=ci95"),
+    *c.data("p", "p_holm"),
+)
 
 
 @dataclass(frozen=True)
@@ -82,22 +86,6 @@ def compare_models(data: GradedData) -> Compared:
     )
 
 
-def pair_table(own: Compared) -> pd.DataFrame:
-    names = [
-        "rate",
-        "first",
-        "second",
-        "n",
-        "n_clusters",
-        "difference",
-        "se",
-        "ci=ci95",
-        "p",
-        "p_holm",
-    ]
-    return c.tidy(c.data(*names), [*own.rqr, *own.sr])
-
-
 def _fates(data: GradedData, model: int) -> list[str | None]:
     """(questions,) None where it has no graded answer."""
     answers = data.answers
@@ -138,6 +126,10 @@ class Curve(AnswererName):
     def is_curve(self) -> bool:
         return len(self.coverage) > 1
 
+    @property
+    def points(self) -> dict[str, Sequence[float]]:
+        return {"coverage": self.coverage, "accuracy": self.accuracy}
+
 
 @dataclass(frozen=True)
 class Kept:
@@ -160,16 +152,6 @@ def select(data: GradedData) -> Kept:
     return Kept(tuple(curves), data.is_simulated)
 
 
-def selective_table(own: Kept) -> pd.DataFrame:
-    return pd.DataFrame(
-        [
-            {"name": curve.name, "coverage": coverage, "accuracy": accuracy}
-            for curve in own.curves
-            for coverage, accuracy in zip(curve.coverage, curve.accuracy, strict=True)
-        ]
-    )
-
-
 def _curve(data: GradedData, model: int, answers: pd.DataFrame) -> Curve | None:
     rows = answers[~answers["fate"].isin([ABSTAINED, NO_TEXT])]
     if rows.empty:
@@ -178,8 +160,7 @@ def _curve(data: GradedData, model: int, answers: pd.DataFrame) -> Curve | None:
     sure = rows["confidence"]
     coverage, accuracy, gain, ci95 = [share], [float(good.mean())], np.nan, None
     if sure.notna().all() and len(rows) >= SELECTIVE_FEWEST and sure.nunique() > 1:
-        clusters = data.cached(question_clusters)[rows["question"].to_numpy()]
-        found = selective(sure, good, clusters, seed=data.seed)
+        found = selective(sure, good, clusters_of(data, rows), seed=data.seed)
         every = found.points
         some = np.unique(np.linspace(0, len(every) - 1, MOST_POINTS).astype(int))
         coverage = [share * every[k].coverage for k in some]
@@ -271,10 +252,6 @@ def defer(data: GradedData) -> Deferrals:
     return Deferrals(tuple(found), data.is_simulated)
 
 
-def deferral_table(own: Deferrals) -> pd.DataFrame:
-    return pd.DataFrame([row for model in own.models for row in _rows(model)])
-
-
 def _deferral(data: GradedData, model: int, people: int) -> Deferral | None:
     graded = data.need_graded()
     own = graded[graded["model"] == model].drop_duplicates("question").set_index("question")
@@ -289,7 +266,7 @@ def _deferral(data: GradedData, model: int, people: int) -> Deferral | None:
     confidence = np.where(gives, sure if has_confidence else 1.0, 0.0)
     good = [(rows["fate"] == GOOD).to_numpy() for rows in (beside, theirs)]
     judges = deferring(confidence, *good)
-    cluster = np.unique(data.cached(question_clusters)[question], return_inverse=True)[1]
+    cluster = np.unique(clusters_of(data, theirs), return_inverse=True)[1]
     points = [one for _, one in who_decides(question, judges)] if has_confidence else []
     return Deferral(
         **data.model_name(model),
@@ -417,7 +394,7 @@ def measure(data: GradedData) -> tuple[TextMetrics, pd.DataFrame]:
         table.loc[own, "points"], table.loc[own, "share"] = points, points / rubric.top
     # 2 of 3 and 6.67 of 10 are one rank, whatever their last digit
     table["share"] = table["share"].round(9)
-    clusters = data.cached(question_clusters)[table["question"].to_numpy()]
+    clusters = clusters_of(data, table)
     metrics = tuple(
         Metric(
             name,
@@ -472,11 +449,15 @@ def _built(data: GradedData) -> Built:
     deferred, measured = try_estimate(defer, data), try_estimate(measure, data)
     tables: dict[str, pd.DataFrame] = {}
     if isinstance(compared, Compared):
-        tables["graded_comparisons"] = pair_table(compared)
+        tables["graded_comparisons"] = c.tidy(PAIRS, [*compared.rqr, *compared.sr])
     if isinstance(kept, Kept):
-        tables["graded_selective"] = selective_table(kept)
+        points = [pd.DataFrame(curve.points).assign(name=curve.name) for curve in kept.curves]
+        tables["graded_selective"] = pd.concat(points, ignore_index=True)[
+            ["name", "coverage", "accuracy"]
+        ]
     if isinstance(deferred, Deferrals):
-        tables["graded_deferral"] = deferral_table(deferred)
+        rows = [row for model in deferred.models for row in _rows(model)]
+        tables["graded_deferral"] = pd.DataFrame(rows)
     if isinstance(measured, MissingResult):
         return Built(GradedComparisons(compared, kept, deferred, measured), tables)
     texts, tables["graded_texts"] = measured

@@ -17,9 +17,8 @@ from analysis.data.graded.tables import NO_TEXT, AnswererName, GradedData
 from analysis.report.chapter import Built
 from analysis.stats import NotEnough
 from analysis.stats.graded import ABSTAINED as FATE_ABSTAINED
-from analysis.stats.graded import FATES, UNPARSED
+from analysis.stats.graded import FATES, UNPARSED, ratios
 from analysis.stats.graded.rates import CLUSTERED, METHOD, ClusteredRates, rates_of_counts
-from analysis.stats.graded.ratios import clusters_of
 from analysis.stats.graded.scale import said
 from scoring.domain.generating import Finish
 
@@ -28,7 +27,13 @@ Ints = npt.NDArray[np.int64]
 
 def question_clusters(data: GradedData) -> Ints:
     """(questions,) the cluster of each: its template's, else its own."""
-    found: Ints = clusters_of(data.questions["template"].tolist())
+    found: Ints = ratios.clusters_of(data.questions["template"].tolist())
+    return found
+
+
+def clusters_of(data: GradedData, answers: pd.DataFrame) -> Ints:
+    """(n,) the cluster of each row's question."""
+    found: Ints = data.cached(question_clusters)[answers["question"].to_numpy()]
     return found
 
 
@@ -40,8 +45,7 @@ def codes(fates: "pd.Series[str]") -> Ints:
 
 def rates_of(data: GradedData, answers: pd.DataFrame) -> ClusteredRates:
     """Of rows of `answers` that have a fate."""
-    clusters = data.cached(question_clusters)[answers["question"].to_numpy()]
-    _, cluster = np.unique(clusters, return_inverse=True)
+    _, cluster = np.unique(clusters_of(data, answers), return_inverse=True)
     n = int(cluster.max(initial=-1)) + 1
     cells = np.bincount(cluster * len(FATES) + codes(answers["fate"]), minlength=n * len(FATES))
     return rates_of_counts(cells.reshape(n, len(FATES)))

@@ -443,8 +443,7 @@ class Sensitivity:
 
 def build_sensitivity(data: SourceData) -> Built:
     """Raises NotEnough with neither trials nor scores."""
-    if data.trials.empty and not len(data.set_models):
-        raise NotEnough(f"{NO_TRIALS[0]} {data.no_scores[0]}", NO_TRIALS[1])
+    data.need_trials_or_models()
     trials, whole = data.trials, ~data.items["is_damaged"].to_numpy(dtype=bool)
     correct = data.model_correct[data.set_models]
     near = _near_ties(data)
