@@ -10,7 +10,19 @@ from scipy.stats import gaussian_kde
 
 from analysis import columns as c
 from analysis.charts.figure import Figure, Place, columns_for, grid
-from analysis.charts.marks import Drawn, chart, share_domain, share_x, spread, upright
+from analysis.charts.marks import (
+    Drawn,
+    chart,
+    intervals,
+    log_scale,
+    note,
+    share_domain,
+    share_x,
+    spread,
+    upright,
+    x_of,
+    y_of,
+)
 from analysis.charts.rows import Rows, by_family, labels
 from analysis.charts.style import FULL, GAINED, INK, LOST, SOFT
 from analysis.codec import need, present
@@ -30,14 +42,9 @@ TABLE = (
     *c.data("name=0.name", "display_name=0.display_name", "base=0.base"),
     *c.data("base_display_name=0.base_display_name", "n_items=0.n_items"),
     *c.data("accuracy_before=1.before.accuracy", "sem_before=1.before.sem"),
-    *c.data(
-        "accuracy_after=1.after.accuracy",
-        "sem_after=1.after.sem",
-        "method=1.after.method",
-        "family=0.family",
-    ),
-    *c.data("mcnemar_gained=1.mcnemar.gained", "mcnemar_lost=1.mcnemar.lost"),
-    *c.data("mcnemar_p=1.mcnemar.p"),
+    *c.data("accuracy_after=1.after.accuracy", "sem_after=1.after.sem", "method=1.after.method"),
+    *c.data("family=0.family", "mcnemar_gained=1.mcnemar.gained"),
+    *c.data("mcnemar_lost=1.mcnemar.lost", "mcnemar_p=1.mcnemar.p"),
 )
 PPL = c.data("before_mean", "after_mean", "t=test.t", "df=test.df", "p=test.p", "d_av=test.d_av")
 POINTS = 80  # of a density's curve
@@ -98,17 +105,12 @@ def _pairs_chart(frame: pd.DataFrame, names: Mapping[str, str]) -> Drawn:
     layers: list[Any] = []
     for when, shift in ((BEFORE, -4), (AFTER, 4)):
         data = chart(frame[frame["when"] == when])
-        low = data.mark_rule(strokeWidth=1.4, yOffset=shift).encode(
-            x=alt.X("low:Q"), x2="high:Q", y=rows.y(), color=colour
-        )
-        dot = data.mark_point(yOffset=shift).encode(x=x, y=rows.y(), color=colour)
-        layers += [low, dot]
+        lines = intervals(data, rows.y(), colour, strokeWidth=1.4, yOffset=shift)
+        dots = data.mark_point(yOffset=shift).encode(x=x, y=rows.y(), color=colour)
+        layers += [lines, dots]
     tested = chart(frame[frame["when"] == AFTER]).mark_text(align="left", dx=8, color=SOFT)
     layers.append(tested.encode(y=rows.y(), x=alt.value("width"), text="mcnemar:N"))
-    head = alt.Chart(alt.InlineData(values=[{"text": "McNemar"}])).mark_text(
-        align="left", baseline="bottom", dx=8, color=SOFT
-    )
-    layers.append(head.encode(x=alt.value("width"), y=alt.value(-4), text="text:N"))
+    layers.append(note("McNemar", "width", -4, align="left", baseline="bottom", dx=8))
     width = FULL - rows.width - 84
     return alt.layer(*layers).properties(width=width, height=24 * len(names))
 
@@ -121,21 +123,11 @@ def _densities(pairs: Sequence[Compared], names: Mapping[str, str], items: pd.Da
 
     def draw(place: Place) -> Drawn:
         axis = place.x_axis("Perplexity of the original", values=TICKS, labelOverlap="greedy")
-        return (
-            chart(curves[place.number])
-            .mark_line(strokeWidth=1.8)
-            .encode(
-                x=alt.X("ppl:Q", scale=alt.Scale(type="log", domain=domain, nice=False), axis=axis),
-                y=alt.Y(
-                    "density:Q",
-                    scale=alt.Scale(domain=[0, top], nice=False),
-                    axis=alt.Axis(
-                        title="Density" if place.first else None, labels=False, grid=False
-                    ),
-                ),
-                color=alt.Color("when:N", scale=WHEN, legend=None),
-            )
-        )
+        x = alt.X("ppl:Q", scale=log_scale(domain), axis=axis)
+        axis = alt.Axis(title="Density" if place.first else None, labels=False, grid=False)
+        colour = alt.Color("when:N", scale=WHEN, legend=None)
+        line = chart(curves[place.number]).mark_line(strokeWidth=1.8)
+        return line.encode(x=x, y=y_of("density", [0, top], axis), color=colour)
 
     titles = [
         (names[model.name], f"d = {number(found.ppl_correct.test.d_av)}") for model, found in pairs
@@ -200,8 +192,7 @@ def finetuning_versions(source: SourceResults, tables: Tables) -> Figure:
         "n_items": max(model.n_items for model, _ in pairs),
         "pairs": [(names[model.name], found.nats) for model, found in pairs],
     }
-    table = frame.drop(columns="row")
-    return make_figure("finetuning_versions", drawn, context, table)
+    return make_figure("finetuning_versions", drawn, context, frame.drop(columns="row"))
 
 
 def _rows(pair: Compared, names: Mapping[str, str]) -> Sequence[Mapping[str, Any]]:
@@ -229,9 +220,8 @@ def _rows(pair: Compared, names: Mapping[str, str]) -> Sequence[Mapping[str, Any
 
 
 def _x(frame: pd.DataFrame, title: str) -> alt.X:
-    domain = list(spread([*frame["ci_low"], *frame["ci_high"]], must=(0.0,)))
-    scale = alt.Scale(domain=domain, nice=False)
-    return alt.X("nats_per_token:Q", scale=scale, axis=alt.Axis(title=title, tickCount=4))
+    domain = spread([*frame["ci_low"], *frame["ci_high"]], must=(0.0,))
+    return x_of("nats_per_token", domain, alt.Axis(title=title, tickCount=4))
 
 
 def _falls(frame: pd.DataFrame, rows: Rows) -> Drawn:

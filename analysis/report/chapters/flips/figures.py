@@ -8,7 +8,17 @@ import pandas as pd
 from django.utils.translation import gettext_lazy as _
 
 from analysis.charts.figure import Figure, Place, columns_for, grid
-from analysis.charts.marks import Drawn, chart, level, own_colour, spread, wrapped
+from analysis.charts.marks import (
+    Drawn,
+    chart,
+    intervals,
+    level,
+    own_colour,
+    spread,
+    wrapped,
+    x_of,
+    y_of,
+)
 from analysis.charts.rows import Rows, by_family, labels, rows_of
 from analysis.charts.style import FULL, GAINED, INK, LINE, LOST, MARKED, family_colour
 from analysis.codec import need
@@ -57,23 +67,15 @@ def flips_traces(source: SourceResults, tables: Tables) -> Figure:
         ],
         "has_sentences": SENTENCE in levels,
     }
-    return make_figure(
-        "flips_traces",
-        alt.vconcat(*rows, spacing=22).resolve_scale(y="independent"),
-        context,
-        frame,
-    )
+    drawn = alt.vconcat(*rows, spacing=22).resolve_scale(y="independent")
+    return make_figure("flips_traces", drawn, context, frame)
 
 
 def trace_panel(frame: pd.DataFrame, name: str, width: int, height: int = TRACES_HEIGHT) -> Drawn:
     """One trace; `name` is token or sentence. Logarithmic in both directions but near 0, where it is linear."""
     n = int(frame["number"].max())
-    within = alt.Scale(domain=[0.5, n + 0.5], nice=False, zero=False)
-    x = alt.X(
-        "number:Q",
-        scale=within,
-        axis=alt.Axis(title=str(NUMBER[name]), tickCount=min(n, 8), tickMinStep=1, format="d"),
-    )
+    axis = alt.Axis(title=str(NUMBER[name]), tickCount=min(n, 8), tickMinStep=1, format="d")
+    x = x_of("number", [0.5, n + 0.5], axis)
     axis = alt.Axis(
         title=str(DIFFERENCE),
         grid=True,
@@ -99,7 +101,7 @@ def trace_panel(frame: pd.DataFrame, name: str, width: int, height: int = TRACES
             "side:N", scale=alt.Scale(domain=sides, range=["circle", "square"]), legend=legend
         ),
     )
-    return alt.layer(_bands(frame, within), level(0.0, colour=INK), line, dots).properties(
+    return alt.layer(_bands(frame, x["scale"]), level(0.0, colour=INK), line, dots).properties(
         width=width, height=height
     )
 
@@ -175,8 +177,7 @@ def flips(source: SourceResults, tables: Tables) -> Figure:
         "n_end_disagrees": sum(ratio.n_end_disagrees for ratio in ratios),
         "n_decisions": sum(ratio.n_items for ratio in ratios),
     }
-    table = plain(frame)
-    return make_figure("flips", alt.vconcat(*blocks, spacing=20), context, table)
+    return make_figure("flips", alt.vconcat(*blocks, spacing=20), context, plain(frame))
 
 
 def _frame(model: ModelFlips, level: str, rows: Rows) -> pd.DataFrame:
@@ -251,11 +252,8 @@ def _bars(shares: pd.DataFrame, rows: Rows, keys: bool) -> Drawn:
 
 def _changes(frame: pd.DataFrame, rows: Rows, domain: tuple[float, float], keys: bool) -> Drawn:
     y = rows.y(labels=False, minExtent=0, maxExtent=0)
-    x = alt.X(
-        "value:Q",
-        scale=alt.Scale(domain=list(domain), nice=False, clamp=True),
-        axis=alt.Axis(title=str(_("Changes of sign per test case")), tickCount=5),
-    )
+    axis = alt.Axis(title=str(_("Changes of sign per test case")), tickCount=5)
+    x = x_of("value", domain, axis, clamp=True)
     shape = alt.Shape(
         "category:N",
         scale=alt.Scale(domain=[str(CORRECT), str(WRONG)], range=["circle", "cross"]),
@@ -266,9 +264,7 @@ def _changes(frame: pd.DataFrame, rows: Rows, domain: tuple[float, float], keys:
     layers: list[alt.Chart] = []
     for category, shift in ((CORRECT, -3), (WRONG, 3)):
         data = chart(frame[frame["category"] == str(category)])
-        rule = data.mark_rule(strokeWidth=1.1, yOffset=shift).encode(
-            x=alt.X("low:Q"), x2="high:Q", y=y, color=own_colour()
-        )
+        rule = intervals(data, y, strokeWidth=1.1, yOffset=shift)
         dots = data.mark_point(size=34, yOffset=shift)
         layers += [rule, dots.encode(x=x, y=y, color=own_colour(), shape=shape)]
     return alt.layer(*layers)
@@ -288,23 +284,19 @@ def flips_trajectories(source: SourceResults, tables: Tables) -> Figure:
     models = by_family([m for m in own.models if m.name in drawn_names])
     names = labels(models)
     shown = frame.assign(kind=frame["decision"].map(DECISIONS))
-    low, high = spread([*frame["q1_nats"], *frame["q3_nats"]], must=[0])
+    ends = spread([*frame["q1_nats"], *frame["q3_nats"]], must=[0])
 
     def draw(place: Place) -> Drawn:
-        x = alt.X(
-            "place:Q",
-            scale=alt.Scale(domain=[0, 1], nice=False),
-            axis=place.x_axis("Share of the text", format=".0%", tickCount=2),
-        )
-        axis = place.y_axis("Ratio, nats", 40, tickCount=4)
-        y = alt.Y("median_nats:Q", scale=alt.Scale(domain=[low, high], nice=False), axis=axis)
+        axis = place.x_axis("Share of the text", format=".0%", tickCount=2)
+        x = x_of("place", [0, 1], axis)
+        y = y_of("median_nats", ends, place.y_axis("Ratio, nats", 40, tickCount=4))
         return _panel(shown[shown["name"] == models[place.number].name], x, y)
 
     titles = [(names[m.name], _counts(frame, m.name)) for m in models]
     drawn = grid(titles, draw, columns=columns_for(len(models), 4), left=60, height=120)
     drawn = drawn.resolve_scale(color="shared")
-    ends = frame[frame["place"] == 1].groupby("decision", sort=False)["median_nats"].mean()
-    right, wrong = (known(end) for end in ends.reindex(list(DECISIONS)))
+    last = frame[frame["place"] == 1].groupby("decision", sort=False)["median_nats"].mean()
+    right, wrong = (known(end) for end in last.reindex(list(DECISIONS)))
     context = {
         "n_models": len(models),
         "n_items": max(m.n_items for m in models),

@@ -1,7 +1,6 @@
 """How well models know texts by heart: compressed length over perplexity, source by source (the paper's figure S7)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
@@ -15,10 +14,12 @@ from analysis.charts.marks import (
     chart,
     dots,
     level,
+    log_scale,
     log_ticks,
     own_colour,
     spread,
     text_width,
+    y_of,
 )
 from analysis.charts.rows import Rows, by_family, labels, short
 from analysis.charts.style import FULL, GAINED, INK, LINE, MODELS, NOTE, family_colour
@@ -88,20 +89,11 @@ def _counts(frame: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
-class _Example:
+def _example(model: ModelRatios, name: str) -> dict[str, Any]:
     """A model's median ratios of original test cases and of the text known by heart."""
-
-    name: str
-    original: float | None
-    anchor: float | None
-
-
-def _example(model: ModelRatios, name: str) -> _Example:
-    original, anchor = model.of(TextKind.ORIGINAL), model.of(TextKind.ANCHOR)
-    return _Example(
-        name, original.spread.median if original else None, anchor.spread.median if anchor else None
-    )
+    kinds = {"original": TextKind.ORIGINAL, "anchor": TextKind.ANCHOR}
+    found = {of: model.of(kind) for of, kind in kinds.items()}
+    return {"name": name, **{of: one.spread.median if one else None for of, one in found.items()}}
 
 
 def _frame(model: ModelRatios, name: str, rest: str) -> pd.DataFrame:
@@ -140,7 +132,7 @@ def _memorisation_chart(frame: pd.DataFrame, models: Sequence[ModelRatios]) -> D
         format=",~r",
         labelOverlap="greedy",
     )
-    x = alt.X("median:Q", scale=alt.Scale(type="log", domain=domain, nice=False), axis=axis)
+    x = alt.X("median:Q", scale=log_scale(domain), axis=axis)
     shown = {row: row for row in rows.headings} | dict(
         zip(frame["row"], frame["shown"], strict=True)
     )
@@ -189,12 +181,8 @@ def publication_date(source: SourceResults, tables: Tables) -> Figure:
         "lowest": min(rhos, default=None),
         "highest": max(rhos, default=None),
     }
-    return make_figure(
-        "publication_date",
-        _publication_date_chart(models, names, items, each),
-        context,
-        c.tidy(TABLE, models),
-    )
+    drawn = _publication_date_chart(models, names, items, each)
+    return make_figure("publication_date", drawn, context, c.tidy(TABLE, models))
 
 
 def _publication_date_chart(
@@ -203,10 +191,8 @@ def _publication_date_chart(
     frames = {m.name: _points(items[items["name"] == m.name], each) for m in models}
     days = pd.to_datetime(items["date"])
     dates = [f"{day:%Y-%m-%d}" for day in (days.min(), days.max())]
-    low, high = spread(
-        [*pd.concat(frames.values())["difficulty_ppl"].quantile([0.002, 0.998])], must=[0]
-    )
-
+    middle = pd.concat(frames.values())["difficulty_ppl"].quantile([0.002, 0.998])
+    ends = spread([*middle], must=[0])
     decisions = alt.Scale(domain=[str(RIGHT), str(WRONG)], range=[GAINED, LINE])
 
     def draw(place: Place) -> Drawn:
@@ -216,11 +202,7 @@ def _publication_date_chart(
             scale=alt.Scale(type="utc", domain=dates, nice=False),
             axis=place.x_axis("Published", format="%b %Y", values=dates),
         )
-        y = alt.Y(
-            "difficulty_ppl:Q",
-            scale=alt.Scale(domain=[low, high], nice=False, clamp=True),
-            axis=place.y_axis("ΔPPL", 34, tickCount=4),
-        )
+        y = y_of("difficulty_ppl", ends, place.y_axis("ΔPPL", 34, tickCount=4), clamp=True)
         legend = (
             alt.Legend(title=None, symbolSize=48, symbolOpacity=1) if place.number == 0 else None
         )

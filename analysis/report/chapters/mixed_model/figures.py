@@ -10,7 +10,16 @@ from django.utils.translation import gettext_lazy as lazy
 from django.utils.translation import ngettext
 
 from analysis.charts.figure import Figure
-from analysis.charts.marks import CHANCE, Drawn, chart, flag, share_domain, share_x, spread, upright
+from analysis.charts.marks import (
+    Drawn,
+    chance_and_people,
+    chart,
+    log_scale,
+    share_domain,
+    share_x,
+    spread,
+    x_of,
+)
 from analysis.charts.rows import Rows, dots_with_intervals
 from analysis.charts.style import FULL, HUMANS, LINE, SOFT
 from analysis.codec import need, present
@@ -69,13 +78,11 @@ def _mixed_model_chart(frame: pd.DataFrame) -> Drawn:
         ends = [*some["low"], *some["high"], *some["value"]]
         if measure == "accuracy":
             x = share_x("value", share_domain(ends), "Correct answers")
-            lines = [upright(CHANCE), flag(CHANCE, "chance")]
+            lines = chance_and_people(None, [])
         else:
             high = spread(ends, must=[0])[1]
             axis = alt.Axis(title="Standard deviation, log-odds", tickCount=5)
-            x = alt.X(
-                "value:Q", scale=alt.Scale(domain=[-0.03 * high, high], nice=False), axis=axis
-            )
+            x = x_of("value", [-0.03 * high, high], axis)
             lines = []
         block = alt.layer(*lines, dots_with_intervals(chart(some), x, rows.y()))
         width = int((FULL - 40) / 2) - rows.width
@@ -85,6 +92,7 @@ def _mixed_model_chart(frame: pd.DataFrame) -> Drawn:
 
 # --- How many participants an interval of a given width needs.
 
+WIDTHS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 1)  # ticks
 COLUMNS = ["n_participants", "ci_width", "ci_width_low", "ci_width_high", "se"]
 
 
@@ -94,26 +102,22 @@ def power(source: SourceResults, tables: Tables) -> Figure:
     The band: were the standard deviation of test cases at either end of its interval.
     """
     own = need(source.of(Power).power)
-    frame = (
-        pd.DataFrame(own.curve)
-        .reindex(columns=COLUMNS)
-        .astype({"ci_width_low": float, "ci_width_high": float})
-    )
+    frame = pd.DataFrame(own.curve).reindex(columns=COLUMNS)
+    frame = frame.astype({"ci_width_low": float, "ci_width_high": float})
     frame = frame[frame["ci_width"] > 0]
     if frame.empty:
         raise NotEnough("No width is above 0.", "Collect judgments first.")
-    targets = [(target, _label(target, own)) for target in own.targets]
+    width = _("%(width)s points")
+    targets = [
+        (t, f"{width % {'width': compact(100 * t.width)}}: {_within_reach(t, own)}")
+        for t in own.targets
+    ]
     context = {
         "own": own,
         "sd_items_ci95": own.fitted.sd_items_ci95,
         "targets": [text for _, text in targets],
     }
     return make_figure("power", _power_chart(frame, targets), context, frame)
-
-
-def _label(target: Target, own: PowerAnalysis) -> str:
-    width = _("%(width)s points") % {"width": compact(100 * target.width)}
-    return f"{width}: {_within_reach(target, own)}"
 
 
 def _within_reach(target: Target, own: PowerAnalysis) -> str:
@@ -132,32 +136,23 @@ def _power_chart(frame: pd.DataFrame, targets: Sequence[tuple[Target, str]]) -> 
     drawn = frame[["ci_width", "ci_width_low", "ci_width_high"]].stack()
     ends = [*drawn, *(target.width for target, _ in targets)]
     people = [*frame["n_participants"]]
-    x = alt.X(
-        "n_participants:Q",
-        scale=alt.Scale(type="log", domain=[min(people) * 0.9, max(people) * 1.1], nice=False),
-        axis=alt.Axis(
-            title="Participants",
-            format=",d",
-            values=_ticks(min(people), max(people)),
-            labelOverlap="greedy",
-        ),
+    first, last = min(people) * 0.9, max(people) * 1.1
+    axis = alt.Axis(
+        title="Participants",
+        format=",d",
+        values=[t for k in range(6) for m in (1, 2, 5) if first <= (t := m * 10**k) <= last],
+        labelOverlap="greedy",
     )
-    scale = alt.Scale(type="log", domain=[min(ends) * 0.85, max(ends) * 1.15], nice=False)
-    values = [
-        t
-        for t in (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 1)
-        if min(ends) * 0.85 <= t <= max(ends) * 1.15
-    ]
-    y = alt.Y(
-        "ci_width:Q",
-        scale=scale,
-        axis=alt.Axis(
-            title="Width of the interval, percentage points",
-            labelExpr="format(100 * datum.value, '~g')",
-            grid=True,
-            values=values,
-        ),
+    x = alt.X("n_participants:Q", scale=log_scale([first, last]), axis=axis)
+    low, high = min(ends) * 0.85, max(ends) * 1.15
+    scale = log_scale([low, high])
+    axis = alt.Axis(
+        title="Width of the interval, percentage points",
+        labelExpr="format(100 * datum.value, '~g')",
+        grid=True,
+        values=[t for t in WIDTHS if low <= t <= high],
     )
+    y = alt.Y("ci_width:Q", scale=scale, axis=axis)
     data = chart(frame)
     layers: list[Any] = []
     if targets:
@@ -175,8 +170,3 @@ def _power_chart(frame: pd.DataFrame, targets: Sequence[tuple[Target, str]]) -> 
     layers.append(data.mark_line(color=HUMANS, strokeWidth=1.6).encode(x=x, y=y))
     layers.append(data.mark_point(color=HUMANS, size=40).encode(x=x, y=y))
     return alt.layer(*layers).properties(width=FULL - 240, height=240)
-
-
-def _ticks(low: float, high: float) -> list[int]:
-    steps = [m * 10**k for k in range(6) for m in (1, 2, 5)]
-    return [t for t in steps if low * 0.9 <= t <= high * 1.1]

@@ -9,17 +9,20 @@ import pandas as pd
 
 from analysis.charts.figure import Figure
 from analysis.charts.marks import (
-    CHANCE,
     Drawn,
+    chance_and_people,
     chart,
     dots,
     flag,
+    intervals,
     own_colour,
     share_domain,
     share_x,
     spread,
     text_width,
     upright,
+    x_of,
+    y_of,
 )
 from analysis.charts.rows import Rows, by_family, dots_with_intervals, labels, model_frame, rows_of
 from analysis.charts.style import FULL, HUMANS, INK, SOFT, family_colour
@@ -53,13 +56,9 @@ def agreement(source: SourceResults, tables: Tables) -> Figure:
         raise NotEnough("One model alone agrees with nobody.", "Score a second model.")
     names = labels(models)
     cells = _cells(own, models)
-    table, among = cells.drop(columns="text"), present(own.model_model)
-    return make_figure(
-        "agreement",
-        _agreement_chart(cells, names, models, has_people),
-        {"own": own, "among": among.mean if among else None, "n_models": len(models)},
-        table,
-    )
+    drawn, among = _agreement_chart(cells, names, models, has_people), present(own.model_model)
+    context = {"own": own, "among": among.mean if among else None, "n_models": len(models)}
+    return make_figure("agreement", drawn, context, cells.drop(columns="text"))
 
 
 def models_humans_agreement(source: SourceResults, tables: Tables) -> Figure:
@@ -80,11 +79,8 @@ def models_humans_agreement(source: SourceResults, tables: Tables) -> Figure:
     )
     top, ends = _ceiling(own)
     low, high = spread([*frame["low"], *frame["high"], *ends], must=[0, *([top] if top else [])])
-    x = alt.X(
-        "rho:Q",
-        scale=alt.Scale(domain=[low, min(high, 1.0)], nice=False, zero=False),
-        axis=alt.Axis(title=f"Spearman's {RHO} with people's accuracy", tickCount=6),
-    )
+    axis = alt.Axis(title=f"Spearman's {RHO} with people's accuracy", tickCount=6)
+    x = x_of("rho", [low, min(high, 1.0)], axis)
     layers: list[Any] = [upright(0.0), flag(0.0, "none")]
     if top:
         layers += [*_band(ends), upright(top, colour=HUMANS)]
@@ -102,8 +98,7 @@ def models_humans_agreement(source: SourceResults, tables: Tables) -> Figure:
         "has_chat": bool(frame["is_chat"].any()),
     }
     name = "models_humans_agreement"
-    table = plain(frame.reindex(columns=list(TABLE)))
-    return make_figure(name, drawn, context, table)
+    return make_figure(name, drawn, context, plain(frame.reindex(columns=list(TABLE))))
 
 
 def _ceiling(own: RankAgreement) -> tuple[float | None, Sequence[float]]:
@@ -153,8 +148,7 @@ def _agreement_chart(
     lowest = min(0.0, float(np.floor(cells["rho"].min() * 10) / 10))
     height = cell if cell < LEGIBLE else min(cell, 28)
     rows = n + (1.35 if has_people else 0)
-    x = alt.X("x:Q", scale=alt.Scale(domain=[0, n], nice=False), axis=None)
-    y = alt.Y("y:Q", scale=alt.Scale(domain=[rows, 0], nice=False), axis=None)
+    x, y = x_of("x", [0, n], None), y_of("y", [rows, 0], None)
     data = chart(cells.assign(x=cells["j"], x2=cells["j"] + 1, y=cells["i"], y2=cells["i"] + 1))
     boxes = data.mark_rect(stroke="white", strokeWidth=1).encode(
         x=x, x2="x2:Q", y=y, y2="y2:Q", color=_colour(lowest)
@@ -193,7 +187,7 @@ def _names(names: Mapping[str, str], models: Sequence[HumanAgreement], has_peopl
     return (
         chart(pd.DataFrame(rows))
         .mark_text(align="left", dx=5)
-        .encode(text="text:N", color=alt.Color("colour:N", scale=None, legend=None))
+        .encode(text="text:N", color=own_colour())
     )
 
 
@@ -224,8 +218,7 @@ def integration(source: SourceResults, tables: Tables) -> Figure:
         "has_chat": bool(frame["is_chat"].any()),
     }
     drawn = _integration_chart(frame, rows, kinds, humans.trials.accuracy if humans else None)
-    table = plain(frame)
-    return make_figure("integration", drawn, context, table)
+    return make_figure("integration", drawn, context, plain(frame))
 
 
 def _frame(model: ModelIntegration, rows: Rows, chat: Collection[str]) -> pd.DataFrame:
@@ -254,19 +247,13 @@ def _integration_chart(
 ) -> Drawn:
     domain = share_domain([*frame["low"], *frame["high"], *frame["accuracy"]])
     x = share_x("accuracy", domain, "Correct answers")
-    layers: list[Any] = [upright(CHANCE), flag(CHANCE, "chance")]
-    if people is not None:
-        layers.append(upright(people, colour=HUMANS, width=0.8, dash=False))
-        if abs(people - CHANCE) > 0.12 * (domain[1] - domain[0]):
-            layers.append(flag(people, "people", HUMANS))
+    layers = chance_and_people(people, domain)
     legend = alt.Legend(title=None, symbolFillColor=SOFT, symbolStrokeColor=SOFT, offset=22)
     scale = alt.Scale(domain=kinds, range=[FORMS[k] for k in kinds])
     shape = alt.Shape("condition:N", scale=scale, legend=legend)
     for shift, dash, some in _lines(frame, kinds):
         data = chart(some)
-        bars = data.mark_rule(strokeWidth=1, strokeDash=dash, opacity=0.7, yOffset=shift).encode(
-            x=alt.X("low:Q"), x2="high:Q", y=rows.y(), color=own_colour()
-        )
+        bars = intervals(data, rows.y(), strokeWidth=1, strokeDash=dash, opacity=0.7, yOffset=shift)
         layers += [bars, dots(data, size=30, yOffset=shift).encode(x=x, y=rows.y(), shape=shape)]
     return alt.layer(*layers).properties(
         width=FULL - rows.width - 30, height=round(rows.height * 1.5)

@@ -19,6 +19,8 @@ from analysis.charts.marks import (
     share_x,
     spread,
     upright,
+    x_of,
+    y_of,
 )
 from analysis.charts.rows import Rows, dots_with_intervals, rows_of, short
 from analysis.charts.style import FULL, HUMANS, LINE, LOST, MODELS, SOFT, family_colour
@@ -55,8 +57,7 @@ def crossed(source: SourceResults, tables: Tables) -> Figure:
         drawn = alt.hconcat(drawn.properties(width=width), right, spacing=16)
     has_two_way = bool(frame[["two_way_low", "difference_two_way_low"]].notna().any(axis=None))
     context = {"own": own, "has_two_way": has_two_way, "has_chat": frame["is_chat"].eq(True).any()}
-    table = plain(frame)
-    return make_figure("crossed", drawn, context, table)
+    return make_figure("crossed", drawn, context, plain(frame))
 
 
 def _frame(own: CrossedErrors, rows: Rows, chat: Collection[str]) -> pd.DataFrame:
@@ -65,13 +66,16 @@ def _frame(own: CrossedErrors, rows: Rows, chat: Collection[str]) -> pd.DataFram
     if own.human_row:
         entries.append({"row": EVERYONE, "colour": HUMANS, **_numbers(own.human_row)})
     for model, row in own.model_rows:
-        name: dict[str, Any] = {
-            "row": rows.label[model.name],
-            "name": model.name,
-            "family": model.family,
-        }
-        name |= {"colour": family_colour(model.family), "is_chat": model.name in chat}
-        entries.append({**name, **_numbers(row)})
+        entries.append(
+            {
+                "row": rows.label[model.name],
+                "name": model.name,
+                "family": model.family,
+                "colour": family_colour(model.family),
+                "is_chat": model.name in chat,
+                **_numbers(row),
+            }
+        )
     if own.mean_row and len(own.models) > 1:
         rows.headings[ALL_MODELS] = MODELS
         rows.domain.extend([ALL_MODELS, MEAN])
@@ -119,8 +123,7 @@ def _accuracies(frame: pd.DataFrame, rows: Rows, people: float | None) -> Drawn:
 def _differences(frame: pd.DataFrame, rows: Rows) -> Drawn:
     ends = [f"difference_{which}{end}" for which in ("", "two_way_") for end in ("low", "high")]
     values = [v for column in ("difference", *ends) for v in frame[column]]
-    scale = alt.Scale(domain=list(spread(values, must=[0])), nice=False, zero=False)
-    x = alt.X("difference:Q", scale=scale, axis=points_axis("Model minus people"))
+    x = x_of("difference", spread(values, must=[0]), points_axis("Model minus people"))
     y = rows.y(labels=False, minExtent=0, maxExtent=0)
     shown = _both_intervals(frame, "difference_", x, y)
     return alt.layer(upright(0.0), flag(0.0, "no difference"), shown)
@@ -155,16 +158,9 @@ def item_differences(source: SourceResults, tables: Tables) -> Figure:
 
 def _chart(frame: pd.DataFrame, every: pd.DataFrame) -> Drawn:
     n = len(every)
-    x = alt.X(
-        "rank:Q",
-        scale=alt.Scale(domain=[0, n + 1], nice=False),
-        axis=alt.Axis(title="Test cases, ranked", grid=False, tickMinStep=1, format=",d"),
-    )
-    y = alt.Y(
-        "difference:Q",
-        scale=alt.Scale(domain=[-1.05, 1.05], nice=False),
-        axis=points_axis("Models minus people", grid=True),
-    )
+    axis = alt.Axis(title="Test cases, ranked", grid=False, tickMinStep=1, format=",d")
+    x = x_of("rank", [0, n + 1], axis)
+    y = y_of("difference", [-1.05, 1.05], points_axis("Models minus people", grid=True))
     kinds = [k for k in (MARKED, OTHER) if (frame["kind"] == k).any()]
     colour = alt.Color(
         "kind:N",
