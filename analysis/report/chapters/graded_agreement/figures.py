@@ -9,7 +9,19 @@ import numpy as np
 import pandas as pd
 
 from analysis.charts.figure import Figure, Place, columns_for, grid
-from analysis.charts.marks import Drawn, chart, own_colour, quarters, share_axis, upright
+from analysis.charts.marks import (
+    Drawn,
+    chart,
+    intervals,
+    note,
+    own_fill,
+    own_stroke,
+    quarters,
+    share_axis,
+    upright,
+    x_of,
+    y_of,
+)
 from analysis.charts.rows import Rows, labels
 from analysis.charts.style import INK, PALE, SOFT
 from analysis.codec import need
@@ -25,7 +37,7 @@ from analysis.report.chapters.graded_agreement.results import (
     Thresholds,
     Varied,
 )
-from analysis.report.chapters.graded_rates.drawing import HEAT, colours, rows_of, who
+from analysis.report.chapters.graded_rates.drawing import colours, heat, rows_of, who
 from analysis.stats.graded.sensitivity import Abstaining
 from lib.formatting import MINUS
 
@@ -39,12 +51,8 @@ def graded_confusion(source: SourceResults, tables: Tables) -> Figure:
     cells = _cells(table)
     n_equal = sum(row[k] for k, row in enumerate(table.counts))
     shown = cells[["judge_points", "human_points", "n", "share"]]
-    return make_figure(
-        "graded_confusion",
-        _chart(cells, table),
-        {"own": own, "table": table, "n": int(cells["n"].sum()), "n_equal": n_equal},
-        shown,
-    )
+    context = {"own": own, "table": table, "n": int(cells["n"].sum()), "n_equal": n_equal}
+    return make_figure("graded_confusion", _chart(cells, table), context, shown)
 
 
 def _cells(table: Confusion) -> pd.DataFrame:
@@ -69,20 +77,12 @@ def _cells(table: Confusion) -> pd.DataFrame:
 
 def _chart(cells: pd.DataFrame, table: Confusion) -> Drawn:
     k = len(table.values)
-    x = alt.X("x:Q", scale=alt.Scale(domain=[0, k], nice=False), axis=None)
-    y = alt.Y("y:Q", scale=alt.Scale(domain=[k, 0], nice=False), axis=None)
+    x, y = x_of("x", [0, k], None), y_of("y", [k, 0], None)
     known = cells[cells["n"] > 0]
-    colours = alt.Color(
-        "share:Q",
-        scale=alt.Scale(domain=[0, 1], range=HEAT),
-        legend=alt.Legend(title="Share of the column", format=".0%", gradientLength=160, gradientThickness=10, values=[0, 0.5, 1]),
-    )  # fmt: skip
-    frame = (
-        chart(cells).mark_rect(color="white", stroke=PALE).encode(x=x, x2="x2:Q", y=y, y2="y2:Q")
-    )
-    shaded = (
-        chart(known).mark_rect(stroke="white").encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=colours)
-    )
+    box: dict[str, Any] = {"x": x, "x2": "x2:Q", "y": y, "y2": "y2:Q"}
+    frame = chart(cells).mark_rect(color="white", stroke=PALE).encode(**box)
+    colour = heat("share", "Share of the column")
+    shaded = chart(known).mark_rect(stroke="white").encode(**box, color=colour)
     words = known.assign(
         x=known["x"] + 0.5,
         y=known["y"] - 0.5,
@@ -104,14 +104,7 @@ def _axes(table: Confusion) -> list[Drawn]:
     below = pd.DataFrame({"x": [n + 0.5 for n in range(k)], "name": names})
     beside = pd.DataFrame({"y": [k - n - 0.5 for n in range(k)], "name": names})
     height = CELL * 0.62 * k
-    whose: list[Any] = [
-        alt.Chart(alt.InlineData(values=[{"text": "Points by people"}]))
-        .mark_text(align="center", baseline="top", color=INK)
-        .encode(x=alt.value(CELL * k / 2), y=alt.value(height + 22), text="text:N"),
-        alt.Chart(alt.InlineData(values=[{"text": "Points by the judge"}]))
-        .mark_text(align="center", baseline="bottom", color=INK, angle=270)
-        .encode(x=alt.value(-62), y=alt.value(height / 2), text="text:N"),
-    ]
+    centred: dict[str, Any] = {"colour": INK, "align": "center"}
     return [
         chart(below)
         .mark_text(baseline="top")
@@ -119,7 +112,8 @@ def _axes(table: Confusion) -> list[Drawn]:
         chart(beside)
         .mark_text(align="right", dx=-6)
         .encode(x=alt.value(0), y=alt.Y("y:Q"), text="name:N"),
-        *whose,
+        note("Points by people", CELL * k / 2, height + 22, **centred, baseline="top"),
+        note("Points by the judge", -62, height / 2, **centred, baseline="bottom", angle=270),
     ]
 
 
@@ -147,22 +141,18 @@ def graded_corrected(source: SourceResults, tables: Tables) -> Figure:
 
     def draw(place: Place) -> Drawn:
         rate = RATES[place.number]
-        x = alt.X(
-            "value:Q", scale=alt.Scale(domain=[0, 1], nice=False), axis=share_axis("", grid=True)
-        )
+        x = x_of("value", [0, 1], share_axis("", grid=True))
         y = rows.y() if place.first else rows.y(labels=False, minExtent=0, maxExtent=0)
         layers: list[Any] = []
         for whose, off in WHOSE.items():
             data = chart(frame[(frame["rate"] == rate) & (frame["whose"] == whose)])
             look: dict[str, Any] = {"shape": "diamond" if whose == "people" else "circle"}
-            fill = alt.value("white") if whose == "judge" else own_colour_as_fill()
+            fill = alt.value("white") if whose == "judge" else own_fill()
+            wide = 2 if whose == "corrected" else 1
+            points = data.mark_point(size=34, strokeWidth=1.2, yOffset=off, **look)
             layers += [
-                data.mark_rule(strokeWidth=2 if whose == "corrected" else 1, yOffset=off).encode(
-                    x=alt.X("low:Q"), x2="high:Q", y=y, color=own_colour()
-                ),
-                data.mark_point(size=34, strokeWidth=1.2, yOffset=off, **look).encode(
-                    x=x, y=y, fill=fill, stroke=alt.Stroke("colour:N", scale=None, legend=None)
-                ),
+                intervals(data, y, strokeWidth=wide, yOffset=off),
+                points.encode(x=x, y=y, fill=fill, stroke=own_stroke()),
             ]
         return alt.layer(*layers)
 
@@ -176,13 +166,13 @@ def graded_corrected(source: SourceResults, tables: Tables) -> Figure:
 def graded_thresholds(source: SourceResults, tables: Tables) -> Figure:
     """A panel for each: the rates from each threshold of points on, and by each reading of abstentions."""
     own = need(source.of(GradedAgreement).graded_thresholds)
-    places = _places(own)
+    # Where a case stands on the axis: thresholds of the rubric's own reading, then other readings
+    places = {(Abstaining.RUBRIC.value, round(share, 9)): n for n, share in enumerate(own.shares)}
     frame = _thresholds(own, places)
     titles = [(label, "") for label in labels(own.models).values()]
     columns = columns_for(len(titles), 4)
     n = len(own.shares)
     ticks = [*map(_fraction, own.shares), *READINGS.values()]
-    scale = alt.Scale(domain=[-0.6, len(ticks) - 0.4], nice=False)
 
     def draw(place: Place) -> Drawn:
         data = frame[frame["name"] == own.models[place.number].name]
@@ -190,12 +180,9 @@ def graded_thresholds(source: SourceResults, tables: Tables) -> Figure:
         axis = place.x_axis(
             "", values=list(range(len(ticks))), labelExpr=named, labelAngle=-60, labelOverlap=False
         )
-        x = alt.X("x:Q", scale=scale, axis=axis)
-        y = alt.Y(
-            "value:Q",
-            scale=alt.Scale(domain=[0, 1], nice=False),
-            axis=place.y_axis("Share", format=".0%", values=quarters([0, 1])),
-        )
+        x = x_of("x", [-0.6, len(ticks) - 0.4], axis)
+        axis = place.y_axis("Share", format=".0%", values=quarters([0, 1]))
+        y = y_of("value", [0, 1], axis)
         key = alt.Color(
             "rate_name:N",
             scale=alt.Scale(domain=list(NAMES.values()), range=[COLOURS[rate] for rate in RATES]),
@@ -211,21 +198,19 @@ def graded_thresholds(source: SourceResults, tables: Tables) -> Figure:
 
     drawn = grid(titles, draw, columns=columns, left=48, height=HEIGHT)
     table = frame[["name", "good_from", "abstaining", "rate", "value", "low", "high"]]
-    return make_figure(
-        "graded_thresholds",
-        drawn,
-        {
-            "own": own,
-            "ranges": [_range(model) for model in own.models],
-            "n_questions": max(one.rqr.n for model in own.models for one in model.thresholds),
-            **who(own.models),
-        },
-        table,
-    )
-
-
-def own_colour_as_fill() -> alt.Fill:
-    return alt.Fill("colour:N", scale=None, legend=None)
+    context = {
+        "own": own,
+        "ranges": [
+            {
+                "label": m.label,
+                **{of: _ends([getattr(t, of) for t in m.thresholds]) for of in ("rqr", "sr")},
+            }
+            for m in own.models
+        ],
+        "n_questions": max(one.rqr.n for model in own.models for one in model.thresholds),
+        **who(own.models),
+    }
+    return make_figure("graded_thresholds", drawn, context, table)
 
 
 def _corrected(own: CorrectedModels, rows: Rows) -> pd.DataFrame:
@@ -250,11 +235,6 @@ def _corrected(own: CorrectedModels, rows: Rows) -> pd.DataFrame:
                     }
                 )
     return pd.DataFrame(lines)
-
-
-def _places(own: Thresholds) -> dict[tuple[str, float], int]:
-    """Where a case stands on the axis: thresholds of the rubric's own reading, then other readings."""
-    return {(Abstaining.RUBRIC.value, round(share, 9)): n for n, share in enumerate(own.shares)}
 
 
 def _shown(model: ModelThresholds, places: dict[tuple[str, float], int]) -> list[tuple[int, Threshold]]:  # fmt: skip
@@ -299,14 +279,6 @@ def _fraction(share: float) -> str:
     if abs(float(near) - share) > 1e-6:
         return f"{share:.0%}"
     return "all" if near == 1 else str(near)
-
-
-def _range(model: ModelThresholds) -> dict[str, Any]:
-    return {
-        "label": model.label,
-        "rqr": _ends([one.rqr for one in model.thresholds]),
-        "sr": _ends([one.sr for one in model.thresholds]),
-    }
 
 
 def _ends(found: Sequence[Varied | None]) -> tuple[float | None, float | None]:

@@ -12,12 +12,15 @@ from analysis.charts.figure import Figure, Place, columns_for, grid
 from analysis.charts.marks import (
     Drawn,
     chart,
+    intervals,
     own_colour,
     points_axis,
     share_axis,
     share_domain,
     spread,
     upright,
+    x_of,
+    y_of,
 )
 from analysis.charts.rows import Rows, labels, short
 from analysis.charts.style import HUMANS, INK, LINE
@@ -44,32 +47,22 @@ def graded_differences(source: SourceResults, tables: Tables) -> Figure:
     """A row for every two models, a panel for each rate; dark where it differs by more than chance."""
     own = need(source.of(GradedComparisons).graded_comparisons)
     frame, rows = _differences(own)
-    low, high = spread([*frame["low"], *frame["high"], *frame["difference"]], must=[0.0])
+    ends = spread([*frame["low"], *frame["high"], *frame["difference"]], must=[0.0])
 
     def draw(place: Place) -> Drawn:
         rate = list(PANELS)[place.number]
-        x = alt.X(
-            "difference:Q",
-            scale=alt.Scale(domain=[low, high], nice=False, zero=False),
-            axis=points_axis("First less second", grid=True),
-        )
+        x = x_of("difference", ends, points_axis("First less second", grid=True))
         y = rows.y() if place.first else rows.y(labels=False, minExtent=0, maxExtent=0)
         data = chart(frame[frame["rate"] == rate])
-        bars = data.mark_rule(strokeWidth=1.4).encode(
-            x=alt.X("low:Q"), x2="high:Q", y=y, color=own_colour()
-        )
+        bars = intervals(data, y, strokeWidth=1.4)
         points = data.mark_point(filled=True, size=42).encode(x=x, y=y, color=own_colour())
         return alt.layer(upright(0.0), bars, points)
 
     clear = {rate: len(own.clear(rate)) for rate in PANELS}
     drawn = grid([(name, "") for name in PANELS.values()], draw, columns=2, left=rows.width, height=rows.height)  # fmt: skip
     table = frame[["rate", "first", "second", "difference", "low", "high", "p_holm"]]
-    return make_figure(
-        "graded_differences",
-        drawn,
-        {"own": own, "clear": clear, "n_pairs": len(own.rqr), **who(own.models)},
-        table,
-    )
+    context = {"own": own, "clear": clear, "n_pairs": len(own.rqr), **who(own.models)}
+    return make_figure("graded_differences", drawn, context, table)
 
 
 def graded_selective(source: SourceResults, tables: Tables) -> Figure:
@@ -77,25 +70,19 @@ def graded_selective(source: SourceResults, tables: Tables) -> Figure:
     own = need(source.of(GradedComparisons).graded_selective)
     colour = colours(own.curves)
     ends = _ends(own.curves)
-    frame = pd.DataFrame(
-        [
-            {"name": curve.name, "rqr": coverage, "sr": accuracy, "colour": colour[curve.name]}
-            for curve in own.curves
-            for coverage, accuracy in zip(curve.coverage, curve.accuracy, strict=True)
-        ]
+    frame = pd.concat(
+        [pd.DataFrame(c.points).assign(name=c.name, colour=colour[c.name]) for c in own.curves],
+        ignore_index=True,
     )
-    scale = alt.Scale(domain=[0, 1], nice=False)
-    x = alt.X("rqr:Q", scale=scale, axis=share_axis("Coverage: answers that are kept", grid=True))
-    y = alt.Y(
-        "sr:Q", scale=scale, axis=share_axis("Accuracy: good answers of those kept", grid=True)
-    )
-    lines = chart(frame).mark_line(strokeWidth=1.6).encode(x=x, y=y, detail="name:N", color=own_colour())  # fmt: skip
+    shown = frame.rename(columns={"coverage": "rqr", "accuracy": "sr"})
+    x = x_of("rqr", [0, 1], share_axis("Coverage: answers that are kept", grid=True))
+    y = y_of("sr", [0, 1], share_axis("Accuracy: good answers of those kept", grid=True))
+    lines = chart(shown).mark_line(strokeWidth=1.6).encode(x=x, y=y, detail="name:N", color=own_colour())  # fmt: skip
     dots = chart(ends).mark_point(filled=True, size=48).encode(x=x, y=y, color=own_colour())
     drawn = alt.layer(lines, dots, named(ends)).properties(width=SIDE, height=HEIGHT)
-    table = frame[["name", "rqr", "sr"]].rename(columns={"rqr": "coverage", "sr": "accuracy"})
-    return make_figure(
-        "graded_selective", drawn, {"own": own, "curves": own.curves, **who(own.curves)}, table
-    )
+    context = {"own": own, "curves": own.curves, **who(own.curves)}
+    table = frame[["name", "coverage", "accuracy"]]
+    return make_figure("graded_selective", drawn, context, table)
 
 
 def graded_deferral(source: SourceResults, tables: Tables) -> Figure:
@@ -109,36 +96,23 @@ def graded_deferral(source: SourceResults, tables: Tables) -> Figure:
 
     def draw(place: Place) -> Drawn:
         model = shown[place.number]
-        x = alt.X(
-            "share_asked:Q",
-            scale=alt.Scale(domain=[0, 1], nice=False),
-            axis=place.x_axis(
-                "Answers for which a person is asked", format=".0%", values=[0, 0.5, 1]
-            ),
-        )
-        axis = place.y_axis("Good answers", 40, format=".0%", tickCount=5)
-        y = alt.Y("good:Q", scale=alt.Scale(domain=domain, nice=False, zero=False), axis=axis)
+        title = "Answers for which a person is asked"
+        axis = place.x_axis(title, format=".0%", values=[0, 0.5, 1])
+        x = x_of("share_asked", [0, 1], axis)
+        y = y_of("good", domain, place.y_axis("Good answers", 40, format=".0%", tickCount=5))
         return _panel(frame[frame["name"] == model.name], x, y)
 
-    drawn = grid(
-        [(label[model.name], "") for model in shown],
-        draw,
-        columns=columns_for(len(shown), 3),
-        left=52,
-        height=150,
-    ).resolve_scale(color="shared", shape="shared", strokeDash="shared")
+    titles = [(label[model.name], "") for model in shown]
+    drawn = grid(titles, draw, columns=columns_for(len(shown), 3), left=52, height=150)
+    drawn = drawn.resolve_scale(color="shared", shape="shared", strokeDash="shared")
     table = frame[["name", "asked_where", "share_asked", "good", "low", "high"]]
-    return make_figure(
-        "graded_deferral",
-        drawn,
-        {
-            "own": own,
-            "models": shown,
-            "n": max(model.n for model in own.models),
-            "n_left_out": len(own.models) - len(shown),
-        },
-        table,
-    )
+    context = {
+        "own": own,
+        "models": shown,
+        "n": max(model.n for model in own.models),
+        "n_left_out": len(own.models) - len(shown),
+    }
+    return make_figure("graded_deferral", drawn, context, table)
 
 
 def _policies(model: Deferral) -> pd.DataFrame:

@@ -6,16 +6,21 @@ from typing import Any, Protocol
 import altair as alt
 import pandas as pd
 
-from analysis.charts.marks import Drawn, chart, own_colour, text_width
+from analysis.charts.marks import (
+    Drawn,
+    chart,
+    own_colour,
+    own_fill,
+    own_stroke,
+    text_width,
+    x_of,
+    y_of,
+)
 from analysis.charts.rows import Rows, labels, short
 from analysis.charts.style import FULL, HUMANS, INK, PALE, SOFT, family_colours
 from analysis.data.graded.tables import AnswererName
 
-CELL, LEGIBLE, TALL = (
-    52,
-    26,
-    20,
-)  # px: the widest cell, the narrowest with its number, a row's height
+CELL, LEGIBLE, TALL = 52, 26, 20  # px: the widest cell, the narrowest with its number, a row
 NA = "NA"
 STEEP = -40  # degrees of the models' names over a heatmap
 HEAT = ["#f7f8f9", "#cfe0ec", "#6ba3c9", "#1c5f92", "#0a2f4f"]
@@ -63,6 +68,16 @@ def category_labels(categories: Sequence[OfCategory]) -> dict[tuple[str, str], s
     return found
 
 
+def heat(field: str, title: str) -> alt.Color:
+    """The shade of a share, with a legend of this title."""
+    legend: dict[str, Any] = {"gradientLength": 160, "gradientThickness": 10}
+    return alt.Color(
+        f"{field}:Q",
+        scale=alt.Scale(domain=[0, 1], range=HEAT),
+        legend=alt.Legend(title=title, format=".0%", values=[0, 0.5, 1], **legend),
+    )
+
+
 def heatmap(
     cells: pd.DataFrame,
     rows: Sequence[str],
@@ -84,27 +99,20 @@ def heatmap(
         x=cells["column"].map(across), y=cells["row"].map(down), dark=cells["value"] > 0.55
     )
     placed = placed.assign(x2=placed["x"] + 1, y2=placed["y"] + 1)
-    x = alt.X("x:Q", scale=alt.Scale(domain=[0, len(columns)], nice=False), axis=None)
-    y = alt.Y("y:Q", scale=alt.Scale(domain=[len(rows), 0], nice=False), axis=None)
-    known = chart(placed[placed["value"].notna()])
-    colours = alt.Color(
-        "value:Q",
-        scale=alt.Scale(domain=[0, 1], range=HEAT),
-        legend=alt.Legend(title=title, format=".0%", gradientLength=160, gradientThickness=10, values=[0, 0.5, 1]),
-    )  # fmt: skip
+    x, y = x_of("x", [0, len(columns)], None), y_of("y", [len(rows), 0], None)
+    box: dict[str, Any] = {"x": x, "x2": "x2:Q", "y": y, "y2": "y2:Q"}
+    known, unknown = (
+        chart(placed[some]) for some in (placed["value"].notna(), placed["value"].isna())
+    )
+    shaded = known.mark_rect(stroke="white", strokeWidth=1)
     layers: list[Any] = [
-        known.mark_rect(stroke="white", strokeWidth=1).encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=colours),
-        chart(placed[placed["value"].isna()])
-        .mark_rect(color="white", stroke=PALE, strokeWidth=1)
-        .encode(x=x, x2="x2:Q", y=y, y2="y2:Q"),
-    ]  # fmt: skip
+        shaded.encode(**box, color=heat("value", title)),
+        unknown.mark_rect(color="white", stroke=PALE, strokeWidth=1).encode(**box),
+    ]
     if width >= LEGIBLE:
         layers += _texts(placed, x, y)
-    layers += [
-        _row_names(rows),
-        _heading(name),
-        *([_column_names(columns)] if with_columns else []),
-    ]
+    layers += [_row_names(rows), _heading(name)]
+    layers += [_column_names(columns)] if with_columns else []
     return alt.layer(*layers).properties(width=width * len(columns), height=TALL * len(rows))
 
 
@@ -154,8 +162,8 @@ def boxes(frame: pd.DataFrame, x: alt.X, y: alt.Y) -> Drawn:
         x=x,
         x2="q75:Q",
         y=y,
-        fill=alt.Fill("colour:N", scale=None, legend=None),
-        stroke=alt.Stroke("colour:N", scale=None, legend=None),
+        fill=own_fill(),
+        stroke=own_stroke(),
     )
     median = data.mark_tick(thickness=2.4, size=12, color=INK).encode(x=alt.X("median:Q"), y=y)
     mean = data.mark_point(shape="diamond", filled=True, size=44, stroke="white", strokeWidth=0.8).encode(

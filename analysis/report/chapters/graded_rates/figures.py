@@ -14,11 +14,17 @@ from analysis.charts.marks import (
     Drawn,
     chart,
     level,
+    log_scale,
     log_ticks,
     own_colour,
+    own_fill,
+    own_stroke,
     share_axis,
+    share_x,
     text_width,
     upright,
+    x_of,
+    y_of,
 )
 from analysis.charts.rows import Rows, labels, short
 from analysis.charts.style import FULL, INK, MODELS, SOFT
@@ -29,6 +35,7 @@ from analysis.report.chapters.graded_rates.drawing import (
     HEIGHT,
     NA,
     TALL,
+    OfCategory,
     Rectangle,
     beside,
     boxes,
@@ -45,7 +52,6 @@ from analysis.report.chapters.graded_rates.results import (
     FEWEST,
     Box,
     CategoryStates,
-    Described,
     GradedAnswers,
     GradedCategories,
     GradedRates,
@@ -92,20 +98,20 @@ def graded_quadrants(source: SourceResults, tables: Tables) -> Figure:
     }
     points = _points(shown)
     outlines = _outlines(shown)
+    x, y = _axes()
     layers: list[Any] = [
         upright(HIGH),
         level(HIGH),
         _corners(),
         *([_ellipses(outlines)] if len(outlines) else []),
-        _dots(points),
+        chart(points).mark_point(filled=True, size=52).encode(x=x, y=y, color=own_colour()),
         named(points),
     ]
     drawn = alt.layer(*layers).properties(width=SIDE, height=SIDE)
     columns = ["name", "display_name", "family", "is_people", "rqr", "rqr_low", "rqr_high", "sr", "sr_low", "sr_high", "quadrant"]  # fmt: skip
     table = pd.concat([points, _ends(shown)], axis=1)[columns]
-    return make_figure(
-        "graded_quadrants", drawn, {"own": own, "models": shown, **regions, **who(shown)}, table
-    )
+    context = {"own": own, "models": shown, **regions, **who(shown)}
+    return make_figure("graded_quadrants", drawn, context, table)
 
 
 def graded_fates(source: SourceResults, tables: Tables) -> Figure:
@@ -119,12 +125,8 @@ def graded_fates(source: SourceResults, tables: Tables) -> Figure:
     order = [name for name, _, _ in FATES if frame.loc[frame["fate"] == name, "n"].any()]
     frame = frame[frame["fate"].isin(order)]
     table = frame[["name", "fate", "n", "share"]].reset_index(drop=True)
-    return make_figure(
-        "graded_fates",
-        _graded_rates_bars(frame, order, rows),
-        {"own": own, "models": models, **who(models)},
-        table,
-    )
+    context = {"own": own, "models": models, **who(models)}
+    return make_figure("graded_fates", _graded_rates_bars(frame, order, rows), context, table)
 
 
 def _points(models: Sequence[ModelRates]) -> pd.DataFrame:
@@ -185,19 +187,11 @@ def _is_filled(model: ModelRates) -> bool:
 
 
 def _axes() -> tuple[alt.X, alt.Y]:
-    scale = alt.Scale(domain=[0, 1], nice=False)
-    ticks = [0, 0.25, 0.5, 0.75, 1]
-    x = alt.X(
-        "rqr:Q",
-        scale=scale,
-        axis=alt.Axis(title="Response quality rate: good answers of all", format=".0%", values=ticks, grid=False),
-    )  # fmt: skip
-    y = alt.Y(
-        "sr:Q",
-        scale=scale,
-        axis=alt.Axis(title="Safety rate: abstentions of all answers that are not good", format=".0%", values=ticks, domain=True, ticks=True),
-    )  # fmt: skip
-    return x, y
+    ticks: dict[str, Any] = {"format": ".0%", "values": [0, 0.25, 0.5, 0.75, 1]}
+    quality = "Response quality rate: good answers of all"
+    safety = "Safety rate: abstentions of all answers that are not good"
+    x = x_of("rqr", [0, 1], alt.Axis(title=quality, grid=False, **ticks))
+    return x, y_of("sr", [0, 1], alt.Axis(title=safety, domain=True, ticks=True, **ticks))
 
 
 def _ellipses(outlines: pd.DataFrame) -> Drawn:
@@ -210,17 +204,12 @@ def _ellipses(outlines: pd.DataFrame) -> Drawn:
             y=y,
             detail="name:N",
             order="order:Q",
-            fill=alt.Fill("colour:N", scale=None, legend=None),
+            fill=own_fill(),
             fillOpacity=alt.FillOpacity("fill:Q", scale=None, legend=None),
-            stroke=alt.Stroke("colour:N", scale=None, legend=None),
+            stroke=own_stroke(),
             strokeWidth=alt.StrokeWidth("wide:Q", scale=None, legend=None),
         )
     )
-
-
-def _dots(points: pd.DataFrame) -> Drawn:
-    x, y = _axes()
-    return chart(points).mark_point(filled=True, size=52).encode(x=x, y=y, color=own_colour())
 
 
 def _corner_boxes() -> list[Rectangle]:
@@ -261,35 +250,16 @@ def _graded_rates_parts(model: ModelRates, row: str) -> list[dict[str, Any]]:
 
 def _graded_rates_bars(frame: pd.DataFrame, order: Sequence[str], rows: Any) -> Drawn:
     fills = {name: fill for name, fill, _ in FATES}
-    x = alt.X(
-        "low:Q",
-        scale=alt.Scale(domain=[0, 1], nice=False),
-        axis=alt.Axis(title="Share of the answers", format=".0%", tickCount=5),
+    x = share_x("low", [0, 1], "Share of the answers")
+    colour = alt.Color(
+        "fate:N",
+        scale=alt.Scale(domain=list(order), range=[fills[name] for name in order]),
+        legend=alt.Legend(title=None, symbolType="square", columns=len(order)),
     )
-    bars = (
-        chart(frame)
-        .mark_bar(height=13)
-        .encode(
-            x=x,
-            x2="high:Q",
-            y=rows.y(),
-            color=alt.Color(
-                "fate:N",
-                scale=alt.Scale(domain=list(order), range=[fills[name] for name in order]),
-                legend=alt.Legend(title=None, symbolType="square", columns=len(order)),
-            ),
-        )
-    )
-    words = (
-        chart(frame[frame["text"] != ""])
-        .mark_text(fontSize=10)
-        .encode(
-            x=alt.X("middle:Q"),
-            y=rows.y(),
-            text="text:N",
-            color=alt.Color("ink:N", scale=None, legend=None),
-        )
-    )
+    bars = chart(frame).mark_bar(height=13).encode(x=x, x2="high:Q", y=rows.y(), color=colour)
+    ink = alt.Color("ink:N", scale=None, legend=None)
+    words = chart(frame[frame["text"] != ""]).mark_text(fontSize=10)
+    words = words.encode(x=alt.X("middle:Q"), y=rows.y(), text="text:N", color=ink)
     return (
         alt.layer(bars, words)
         .resolve_scale(color="independent")
@@ -314,13 +284,8 @@ def graded_counts(source: SourceResults, tables: Tables) -> Figure:
             "row": [rows[one.dimension, one.category] for one in own.categories],
         }
     )
-    table = frame.drop(columns="row")
-    return make_figure(
-        "graded_counts",
-        _stacked([_graded_categories_bars(frame, name) for name in _dimensions(own)]),
-        {"own": own},
-        table,
-    )
+    drawn = _stacked([_graded_categories_bars(frame, name) for name in _dimensions(own.categories)])
+    return make_figure("graded_counts", drawn, {"own": own}, frame.drop(columns="row"))
 
 
 def _rate_map(rate: str, source: SourceResults, tables: Tables) -> Figure:
@@ -328,7 +293,8 @@ def _rate_map(rate: str, source: SourceResults, tables: Tables) -> Figure:
     own = need(source.of(GradedCategories).graded_categories)
     cells = _cells(own, rate)
     label = labels(own.models)
-    left = left_of([*cells["row"].unique(), *_dimensions(own)])
+    dimensions = _dimensions(own.categories)
+    left = left_of([*cells["row"].unique(), *dimensions])
     drawn = _stacked(
         [
             heatmap(
@@ -340,17 +306,12 @@ def _rate_map(rate: str, source: SourceResults, tables: Tables) -> Figure:
                 left=left,
                 with_columns=number == 0,
             )
-            for number, name in enumerate(_dimensions(own))
+            for number, name in enumerate(dimensions)
         ]
     )
     table = cells[["dimension", "category", "name", "n", "value"]].rename(columns={"value": rate})
-    name = f"graded_heatmap_{rate}"
-    return make_figure(
-        name,
-        drawn,
-        {"own": own, "fewest": FEWEST, "range": _range(own, rate), **who(own.models)},
-        table,
-    )
+    context = {"own": own, "fewest": FEWEST, "range": _range(own, rate), **who(own.models)}
+    return make_figure(f"graded_heatmap_{rate}", drawn, context, table)
 
 
 graded_heatmap_rqr = partial(_rate_map, "rqr")
@@ -358,8 +319,8 @@ graded_heatmap_sr = partial(_rate_map, "sr")
 graded_heatmap_ar = partial(_rate_map, "ar")
 
 
-def _dimensions(own: InCategories) -> list[str]:
-    return list(dict.fromkeys(one.dimension for one in own.categories))
+def _dimensions(categories: Sequence[OfCategory]) -> list[str]:
+    return list(dict.fromkeys(one.dimension for one in categories))
 
 
 def _cells(own: InCategories, rate: str) -> pd.DataFrame:
@@ -394,22 +355,27 @@ def _range(own: InCategories, rate: str) -> dict[str, Any]:
 
 def _graded_categories_bars(frame: pd.DataFrame, dimension: str) -> Drawn:
     own = frame[frame["dimension"] == dimension]
-    most, left = float(frame["n_questions"].max()), max(text_width(list(frame["row"])), 60) + 8
-    y = alt.Y(
-        "row:N",
-        scale=alt.Scale(domain=list(own["row"]), paddingInner=0.25),
-        sort=None,
-        axis=alt.Axis(title=None, minExtent=left, maxExtent=left, labelPadding=6),
-    )
-    x = alt.X("n_questions:Q", scale=alt.Scale(domain=[0, most], nice=False), axis=None)
+    left, y = _named_rows(frame, list(own["row"]))
+    x = x_of("n_questions", [0, float(frame["n_questions"].max())], None)
     data = chart(own)
     bars = data.mark_bar(color=MODELS).encode(x=x, y=y)
     words = data.mark_text(align="left", dx=4, color=INK).encode(
         x=x, y=y, text=alt.Text("n_questions:Q", format=",d")
     )
     plot = alt.layer(bars, words).properties(width=FULL - left - 60, height=TALL * len(own))
-    title = alt.TitleParams(dimension, color=INK, fontSize=11, offset=6, frame="group")
-    return plot.properties(title=title)
+    return plot.properties(title=_title(dimension))
+
+
+def _named_rows(frame: pd.DataFrame, rows: list[str]) -> tuple[int, alt.Y]:
+    """px that the names of all rows take, and the y axis of some of them."""
+    left = max(text_width(list(frame["row"])), 60) + 8
+    axis = alt.Axis(title=None, minExtent=left, maxExtent=left, labelPadding=6)
+    scale = alt.Scale(domain=rows, paddingInner=0.25)
+    return left, alt.Y("row:N", scale=scale, sort=None, axis=axis)
+
+
+def _title(dimension: str) -> alt.TitleParams:
+    return alt.TitleParams(dimension, color=INK, fontSize=11, offset=6, frame="group")
 
 
 def _stacked(parts: Sequence[Drawn]) -> Drawn:
@@ -439,17 +405,10 @@ def graded_points(source: SourceResults, tables: Tables) -> Figure:
     models = sorted(models, key=lambda model: -model.points.mean)
     rows = rows_of(models)
     frame = _frame(models, rows, [model.points for model in models])
-    x = alt.X(
-        "q25:Q",
-        scale=alt.Scale(domain=[-0.03 * own.top, 1.03 * own.top], nice=False),
-        axis=alt.Axis(title="Points of answers that did not abstain", tickCount=6),
-    )
-    return make_figure(
-        "graded_points",
-        _plot(frame, x, rows),
-        {"own": own, "models": models, **who(models)},
-        frame[NAMES],
-    )
+    axis = alt.Axis(title="Points of answers that did not abstain", tickCount=6)
+    x = x_of("q25", [-0.03 * own.top, 1.03 * own.top], axis)
+    context = {"own": own, "models": models, **who(models)}
+    return make_figure("graded_points", _plot(frame, x, rows), context, frame[NAMES])
 
 
 def graded_lengths(source: SourceResults, tables: Tables) -> Figure:
@@ -467,17 +426,10 @@ def graded_lengths(source: SourceResults, tables: Tables) -> Figure:
     frame = pd.concat([texts, of_models], ignore_index=True) if len(of_models) else texts
     known = frame[["low", "high", "mean"]].to_numpy(dtype=float)
     low, high = 0.85 * float(np.nanmin(known)), 1.15 * float(np.nanmax(known))
-    x = alt.X(
-        "q25:Q",
-        scale=alt.Scale(type="log", domain=[low, high], nice=False),
-        axis=alt.Axis(title="Words (logarithmic scale)", values=log_ticks(low, high), format=",~r"),
-    )
-    return make_figure(
-        "graded_lengths",
-        _plot(frame, x, rows),
-        {"own": own, "models": models, **who(models)},
-        frame[NAMES],
-    )
+    axis = alt.Axis(title="Words (logarithmic scale)", values=log_ticks(low, high), format=",~r")
+    x = alt.X("q25:Q", scale=log_scale([low, high]), axis=axis)
+    context = {"own": own, "models": models, **who(models)}
+    return make_figure("graded_lengths", _plot(frame, x, rows), context, frame[NAMES])
 
 
 def graded_states(source: SourceResults, tables: Tables) -> Figure:
@@ -490,18 +442,14 @@ def graded_states(source: SourceResults, tables: Tables) -> Figure:
         )
     present = not_whole(own.categories)
     frame = _graded_answers_parts(own.categories, present)
-    dimensions = list(dict.fromkeys(one.dimension for one in own.categories))
+    dimensions = _dimensions(own.categories)
     most = max(one.n_not_whole / one.n for one in own.categories)
-    drawn = alt.vconcat(
-        *(_divided(frame, name, present, most, name == dimensions[-1]) for name in dimensions),
-        spacing=14,
+    drawn = _stacked(
+        [_divided(frame, name, present, most, name == dimensions[-1]) for name in dimensions]
     )
     table = frame[["dimension", "category", "state", "n", "n_answers", "share"]]
-    return make_figure("graded_states", drawn, {"own": own, **who(_models(own))}, table)
-
-
-def _models(own: Described) -> list[ModelAnswers]:
-    return [model for model in own.models if not model.is_people]
+    models = [model for model in own.models if not model.is_people]
+    return make_figure("graded_states", drawn, {"own": own, **who(models)}, table)
 
 
 def _graded_answers_parts(
@@ -535,16 +483,10 @@ def _divided(
     frame: pd.DataFrame, dimension: str, present: Sequence[str], most: float, is_last: bool
 ) -> Drawn:
     own = frame[frame["dimension"] == dimension]
-    left = max(text_width(list(frame["row"])), 60) + 8
     rows = list(own["row"].unique())
-    y = alt.Y(
-        "row:N",
-        scale=alt.Scale(domain=rows, paddingInner=0.25),
-        sort=None,
-        axis=alt.Axis(title=None, minExtent=left, maxExtent=left, labelPadding=6),
-    )
+    left, y = _named_rows(frame, rows)
     axis = share_axis("Share of the models' answers" if is_last else "", grid=True)
-    x = alt.X("low:Q", scale=alt.Scale(domain=[0, most * 1.05], nice=False), axis=axis)
+    x = x_of("low", [0, most * 1.05], axis)
     names = [str(STATE_LABELS[state]) for state in present]
     colours = alt.Color(
         "ended:N",
@@ -552,7 +494,7 @@ def _divided(
         legend=alt.Legend(title=None, symbolType="square", columns=len(names)),
     )
     bars = chart(own).mark_bar().encode(x=x, x2="high:Q", y=y, color=colours)
-    title = alt.TitleParams(dimension, color=INK, fontSize=11, offset=6, frame="group")
+    title = _title(dimension)
     return bars.properties(width=FULL - left - 60, height=TALL * len(rows), title=title)
 
 

@@ -1,7 +1,6 @@
 """How many people and judgments there were from the first visit to the analysis, as a flow diagram (CONSORT)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
@@ -10,7 +9,18 @@ from django.utils.translation import gettext as _
 
 from analysis import columns as c
 from analysis.charts.figure import Figure
-from analysis.charts.marks import Drawn, bars, chart, count_axis, flag, upright, wrapped
+from analysis.charts.marks import (
+    Drawn,
+    bars,
+    chart,
+    count_axis,
+    flag,
+    log_scale,
+    upright,
+    wrapped,
+    x_of,
+    y_of,
+)
 from analysis.charts.style import FULL, HALF, INK, LINE
 from analysis.codec import need
 from analysis.data.dataset import Exclusion
@@ -39,12 +49,7 @@ HEADS: tuple[tuple[bool, str, dict[str, Any]], ...] = (
 Box = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Line:
-    """Of the text in a box."""
-
-    text: str
-    is_indented: bool = False
+Line = tuple[str, int]  # of the text in a box, and by how many px it is indented
 
 
 def flow(source: SourceResults, tables: Tables) -> Figure:
@@ -128,14 +133,14 @@ def _losses(step: Step, after: Step, steps: Sequence[Step]) -> list[Line]:
 
 
 def _counted(label: str, n: int) -> list[Line]:
-    return [Line(label), Line(_("n = %(n)s") % {"n": number(n, 0)})]
+    return [(label, 0), (_("n = %(n)s") % {"n": number(n, 0)}, 0)]
 
 
 def _reasons(head: str, n: int, why: Sequence[Step | Exclusion], letters: int) -> list[Line]:
-    lines = [Line(f"{head}: {number(n, 0)}")]
+    lines = [(f"{head}: {number(n, 0)}", 0)]
     for reason in why:
         text = wrapped(f"{reason.label}: {number(reason.n, 0)}", letters)
-        lines += [Line(line, is_indented=True) for line in text.split("\n")]
+        lines += [(line, 10) for line in text.split("\n")]
     return lines
 
 
@@ -151,10 +156,7 @@ def _box(left: float, top: float, width: float, lines: list[Line], *, bold: bool
 
 
 def _flow_chart(boxes: list[Box], arrows: list[Box], height: float) -> Drawn:
-    x_scale = alt.Scale(domain=[0, FULL - 10], nice=False)
-    y_scale = alt.Scale(domain=[height + 2, -2], nice=False, zero=False)
-    x = alt.X("x:Q", scale=x_scale, axis=None)
-    y = alt.Y("y:Q", scale=y_scale, axis=None)
+    x, y = x_of("x", [0, FULL - 10], None), y_of("y", [height + 2, -2], None)
     lines = chart(pd.DataFrame(arrows, columns=["x", "x2", "y", "y2", "side"]))
     shafts = lines.mark_rule(color=LINE, strokeWidth=1.2).encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
     heads = [
@@ -164,25 +166,20 @@ def _flow_chart(boxes: list[Box], arrows: list[Box], height: float) -> Drawn:
         for side, shape, move in HEADS
     ]
     frame = pd.DataFrame(boxes).drop(columns="lines")
-    rects = (
-        chart(frame)
-        .mark_rect(fill="white", stroke=LINE, strokeWidth=1.2)
-        .encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
-    )
+    rects = chart(frame).mark_rect(fill="white", stroke=LINE, strokeWidth=1.2)
+    rects = rects.encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
     text = pd.DataFrame(
         [
             {
-                "x": box["x"] + 10,
+                "x": box["x"] + 10 + indent,
                 "y": box["y"] + PAD + n * LINE_PX,
-                "text": line.text,
-                "indent": 10 if line.is_indented else 0,
+                "text": line,
                 "weight": "bold" if n == 0 and box["bold"] else "normal",
             }
             for box in boxes
-            for n, line in enumerate(box["lines"])
+            for n, (line, indent) in enumerate(box["lines"])
         ]
     )
-    text["x"] += text.pop("indent")
     words = [
         chart(text[text["weight"] == weight])
         .mark_text(align="left", baseline="top", fontWeight=weight)
@@ -205,11 +202,8 @@ def exposures(source: SourceResults, tables: Tables) -> Figure:
 def _exposures_chart(histogram: pd.DataFrame, mean: float) -> Drawn:
     edges = histogram.assign(low=histogram["n"] - 0.5, high=histogram["n"] + 0.5)
     low, high = float(edges["low"].min()), float(edges["high"].max())
-    x = alt.X(
-        "low:Q",
-        scale=alt.Scale(domain=[low, high], nice=False, zero=False),
-        axis=alt.Axis(title="Judgments", tickMinStep=1, format="d", grid=False, tickCount=10),
-    )
+    axis = alt.Axis(title="Judgments", tickMinStep=1, format="d", grid=False, tickCount=10)
+    x = x_of("low", [low, high], axis)
     return alt.layer(
         bars(edges, x, alt.Y("items:Q", axis=count_axis("Test cases"))),
         upright(mean, colour=INK),
@@ -229,28 +223,21 @@ def reaction_times(source: SourceResults, tables: Tables) -> Figure:
     own = need(source.of(ReactionTimes).reaction_times)
     frame = pd.DataFrame(own.histogram, columns=["low_s", "high_s", "n"])
     median_ms = own.quartiles[1]
-    return make_figure(
-        "reaction_times",
-        _reaction_times_chart(frame, median_ms / 1000),
-        {"own": own, "median_ms": median_ms},
-        frame,
-    )
+    drawn = _reaction_times_chart(frame, median_ms / 1000)
+    return make_figure("reaction_times", drawn, {"own": own, "median_ms": median_ms}, frame)
 
 
 def _reaction_times_chart(frame: pd.DataFrame, median_s: float) -> Drawn:
     edges = frame.rename(columns={"low_s": "low", "high_s": "high"})
     edges = edges[edges["n"].cumsum().gt(0) & edges["n"][::-1].cumsum()[::-1].gt(0)]
     low, high = float(edges["low"].min()), float(edges["high"].max())
-    x = alt.X(
-        "low:Q",
-        scale=alt.Scale(type="log", domain=[low, high], nice=False),
-        axis=alt.Axis(
-            title="Time, logarithmic",
-            values=[t for t in TICKS if low <= t <= high],
-            labelExpr=TICK_TEXT,
-            labelOverlap="greedy",
-        ),
+    axis = alt.Axis(
+        title="Time, logarithmic",
+        values=[t for t in TICKS if low <= t <= high],
+        labelExpr=TICK_TEXT,
+        labelOverlap="greedy",
     )
+    x = alt.X("low:Q", scale=log_scale([low, high]), axis=axis)
     return alt.layer(
         bars(edges, x, alt.Y("n:Q", axis=count_axis("Judgments"))),
         upright(median_s, colour=INK),
