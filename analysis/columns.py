@@ -15,7 +15,8 @@ import numpy as np
 import pandas as pd
 from django.utils.functional import Promise
 
-from analysis.presentation import Table, number_column, table, text_column
+from analysis import presentation
+from analysis.presentation import Table
 from analysis.stats import MissingResult
 from lib import formatting as f
 
@@ -59,8 +60,9 @@ def page_table(
 ) -> list[Table]:
     """A list of the table, empty where it has no rows; `csv` names the file behind it."""
     shown = [column for column in columns if column.title is not None]
-    heads = [(number_column if c.is_number else text_column)(str(c.title)) for c in shown]
-    return table(caption, heads, ([c.form(c.of(row)) for c in shown] for row in rows), csv)
+    heads = tuple(presentation.Column(str(c.title), c.is_number) for c in shown)
+    cells = tuple(tuple(c.form(c.of(row)) for c in shown) for row in rows)
+    return [Table(caption, heads, cells, csv)] if cells else []
 
 
 def tidy(columns: Sequence[Column], rows: Iterable[Any]) -> pd.DataFrame:

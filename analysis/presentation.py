@@ -3,7 +3,7 @@
 Sentences live in templates; here are the objects that templates are given.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,17 +28,10 @@ FIGURE_TEXTS = ("title", "caption", "alt")
 
 @dataclass(frozen=True, slots=True)
 class Column:
+    """is_number: its cells are aligned as numbers."""
+
     label: str
     is_number: bool = False
-
-
-def text_column(label: str) -> Column:
-    return Column(label)
-
-
-def number_column(label: str) -> Column:
-    """A column whose cells are aligned as numbers."""
-    return Column(label, is_number=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +59,6 @@ class Table:
     @property
     def cells(self) -> list[list[tuple[str, Column]]]:
         return [list(zip(row, self.columns, strict=True)) for row in self.rows]
-
-
-def table(
-    caption: str, columns: Sequence[Column], rows: Iterable[Sequence[str]], csv: str = ""
-) -> list[Table]:
-    """A list of the table, empty where it has no rows."""
-    cells = tuple(tuple(row) for row in rows)
-    return [Table(caption, tuple(columns), cells, csv)] if cells else []
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What teams, members and ways of combining are called in sentences, tables and figures, and a team's numbers as cells."""
+"""What teams, members and ways of combining are called in sentences, tables and figures."""
 
 from collections.abc import Sequence
 
@@ -6,9 +6,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from analysis.presentation import Column, number_column, text_column
-from analysis.teams.results import Member, Method, Team, TeamResult
-from lib import formatting as f
+from analysis.teams.results import Member, Method, Team
 from lib.formatting import listing, number
 
 METHOD_NAMES = {
@@ -96,28 +94,3 @@ def capitalised(text: str) -> str:
 def inserted(text: str) -> str:
     """As part of a sentence: with a small letter at its beginning and no full stop."""
     return f"{text[:1].lower()}{text[1:]}".rstrip(".")
-
-
-def team_columns() -> list[Column]:
-    return [
-        text_column(gettext("Team")),
-        number_column(gettext("Accuracy")),
-        number_column(gettext("95% CI")),
-        number_column(gettext("Gain, points")),
-        number_column(gettext("95% CI")),
-        number_column(gettext("p (Holm)")),
-        number_column(gettext("Log loss")),
-    ]
-
-
-def team_row(name: str, result: TeamResult) -> tuple[str, ...]:
-    """`name`: what the team is called there."""
-    return (
-        name,
-        f.percent(result.accuracy),
-        f.share_interval(result.accuracy_ci95),
-        f.points(result.gain),
-        f.points_interval(result.gain_ci95),
-        f.p_cell(result.gain_p_holm),
-        f.number(result.log_loss_nats, 3),
-    )

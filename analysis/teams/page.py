@@ -7,20 +7,18 @@ from typing import Any
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
+from analysis import columns as c
 from analysis.presentation import (
     Block,
     FigureView,
     Section,
     Table,
-    number_column,
     render_block,
     render_meaning,
-    table,
-    text_column,
 )
 from analysis.stats import MissingResult
 from analysis.stats.arrays import Interval
-from analysis.teams.names import short, team_columns, team_row, the_member
+from analysis.teams.names import short, the_member
 from analysis.teams.results import (
     AddingHuman,
     BayesianAbout,
@@ -131,6 +129,19 @@ class Answer:
         return [(names, why) for why, names in found.items()]
 
 
+def team_columns(name: c.Value) -> tuple[c.Column, ...]:
+    """`name`: what the team is called there."""
+    return (
+        c.text(_("Team"), name),
+        c.percent(_("Accuracy"), "accuracy"),
+        c.share_ci(_("95% CI"), "accuracy_ci95"),
+        c.points(_("Gain, points"), "gain"),
+        c.points_ci(_("95% CI"), "gain_ci95"),
+        c.p_value(_("p (Holm)"), "gain_p_holm"),
+        c.number(_("Log loss"), "log_loss_nats", digits=3),
+    )
+
+
 MAIN = (Quantity.SENSITIVITY, Quantity.CORRELATION)
 
 
@@ -194,15 +205,22 @@ class FoldedTable(Table):
 
 def sections(answer: Answer, figures: Sequence[FigureView], link: Link) -> list[Section]:
     """Those that have anything in them; `link` gives the address of a table's file."""
+    known = (*TEAMS, *ADDING, *TOGETHER, *DECIDING)
+    others = [figure for figure in figures if figure.name not in known]
     made = (
         _teams(answer, figures),
         _adding(answer, figures),
         _together(answer, figures),
         _policies(answer, figures),
         _posterior(answer),
-        _section("more-figures", _("More figures"), "", Block("", "", figures=_others(figures))),
+        _section("more-figures", _("More figures"), "", Block("", "", figures=others)),
     )
-    return [_linked(section, link) for section in made if section is not None]
+    found = []
+    for section in filter(None, made):
+        (block,) = section.blocks
+        tables = [replace(t, href=link(t.csv)) if t.csv else t for t in block.tables]
+        found.append(replace(section, blocks=[replace(block, tables=tables)]))
+    return found
 
 
 def text_line(name: str, context: Mapping[str, Any]) -> str:
@@ -214,19 +232,8 @@ def _section(name: str, title: str, question: str, block: Block) -> Section | No
     return None if block.is_empty else Section(name, title, question, [block])
 
 
-def _linked(section: Section, link: Link) -> Section:
-    (block,) = section.blocks
-    tables = [replace(t, href=link(t.csv)) if t.csv else t for t in block.tables]
-    return replace(section, blocks=[replace(block, tables=tables)])
-
-
 def _figures(figures: Sequence[FigureView], names: Sequence[str]) -> list[FigureView]:
     return [figure for figure in figures if figure.name in names]
-
-
-def _others(figures: Sequence[FigureView]) -> list[FigureView]:
-    known = (*TEAMS, *ADDING, *TOGETHER, *DECIDING)
-    return [figure for figure in figures if figure.name not in known]
 
 
 def _as(kind: type[Table], tables: Iterable[Table]) -> list[Table]:
@@ -235,10 +242,10 @@ def _as(kind: type[Table], tables: Iterable[Table]) -> list[Table]:
 
 def _teams(answer: Answer, figures: Sequence[FigureView]) -> Section | None:
     tried = answer.tried
-    rows = [team_row(short(r.team, answer.members), r) for r in tried.teams]
+    columns = team_columns(lambda row: short(row.team, answer.members))
     caption = _("Teams and their members: the share of held-out trials that they have right")
     gains = [(r.team, r.gain, r.gain_ci95, r.gain_two_way_ci95) for r in tried.teams]
-    tables = _as(OpenTable, table(caption, team_columns(), rows, "teams"))
+    tables = _as(OpenTable, c.page_table(caption, columns, tried.teams, "teams"))
     tables += _both_intervals(answer, _("Gains with both kinds of intervals"), gains)
     rule = next((r.about.rule for r in tried.teams if r.method != Method.ALONE), "")
     held_out = _("Held out: %(folds)s.") % {"folds": tried.folds}
@@ -264,23 +271,14 @@ def _both_intervals(
     rows: Sequence[tuple[Team, float | None, Interval | None, Interval | None]],
 ) -> list[Table]:
     """Folded; of one row the methods' sentence is enough."""
-    columns = [
-        text_column(_("Team")),
-        number_column(_("Points")),
-        number_column(_("95% CI, crossed")),
-        number_column(_("95% CI, two-way")),
-    ]
-    cells = [
-        (
-            short(team, answer.members),
-            f.points(value),
-            f.points_interval(ci95),
-            f.points_interval(two_way),
-        )
-        for team, value, ci95, two_way in rows
-        if two_way
-    ]
-    return _as(FoldedTable, table(caption, columns, cells)) if len(cells) > 1 else []
+    columns = (
+        c.text(_("Team"), lambda row: short(row[0], answer.members)),
+        c.points(_("Points"), "1"),
+        c.points_ci(_("95% CI, crossed"), "2"),
+        c.points_ci(_("95% CI, two-way"), "3"),
+    )
+    rows = [row for row in rows if row[3]]
+    return _as(FoldedTable, c.page_table(caption, columns, rows)) if len(rows) > 1 else []
 
 
 def _adding(answer: Answer, figures: Sequence[FigureView]) -> Section | None:
@@ -288,26 +286,16 @@ def _adding(answer: Answer, figures: Sequence[FigureView]) -> Section | None:
     pictures = _figures(figures, ADDING)
     if len(found) < 2 and not pictures:  # the one is the page's sentence
         return None
-    columns = [
-        text_column(_("One human more in")),
-        number_column(_("Points")),
-        number_column(_("95% CI")),
-        number_column(_("p (Holm)")),
-        number_column(_("Trials")),
-    ]
-    rows = [
-        (
-            short(row.larger_team, answer.members),
-            f.points(row.gain.value),
-            f.points_interval(row.gain.ci95),
-            f.p_cell(row.p_holm),
-            f.number(row.gain.n, 0),
-        )
-        for row in found
-    ]
+    columns = (
+        c.text(_("One human more in"), lambda row: short(row.larger_team, answer.members)),
+        c.points(_("Points"), "gain.value"),
+        c.points_ci(_("95% CI"), "gain.ci95"),
+        c.p_value(_("p (Holm)"), "p_holm"),
+        c.count(_("Trials"), "gain.n"),
+    )
     caption = _("Each team against the same team with one human less, on the same trials")
     both = [(r.larger_team, r.gain.value, r.gain.ci95, r.gain.two_way_ci95) for r in found]
-    tables = _as(OpenTable, table(caption, columns, rows))
+    tables = _as(OpenTable, c.page_table(caption, columns, found))
     tables += _both_intervals(answer, _("The same with both kinds of intervals"), both)
     question = _("What does one more expert change?")
     block = Block("", "", tables=tables, figures=pictures)
@@ -318,24 +306,14 @@ def _together(answer: Answer, figures: Sequence[FigureView]) -> Section | None:
     team, found = answer.result.team, answer.result.complementarity
     if not found or not found.patterns:
         return None
-    columns = [
-        text_column(_("Who is right")),
-        number_column(_("Trials")),
-        number_column(_("Share")),
-        number_column(_("Team right")),
-        number_column(_("Share of these")),
-    ]
-    rows = [
-        (
-            _who(pattern, team, answer.tried.members),
-            f.number(pattern.n, 0),
-            f.percent(pattern.share),
-            f.number(pattern.n_team_right, 0),
-            f.percent(pattern.share_team_right),
-        )
-        for pattern in found.patterns
-    ]
-    tables = table(_("Whom the team follows"), columns, rows)
+    columns = (
+        c.text(_("Who is right"), lambda row: _who(row, team, answer.tried.members)),
+        c.count(_("Trials"), "n"),
+        c.percent(_("Share"), "share"),
+        c.count(_("Team right"), "n_team_right"),
+        c.percent(_("Share of these"), "share_team_right"),
+    )
+    tables = c.page_table(_("Whom the team follows"), columns, found.patterns)
     tables = _as(OpenTable, tables) if len(team) <= MOST_FOLLOWED else tables
     meaning = render_meaning("analysis/teams/_section_complementarity.html", {"answer": answer})
     question = _("Whom does the team follow where its members disagree?")
@@ -356,25 +334,18 @@ def _who(pattern: Pattern, team: Team, members: Sequence[MemberResult]) -> str:
 
 def _policies(answer: Answer, figures: Sequence[FigureView]) -> Section | None:
     who = {Policy.HUMAN: _("the human"), Policy.TEAM: _("both together")}
-    columns = [
-        text_column(_("Model alone, but where it is less sure")),
-        text_column(_("Who decides")),
-        number_column(_("Humans asked")),
-        number_column(_("Accuracy")),
-        number_column(_("95% CI")),
-    ]
-    rows = [
-        (
-            short(row.team, answer.members),
-            who[row.policy],
-            f.percent(row.share_asked, 0),
-            f.percent(row.accuracy),
-            f.share_interval(row.accuracy_ci95),
-        )
-        for row in answer.tried.policies_chosen
-    ]
+    columns = (
+        c.text(
+            _("Model alone, but where it is less sure"),
+            lambda row: short(row.team, answer.members),
+        ),
+        c.text(_("Who decides"), lambda row: who[row.policy]),
+        c.percent(_("Humans asked"), "share_asked", digits=0),
+        c.percent(_("Accuracy"), "accuracy"),
+        c.share_ci(_("95% CI"), "accuracy_ci95"),
+    )
     caption = _("A threshold chosen on the training trials, tried on the held-out ones")
-    tables = table(caption, columns, rows, "policies_chosen")
+    tables = c.page_table(caption, columns, answer.tried.policies_chosen, "policies_chosen")
     block = Block("", "", tables=tables, figures=_figures(figures, DECIDING))
     question = _("How often must a human be asked?")
     return _section("who-decides", _("Who decides"), question, block)
@@ -385,13 +356,13 @@ def _posterior(answer: Answer) -> Section | None:
     if answer.fit is None:
         return None
     team = short(answer.result.team, answer.members)
-    columns = [
-        text_column(_("Quantity")),
-        number_column(_("Mean")),
-        number_column(_("95% credible interval")),
-    ]
+    columns = (
+        c.text(_("Quantity"), "0"),
+        c.shown(_("Mean"), "1"),
+        c.shown(_("95% credible interval"), "2"),
+    )
     caption = _("Posterior of %(team)s") % {"team": team}
-    tables = _as(OpenTable, table(caption, columns, posterior_rows(answer.fit)))
+    tables = _as(OpenTable, c.page_table(caption, columns, posterior_rows(answer.fit)))
     methods = [answer.fit.priors, text_line("diagnostics", {"answer": answer})]
     meaning = render_meaning("analysis/teams/_section_posterior.html", explained(answer.fit))
     question = _("How able are members, and how much do they share?")

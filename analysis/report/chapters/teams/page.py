@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from analysis import columns as c
 from analysis.codec import need, present
-from analysis.presentation import Table, table, text_column
+from analysis.presentation import Table
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.teams.results import Teams
 from analysis.teams.names import (
@@ -16,15 +17,13 @@ from analysis.teams.names import (
     capitalised,
     inserted,
     method_name,
-    team_columns,
-    team_row,
     the_member,
 )
+from analysis.teams.page import team_columns
 from analysis.teams.results import (
     AddingHuman,
     BayesianAbout,
     ChosenPolicy,
-    Member,
     MemberKind,
     MemberResult,
     Method,
@@ -64,22 +63,23 @@ def correlated_pairs(rows: Sequence[TeamResult]) -> list[tuple[TeamResult, Bayes
 
 
 def _teams(found: TeamingResult) -> list[Table]:
-    rows = [team_row(row.team.display_name, row) for row in of_panel(found, found.logistic)]
+    columns, rows = team_columns("team.display_name"), of_panel(found, found.logistic)
     caption = _("Members and their teams, combined by %(method)s; gain over the best member")
     named = caption % {"method": method_name(Method.LOGISTIC).lower()}
-    return table(named, team_columns(), rows, "teams")
+    return c.page_table(named, columns, rows, "teams")
 
 
 def _other_methods(found: TeamingResult) -> list[Table]:
     by_method = found.by_method()
     rows = [
-        (method_name(method), *team_row(row.team.display_name, row))
+        row
         for method in METHOD_NAMES
-        if method != Method.LOGISTIC and method in by_method
-        for row in of_panel(found, by_method[method])
+        if method != Method.LOGISTIC
+        for row in of_panel(found, by_method.get(method, ()))
     ]
-    columns = [text_column(_("Method")), *team_columns()]
-    return table(_("The same teams, combined in other ways"), columns, rows, "teams")
+    method = c.text(_("Method"), lambda row: method_name(row.method))
+    columns = (method, *team_columns("team.display_name"))
+    return c.page_table(_("The same teams, combined in other ways"), columns, rows, "teams")
 
 
 def _adding_table(found: TeamingResult) -> list[Table]:
@@ -138,15 +138,16 @@ def _quality(about: BayesianAbout) -> str:
 
 def teams_page(source: SourceResults, about: About) -> Page:
     found = need(source.of(Teams).teaming)
+    members = {m.name: m.member for m in found.members}
     every = teams_of(found, Method.LOGISTIC)
     tried = of_panel(found, every) or every
     partner = _partner(found, tried)
     best = max(tried, key=lambda r: r.accuracy, default=None)
     context = {
         "is_simulated": about.is_simulated,
-        "n_members": len(_judges(found)),
+        "n_members": sum(m.accuracy is not None for m in found.members),
         "panel": found.panel,
-        "panel_names": listing([the_member(_member(found, name)) for name in found.panel]),
+        "panel_names": listing([the_member(members[name]) for name in found.panel]),
         "panel_rule": inserted(found.panel_rule),
         "tried": tried,
         "best": best,
@@ -166,26 +167,13 @@ def teams_page(source: SourceResults, about: About) -> Page:
 
 def teams_of(found: TeamingResult, method: Method) -> list[TeamResult]:
     """A method's teams, without members by themselves."""
-    by_method = found.by_method()
-    return list(by_method[method]) if method in by_method else []
-
-
-def _judges(found: TeamingResult) -> list[MemberResult]:
-    """The members that could be tried."""
-    return [m for m in found.members if m.accuracy is not None]
-
-
-def _member(found: TeamingResult, name: str) -> Member:
-    return next(m.member for m in found.members if m.name == name)
-
-
-def _accuracy_alone(found: TeamingResult) -> dict[str, float]:
-    return {r.team.label: r.accuracy for r in found.logistic if r.method == Method.ALONE}
+    return list(found.by_method().get(method, ()))
 
 
 def _partner(found: TeamingResult, tried: Sequence[TeamResult]) -> TeamResult | None:
     """The pair of a human and the most accurate model, or of the two most accurate members where there is no such pair."""
-    accuracy = _accuracy_alone(found)
+    alone = (r for r in found.logistic if r.method == Method.ALONE)
+    accuracy = {r.team.label: r.accuracy for r in alone}
     pairs = [r for r in tried if len(r.team) == 2]
     mixed = [r for r in pairs if r.n_humans and r.n_models]
 
@@ -195,16 +183,8 @@ def _partner(found: TeamingResult, tried: Sequence[TeamResult]) -> TeamResult | 
     return max(mixed or pairs, key=together, default=None)
 
 
-@dataclass(frozen=True)
-class BetterModels:
+def _better_models(found: TeamingResult, best: TeamResult | None) -> dict[str, Any] | None:
     """The most accurate of single models that are better than every team shown, and how many others there are."""
-
-    model: MemberResult
-    alone: TeamResult | None
-    n_others: int
-
-
-def _better_models(found: TeamingResult, best: TeamResult | None) -> BetterModels | None:
     top = best.accuracy if best else 1.0
     models = [m for m in found.members if m.kind == MemberKind.MODEL]
     better = [(m.accuracy, m) for m in models if m.accuracy is not None and m.accuracy > top]
@@ -212,7 +192,7 @@ def _better_models(found: TeamingResult, best: TeamResult | None) -> BetterModel
         return None
     _accuracy, model = max(better, key=lambda one: one[0])
     alone = (r for r in found.logistic if r.team.names == (model.name,))
-    return BetterModels(model, next(alone, None), len(better) - 1)
+    return {"model": model, "alone": next(alone, None), "n_others": len(better) - 1}
 
 
 def _to_models(found: TeamingResult) -> list[AddingHuman]:
@@ -232,47 +212,38 @@ def _adding(found: TeamingResult, partner: TeamResult | None) -> list[AddingHuma
     return [first] if first is largest else [first, largest]
 
 
-@dataclass(frozen=True)
-class OverModels:
+def _over_models(found: TeamingResult) -> dict[str, int] | None:
     """For how many of n models a person helps, harms, or does neither for certain."""
-
-    n: int
-    n_above: int
-    n_below: int
-    n_around: int
-
-
-def _over_models(found: TeamingResult) -> OverModels | None:
     single = {row.team.label: row for row in _to_models(found) if len(row.team) == 1}
     sides = [lies(row.gain.ci95) for row in single.values()]
     if len(sides) < 2 or not all(sides):
         return None
-    return OverModels(len(sides), *(sides.count(side) for side in ("above", "below", "around")))
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What a threshold does for a model, and the change of its accuracy."""
-
-    row: ChosenPolicy
-    change: float
+    return {"n": len(sides)} | {f"n_{of}": sides.count(of) for of in ("above", "below", "around")}
 
 
 @dataclass(frozen=True)
 class Decider:
-    """A model that decides alone where it is sure, by both policies."""
+    """A model that decides alone where it is sure, by both policies: what a threshold does, and the change of accuracy."""
 
     model: MemberResult
     n_equal: int
-    choices: Sequence[Choice]
+    rows: Sequence[ChosenPolicy]
+
+    @property
+    def changes(self) -> list[float]:
+        return [row.accuracy - (self.model.accuracy or 0.0) for row in self.rows]
+
+    @property
+    def choices(self) -> list[dict[str, Any]]:
+        return [{"row": r, "change": x} for r, x in zip(self.rows, self.changes, strict=True)]
 
     @property
     def costs(self) -> bool:
-        return max(c.change for c in self.choices) < 0
+        return max(self.changes) < 0
 
     @property
     def brings_nothing(self) -> bool:
-        return max(c.change for c in self.choices) == 0
+        return max(self.changes) == 0
 
 
 def _deciders(found: TeamingResult) -> list[Decider]:
@@ -289,8 +260,7 @@ def _deciders(found: TeamingResult) -> list[Decider]:
         rows = [row for row in found.policies_chosen if row.team.names == (model.name,)]
         rows.sort(key=lambda row: list(Policy).index(row.policy))
         if rows:
-            choices = [Choice(row, row.accuracy - (model.accuracy or 0.0)) for row in rows]
-            deciders.append(Decider(model, len(best), choices))
+            deciders.append(Decider(model, len(best), rows))
     return deciders
 
 
