@@ -6,9 +6,9 @@ import altair as alt
 import pandas as pd
 
 from analysis.charts.figure import Figure
-from analysis.charts.marks import chart, finish, share_domain, share_y
+from analysis.charts.marks import chart, share_domain, share_x, share_y
 from analysis.charts.style import FULL, LOST, SOFT
-from analysis.presentation import figure_text
+from analysis.presentation import make_figure
 
 if TYPE_CHECKING:
     from analysis.services.items.statistics import Place
@@ -19,15 +19,7 @@ HEIGHT = 260
 def item_place(place: "Place") -> Figure:
     table = pd.DataFrame({"key": place.keys, "people": place.people, "models": place.models})
     table["is_own"] = table.index == place.at
-    x = alt.X(
-        "models:Q",
-        scale=alt.Scale(domain=[0, 1], nice=False),
-        axis=alt.Axis(
-            title="Mean rank by models, as a share (0%: the hardest for them)",
-            format=".0%",
-            tickCount=5,
-        ),
-    )
+    x = share_x("models", [0, 1], "Mean rank by models, as a share (0%: the hardest for them)")
     y = share_y("people", share_domain(list(place.people)), "People right")
     others = chart(table[~table["is_own"]]).mark_point(color=SOFT, size=26, opacity=0.7)
     own = chart(table[table["is_own"]])
@@ -35,5 +27,4 @@ def item_place(place: "Place") -> Figure:
     name = own.mark_text(color=LOST, dy=-13, fontWeight="bold").encode(text="key:N")
     drawn = alt.layer(*(layer.encode(x=x, y=y) for layer in (others, dot, name)))
     drawn = drawn.properties(width=FULL - 80, height=HEIGHT)
-    text = figure_text("item_place", {"item": place.keys[place.at]})
-    return Figure("item_place", text.title, text.caption, text.alt, table, finish(drawn, text.alt))
+    return make_figure("item_place", drawn, {"item": place.keys[place.at]}, table)

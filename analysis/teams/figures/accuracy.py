@@ -1,7 +1,6 @@
 """How accurate teams are beside their best members, and what they gain over these by every way of combining."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
@@ -12,8 +11,9 @@ from analysis.charts.marks import (
     CHANCE,
     Drawn,
     chart,
-    finish,
     flag,
+    intervals,
+    note,
     own_colour,
     points_axis,
     share_domain,
@@ -21,10 +21,11 @@ from analysis.charts.marks import (
     spread,
     text_width,
     upright,
+    x_of,
 )
 from analysis.charts.rows import dots_with_intervals
-from analysis.charts.style import FULL, INK, SOFT
-from analysis.presentation import figure_text
+from analysis.charts.style import FULL, INK
+from analysis.presentation import make_figure, plain
 from analysis.stats import NotEnough
 from analysis.teams.figures.rows import (
     MOST,
@@ -67,11 +68,8 @@ def accuracy(results: TeamResults, is_simulated: bool) -> Figure:
         "best": max(several, key=lambda r: r.accuracy, default=None),
         "lowest": min((r.accuracy for r in several), default=None),
     }
-    text = figure_text("teams", context)
-    table = _frame(every).drop(columns=["row", "colour"])
-    table = table.rename(columns={"low": "ci_low", "high": "ci_high"})
     drawn = _accuracy_chart(_frame(teams), team_rows(results, teams))
-    return Figure("teams", text.title, text.caption, text.alt, table, finish(drawn, text.alt))
+    return make_figure("teams", drawn, context, plain(_frame(every).drop(columns="row")))
 
 
 def _frame(teams: list[TeamResult]) -> pd.DataFrame:
@@ -87,9 +85,8 @@ def _accuracy_chart(frame: pd.DataFrame, rows: TeamRows) -> Drawn:
     if len(best):
         ticks = chart(best).mark_tick(thickness=2, height=13, color=INK)
         layers.append(ticks.encode(x=alt.X("best_member_accuracy:Q"), y=rows.y()))
-        key = alt.Chart(alt.InlineData(values=[{"text": "upright tick: best member by itself"}]))
-        label = key.mark_text(align="right", baseline="bottom", color=SOFT)
-        layers.append(label.encode(x=alt.value("width"), y=alt.value(-4), text="text:N"))
+        key = "upright tick: best member by itself"
+        layers.append(note(key, "width", -4, align="right", baseline="bottom"))
     shares = chart(frame.assign(text=[percent(a) for a in frame["accuracy"]]))
     text = shares.mark_text(align="right", dx=44)
     layers.append(text.encode(x=alt.value("width"), y=rows.y(), text="text:N", color=own_colour()))
@@ -103,21 +100,16 @@ FEWER = 24  # rows, where panels stand below one another
 ALIKE_ON_PAIRS = (Method.AVERAGE, Method.MAJORITY, Method.MOST_CONFIDENT)
 
 
-@dataclass(frozen=True)
-class MethodGains:
+def _method_gains(method: Method, teams: Sequence[TeamResult]) -> dict[str, Any]:
     """A method's teams for the alternative text: how many gain, for how many that is sure, and the most."""
-
-    method: Method
-    n: int
-    n_above: int
-    n_sure: int
-    best: TeamResult
-
-    @classmethod
-    def of(cls, method: Method, teams: Sequence[TeamResult]) -> "MethodGains":
-        above = [r for r in teams if _gain(r) > 0]
-        n_sure = sum(r.gain_p_holm is not None and r.gain_p_holm < SURE for r in above)
-        return cls(method, len(teams), len(above), n_sure, max(teams, key=_gain))
+    above = [r for r in teams if _gain(r) > 0]
+    return {
+        "method": method,
+        "n": len(teams),
+        "n_above": len(above),
+        "n_sure": sum(r.gain_p_holm is not None and r.gain_p_holm < SURE for r in above),
+        "best": max(teams, key=_gain),
+    }
 
 
 def _gain(result: TeamResult) -> float:
@@ -134,7 +126,10 @@ def gain(results: TeamResults, is_simulated: bool) -> Figure:
             by_method[method] = with_gain
     if not by_method:
         raise NotEnough(*NO_TEAM)
-    union = _each_team(by_method)
+    # Every team once, its numbers by the first method
+    first = next(iter(by_method.values()))
+    several = [r for teams in by_method.values() for r in teams]
+    union = list({r.team.label: r for r in (*several, *first)}.values())
     shown = shown_teams(union, MOST if len(by_method) <= 3 else FEWER)
     rows = team_rows(results, shown)
     frames = {m: team_frame(teams, [r.gain_ci95 for r in teams]) for m, teams in by_method.items()}
@@ -149,20 +144,10 @@ def gain(results: TeamResults, is_simulated: bool) -> Figure:
         "shown": shown,
         "left_out": left_out(shown, union),
         "alike": _alike(by_method),
-        "methods": [MethodGains.of(m, teams) for m, teams in by_method.items()],
+        "methods": [_method_gains(m, teams) for m, teams in by_method.items()],
     }
-    text = figure_text("teams_gain", context)
-    table = pd.concat(frames.values(), ignore_index=True).drop(columns=["row", "colour"])
-    table = table.rename(columns={"low": "gain_low", "high": "gain_high"})
-    drawn = finish(drawn, text.alt)
-    return Figure("teams_gain", text.title, text.caption, text.alt, table, drawn)
-
-
-def _each_team(by_method: ByMethod) -> list[TeamResult]:
-    """Every team once, its numbers by the first method."""
-    first = next(iter(by_method.values()))
-    several = [r for teams in by_method.values() for r in teams]
-    return list({r.team.label: r for r in (*several, *first)}.values())
+    table = pd.concat(frames.values(), ignore_index=True).drop(columns="row")
+    return make_figure("teams_gain", drawn, context, plain(table, low="gain_low", high="gain_high"))
 
 
 def _heading(method: Method, teams: Sequence[TeamResult], union: Sequence[TeamResult]) -> str:
@@ -179,7 +164,7 @@ def _gain_chart(
     frames: dict[Method, pd.DataFrame], headings: dict[Method, str], rows: TeamRows
 ) -> Drawn:
     every = pd.concat(frames.values())
-    domain = list(spread([*every["low"], *every["high"], *every["gain"]], must=[0]))
+    domain = spread([*every["low"], *every["high"], *every["gain"]], must=[0])
     names = list(frames)
 
     def draw(place: Place) -> Drawn:
@@ -189,7 +174,7 @@ def _gain_chart(
             axis.title = None
         elif text_width([str(axis.title)]) > place.width:
             axis.title = ["Gain,", "percentage points"]
-        x = alt.X("gain:Q", scale=alt.Scale(domain=domain, nice=False, zero=False), axis=axis)
+        x = x_of("gain", domain, axis)
         layers: list[Any] = [rows.guides(), upright(0.0), *_marks(frame, x, rows)]
         return alt.layer(*layers, *(rows.columns() if place.first else []))
 
@@ -205,11 +190,8 @@ def _gain_chart(
 def _marks(frame: pd.DataFrame, x: alt.X, rows: TeamRows) -> list[Drawn]:
     """Filled where the gain is sure after Holm's correction, else hollow."""
     data = chart(frame)
-    bars = data.mark_rule(strokeWidth=1.2).encode(
-        x=alt.X("low:Q"), x2="high:Q", y=rows.y(), color=own_colour()
-    )
     sure = frame["gain_p_holm"].astype(float) < SURE
-    marks = [bars]
+    marks = [intervals(data, rows.y(), strokeWidth=1.2)]
     for some, fill in ((frame[sure], {"filled": True}), (frame[~sure], {"filled": False, "fill": "white", "strokeWidth": 1.5})):  # fmt: skip
         if len(some):
             marks.append(

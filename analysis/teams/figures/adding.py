@@ -10,9 +10,9 @@ from analysis.charts.marks import (
     CHANCE,
     Drawn,
     chart,
-    finish,
     flag,
     level,
+    note,
     own_colour,
     points_axis,
     share_domain,
@@ -20,10 +20,11 @@ from analysis.charts.marks import (
     share_y,
     spread,
     upright,
+    x_of,
 )
 from analysis.charts.rows import Rows, dots_with_intervals, rows_of
-from analysis.charts.style import FULL, HUMANS, INK, SOFT, family_colour
-from analysis.presentation import figure_text
+from analysis.charts.style import FULL, HUMANS, INK, family_colour
+from analysis.presentation import make_figure, plain
 from analysis.stats import NotEnough
 from analysis.teams.figures.rows import ends, main_method, teams_by_method
 from analysis.teams.results import AddingHuman, Member, Method, Sizes, TeamResults
@@ -60,10 +61,8 @@ def adding(results: TeamResults, is_simulated: bool) -> Figure:
         "n_above": int((frame["low"] > 0).sum()),
         "n_below": int((frame["high"] < 0).sum()),
     }
-    text = figure_text("teams_adding", context)
-    table = frame.drop(columns="colour").rename(columns={"low": "ci_low", "high": "ci_high"})
-    drawn = finish(_adding_chart(frame, labelled, is_simulated), text.alt)
-    return Figure("teams_adding", text.title, text.caption, text.alt, table, drawn)
+    drawn = _adding_chart(frame, labelled, is_simulated)
+    return make_figure("teams_adding", drawn, context, plain(frame))
 
 
 def _adding_frame(
@@ -98,16 +97,10 @@ def _adding_chart(frame: pd.DataFrame, rows: Rows, is_simulated: bool) -> Drawn:
     )
     after = data.mark_point().encode(x=alt.X("with_human:Q"), y=rows.y(), color=own_colour())
     person = "simulated participant" if is_simulated else "human"
-    key = alt.Chart(alt.InlineData(values=[{"text": f"tick: alone, dot: with a {person}"}]))
-    label = key.mark_text(align="left", baseline="bottom", color=SOFT)
-    label = label.encode(x=alt.value(0), y=alt.value(-4), text="text:N")
+    label = note(f"tick: alone, dot: with a {person}", 0, -4, align="left", baseline="bottom")
     left = alt.layer(lines, before, after, label).properties(width=width, height=rows.height)
-    span = list(spread([*frame["low"], *frame["high"], *frame["difference"]], must=[0]))
-    x = alt.X(
-        "difference:Q",
-        scale=alt.Scale(domain=span, nice=False, zero=False),
-        axis=points_axis("Change"),
-    )
+    span = spread([*frame["low"], *frame["high"], *frame["difference"]], must=[0])
+    x = x_of("difference", span, points_axis("Change"))
     y = rows.y(labels=False, minExtent=0, maxExtent=0)
     right = alt.layer(upright(0.0), flag(0.0, "no change"), dots_with_intervals(data, x, y))
     return alt.hconcat(left, right.properties(width=width, height=rows.height), spacing=16)
@@ -118,10 +111,8 @@ ALONE = "people alone"
 SHADES = ("#5fb3d9", "#e69f00", "#c2527e", "#6a3d9a", "#0b2e59")
 HEIGHT, ROOM = 280, 120  # px; for the words right of the plot
 LINE_HEIGHT = 14
-NUMBERS, BANDS = (
-    (0, 1, 2, 3, 5, 10),
-    4,
-)  # of models, a line each; lines up to which each has its band
+NUMBERS = (0, 1, 2, 3, 5, 10)  # of models, a line each
+BANDS = 4  # lines up to which each has its band
 
 
 def sizes(found: Sizes, is_simulated: bool) -> Figure:
@@ -131,7 +122,9 @@ def sizes(found: Sizes, is_simulated: bool) -> Figure:
     colours = _colours(lines)
     shown = frame[frame["words"].isin(lines)]
     shown = shown.assign(colour=shown["words"].map(colours))
-    with_band = _with_band(lines) if frame["low"].notna().any() else []
+    # The band is drawn of all lines, if they are few, else of the first two and the last
+    banded = lines if len(lines) <= BANDS else [*lines[:2], lines[-1]]
+    with_band = banded if frame["low"].notna().any() else []
     context = {
         "sizes": found,
         "is_simulated": is_simulated,
@@ -144,11 +137,8 @@ def sizes(found: Sizes, is_simulated: bool) -> Figure:
             for name, line in shown.groupby("words", sort=False)
         ],
     }
-    text = figure_text("teams_sizes", context)
-    table = frame.drop(columns=["words", "x"])
-    table = table.rename(columns={"low": "ci_low", "high": "ci_high"})
-    drawn = finish(_sizes_chart(shown, with_band, is_simulated), text.alt)
-    return Figure("teams_sizes", text.title, text.caption, text.alt, table, drawn)
+    drawn = _sizes_chart(shown, with_band, is_simulated)
+    return make_figure("teams_sizes", drawn, context, plain(frame.drop(columns=["words", "x"])))
 
 
 def _sizes_frame(found: Sizes) -> pd.DataFrame:
@@ -157,6 +147,7 @@ def _sizes_frame(found: Sizes) -> pd.DataFrame:
     if not cells:
         raise NotEnough("No team could be formed.", "Collect judgments, or score with models.")
     has_people = any(c.n_humans for c in cells)
+    named = {c.n_models: count(c.n_models, "model") for c in cells} | {0: ALONE}
     return pd.DataFrame(
         {
             "n_humans": [c.n_humans for c in cells],
@@ -165,13 +156,9 @@ def _sizes_frame(found: Sizes) -> pd.DataFrame:
             **ends([c.accuracy_ci95 for c in cells]),
             "n_draws": [c.n_draws for c in cells],
             "x": [c.n_humans if has_people else c.n_models for c in cells],
-            "words": [_line(c.n_models) if has_people else "models" for c in cells],
+            "words": [named[c.n_models] if has_people else "models" for c in cells],
         }
     ).sort_values(["n_models", "n_humans"], ignore_index=True)
-
-
-def _line(n_models: int) -> str:
-    return count(n_models, "model") if n_models else ALONE
 
 
 def _lines(frame: pd.DataFrame) -> list[str]:
@@ -191,26 +178,18 @@ def _colours(lines: list[str]) -> dict[str, str]:
     return {ALONE: HUMANS, **dict(zip(models, shades, strict=True))}
 
 
-def _with_band(lines: list[str]) -> list[str]:
-    """Of which lines the band is drawn: of all, if they are few, else of the first two and the last."""
-    return lines if len(lines) <= BANDS else [*lines[:2], lines[-1]]
-
-
 def _sizes_chart(frame: pd.DataFrame, with_band: list[str], is_simulated: bool) -> Drawn:
     domain = share_domain([*frame["low"], *frame["high"], *frame["accuracy"]])
     people = "Simulated participants" if is_simulated else "People"
     first, last = int(frame["x"].min()), int(frame["x"].max())
-    x = alt.X(
-        "x:Q",
-        scale=alt.Scale(domain=[first - 0.1, last + 0.1], nice=False),
-        axis=alt.Axis(
-            title=people if frame["n_humans"].any() else "Models",
-            values=list(range(first, last + 1)),
-            format="d",
-        ),
+    axis = alt.Axis(
+        title=people if frame["n_humans"].any() else "Models",
+        values=list(range(first, last + 1)),
+        format="d",
     )
+    x = x_of("x", [first - 0.1, last + 0.1], axis)
     y = share_y("accuracy", domain, "Expected share of correct answers")
-    colour = alt.Color("colour:N", scale=None, legend=None)
+    colour = own_colour()
     data = chart(frame)
     layers: list[Any] = [level(CHANCE)]
     banded = frame[frame["words"].isin(with_band)]

@@ -9,11 +9,21 @@ import pandas as pd
 from django.utils.translation import gettext as _
 
 from analysis.charts.figure import GAP, Figure, Place, columns_for, grid
-from analysis.charts.marks import Drawn, chart, finish, share_domain, text_width, wrapped
+from analysis.charts.marks import (
+    Drawn,
+    chart,
+    note,
+    share_axis,
+    share_domain,
+    text_width,
+    wrapped,
+    x_of,
+    y_of,
+)
 from analysis.charts.rows import Rows, labels, short
-from analysis.charts.style import FULL, HUMANS, INK, MODELS, SOFT
+from analysis.charts.style import FULL, HUMANS, INK, MODELS
 from analysis.charts.texts import quoted
-from analysis.presentation import figure_text
+from analysis.presentation import make_figure, plain
 from analysis.stats import NotEnough
 from analysis.teams.figures.rows import (
     BOTH_COLOUR,
@@ -31,7 +41,6 @@ from analysis.teams.figures.rows import (
 from analysis.teams.names import MOST_NAMED, called
 from analysis.teams.results import (
     ChosenPolicy,
-    Complementarity,
     Method,
     Policy,
     PolicyPoint,
@@ -71,6 +80,7 @@ def complementarity(results: TeamResults, is_simulated: bool) -> Figure:
     teams = shown_teams(every, MOST_BARS)
     labels = _labels(teams)
     led = [r for r in teams if r.leader]
+    known = [r.complementarity for r in teams if r.complementarity]
     frame = pd.concat([_parts_frame(r, parts) for r in every], ignore_index=True)
     of_last = frame[frame["team"] == teams[-1].team.label]
     context = {
@@ -82,22 +92,16 @@ def complementarity(results: TeamResults, is_simulated: bool) -> Figure:
         "every": every,
         "shown": teams,
         "left_out": left_out(teams, every, pairs=bool(pairs)),
-        "n_right": sum(c.none_right.n_team_right for c in _all(teams)),
-        "n_wrong": sum(c.all_right.n - c.all_right.n_team_right for c in _all(teams)),
+        "n_right": sum(c.none_right.n_team_right for c in known),
+        "n_wrong": sum(c.all_right.n - c.all_right.n_team_right for c in known),
         "led": led,
         "most_named": MOST_NAMED,
         "n_more_led": len(led) - MOST_NAMED,
         "last": teams[-1],
         "parts": of_last.to_dict("records"),
     }
-    text = figure_text("teams_complementarity", context)
     drawn = _parts_chart(frame[frame["team"].isin(labels)], teams, labels, parts)
-    drawn = finish(drawn, text.alt)
-    return Figure("teams_complementarity", text.title, text.caption, text.alt, frame, drawn)
-
-
-def _all(teams: Sequence[TeamResult]) -> list[Complementarity]:
-    return [r.complementarity for r in teams if r.complementarity]
+    return make_figure("teams_complementarity", drawn, context, frame)
 
 
 def _labels(teams: Sequence[TeamResult]) -> dict[str, str]:
@@ -141,24 +145,20 @@ def _parts_chart(
     domain = [row for kind in kinds for row in [kind, *[labels[r.team.label] for r in teams if kind_of(r) == kind]]]  # fmt: skip
     rows = Rows(labels, domain, {kind: KINDS[kind] for kind in kinds})
     data = frame.assign(row=frame["team"].map(labels))
-    axis = alt.Axis(
-        title="Trials" if teams[0].is_judged else "Test cases", format=".0%", tickCount=5
-    )
+    axis = share_axis("Trials" if teams[0].is_judged else "Test cases")
     scale = alt.Scale(domain=[0, 1])
     texts, colours = zip(*parts.values(), strict=True)
     legend = alt.Legend(title=None, symbolType="square")
+    square: dict[str, Any] = {
+        "symbolType": "square",
+        "symbolFillColor": INK,
+        "symbolStrokeWidth": 0,
+    }
     colour = alt.Color("trials:N", scale=alt.Scale(domain=texts, range=colours), legend=legend)
     shade = alt.Opacity(
         "team_is:N",
         scale=alt.Scale(domain=list(SHADES), range=list(SHADES.values())),
-        legend=alt.Legend(
-            title=None,
-            symbolType="square",
-            symbolFillColor=INK,
-            symbolStrokeWidth=0,
-            orient="bottom",
-            offset=4,
-        ),
+        legend=alt.Legend(title=None, orient="bottom", offset=4, **square),
     )
     bars = [
         chart(data[data[first] < data[last]])
@@ -171,9 +171,7 @@ def _parts_chart(
     ]  # fmt: skip
     followed = chart(_followed(frame, labels, parts)).mark_text(align="left", dx=8)
     followed = followed.encode(x=alt.value("width"), y=rows.y(), text="text:N")
-    head = alt.Chart(alt.InlineData(values=[{"text": "followed the right one"}]))
-    head = head.mark_text(align="left", baseline="bottom", dx=8, color=SOFT)
-    head = head.encode(x=alt.value("width"), y=alt.value(10), text="text:N")
+    head = note("followed the right one", "width", 10, align="left", baseline="bottom", dx=8)
     width = FULL - rows.width - 150
     return alt.layer(*bars, followed, head).properties(width=width, height=rows.height)
 
@@ -214,16 +212,6 @@ class _Panel:
     display_name: str
 
 
-@dataclass(frozen=True)
-class Curve:
-    """A policy's ends and highest point, for the alternative text."""
-
-    policy: Policy
-    first: PolicyPoint
-    last: PolicyPoint
-    best: PolicyPoint
-
-
 def deferral(results: TeamResults, is_simulated: bool) -> Figure:
     """A panel per model: both policies with 95% bands, asking at random as broken lines, the chosen thresholds as diamonds."""
     if not results.policies:
@@ -242,20 +230,20 @@ def deferral(results: TeamResults, is_simulated: bool) -> Figure:
         "n_several": len(shown) - n_single,
         "deciders": [(_title(team), _curves(results.policies, team)) for team in deciders[:MOST_IN_ALT]],
     }  # fmt: skip
-    text = figure_text("teams_policy", context)
-    drawn = finish(_policy_chart(frame, chosen, shown, is_simulated), text.alt)
+    drawn = _policy_chart(frame, chosen, shown, is_simulated)
     table = pd.concat([frame.assign(kind="curve"), chosen.assign(kind=THRESHOLD)])
-    table = table.drop(columns="policy_words").rename(columns={"low": "ci_low", "high": "ci_high"})
-    return Figure("teams_policy", text.title, text.caption, text.alt, table, drawn)
+    return make_figure("teams_policy", drawn, context, plain(table.drop(columns="policy_words")))
 
 
-def _curves(points: Sequence[PolicyPoint], team: Team) -> list[Curve]:
+def _curves(points: Sequence[PolicyPoint], team: Team) -> list[dict[str, Any]]:
+    """Each policy's ends and highest point, for the alternative text."""
     found = []
     for policy in POLICIES:
         own = [p for p in points if p.team == team and p.policy == policy]
         own.sort(key=lambda p: p.share_asked)
         if own:
-            found.append(Curve(policy, own[0], own[-1], max(own, key=lambda p: p.accuracy)))
+            best = max(own, key=lambda p: p.accuracy)
+            found.append({"policy": policy, "first": own[0], "last": own[-1], "best": best})
     return found
 
 
@@ -297,13 +285,10 @@ def _policy_chart(
 
     def draw(place: Place) -> Drawn:
         name = deciders[place.number].label
-        x = alt.X(
-            "share_asked:Q",
-            scale=alt.Scale(domain=[0, 1], nice=False),
-            axis=_x_axis(place, _("Trials on which a %(person)s is asked") % {"person": person}),
-        )
+        axis = _x_axis(place, _("Trials on which a %(person)s is asked") % {"person": person})
+        x = x_of("share_asked", [0, 1], axis)
         axis = place.y_axis(_("Correct answers"), 40, format=".0%", tickCount=5)
-        y = alt.Y("accuracy:Q", scale=alt.Scale(domain=domain, nice=False, zero=False), axis=axis)
+        y = y_of("accuracy", domain, axis)
         own = chosen[chosen["model"] == name]
         return _panel(shown[shown["model"] == name], own, x, y, person)
 
@@ -343,12 +328,8 @@ def _panel(frame: pd.DataFrame, chosen: pd.DataFrame, x: alt.X, y: alt.Y, person
     if frame["low"].notna().any():
         band = data.mark_area(opacity=0.12)
         layers.append(band.encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour))
-    grey: dict[str, Any] = {
-        "symbolStrokeColor": INK,
-        "symbolFillColor": "white",
-        "title": None,
-        "orient": "bottom",
-    }
+    grey: dict[str, Any] = {"symbolStrokeColor": INK, "symbolFillColor": "white", "title": None}
+    grey |= {"orient": "bottom"}
     dash = alt.StrokeDash(
         "line:N",
         scale=alt.Scale(domain=list(LINES), range=list(LINES.values())),

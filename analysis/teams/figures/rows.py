@@ -16,7 +16,7 @@ from analysis.charts.style import HUMANS, INK, MODELS, PALE, ROW
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Interval
 from analysis.teams.names import METHOD_NAMES, called
-from analysis.teams.results import Member, Method, TeamingResult, TeamResult, TeamResults
+from analysis.teams.results import Method, TeamingResult, TeamResult, TeamResults
 from lib.formatting import listing, number
 
 BOTH_COLOUR = "#0072b2"
@@ -199,16 +199,13 @@ def team_rows(results: TeamResults, teams: Sequence[TeamResult]) -> TeamRows:
     members = {m.name: m for m in (*listed, *(m for r in teams for m in r.team.members))}
     used = {name for r in teams for name in r.team.names}
     ordered = sorted((m for m in members.values() if m.name in used), key=lambda m: not m.is_human)
+    named = [replace(m, display_name=short(m.display_name, LONGEST)) for m in ordered]
     domain: list[str] = []
     for result in teams:
         kind = kind_of(result)
         domain += [kind] if kind not in domain else []
         domain.append(result.team.label)
-    return TeamRows(list(teams), labels([_shortened(m) for m in ordered]), domain)
-
-
-def _shortened(member: Member) -> Member:
-    return replace(member, display_name=short(member.display_name, LONGEST))
+    return TeamRows(list(teams), labels(named), domain)
 
 
 def ends(intervals: Sequence[Interval | None]) -> dict[str, Any]:
