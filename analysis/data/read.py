@@ -1,8 +1,8 @@
 """The only place that turns database rows into tables: one pass per table, as the database is at one moment."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import pandas as pd
 
@@ -49,29 +49,29 @@ def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
         items = items[items["subfield"].isin(options.subfields)]
     numbers = {pk: n for n, pk in enumerate(persons["pk"])}
     trials = trials.assign(participant=renumber(trials["participant"], numbers))
-    shared = {
+    shared: dict[str, Any] = {
         "participants": persons.drop(columns="pk"),
         "models": scored.models,
         "corpora": scored.corpora,
+        "position_order": people.POSITION_ORDER,
+        "flow": counted,
+        "taking_part": took_part,
+        "graded": answered,
+        "has_set": scored.has_set,
+        "is_filtered": bool(options.models or options.subfields),
+        "run_prompts": scored.prompts,
+        "trainings": scored.trainings,
+        "is_brainbench": machines.is_brainbench(items),
+        "seed": options.seed,
+        "resamples": options.resamples,
+        "study_slug": study.slug,
     }
-    made = {source: _of_source(source, items, trials, scored, shared) for source in options.sources}
     return {
-        source: replace(
-            data,
-            position_order=people.POSITION_ORDER,
-            flow=counted,
-            taking_part=took_part,
-            graded=answered,
-            has_set=scored.has_set,
-            is_filtered=bool(options.models or options.subfields),
-            run_prompts=scored.prompts,
-            trainings=scored.trainings,
-            is_brainbench=machines.is_brainbench(items),
-            seed=options.seed,
-            resamples=options.resamples,
-            study_slug=study.slug,
+        source: SourceData(
+            **shared,
+            **_of_source(source, items, trials, machines.by_condition(scored.scores, source)),
         )
-        for source, data in made.items()
+        for source in options.sources
     }
 
 
@@ -86,32 +86,21 @@ def _decided(study: Study, kind: str, rules: int | None) -> Verdicts | None:
 
 
 def _of_source(
-    source: str,
-    items: pd.DataFrame,
-    trials: pd.DataFrame,
-    scored: machines.Scored,
-    shared: Mapping[str, pd.DataFrame],
-) -> SourceData:
+    source: str, items: pd.DataFrame, trials: pd.DataFrame, scores: Mapping[str, pd.DataFrame]
+) -> dict[str, Any]:
+    """What SourceData holds of one source alone; `scores`: condition -> table."""
     own = items[items["source"] == source].reset_index(drop=True)
     numbers = {pk: n for n, pk in enumerate(own["pk"])}
-    scores = {
-        condition: _about(table, numbers)
-        for condition, table in machines.by_condition(scored.scores, source).items()
-    }
-    full = scores["full"]
+    found = {condition: _about(table, numbers) for condition, table in scores.items()}
+    full = found["full"]
     runs = {int(m): int(r) for m, r in zip(full["model"], full["run"], strict=True)}
-    return SourceData(
-        source=source,
-        items=own[["key", "subfield", "published", "is_damaged"]],
-        trials=_about(trials, numbers),
-        full=full,
-        isolated=scores["isolated"],
-        swapped=scores["swapped"],
-        participants=shared["participants"],
-        models=shared["models"],
-        corpora=shared["corpora"],
-        read_tokens=partial(tokens.read, runs, dict(own["pk"])),
-    )
+    return {
+        **found,
+        "source": source,
+        "items": own[["key", "subfield", "published", "is_damaged"]],
+        "trials": _about(trials, numbers),
+        "read_tokens": partial(tokens.read, runs, dict(own["pk"])),
+    }
 
 
 def _about(table: pd.DataFrame, numbers: dict[int, int]) -> pd.DataFrame:

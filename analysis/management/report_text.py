@@ -1,8 +1,8 @@
 """What `report` and `braingpt` print for people."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from analysis.codec import MissingResult, present
 from analysis.data.graded.tables import NO_QUESTIONS
@@ -21,6 +21,9 @@ NAIVE = "people and test cases as given"
 INDEPENDENT = "trials as independent"
 # What the first lines say already
 IN_HEADLINE = ("humans", "models", "models_mean", "models_vs_humans")
+
+# trainings, items, texts -> their rows
+BeforeAfter = dict[str, list[dict[str, Any]]]
 
 
 def lines(report: Report, written: Written | None, folder: Path) -> list[str]:
@@ -90,50 +93,12 @@ def _interval(ci95: Interval | None, sign: str) -> str:
     return f"{ci95[0]:{sign}.4f} to {ci95[1]:{sign}.4f}" if ci95 else ""
 
 
-@dataclass(frozen=True)
-class Losses:
-    """Of the corpus's held-out part, in nats per token: before the first step, and of the weights that were kept."""
-
-    model: str
-    mode: str
-    steps: int
-    tokens: int
-    before: float
-    after: float
-
-
-@dataclass(frozen=True)
-class OnItems:
-    """The tuned model beside its base; log perplexities' falls in nats per token, before minus after."""
-
-    source: str
-    n_items: int
-    n_correct_before: int
-    n_correct_after: int
-    mcnemar_p: float
-    original_fall: float
-    altered_fall: float
-
-
-@dataclass(frozen=True)
-class OnTexts:
-    """Mean log perplexity of texts that neither model has read, in nats per token."""
-
-    name: str
-    n_texts: int
-    before: float
-    after: float
-
-
-@dataclass(frozen=True)
-class BeforeAfter:
-    trainings: tuple[Losses, ...]
-    items: tuple[OnItems, ...]
-    texts: tuple[OnTexts, ...]
-
-
 def before_after(report: Report, trainings: Sequence[Training]) -> BeforeAfter:
-    """Of the models that these trainings made, as far as the report compares them with a base."""
+    """Of the models that these trainings made, as far as the report compares them with a base.
+
+    items: log perplexities' falls in nats per token, before minus after; texts: mean log perplexity of texts that
+    neither model has read, in nats per token.
+    """
     names = {training.name for training in trainings}
     pairs = [
         (source, model)
@@ -141,49 +106,55 @@ def before_after(report: Report, trainings: Sequence[Training]) -> BeforeAfter:
         for model in present(results.of(FineTuning).finetuning) or ()
         if model.name in names
     ]
-    items = (
-        OnItems(
-            source,
-            model.n_items,
-            found.before.n_correct,
-            found.after.n_correct,
-            found.mcnemar.p,
-            found.nats.original.mean_difference,
-            found.nats.altered.mean_difference,
-        )
+    items = [
+        {
+            "source": source,
+            "n_items": model.n_items,
+            "n_correct_before": found.before.n_correct,
+            "n_correct_after": found.after.n_correct,
+            "mcnemar_p": found.mcnemar.p,
+            "original_fall": found.nats.original.mean_difference,
+            "altered_fall": found.nats.altered.mean_difference,
+        }
         for source, model in pairs
         if (found := present(model.comparison))
-    )
-    texts = (
-        OnTexts(corpus.corpus, corpus.n_texts, change.before.mean, change.after.mean)
+    ]
+    texts = [
+        {
+            "name": corpus.corpus,
+            "n_texts": corpus.n_texts,
+            "before": change.before.mean,
+            "after": change.after.mean,
+        }
         for _, model in pairs[:1]  # the texts are the same, whoever altered the test cases
         for corpus in present(model.corpora) or ()
         if (change := present(corpus.change))
-    )
-    return BeforeAfter(tuple(map(_losses, trainings)), tuple(items), tuple(texts))
+    ]
+    return {"trainings": [_losses(own) for own in trainings], "items": items, "texts": texts}
 
 
 def before_after_lines(found: BeforeAfter) -> Iterator[str]:
     yield "Held-out loss, nats per token, before the first step and after:"
-    for own in found.trainings:
-        yield f"  {own.model:<22} {own.before:.3f}  {own.after:.3f}  ({own.steps:,} steps, {own.tokens:,} tokens)"
+    for own in found["trainings"]:
+        yield f"  {own['model']:<22} {own['before']:.3f}  {own['after']:.3f}  ({own['steps']:,} steps, {own['tokens']:,} tokens)"
     yield "The demonstration model on the demo study, before and after its adapter:"
-    for one in found.items:
+    for one in found["items"]:
         yield (
-            f"  {one.source}-created: {one.n_correct_before} and {one.n_correct_after} of {one.n_items} right (McNemar "
-            f"{p_value(one.mcnemar_p)}); log perplexity fell by {one.original_fall:.3f} on originals, {one.altered_fall:.3f} on altered versions"
+            f"  {one['source']}-created: {one['n_correct_before']} and {one['n_correct_after']} of {one['n_items']} right (McNemar "
+            f"{p_value(one['mcnemar_p'])}); log perplexity fell by {one['original_fall']:.3f} on originals, {one['altered_fall']:.3f} on altered versions"
         )
-    for text in found.texts:
-        yield f"  {text.n_texts} texts of “{text.name}”, which neither has read: {text.before:.3f} and {text.after:.3f} nats per token"
+    for text in found["texts"]:
+        yield f"  {text['n_texts']} texts of “{text['name']}”, which neither has read: {text['before']:.3f} and {text['after']:.3f} nats per token"
 
 
-def _losses(training: Training) -> Losses:
+def _losses(training: Training) -> dict[str, Any]:
+    """Of the corpus's held-out part, in nats per token: before the first step, and of the weights that were kept."""
     made = training.manifest
-    return Losses(
-        training.name,
-        training.mode,
-        made["steps"],
-        made["tokens"],
-        made["untrained_held_out_loss"],
-        made["held_out_loss"],
-    )
+    return {
+        "model": training.name,
+        "mode": training.mode,
+        "steps": made["steps"],
+        "tokens": made["tokens"],
+        "before": made["untrained_held_out_loss"],
+        "after": made["held_out_loss"],
+    }

@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,25 +22,13 @@ from scoring.services.grading.targets import is_settled, open_answers, open_judg
 # Answers that are graded as they stand; of others there is no text that could be
 GRADABLE = (Finish.STOP.value, Finish.LENGTH.value)
 INCOMPLETE = " (incomplete)"
+OWN = ["question", "model", "participant", "state", "characters", "words", "prompt_tokens", "completion_tokens", "cost", "seconds", "confidence", "has_text", "points", "human_points", "is_contested", "fate"]  # fmt: skip
 JUDGE_COLUMNS = ("name", "family", "is_simulated", "n_graded")
 GRADED = {"of_answer": ("answer_id", float), "of_judgment": ("judgment_id", float), "points": ("points", float)}  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Grades:
-    """judges, judge_grades, person_grades as in GradedData; answers and models with what the grades say of them."""
-
-    judges: pd.DataFrame
-    judge_grades: pd.DataFrame
-    person_grades: pd.DataFrame
-    models: pd.DataFrame
-    answers: pd.DataFrame
-    rubric: Rubric
-    judge_rubrics: tuple[Rubric, ...]
-
-
-def read_grades(study: Study, answered: Answered) -> Grades:
-    """Whose grades count: of each model's answers those of the judge that graded most of them, of equals who graded most of all
+def read_grades(study: Study, answered: Answered) -> dict[str, Any]:
+    """The fields of GradedData that grades say something of. Whose grades count: of each model's answers those of the judge that graded most of them, of equals who graded most of all
     answers, then the newest; people's where no judge graded. Of a run that is over before its end those count that nothing is
     asked about again, and its judge is called incomplete.
     """
@@ -64,20 +51,20 @@ def read_grades(study: Study, answered: Answered) -> Grades:
     points, has_grade = _points(judge_grades, judge[answers["model"].to_numpy()], human)
     rubrics = [rubric if number < 0 else judge_rubrics[number] for number in judge]
     counts, points = _with_textless(answers, points, has_grade, rubrics, plan.seed if plan else 0)
-    return Grades(
-        judges,
-        judge_grades,
-        person_grades,
-        answered.models.assign(judge=judge),
-        answers.assign(
+    return {
+        "judges": judges,
+        "judge_grades": judge_grades,
+        "person_grades": person_grades,
+        "models": answered.models.assign(judge=judge),
+        "answers": answers.assign(
             points=points,
             human_points=human,
             is_contested=contested,
             fate=_fates(answers, points, counts, rubrics),
-        ),
-        rubric,
-        judge_rubrics,
-    )
+        )[OWN],
+        "rubric": rubric,
+        "judge_rubrics": judge_rubrics,
+    }
 
 
 def _has_text(answers: pd.DataFrame) -> np.ndarray:

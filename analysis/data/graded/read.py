@@ -13,8 +13,6 @@ from analysis.data.graded.tables import GradedData, Ints
 from experiment.models import Study
 from experiment.services.exclusions import Verdicts
 
-OWN = ["question", "model", "participant", "state", "characters", "words", "prompt_tokens", "completion_tokens", "cost", "seconds", "confidence", "has_text", "points", "human_points", "is_contested", "fate"]  # fmt: skip
-
 
 def answering_models(study: Study) -> list[str]:
     """Names of the models that answered questions, as far as this study had a part in it."""
@@ -30,19 +28,12 @@ def read(
         return None
     questions, categories = read_questions(study)
     answered = answering.read_answers(study, questions, kind, options, decided)
-    found = read_grades(study, answered)
     return GradedData(
         questions=questions.drop(columns="pk"),
         categories=categories,
-        models=found.models,
-        answers=found.answers[OWN],
-        judges=found.judges,
-        judge_grades=found.judge_grades,
-        person_grades=found.person_grades,
-        rubric=found.rubric,
-        judge_rubrics=found.judge_rubrics,
         seed=options.seed,
         read_texts=partial(_texts, answered.answers[["pk", "of_people"]]),
+        **read_grades(study, answered),
     )
 
 

@@ -1,6 +1,5 @@
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any
@@ -70,7 +69,7 @@ class Command(ReportingCommand):
         figures = [self.report_folder / name for name in written.figures if "finetuning" in name]
         page = f"{settings.BASE_URL.rstrip('/')}{reverse('lab:results', args=[STUDY])}#fine-tuning"
         data = {
-            **asdict(found),
+            **found,
             "wall_s": perf_counter() - wall,
             "cpu_s": process_time() - cpu,
             "page": page,
