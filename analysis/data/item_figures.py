@@ -82,11 +82,12 @@ def model_figures(items: Items) -> dict[int, ModelFigures]:
     of_item: Mapping[int, dict[int, float]] = defaultdict(dict)
     for item, model, original, altered in whole_text_scores(items).values_list(*columns):
         of_item[item][model] = altered - original
-    return {item: _of_differences(list(found.values())) for item, found in of_item.items()}
-
-
-def _of_differences(values: list[float]) -> ModelFigures:
-    return ModelFigures(len(values), sum(d > 0 for d in values), sum(values) / len(values))
+    return {
+        item: ModelFigures(
+            len(found), sum(d > 0 for d in found.values()), sum(found.values()) / len(found)
+        )
+        for item, found in of_item.items()
+    }
 
 
 def known_cutoffs() -> list[tuple[str, date]]:

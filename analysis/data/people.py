@@ -40,7 +40,10 @@ def read_participants(study: Study, kind: str) -> pd.DataFrame:
         rows, {"pk": ("pk", np.int64), **{name: (name, object) for name in columns}}
     )
     answers, begun, ended = (people.pop(name) for name in columns)
-    people["minutes"] = [_minutes(a, b) for a, b in zip(begun, ended, strict=True)]
+    people["minutes"] = [
+        (b - a) / timedelta(minutes=1) if a and b else np.nan
+        for a, b in zip(begun, ended, strict=True)
+    ]
     for name in ("gender", "country"):
         people[name] = [_stated(a.get(name)) for a in answers]
     people["career"] = [CAREERS.get(code := _stated(a.get("position")), code) for a in answers]
@@ -76,10 +79,6 @@ def read_taking_part(
 
 def _day(moment: datetime | None) -> date | None:
     return timezone.localdate(moment) if moment else None
-
-
-def _minutes(begun: datetime | None, ended: datetime | None) -> float:
-    return (ended - begun) / timedelta(minutes=1) if begun and ended else np.nan
 
 
 def _stated(code: object) -> str:

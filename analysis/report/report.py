@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, make_dataclass, replace
+from dataclasses import dataclass, field, fields, make_dataclass
 from functools import cached_property
 from typing import Any
 
@@ -63,8 +63,10 @@ class Report:
         """Raises CodecError where the values are not those of this version."""
         header = from_json(Header, values, "report")
         sources = {
-            name: replace(
-                source_from_json(name, own), is_simulated=header.participants.is_simulated
+            name: SourceResults(
+                name,
+                {c.results: c.from_json(own) for c in CHAPTERS},
+                is_simulated=header.participants.is_simulated,
             )
             for name, own in values["sources"].items()
         }
@@ -85,10 +87,6 @@ def source_to_json(source: SourceResults) -> dict[str, Any]:
     """One source's part of report.json: the answer first, which is read from the chapters and not stored again."""
     chapters = {key: v for chapter in CHAPTERS for key, v in chapter.to_json(source).items()}
     return {"headline": to_json(headline(source)), **chapters}
-
-
-def source_from_json(name: str, values: Mapping[str, Any]) -> SourceResults:
-    return SourceResults(name, {c.results: c.from_json(values) for c in CHAPTERS})
 
 
 @dataclass(frozen=True)

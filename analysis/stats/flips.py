@@ -63,11 +63,6 @@ class Flips:
     wrong_ends_right: Proportion | None
     right_ends_right: Proportion | None
 
-    @property
-    def turned(self) -> float:
-        """Share of the items whose last sign is not their first."""
-        return (self.counts.PosNeg + self.counts.NegPos) / self.n_items
-
 
 def token_places(streams: Streams) -> pd.DataFrame:
     """Differences token by token, from the first that differs.

@@ -1,4 +1,3 @@
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -80,14 +79,17 @@ class Command(ReportingCommand):
         try:
             wanted = _team_options(options)
             _check_places(options)
-            _check_name(options["predictions"], participants_kind(study, wanted.of_report()))
+            kind = participants_kind(study, wanted.of_report())
+            file = options["predictions"]
+            if file and (problem := name_problem(file.name, kind)):
+                raise CommandError(f"--predictions: {problem}")
             with Bar(None) as bar:
                 report = make_teams(study, wanted, bar.step)
             written = write(study, wanted, report, options["predictions"], options["output"])
         except UnknownChoiceError as error:
             raise CommandError(str(error)) from error
         except NotEnough as error:
-            note = kind_note(study, participants_kind(study, wanted.of_report()))
+            note = kind_note(study, kind)
             raise CommandError(f"{error} {note}".rstrip()) from error
         except KeyboardInterrupt:
             raise StoppedError("Stopped; nothing was written.") from None
@@ -115,8 +117,3 @@ def _check_places(options: dict[str, Any]) -> None:
             raise CommandError(f"{option}: there is no folder {above}; make it first.")
     if folder and folder.exists() and not folder.is_dir():
         raise CommandError(f"--output: {folder} is no folder.")
-
-
-def _check_name(file: Path | None, kind: str) -> None:
-    if file and (problem := name_problem(file.name, kind)):
-        raise CommandError(f"--predictions: {problem}")

@@ -113,7 +113,16 @@ class Facts:
 def facts(study: Study, sources: Mapping[str, SourceData], results: SourceResults) -> Facts:
     """`sources`: all published items and trials; `results`: those on human-created test cases."""
     return Facts(
-        damaged=_damaged(sources),
+        damaged=DamagedTexts(
+            sum(data.n_items for data in sources.values()),
+            tuple(
+                sorted(
+                    k
+                    for data in sources.values()
+                    for k in data.items.loc[data.items["is_damaged"], "key"]
+                )
+            ),
+        ),
         left_out=_left_out(study, sources["human"]),
         untouched=_untouched(sources),
         other_sections=_other_sections(study),
@@ -121,11 +130,6 @@ def facts(study: Study, sources: Mapping[str, SourceData], results: SourceResult
         isolated=_isolated(results),
         tuning=present(try_estimate(at, results, f"{TUNED}.mcnemar")),
     )
-
-
-def _damaged(sources: Mapping[str, SourceData]) -> DamagedTexts:
-    keys = [k for data in sources.values() for k in data.items.loc[data.items["is_damaged"], "key"]]
-    return DamagedTexts(sum(data.n_items for data in sources.values()), tuple(sorted(keys)))
 
 
 def _left_out(study: Study, data: SourceData) -> LeftOut:

@@ -225,10 +225,6 @@ class Fitted:
     n_items: int
 
     @property
-    def has_enough(self) -> bool:
-        return bool(self.fit.n[self.at] >= FEWEST_ANSWERS)
-
-    @property
     def a(self) -> tuple[float, float]:
         return float(self.fit.a[self.at]), float(self.fit.a_se[self.at])
 

@@ -1,6 +1,6 @@
 """How far two graders agree beyond chance: weighted kappa, Krippendorff's alpha, and the table of both."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -8,17 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.stats import NotEnough
-from analysis.stats.arrays import Bools, Floats, Interval, Ints
+from analysis.stats.arrays import Bools, Interval, Ints
 from analysis.stats.graded.jackknife import correlation_interval, groups_of
 
-Weights = Literal["quadratic", "linear", "none"]
-Level = Literal["nominal", "ordinal", "interval"]
+Weights = Literal["quadratic", "none"]
 MOST_VALUES = 200  # of grades; every two of them have a cell
 
 KAPPA = (
     "Cohen's kappa, {weights} weights; 95% interval by leaving out clusters, on Fisher's z scale."
 )
-ALPHA = "Krippendorff's alpha, {level}; 95% interval by leaving out clusters, on Fisher's z scale."
+ALPHA = "Krippendorff's alpha, interval; 95% interval by leaving out clusters, on Fisher's z scale."
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ def weighted_kappa(
 ) -> Agreement:
     """Cohen's (1968) kappa of two graders' grades (n,), 1 - sum of w p / sum of w e over pairs of categories.
 
-    p: share of units with that pair; e: product of the graders' own shares; w = (i - j)^2, |i - j| or (i != j) of the
+    p: share of units with that pair; e: product of the graders' own shares; w = (i - j)^2 or (i != j) of the
     places i, j in `categories`, which are in order. Units of which one grade is None or NaN are left out. clusters: (n,)
     units that are alike; none: each for itself. Raises NotEnough where no unit has both grades, ValueError as `confusion`.
     Checked against scikit-learn's.
@@ -68,7 +67,7 @@ def weighted_kappa(
     k = len(categories)
     cells = first * k + second
     apart = np.abs(np.subtract.outer(np.arange(k), np.arange(k)))
-    cost = {"quadratic": apart**2, "linear": apart, "none": apart > 0}[weights].astype(np.float64)
+    cost = (apart**2 if weights == "quadratic" else apart > 0).astype(np.float64)
 
     def kappa(rows: Bools) -> float:
         table = np.bincount(cells[rows], minlength=k * k).reshape(k, k).astype(np.float64)
@@ -81,14 +80,12 @@ def weighted_kappa(
     return Agreement(value, len(cells), interval, KAPPA.format(weights=weights))
 
 
-def krippendorff_alpha(
-    ratings: npt.ArrayLike, level: Level = "interval", clusters: Ints | None = None
-) -> Agreement:
+def krippendorff_alpha(ratings: npt.ArrayLike, clusters: Ints | None = None) -> Agreement:
     """Krippendorff's (2011) alpha of ratings (units, raters), NaN where a rater gave none: 1 - D_o / D_e.
 
     A unit of m >= 2 ratings adds 1 / (m - 1) to the cell of each ordered pair of them; n_v: sum of the cells of value v, n of
-    all. D_o = sum of o_vw d(v, w) / n, D_e = sum of n_v n_w d(v, w) / (n (n - 1)). d: 1 for other values (nominal),
-    (v - w)^2 (interval), (n_v / 2 + those between + n_w / 2)^2 (ordinal). clusters: (units,) as in `weighted_kappa`.
+    all. D_o = sum of o_vw d(v, w) / n, D_e = sum of n_v n_w d(v, w) / (n (n - 1)). d = (v - w)^2, the
+    interval scale's. clusters: (units,) as in `weighted_kappa`.
     Raises NotEnough where no unit has two ratings, and for more than `MOST_VALUES` different ones.
     Checked against the worked example of Krippendorff 2011 and NLTK's.
 
@@ -108,46 +105,25 @@ def krippendorff_alpha(
         )
     # (units, values): how many raters gave it
     counts = (table[:, :, None] == values).sum(axis=1).astype(np.float64)
-    distance = _DISTANCES[level]
+    distance = np.subtract.outer(values, values) ** 2
 
     def alpha(rows: Bools) -> float:
         some = counts[rows]
         weight = 1 / (some.sum(axis=1) - 1)
         pairs = (some * weight[:, None]).T @ some - np.diag(weight @ some)
         n_of = pairs.sum(axis=1)
-        n, d = float(n_of.sum()), distance(values, n_of)
-        return _beyond(float((pairs * d).sum()), float(n_of @ d @ n_of) / (n - 1))
+        return _beyond(
+            float((pairs * distance).sum()), float(n_of @ distance @ n_of) / (float(n_of.sum()) - 1)
+        )
 
     value = alpha(np.ones(len(kept), dtype=bool))
     groups = groups_of(kept if clusters is None else np.asarray(clusters)[kept])
     interval = correlation_interval(value, groups, alpha)
-    return Agreement(value, len(kept), interval, ALPHA.format(level=level))
+    return Agreement(value, len(kept), interval, ALPHA)
 
 
 def _beyond(observed: float, expected: float) -> float:
     return 1 - observed / expected if expected > 0 else np.nan
-
-
-def _nominal(values: Floats, _n_of: Floats) -> Floats:
-    return 1 - np.eye(len(values))
-
-
-def _interval(values: Floats, _n_of: Floats) -> Floats:
-    squares: Floats = np.subtract.outer(values, values) ** 2
-    return squares
-
-
-def _ordinal(_values: Floats, n_of: Floats) -> Floats:
-    middle = np.cumsum(n_of) - n_of / 2
-    squares: Floats = np.subtract.outer(middle, middle) ** 2
-    return squares
-
-
-_DISTANCES: dict[Level, Callable[[Floats, Floats], Floats]] = {
-    "nominal": _nominal,
-    "ordinal": _ordinal,
-    "interval": _interval,
-}
 
 
 def _places(

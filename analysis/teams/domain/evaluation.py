@@ -50,7 +50,13 @@ class Rows:
         right, p = self.is_right[rows].astype(float), self.p_original[rows]
         found = np.zeros((len(p), N_MEANS + N_BINS))
         found[:, :N_MEANS] = np.column_stack(
-            [right, _surprise(p), (1 - p) ** 2, self.selector[rows], right - self.best[rows]]
+            [
+                right,
+                -np.log(np.maximum(p, SMALLEST)),
+                (1 - p) ** 2,
+                self.selector[rows],
+                right - self.best[rows],
+            ]
         )
         found[np.arange(len(p)), N_MEANS + self.place[rows]] = right - self.stated[rows]
         return found
@@ -62,11 +68,6 @@ def rows_of(is_right: Bools, held: HeldOut) -> Rows:
     best = is_right[:, int(is_right.sum(axis=0).argmax())]
     some: Bools = np.asarray(is_right.any(axis=1))
     return Rows(held.is_right, held.p_original, some, best, stated, bins(stated)[1])
-
-
-def _surprise(p: Floats) -> Floats:
-    surprise: Floats = -np.log(np.maximum(p, SMALLEST))
-    return surprise
 
 
 def bins(stated: Floats) -> tuple[float, Ints]:

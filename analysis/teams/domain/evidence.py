@@ -180,7 +180,10 @@ def gather(data: SourceData, models: Sequence[int], n_humans: int = 1) -> Gather
     }
     if not len(item):
         raise NotEnough(
-            "There is no test case that all members of the team judged.", _needed(n_humans)
+            "There is no test case that all members of the team judged.",
+            f"At least {n_humans} participants must have judged the same test case, and all chosen models scored it."
+            if n_humans > 1
+            else "Score the judged test cases with all chosen models, or choose others.",
         )
     confidence, median, n_empty = _confidence(trials)
     columns = [confidence[number[:, h]] for h in range(n_humans)]
@@ -200,12 +203,6 @@ def gather(data: SourceData, models: Sequence[int], n_humans: int = 1) -> Gather
         n_empty,
         median,
     )
-
-
-def _needed(n_humans: int) -> str:
-    if n_humans > 1:
-        return f"At least {n_humans} participants must have judged the same test case, and all chosen models scored it."
-    return "Score the judged test cases with all chosen models, or choose others."
 
 
 def _joined(trials: pd.DataFrame, scored: Bools, n_humans: int, seed: int) -> Ints:

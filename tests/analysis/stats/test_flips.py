@@ -159,7 +159,6 @@ def test_counts_and_means_by_decision():
     )
     flips = summarise(found, [1, 1, 0, np.nan, 1])
     assert flips.counts == Counts(PosPos=1, PosNeg=1, NegPos=1, NegNeg=1)
-    assert flips.turned == 0.5
     assert (flips.n_items, flips.n_undecided, flips.n_end_disagrees) == (4, 1, 0)
     correct, wrong = flips.sign_flips.correct, flips.sign_flips.wrong
     assert (correct.n, correct.mean, wrong.mean) == (2, 0.5, 2.0)

@@ -13,7 +13,6 @@ from analysis.report.chapters.participants.results import (
     STEPS,
     Answers,
     Code,
-    Count,
     Flow,
     ItemExposures,
     ParticipantFlow,
@@ -53,6 +52,7 @@ class Described:
 
 def participants_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(Participants).people)
+    platforms = dict(Channel.Platform.choices)
     flow = present(source.of(Flow).flow)
     context = {
         "own": own,
@@ -66,9 +66,9 @@ def participants_page(source: SourceResults, about: About) -> Page:
         "flow": flow,
         "n": _by_code(flow),
         "excluded": [s for s in flow.steps if s.code is Code.EXCLUDED] if flow else [],
-        "routes": [(route.n, _route(route.code)) for route in own.routes],
+        "routes": [(route.n, str(platforms.get(route.code, route.code))) for route in own.routes],
         "has_routes": any(route.code for route in own.routes),
-        "others": [(other.n, _kind(other)) for other in own.other_kinds],
+        "others": [(other.n, str(Participant.Kind(other.code).label)) for other in own.other_kinds],
         "missing": _missing(own),
     }
     columns = (c.text(_("Characteristic"), "0"), c.text(_("Answer"), "1"), c.shown(_("n (%)"), "2"))
@@ -117,14 +117,6 @@ def _in_sentence(label: str) -> str:
 
 def _country(code: str) -> str:
     return str(countries.name(code) or code)
-
-
-def _route(code: str) -> str:
-    return str(dict(Channel.Platform.choices).get(code, code)) if code else ""
-
-
-def _kind(other: Count) -> str:
-    return str(Participant.Kind(other.code).label)
 
 
 LABELS: Mapping[str, Callable[[str], str]] = {

@@ -165,17 +165,14 @@ def _answers(column: "pd.Series[str]") -> Answers:
     given = column[column != ""].value_counts()
     _need_several(int(given.sum()), NOT_GIVEN)
     n = len(column)
-    named = sorted(((str(a), int(k)) for a, k in given.items() if k >= SMALL), key=_most_first)
+    several = ((str(a), int(k)) for a, k in given.items() if k >= SMALL)
+    named = sorted(several, key=lambda group: (-group[1], group[0]))
     return Answers(
         n=n,
         groups=tuple(Group(answer, k, k / n) for answer, k in named),
         n_rest=n - sum(k for _, k in named),
         n_different=len(given),
     )
-
-
-def _most_first(group: tuple[str, int]) -> tuple[int, str]:
-    return -group[1], group[0]
 
 
 def _spread(values: "pd.Series[float]", none: tuple[str, str] = NOT_GIVEN) -> Spread:

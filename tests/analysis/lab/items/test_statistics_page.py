@@ -172,7 +172,6 @@ def test_a_fit_is_of_the_test_cases_that_were_judged_often_enough(
     found = fitted(item, ruth)
     assert isinstance(found, Fitted)
     assert found.n_items == 12
-    assert found.has_enough
     assert found.fit.has_converged
     assert found.fit.n[found.at] == Judgment.objects.filter(trial__item=item).count()
 
