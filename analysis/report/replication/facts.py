@@ -14,8 +14,8 @@ from analysis.report.chapter import SourceResults
 from analysis.report.chapters.models.results import Integration
 from analysis.report.chapters.participants.results import ItemExposures
 from analysis.report.replication.values import TUNED, at
+from analysis.stats.distributions import Exposures
 from analysis.stats.estimates import McNemar
-from analysis.stats.exposures import Exposures
 from experiment.imports.read.trials import TRIALS_PER_PERSON
 from experiment.models import Judgment, Participant, Study
 

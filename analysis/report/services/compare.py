@@ -16,8 +16,8 @@ from analysis.report.headline import Headline, headline
 from analysis.report.report import StoredReport
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Interval
+from analysis.stats.distributions import Exposures
 from analysis.stats.estimates import PairedTest, Sample, TwoSamples, paired_t, two_samples
-from analysis.stats.exposures import Exposures
 
 FEWEST_SHARED = 3
 

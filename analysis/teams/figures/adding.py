@@ -26,7 +26,7 @@ from analysis.charts.rows import Rows, dots_with_intervals, rows_of
 from analysis.charts.style import FULL, HUMANS, INK, family_colour
 from analysis.presentation import make_figure, plain
 from analysis.stats import NotEnough
-from analysis.teams.figures.rows import ends, main_method, teams_by_method
+from analysis.teams.figures.accuracy import ends, main_method, teams_by_method
 from analysis.teams.results import AddingHuman, Member, Method, Sizes, TeamResults
 from lib.formatting import count
 

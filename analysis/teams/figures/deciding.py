@@ -25,7 +25,7 @@ from analysis.charts.style import FULL, HUMANS, INK, MODELS
 from analysis.charts.texts import quoted
 from analysis.presentation import make_figure, plain
 from analysis.stats import NotEnough
-from analysis.teams.figures.rows import (
+from analysis.teams.figures.accuracy import (
     BOTH_COLOUR,
     KINDS,
     NO_TEAM,

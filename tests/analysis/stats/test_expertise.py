@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.stats import NotEnough
-from analysis.stats.expertise import distribution
+from analysis.stats.distributions import distribution
 
 
 @given(st.lists(st.integers(1, 100), min_size=1, max_size=80))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.stats.exposures import exposures
+from analysis.stats.distributions import exposures
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=40))

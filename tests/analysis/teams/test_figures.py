@@ -12,8 +12,7 @@ from analysis.charts.figure import Figure
 from analysis.charts.rows import short
 from analysis.stats import NotEnough
 from analysis.teams.figures import FIGURES, draw_teams
-from analysis.teams.figures.adding import sizes as draw_sizes
-from analysis.teams.figures.rows import (  # fmt: skip
+from analysis.teams.figures.accuracy import (  # fmt: skip
     BOTH,
     LONGEST,
     MACHINES,
@@ -23,6 +22,7 @@ from analysis.teams.figures.rows import (  # fmt: skip
     left_out,
     shown_teams,
 )
+from analysis.teams.figures.adding import sizes as draw_sizes
 from analysis.teams.results import OnlyOne, SomeRight, TeamResult, TeamResults, Tried
 from tests.analysis.teams.made_teams import (
     LONG,

@@ -23,7 +23,7 @@ from analysis.stats.calibration import (
     binned,
     calibration_error,
 )
-from analysis.stats.expertise import P80, Distribution, distribution
+from analysis.stats.distributions import P80, Distribution, distribution
 from analysis.stats.families import Family, family
 from analysis.stats.logistic import Logistic, fit_slope, held_out_probability, logistic
 from analysis.stats.table_s3 import NOTE, TableRow, table_s3

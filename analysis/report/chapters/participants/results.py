@@ -15,8 +15,7 @@ from analysis.data.dataset import Exclusion, Floats, FlowCounts, SourceData, Tak
 from analysis.report.chapter import Built
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Interval
-from analysis.stats.distributions import Spread, spread_of
-from analysis.stats.exposures import Exposures, exposures
+from analysis.stats.distributions import Exposures, Spread, exposures, spread_of
 
 # What fewer people answered is not reported by itself: it could tell who they are
 SMALL = 5
