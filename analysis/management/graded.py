@@ -156,7 +156,8 @@ def values_of(found: ClusteredRates) -> dict[str, Any]:
         share: Share | None = getattr(found, name)
         values[name] = share.value if share else None
         values[f"{name}_ci95"] = share.ci95 if share else None
-        values[f"{name}_ci95_method"] = _method(share) if share else None
+        method = "clustered" if share and share.is_clustered else "wilson"
+        values[f"{name}_ci95_method"] = method if share else None
         values[f"{name}_ci95_wilson"] = share.wilson_ci95 if share else None
         values[f"{name}_ci95_clustered"] = share.clustered_ci95 if share else None
     return values
@@ -184,10 +185,6 @@ def rate_lines(models: Mapping[str, ClusteredRates]) -> Iterator[str]:
         if clustered
         else "95% intervals: Wilson's, as if rows were independent."
     )
-
-
-def _method(share: Share) -> str:
-    return "clustered" if share.is_clustered else "wilson"
 
 
 def _cell(share: Share | None) -> str:

@@ -258,15 +258,14 @@ def _with_textless(
         n_more = round(share * len(without)) - int(has_grade[without].sum())
         waiting = without[~has_grade[without]]
         if n_more > 0:
-            drawn = [_drawn(seed, pk) for pk in answers["pk"].to_numpy()[waiting]]
+            drawn = [
+                hashlib.sha256(f"{seed}/{pk}".encode()).hexdigest()
+                for pk in answers["pk"].to_numpy()[waiting]
+            ]
             counts[waiting[np.argsort(drawn)[:n_more]]] = True
         abstains = 0.0 if rubric.abstention is None else rubric.abstention
         points[own & counts & unasked & ~has_grade] = abstains
     return counts, points
-
-
-def _drawn(seed: int, pk: int) -> str:
-    return hashlib.sha256(f"{seed}/{pk}".encode()).hexdigest()
 
 
 def _fates(

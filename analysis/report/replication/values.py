@@ -75,18 +75,6 @@ def _text(value: Any) -> str:
     return str(getattr(value, "value", value))
 
 
-def _count(r: Recomputed, path: str) -> float:
-    return len(at(r.results, path))
-
-
-def _items(r: Recomputed, _: str) -> float:
-    return r.data.n_items
-
-
-def _identical_items(r: Recomputed, _: str) -> float:
-    return r.n_identical
-
-
 # People
 
 
@@ -103,16 +91,6 @@ def _gave(r: Recomputed, answer: str) -> "pd.Series[bool]":
 
 def _ratings(r: Recomputed) -> pd.DataFrame:
     return r.data.need_trials()[["confidence", "expertise"]]
-
-
-def _most_trials(r: Recomputed, _: str) -> float:
-    """Trials of the participant who has most of them."""
-    return int(np.bincount(r.data.need_trials()["participant"]).max())
-
-
-def _lowest_p80(r: Recomputed, _: str) -> float:
-    """Of the subfields' 80th percentiles of expertise."""
-    return min(float(row.p80) for row in at(r.results, "expertise.p80_by_subfield"))
 
 
 # Models
@@ -183,18 +161,22 @@ def _team_right(r: Recomputed, names: str) -> float:
 
 
 FUNCTIONS: dict[str, Callable[[Recomputed, str], float]] = {
-    "count": _count,
-    "items": _items,
-    "identical_items": _identical_items,
+    "count": lambda r, path: len(at(r.results, path)),
+    "items": lambda r, _: r.data.n_items,
+    "identical_items": lambda r, _: r.n_identical,
     "people": lambda r, answer: _gave(r, answer).sum(),
     "share_of_people": lambda r, answer: _gave(r, answer).mean(),
     "mean_of_people": lambda r, column: _answers(r, column).mean(),
     "sd_of_people": lambda r, column: _answers(r, column).std(ddof=1),
-    "most_trials": _most_trials,
+    # Trials of the participant who has most of them
+    "most_trials": lambda r, _: np.bincount(r.data.need_trials()["participant"]).max(),
     "lowest_rating": lambda r, _: _ratings(r).min().min(),
     "highest_rating": lambda r, _: _ratings(r).max().max(),
     "fastest_trial_s": lambda r, _: r.data.need_trials()["rt_ms"].min() / 1000,
-    "lowest_p80": _lowest_p80,
+    # Of the subfields' 80th percentiles of expertise
+    "lowest_p80": lambda r, _: min(
+        float(row.p80) for row in at(r.results, "expertise.p80_by_subfield")
+    ),
     "models_above": _models_above,
     "models_rising": _models_rising,
     "tuning_gain": _tuning_gain,

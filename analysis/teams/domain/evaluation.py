@@ -113,7 +113,10 @@ def complementarity(names: Names, is_right: Bools, team_right: Bools) -> Complem
     n_right = is_right.sum(axis=1)
     all_right, none_right = n_right == len(names), n_right == 0
     some = ~all_right & ~none_right
-    first, second = (_only(names[k], some & is_right[:, k], team_right) for k in (0, 1))
+    alone = [_tried(some & is_right[:, k], team_right) for k in (0, 1)]
+    first, second = (
+        OnlyOne(own.n, own.n_team_right, name) for own, name in zip(alone, names, strict=False)
+    )
     is_pair = len(names) == 2
     return Complementarity(
         all_right=_tried(all_right, team_right),
@@ -127,10 +130,6 @@ def complementarity(names: Names, is_right: Bools, team_right: Bools) -> Complem
 
 def _tried(where: Bools, team_right: Bools) -> Tried:
     return Tried(int(where.sum()), int((where & team_right).sum()))
-
-
-def _only(member: str, where: Bools, team_right: Bools) -> OnlyOne:
-    return OnlyOne(int(where.sum()), int((where & team_right).sum()), member)
 
 
 def _some_right(some: Bools, n_right: Ints, m: int, team_right: Bools) -> SomeRight:

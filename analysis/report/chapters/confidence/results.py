@@ -338,7 +338,9 @@ def build_expertise(data: SourceData) -> Built:
             for own in described
         ),
         calibration=tuple(
-            ExpertiseCalibration(name, _binned(rows))
+            ExpertiseCalibration(
+                name, try_estimate(binned, rows["expertise"], rows["is_correct"], EXPERTISE_N_BINS)
+            )
             for name, rows in ({OVERALL: rated} | groups).items()
         ),
         distributions=(*described, Ratings(ALL, distribution(rated["expertise"]))),
@@ -376,7 +378,3 @@ def _slopes(groups: Mapping[str, pd.DataFrame], n_participants: int) -> Subfield
         ),
         together,
     )
-
-
-def _binned(rows: pd.DataFrame) -> Binned | MissingResult:
-    return try_estimate(binned, rows["expertise"], rows["is_correct"], EXPERTISE_N_BINS)
