@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import expit
 
 from analysis.stats.estimates import Z95
-from analysis.stats.mixed_model import marginal_accuracy
+from analysis.stats.mixed_model.model import marginal_accuracy
 from analysis.stats.power import Design, components, variance
 
 

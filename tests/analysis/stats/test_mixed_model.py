@@ -7,8 +7,8 @@ from scipy import integrate, optimize, stats
 from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
-from analysis.stats.mixed_model import fit, marginal_accuracy
 from analysis.stats.mixed_model.laplace import LaplaceLikelihood
+from analysis.stats.mixed_model.model import fit, marginal_accuracy
 from analysis.stats.mixed_model.one_factor import OneFactor
 from analysis.stats.mixed_model.optimum import optimise
 from analysis.stats.mixed_model.quadrature import QuadratureLikelihood

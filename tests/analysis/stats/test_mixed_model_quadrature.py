@@ -9,8 +9,8 @@ from scipy import integrate, optimize, special
 from scipy.special import expit, log_expit
 from threadpoolctl import threadpool_limits
 
-from analysis.stats.mixed_model import Integral, fit
 from analysis.stats.mixed_model.laplace import LaplaceLikelihood
+from analysis.stats.mixed_model.model import Integral, fit
 from analysis.stats.mixed_model.quadrature import QuadratureLikelihood
 from tests.analysis.made import make_data
 

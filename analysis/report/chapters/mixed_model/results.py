@@ -10,7 +10,7 @@ from analysis.data.dataset import SourceData
 from analysis.report.chapter import Built
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Interval
-from analysis.stats.mixed_model import (
+from analysis.stats.mixed_model.model import (
     MOST_FOR_PROFILES,
     Coefficient,
     Deviation,
