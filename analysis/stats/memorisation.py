@@ -7,16 +7,6 @@ import numpy.typing as npt
 import scipy
 
 from analysis.stats.arrays import Bools, Floats
-from analysis.stats.distributions import Spread, spread_of
-
-
-@dataclass(frozen=True)
-class Ratios:
-    """The ratios of one source of texts, in bytes, and what they are made of."""
-
-    spread: Spread
-    ppl_median: float
-    zlib_median: float
 
 
 @dataclass(frozen=True)
@@ -45,18 +35,6 @@ def ratios(zlib_bytes: npt.ArrayLike, ppl: npt.ArrayLike) -> Floats:
     [350.0, 30.0]
     """
     return np.asarray(zlib_bytes, dtype=np.float64) / np.asarray(ppl, dtype=np.float64)
-
-
-def describe(zlib_bytes: npt.ArrayLike, ppl: npt.ArrayLike) -> Ratios:
-    """Quartiles by linear interpolation, sd with ddof=1, of the texts' ratios. Raises NotEnough without a text.
-
-    >>> two = describe([700, 300], [2.0, 10.0])
-    >>> two.spread.median, two.ppl_median, two.zlib_median
-    (190.0, 6.0, 500.0)
-    """
-    lengths, perplexities = np.asarray(zlib_bytes, np.float64), np.asarray(ppl, np.float64)
-    values = spread_of(ratios(lengths, perplexities))
-    return Ratios(values, float(np.median(perplexities)), float(np.median(lengths)))
 
 
 def auc(x: npt.ArrayLike, y: npt.ArrayLike) -> float:

@@ -13,10 +13,10 @@ from analysis.codec import MissingResult, present, try_estimate
 from analysis.data.dataset import Bools, Floats, ModelName, SourceData
 from analysis.report.chapter import Built
 from analysis.stats import NotEnough
-from analysis.stats.distributions import Spread
+from analysis.stats.distributions import Spread, spread_of
 from analysis.stats.estimates import Proportion, defined, proportion
 from analysis.stats.families import Family, family
-from analysis.stats.memorisation import auc, by_cutoff, describe, ratios
+from analysis.stats.memorisation import auc, by_cutoff, ratios
 from analysis.stats.publication_date import (
     DateCorrelation,
     DateDirection,
@@ -89,23 +89,16 @@ def _model(data: SourceData, model: int, dates: np.ndarray) -> ModelCutoff:
         data.models[name].to_numpy().astype("datetime64[D]")[model]
         for name in ("cutoff", "released")
     )
-    about = ModelCutoff(
+    correct, knowledge = data.model_correct[model], _cutoffs_ratios(data, model)
+    scored, sides = np.isfinite(correct), by_cutoff(dates, cutoff)
+    return ModelCutoff(
         **data.model_name(model),
         cutoff=_day(cutoff),
         released=_day(released),
-        before=None,
-        after=None,
-        n_undated=0,
-    )
-    if np.isnat(cutoff):
-        return about
-    correct, knowledge = data.model_correct[model], _cutoffs_ratios(data, model)
-    scored, sides = np.isfinite(correct), by_cutoff(dates, cutoff)
-    return replace(
-        about,
+        # Where the cut-off is not known, no date is on either side of it
         before=_part(correct, knowledge, scored & sides.before),
         after=_part(correct, knowledge, scored & sides.after),
-        n_undated=int((scored & sides.undated).sum()),
+        n_undated=0 if np.isnat(cutoff) else int((scored & sides.undated).sum()),
     )
 
 
@@ -308,18 +301,17 @@ def _described(sources: Sequence[_Texts]) -> tuple[TextRatios, ...]:
 
 def _row(texts: _Texts, height: float | None, original: Floats | None) -> TextRatios:
     """`height`: the anchor's ratio; `original`: those of the original items."""
-    about = describe(texts.zlib_bytes, texts.ppl)
     is_anchor, is_original = texts.kind is TextKind.ANCHOR, texts.kind is TextKind.ORIGINAL
     return TextRatios(
         texts.corpus,
         texts.label,
         texts.kind,
-        about.ppl_median,
-        about.zlib_median,
+        float(np.median(texts.ppl)),
+        float(np.median(texts.zlib_bytes)),
         texts.in_training,
         None if height is None or is_anchor else int(np.count_nonzero(texts.ratios >= height)),
         None if original is None or is_original else auc(original, texts.ratios),
-        about.spread,
+        spread_of(texts.ratios),
     )
 
 
