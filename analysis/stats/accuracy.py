@@ -20,15 +20,15 @@ class TopShare:
     """Of `top_share`: shares of correct decisions from 0 to 1, with the bounds that ties allow; mean_expertise in its scale."""
 
     share: float
+    trials: Proportion
     n_items_contributing: int
     n_items_without: int
-    accuracy: Proportion
     mean_expertise: float
     tie_min_accuracy: float
     tie_max_accuracy: float
     tie_expected_accuracy: float
     ties_keep_last_accuracy: float
-    tie_rule: str = TIE_RULE
+    tie_rule: str
 
 
 def top_share(
@@ -43,7 +43,7 @@ def top_share(
     Raises NotEnough when no item has enough trials, ValueError when share is not in (0, 1].
 
     >>> top = top_share([0, 0, 0, 0, 0], [90, 90, 10, 10, 10], [True, False, True, True, True])
-    >>> top.accuracy.accuracy, top.tie_min_accuracy, top.tie_max_accuracy, top.tie_expected_accuracy
+    >>> top.trials.accuracy, top.tie_min_accuracy, top.tie_max_accuracy, top.tie_expected_accuracy
     (1.0, 0.0, 1.0, 0.5)
     """
     if not 0 < share <= 1:
@@ -63,14 +63,15 @@ def top_share(
     n = int(places.sum())
     return TopShare(
         share=share,
+        trials=proportion(right[first]),
         n_items_contributing=int(np.count_nonzero(places)),
         n_items_without=int(np.count_nonzero((counts > 0) & (places == 0))),
-        accuracy=proportion(right[first]),
         mean_expertise=float(level[first].mean()),
         tie_min_accuracy=least / n,
         tie_max_accuracy=most / n,
         tie_expected_accuracy=expected / n,
         ties_keep_last_accuracy=float(right[last].mean()),
+        tie_rule=TIE_RULE,
     )
 
 

@@ -18,10 +18,10 @@ trials = st.lists(
 def test_the_published_trials_give_the_published_top_fifth(published, reference):
     rows, expected = published.trials, reference["human_overall"]["top20_per_item"]
     found = top_share(rows["item"], rows["expertise"], rows["is_correct"])
-    assert (found.accuracy.n, found.accuracy.n_correct) == (130, 86)
+    assert (found.trials.n, found.trials.n_correct) == (130, 86)
     assert found.n_items_contributing == expected["n_items_contributing"]
     assert found.n_items_without == expected["n_items_with_zero"]
-    assert found.accuracy.sem == pytest.approx(expected["sem_binomial"], rel=1e-9)
+    assert found.trials.sem == pytest.approx(expected["sem_binomial"], rel=1e-9)
     assert found.mean_expertise == pytest.approx(expected["mean_expertise_of_selected"], rel=1e-9)
     for name in ("tie_min", "tie_max", "tie_expected", "ties_keep_last"):
         key = f"{name}_accuracy"
@@ -44,7 +44,7 @@ def test_tie_bounds_are_what_every_stored_order_gives(rows, share):
     found = top_share([0] * len(rows), level, right, share)
     orders = [list(order) for order in permutations(range(len(rows)))]
     every = [
-        top_share([0] * len(rows), level[o], right[o], share).accuracy.accuracy
+        top_share([0] * len(rows), level[o], right[o], share).trials.accuracy
         for o in orders[:: max(1, len(orders) // 120)]
     ]
     assert min(every) >= found.tie_min_accuracy - 1e-12
@@ -59,13 +59,13 @@ def test_tie_bounds_are_what_every_stored_order_gives(rows, share):
 def test_the_whole_share_is_everybody(rows):
     item, level, right = np.array(rows).T
     found = top_share(item, level, right, share=1.0)
-    assert found.accuracy.n == len(rows)
+    assert found.trials.n == len(rows)
     assert found.tie_min_accuracy == found.tie_max_accuracy == np.mean(right)
 
 
 def test_unrated_trials_do_not_count():
     found = top_share([0] * 6, [1, 2, 3, 4, 5, np.nan], [0, 0, 0, 0, 1, 0])
-    assert (found.accuracy.n, found.accuracy.accuracy) == (1, 1.0)
+    assert (found.trials.n, found.trials.accuracy) == (1, 1.0)
 
 
 def test_four_trials_have_no_top_fifth():

@@ -13,7 +13,7 @@ from analysis.codec import MissingResult, present, try_estimate
 from analysis.data.dataset import Bools, Floats, ModelName, SourceData
 from analysis.report.chapter import Built
 from analysis.stats import NotEnough
-from analysis.stats.accuracy import at_least_percentile, top_share
+from analysis.stats.accuracy import TopShare, at_least_percentile, top_share
 from analysis.stats.estimates import (
     SHARES,
     Mean,
@@ -53,19 +53,9 @@ class ExpertTrials:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TopExpertise:
+class TopExpertise(TopShare):
     """The top share of each item's trials by self-rated expertise; the tie_* are accuracies over ways to break ties."""
 
-    share: float
-    trials: Proportion
-    n_items_contributing: int
-    n_items_without: int
-    mean_expertise: float
-    tie_min_accuracy: float
-    tie_max_accuracy: float
-    tie_expected_accuracy: float
-    ties_keep_last_accuracy: float
-    tie_rule: str
     above_p80: ExpertTrials | MissingResult
 
 
@@ -180,19 +170,7 @@ def _humans(data: SourceData) -> HumanAccuracy:
 
 def _accuracy_top_expertise(trials: pd.DataFrame) -> TopExpertise:
     top = top_share(trials["item"], trials["expertise"], trials["is_correct"], TOP_SHARE)
-    return TopExpertise(
-        share=TOP_SHARE,
-        trials=top.accuracy,
-        n_items_contributing=top.n_items_contributing,
-        n_items_without=top.n_items_without,
-        mean_expertise=top.mean_expertise,
-        tie_min_accuracy=top.tie_min_accuracy,
-        tie_max_accuracy=top.tie_max_accuracy,
-        tie_expected_accuracy=top.tie_expected_accuracy,
-        ties_keep_last_accuracy=top.ties_keep_last_accuracy,
-        tie_rule=top.tie_rule,
-        above_p80=try_estimate(_above_p80, trials),
-    )
+    return TopExpertise(**vars(top), above_p80=try_estimate(_above_p80, trials))
 
 
 def _above_p80(trials: pd.DataFrame) -> ExpertTrials:
