@@ -28,7 +28,9 @@ GRADED = {"of_answer": ("answer_id", float), "of_judgment": ("judgment_id", floa
 
 
 def read_grades(study: Study, answered: Answered) -> dict[str, Any]:
-    """The fields of GradedData that grades say something of. Whose grades count: of each model's answers those of the judge that graded most of them, of equals who graded most of all
+    """The fields of GradedData that grades say something of.
+
+    Whose grades count: of each model's answers those of the judge that graded most of them, of equals who graded most of all
     answers, then the newest; people's where no judge graded. Of a run that is over before its end those count that nothing is
     asked about again, and its judge is called incomplete.
     """
