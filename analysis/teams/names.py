@@ -1,4 +1,4 @@
-"""What teams, members and ways of combining are called in sentences, tables and figures."""
+"""What teams, members and ways of combining are called in sentences, tables and figures, and a table's columns about teams."""
 
 from collections.abc import Sequence
 
@@ -6,6 +6,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
+from analysis import columns as c
 from analysis.teams.results import Member, Method, Team
 from lib.formatting import listing, number
 
@@ -94,3 +95,16 @@ def capitalised(text: str) -> str:
 def inserted(text: str) -> str:
     """As part of a sentence: with a small letter at its beginning and no full stop."""
     return f"{text[:1].lower()}{text[1:]}".rstrip(".")
+
+
+def team_columns(name: c.Value) -> tuple[c.Column, ...]:
+    """`name`: what the team is called there."""
+    return (
+        c.text(gettext("Team"), name),
+        c.percent(gettext("Accuracy"), "accuracy"),
+        c.share_ci(gettext("95% CI"), "accuracy_ci95"),
+        c.points(gettext("Gain, points"), "gain"),
+        c.points_ci(gettext("95% CI"), "gain_ci95"),
+        c.p_value(gettext("p (Holm)"), "gain_p_holm"),
+        c.number(gettext("Log loss"), "log_loss_nats", digits=3),
+    )

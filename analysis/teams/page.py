@@ -18,7 +18,7 @@ from analysis.presentation import (
 )
 from analysis.stats import MissingResult
 from analysis.stats.arrays import Interval
-from analysis.teams.names import short, the_member
+from analysis.teams.names import short, team_columns, the_member
 from analysis.teams.results import (
     AddingHuman,
     BayesianAbout,
@@ -127,19 +127,6 @@ class Answer:
             why = MissingResult(row.reason, row.needed)
             found.setdefault(why, []).append(short(row.team, self.members))
         return [(names, why) for why, names in found.items()]
-
-
-def team_columns(name: c.Value) -> tuple[c.Column, ...]:
-    """`name`: what the team is called there."""
-    return (
-        c.text(_("Team"), name),
-        c.percent(_("Accuracy"), "accuracy"),
-        c.share_ci(_("95% CI"), "accuracy_ci95"),
-        c.points(_("Gain, points"), "gain"),
-        c.points_ci(_("95% CI"), "gain_ci95"),
-        c.p_value(_("p (Holm)"), "gain_p_holm"),
-        c.number(_("Log loss"), "log_loss_nats", digits=3),
-    )
 
 
 MAIN = (Quantity.SENSITIVITY, Quantity.CORRELATION)

@@ -17,9 +17,9 @@ from analysis.teams.names import (
     capitalised,
     inserted,
     method_name,
+    team_columns,
     the_member,
 )
-from analysis.teams.page import team_columns
 from analysis.teams.results import (
     AddingHuman,
     BayesianAbout,
