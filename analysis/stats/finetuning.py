@@ -40,20 +40,15 @@ class NatsChange:
 
 
 @dataclass(frozen=True)
-class PerplexityChange:
-    """Of one version: mean perplexities, and the paired test of before minus after."""
+class Tuning:
+    """`ppl_correct` tests PPL(original), `ppl_altered` PPL(altered), `signed_difference` the first less the second; all
+    before minus after. `means_before`, `means_after`: of the perplexities of the original and the altered versions."""
 
-    before_mean: float
-    after_mean: float
-    test: PairedTest
-
-
-@dataclass(frozen=True, kw_only=True)
-class Comparison(Decided):
-    """`signed_difference` tests PPL(original) - PPL(altered), before minus after; `nats` the same on log perplexities."""
-
-    ppl_correct: PerplexityChange
-    ppl_altered: PerplexityChange
+    decided: Decided
+    ppl_correct: PairedTest
+    ppl_altered: PairedTest
+    means_before: tuple[float, float]
+    means_after: tuple[float, float]
     signed_difference: PairedTest
     nats: NatsChange
 
@@ -87,7 +82,7 @@ def decided(before: npt.ArrayLike, after: npt.ArrayLike) -> Decided:
     return Decided(first, second, mcnemar(x, y))
 
 
-def compare(before: npt.ArrayLike, after: npt.ArrayLike) -> Comparison:
+def compare(before: npt.ArrayLike, after: npt.ArrayLike) -> Tuning:
     """Set two models against each other on n items each scored by both.
 
     Args:
@@ -97,26 +92,21 @@ def compare(before: npt.ArrayLike, after: npt.ArrayLike) -> Comparison:
     logarithm of a perplexity is the text's mean loss, in nats per token. Raises NotEnough below three items.
 
     >>> better = compare([[4, 5], [6, 5], [7, 6]], [[3, 5], [4, 5], [6, 4]])
-    >>> better.before.n_correct, better.after.n_correct, better.mcnemar.gained
+    >>> better.decided.before.n_correct, better.decided.after.n_correct, better.decided.mcnemar.gained
     (1, 2, 1)
-    >>> better.ppl_correct.test.mean_difference.__round__(3)  # of 1, 2 and 1
+    >>> better.ppl_correct.mean_difference.__round__(3)  # of 1, 2 and 1
     1.333
     >>> better.nats.original.mean_difference.__round__(3)  # of log(4/3), log(6/4) and log(7/6)
     0.282
     """
     x, y = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
     log_x, log_y = np.log(x), np.log(y)
-    decisions = decided(is_right(x), is_right(y))
-    original, altered = (
-        PerplexityChange(float(one.mean()), float(two.mean()), paired_t(one, two))
-        for one, two in zip(x.T, y.T, strict=True)
-    )
-    return Comparison(
-        before=decisions.before,
-        after=decisions.after,
-        mcnemar=decisions.mcnemar,
-        ppl_correct=original,
-        ppl_altered=altered,
+    return Tuning(
+        decided=decided(is_right(x), is_right(y)),
+        ppl_correct=paired_t(x[:, 0], y[:, 0]),
+        ppl_altered=paired_t(x[:, 1], y[:, 1]),
+        means_before=(float(x[:, 0].mean()), float(x[:, 1].mean())),
+        means_after=(float(y[:, 0].mean()), float(y[:, 1].mean())),
         signed_difference=paired_t(x[:, 0] - x[:, 1], y[:, 0] - y[:, 1]),
         nats=NatsChange(
             original=paired_t(log_x[:, 0], log_y[:, 0]),

@@ -20,19 +20,17 @@ def test_decisions_and_perplexities_are_compared_by_mcnemars_and_students_tests(
     found = compare(before, after)
     right, then = before[:, 0] < before[:, 1], after[:, 0] < after[:, 1]
     gained, lost = int(np.sum(then & ~right)), int(np.sum(right & ~then))
-    assert found.mcnemar.p == pytest.approx(stats.binomtest(gained, gained + lost).pvalue)
+    assert found.decided.mcnemar.p == pytest.approx(stats.binomtest(gained, gained + lost).pvalue)
     t = stats.ttest_rel(before[:, 0], after[:, 0])
-    assert (found.ppl_correct.test.t, found.ppl_correct.test.p) == pytest.approx(
-        (t.statistic, t.pvalue)
-    )
+    assert (found.ppl_correct.t, found.ppl_correct.p) == pytest.approx((t.statistic, t.pvalue))
     signed = stats.ttest_rel(before[:, 0] - before[:, 1], after[:, 0] - after[:, 1])
     assert found.signed_difference.t == pytest.approx(signed.statistic)
-    assert found.before.accuracy == right.mean()
+    assert found.decided.before.accuracy == right.mean()
 
 
 def test_a_tie_is_a_wrong_decision():
     found = compare([[2, 2], [1, 3], [1, 2]], [[2, 2.5], [1, 3], [1, 2]])
-    assert (found.before.n_correct, found.after.n_correct) == (2, 3)
+    assert (found.decided.before.n_correct, found.decided.after.n_correct) == (2, 3)
 
 
 def test_each_versions_change_in_nats_is_students_on_logarithms_and_their_difference_the_interaction():
@@ -61,7 +59,7 @@ def test_each_versions_change_in_nats_is_students_on_logarithms_and_their_differ
 def test_a_model_that_halves_all_perplexities_has_learned_nothing_that_tells_versions_apart():
     before, _ = scores(3)
     found = compare(before, before / 2 + 1e-9 * np.arange(30)[:, None])
-    assert found.mcnemar.gained == found.mcnemar.lost == 0
+    assert found.decided.mcnemar.gained == found.decided.mcnemar.lost == 0
     assert found.nats.interaction.mean_difference == pytest.approx(0, abs=1e-7)
     # The difference of perplexities is halved with them
     half = (before[:, 0] - before[:, 1]).mean() / 2

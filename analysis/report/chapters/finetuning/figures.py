@@ -28,10 +28,9 @@ from analysis.charts.style import FULL, GAINED, INK, LOST, SOFT
 from analysis.codec import need, present
 from analysis.presentation import make_figure
 from analysis.report.chapter import SourceResults, Tables
-from analysis.report.chapters.finetuning.results import FineTuning, TunedModel
+from analysis.report.chapters.finetuning.results import Comparison, FineTuning, TunedModel
 from analysis.stats import NotEnough
 from analysis.stats.estimates import PairedTest
-from analysis.stats.finetuning import Comparison
 from lib.formatting import number, p_value
 
 Compared = tuple[TunedModel, Comparison]

@@ -13,11 +13,11 @@ from analysis.report.chapters.finetuning.results import (
     FINETUNING_METHOD,
     PARTS_METHOD,
     REFERENCE_TEXTS_METHOD,
+    Comparison,
     FineTuning,
     TunedModel,
 )
 from analysis.report.chapters.memorisation.page import IN_TRAINING
-from analysis.stats.finetuning import Comparison
 from lib import formatting as f
 
 Compared = Sequence[tuple[TunedModel, Comparison]]

@@ -12,10 +12,11 @@ from analysis.report.chapter import Built
 from analysis.report.chapters.memorisation.results import corpus_label
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Ints
+from analysis.stats.estimates import PairedTest
 from analysis.stats.families import Family, family
 from analysis.stats.finetuning import (
-    Comparison,
     Decided,
+    NatsChange,
     TextsChange,
     compare,
     compare_texts,
@@ -227,6 +228,25 @@ FINETUNING_NOTHING = (
 UNDEFINED = ("No pair of models can be tested.", "Score both on the same test cases.")
 
 
+@dataclass(frozen=True)
+class PerplexityChange:
+    """Of one version: mean perplexities, and the paired test of before minus after."""
+
+    before_mean: float
+    after_mean: float
+    test: PairedTest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison(Decided):
+    """`signed_difference` tests PPL(original) - PPL(altered), before minus after; `nats` the same on log perplexities."""
+
+    ppl_correct: PerplexityChange
+    ppl_altered: PerplexityChange
+    signed_difference: PairedTest
+    nats: NatsChange
+
+
 @dataclass(frozen=True, kw_only=True)
 class TunedModel(ModelName):
     """A tuned model, the model that it was tuned from, and the items that both have.
@@ -291,13 +311,28 @@ def _tuned(data: SourceData, pair: Pair) -> TunedModel:
         base_display_name=base["display_name"],
         n_items=len(pair.items),
         prompts=pair.prompts,
-        comparison=try_estimate(compare, pair.before, pair.after),
+        comparison=try_estimate(_comparison, pair),
         mcnemar_holm_p=np.nan,
         interaction_holm_p=np.nan,
         subfields=subfield_changes(data, pair),
         by_cutoff=try_estimate(cutoff_change, data, pair),
         corpora=try_estimate(corpus_changes, data, pair),
         training=data.trainings.get(pair.tuned),
+    )
+
+
+def _comparison(pair: Pair) -> Comparison:
+    found = compare(pair.before, pair.after)
+    own = found.decided
+    original, altered = zip(found.means_before, found.means_after, strict=True)
+    return Comparison(
+        mcnemar=own.mcnemar,
+        before=own.before,
+        after=own.after,
+        ppl_correct=PerplexityChange(*original, found.ppl_correct),
+        ppl_altered=PerplexityChange(*altered, found.ppl_altered),
+        signed_difference=found.signed_difference,
+        nats=found.nats,
     )
 
 

@@ -11,10 +11,9 @@ from statsmodels.stats.multitest import multipletests
 
 from analysis.codec import MissingResult, need
 from analysis.data.dataset import SourceData, TrainingSummary
-from analysis.report.chapters.finetuning.results import FineTuning, TunedModel
+from analysis.report.chapters.finetuning.results import Comparison, FineTuning, TunedModel
 from analysis.report.contents import chapter_named
 from analysis.stats import NotEnough
-from analysis.stats.finetuning import Comparison
 from tests.analysis.report.chapters.chapter_results import figure_of, page_of, results_of, same_test
 
 FINETUNING = chapter_named("finetuning")
