@@ -4,7 +4,7 @@ from django import forms
 from django.contrib import messages
 from django.db.models import Count, IntegerField, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
@@ -12,6 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.roles import FieldRight, FieldRole
 from experiment.lab.access import for_creators, for_field, for_signed_in, user_of
+from experiment.lab.members import give_role
 from experiment.models import FieldMember, Item, ResearchField, Subfield
 from experiment.services import fields as services
 from experiment.services import members
@@ -185,11 +186,7 @@ def add_member(request: HttpRequest, research_field: ResearchField) -> HttpRespo
 @require_POST
 @for_field(FieldRight.LEAD_FIELD)
 def change_role(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
-    member, role = _member(research_field, pk), request.POST.get("role", "")
-    if role not in list(FieldRole):
-        raise Http404
-    with refused(request):
-        members.change_field_role(member, FieldRole(role), user_of(request))
+    give_role(request, _member(research_field, pk), FieldRole)
     return redirect("lab:field_people", research_field.slug)
 
 
@@ -198,7 +195,7 @@ def change_role(request: HttpRequest, research_field: ResearchField, pk: int) ->
 def remove_member(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
     member, user = _member(research_field, pk), user_of(request)
     with refused(request):
-        members.remove_from_field(member, user)
+        members.remove_member(member, user)
         if member.user_id == user.pk and not user.is_superuser:
             return redirect("lab:fields")  # they have left
     return redirect("lab:field_people", research_field.slug)

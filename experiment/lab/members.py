@@ -21,7 +21,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
-from experiment.domain.roles import Right, Role
+from experiment.domain.roles import FieldRole, Right, Role
 from experiment.lab.access import for_site_admins, for_study, user_of
 from experiment.models import AuditEvent, Invitation, Membership, Study
 from experiment.services import audit
@@ -29,7 +29,7 @@ from experiment.services import members as people
 from experiment.services.members import AlreadyMemberError, InvitationError
 from lib.http import either
 from lib.name_fields import is_name
-from lib.pages import show
+from lib.pages import refused, show
 
 NAME: dict[str, Any] = {
     "label": gettext_lazy("For whom"),
@@ -81,26 +81,27 @@ def revoke(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
 @require_POST
 @for_study(Right.MANAGE_PEOPLE)
 def change_role(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
-    membership, role = _member(study, pk), request.POST.get("role", "")
-    if role not in list(Role):
-        raise Http404
-    try:
-        people.change_role(membership, Role(role), user_of(request))
-    except people.LastResearcherError:
-        messages.error(request, _("The last researcher of a study stays one."))
+    give_role(request, _member(study, pk), Role)
     return redirect("lab:members", study.slug)
+
+
+def give_role(request: HttpRequest, member: people.Member, roles: type[Role | FieldRole]) -> None:
+    """The role that was sent, to a member of a study or a field."""
+    role = request.POST.get("role", "")
+    if role not in list(roles):
+        raise Http404
+    with refused(request):
+        people.change_role(member, roles(role), user_of(request))
 
 
 @require_POST
 @for_study(Right.MANAGE_PEOPLE)
 def remove(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
-    membership = _member(study, pk)
-    try:
-        people.remove_member(membership, user_of(request))
-    except people.LastResearcherError:
-        messages.error(request, _("The last researcher of a study cannot be removed."))
-    if membership.user_id == user_of(request).pk and membership.pk is None:
-        return redirect("lab:studies")  # they have left
+    membership, user = _member(study, pk), user_of(request)
+    with refused(request):
+        people.remove_member(membership, user)
+        if membership.user_id == user.pk:
+            return redirect("lab:studies")  # they have left
     return redirect("lab:members", study.slug)
 
 

@@ -17,68 +17,86 @@ from experiment.services import audit
 from experiment.services.audit import Action
 from experiment.services.rights import may
 
-
-class LastResearcherError(Exception):
-    """Without this member nobody could set the study up."""
+Member = Membership | FieldMember
 
 
 @transaction.atomic
-def change_role(membership: Membership, role: Role, by: User) -> None:
-    """Nobody joins by invitations of who may invite no more. Raises LastResearcherError."""
-    study, before = _locked_study(membership), membership.role
+def change_role(member: Member, role: Role | FieldRole, by: User) -> None:
+    """Nobody joins a study by invitations of who may invite no more. Raises ValidationError for the last who leads."""
+    before = _held(member)
     if role == before:
         return
-    _keep_a_researcher(membership)
-    membership.role = role
-    membership.save(update_fields=["role"])
-    revoked: dict[str, audit.Detail] = {}
-    if before == Role.RESEARCHER:
-        revoked["invitations_revoked"] = _revoke_invitations(study, membership.user)
-    audit.record(
-        Action.ROLE_CHANGED,
-        by=by,
-        study=study,
-        member=membership.user.get_username(),
-        before=before,
-        after=role.value,
-        reason="",
-        **revoked,
-    )
+    _keep_a_lead(member, _("The last researcher of a study stays one."))
+    member.role = role
+    member.save(update_fields=["role"])
+    told: dict[str, audit.Detail] = {"before": before, "after": role.value}
+    if isinstance(member, Membership) and before == Role.RESEARCHER:
+        told["invitations_revoked"] = _revoke_invitations(member)
+    _record(Action.ROLE_CHANGED, member, by, **told)
 
 
 @transaction.atomic
-def remove_member(membership: Membership, by: User) -> None:
-    """Their invitations that nobody has used yet go with them. Raises LastResearcherError."""
-    study = _locked_study(membership)
-    _keep_a_researcher(membership)
-    membership.delete()
-    n = _revoke_invitations(study, membership.user)
-    audit.record(
-        Action.MEMBER_REMOVED,
-        by=by,
-        study=study,
-        member=membership.user.get_username(),
-        role=membership.role,
-        invitations_revoked=n,
-    )
+def remove_member(member: Member, by: User) -> None:
+    """What they wrote, and their verdicts, stay; their invitations that nobody has used yet go. Raises ValidationError for the last who leads."""
+    _held(member)
+    _keep_a_lead(member, _("The last researcher of a study cannot be removed."))
+    member.delete()
+    told: dict[str, audit.Detail] = {"role": member.role}
+    if isinstance(member, Membership):
+        told["invitations_revoked"] = _revoke_invitations(member)
+    _record(Action.MEMBER_REMOVED, member, by, **told)
 
 
-def _revoke_invitations(study: Study, user: User) -> int:
-    unused = study.invitations.filter(created_by=user, used_at=None, revoked_at=None)
+@transaction.atomic
+def add_to_field(
+    research_field: ResearchField, username: str, role: FieldRole, by: User
+) -> FieldMember:
+    """Somebody with an account. Raises ValidationError for an unknown name and for who is a member."""
+    ResearchField.objects.select_for_update(no_key=True).get(pk=research_field.pk)
+    user = User.objects.filter(username=username, is_active=True).first()
+    if user is None:
+        raise ValidationError(_("Nobody who can sign in has this user name."))
+    if research_field.memberships.filter(user=user).exists():
+        raise ValidationError(_("This person belongs to the field."))
+    member = research_field.memberships.create(user=user, role=role)
+    _record(Action.MEMBER_ADDED, member, by, role=role.value)
+    return member
+
+
+def _held(member: Member) -> str:
+    """The role, once two who lead cannot remove each other at once."""
+    if isinstance(member, Membership):
+        Study.objects.select_for_update(no_key=True).get(pk=member.study_id)
+    else:
+        ResearchField.objects.select_for_update(no_key=True).get(pk=member.field_id)
+    member.refresh_from_db()
+    return member.role
+
+
+def _keep_a_lead(member: Member, why_of_study: str) -> None:
+    if isinstance(member, Membership):
+        others, lead, why = member.study.memberships, Role.RESEARCHER.value, why_of_study
+    else:
+        others, lead, why = (
+            member.field.memberships,
+            FieldRole.LEAD.value,
+            _("The last lead of a field stays one."),
+        )
+    if member.role == lead and others.filter(role=lead).count() == 1:
+        raise ValidationError(why)
+
+
+def _revoke_invitations(member: Membership) -> int:
+    unused = member.study.invitations.filter(created_by=member.user, used_at=None, revoked_at=None)
     return unused.update(revoked_at=timezone.now())
 
 
-def _locked_study(membership: Membership) -> Study:
-    """Two researchers cannot remove each other at once."""
-    study = Study.objects.select_for_update(no_key=True).get(pk=membership.study_id)
-    membership.refresh_from_db()
-    return study
-
-
-def _keep_a_researcher(membership: Membership) -> None:
-    researchers = Membership.objects.filter(study=membership.study_id, role=Role.RESEARCHER)
-    if membership.role == Role.RESEARCHER and researchers.count() == 1:
-        raise LastResearcherError
+def _record(action: Action, member: Member, by: User, **told: audit.Detail) -> None:
+    about: dict[str, audit.Detail] = {"member": member.user.get_username()} | told
+    if isinstance(member, Membership):
+        audit.record(action, by=by, study=member.study, reason="", **about)
+    else:
+        audit.record(action, by=by, study=None, reason="", field=member.field.name, **about)
 
 
 DAYS = 7
@@ -189,60 +207,3 @@ def _record_invitation(action: Action, invitation: Invitation, by: User) -> None
 def _hash(secret: str) -> str:
     # A plain hash is enough: nobody guesses 256 random bits
     return hashlib.sha256(secret.encode()).hexdigest()
-
-
-@transaction.atomic
-def add_to_field(
-    research_field: ResearchField, username: str, role: FieldRole, by: User
-) -> FieldMember:
-    """Somebody with an account. Raises ValidationError for an unknown name and for who is a member."""
-    _hold(research_field)
-    user = User.objects.filter(username=username, is_active=True).first()
-    if user is None:
-        raise ValidationError(_("Nobody who can sign in has this user name."))
-    if research_field.memberships.filter(user=user).exists():
-        raise ValidationError(_("This person belongs to the field."))
-    member = research_field.memberships.create(user=user, role=role)
-    _record_of_field(Action.MEMBER_ADDED, member, by, role=role.value)
-    return member
-
-
-@transaction.atomic
-def change_field_role(member: FieldMember, role: FieldRole, by: User) -> None:
-    """Raises ValidationError for the last lead."""
-    _hold(member.field)
-    member.refresh_from_db()
-    before = member.role
-    if role == before:
-        return
-    _keep_a_lead(member)
-    member.role = role
-    member.save(update_fields=["role"])
-    _record_of_field(Action.ROLE_CHANGED, member, by, before=before, after=role.value)
-
-
-@transaction.atomic
-def remove_from_field(member: FieldMember, by: User) -> None:
-    """What they wrote and their verdicts stay. Raises ValidationError for the last lead."""
-    _hold(member.field)
-    member.refresh_from_db()
-    _keep_a_lead(member)
-    member.delete()
-    _record_of_field(Action.MEMBER_REMOVED, member, by, role=member.role)
-
-
-def _hold(research_field: ResearchField) -> None:
-    """Two leads cannot remove each other at once."""
-    ResearchField.objects.select_for_update(no_key=True).get(pk=research_field.pk)
-
-
-def _keep_a_lead(member: FieldMember) -> None:
-    leads = FieldMember.objects.filter(field=member.field_id, role=FieldRole.LEAD)
-    if member.role == FieldRole.LEAD and leads.count() == 1:
-        raise ValidationError(_("The last lead of a field stays one."))
-
-
-def _record_of_field(action: Action, member: FieldMember, by: User, **told: audit.Detail) -> None:
-    about: dict[str, audit.Detail] = {"field": member.field.name}
-    about |= {"member": member.user.get_username()} | told
-    audit.record(action, by=by, study=None, reason="", **about)

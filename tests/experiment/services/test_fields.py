@@ -96,9 +96,9 @@ def test_people_come_by_user_name_change_and_go() -> None:
     member = members.add_to_field(field, "ada", FieldRole.CURATOR, lead)
     with pytest.raises(ValidationError, match="belongs to the field"):
         members.add_to_field(field, "ada", FieldRole.LEAD, lead)
-    members.change_field_role(member, FieldRole.LEAD, lead)
+    members.change_role(member, FieldRole.LEAD, lead)
     assert "lead_field" in field_rights_of(ada, field)
-    members.remove_from_field(field.memberships.get(user=lead), ada)
+    members.remove_member(field.memberships.get(user=lead), ada)
     assert told() == [("member_added", "lead"), ("role_changed", "lead"), ("member_removed", "ada")]
 
 
@@ -107,9 +107,9 @@ def test_the_last_lead_stays() -> None:
     field = make_research_field("cooking", lead=lead, curators=[make_user("ada")])
     member = field.memberships.get(user=lead)
     with pytest.raises(ValidationError, match="last lead"):
-        members.remove_from_field(member, lead)
+        members.remove_member(member, lead)
     with pytest.raises(ValidationError, match="last lead"):
-        members.change_field_role(member, FieldRole.CURATOR, lead)
+        members.change_role(member, FieldRole.CURATOR, lead)
     assert ResearchField.objects.get().memberships.count() == 2
 
 
