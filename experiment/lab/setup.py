@@ -20,7 +20,7 @@ from experiment.lab import setup_forms as forms
 from experiment.lab.access import View, for_study, user_of
 from experiment.models import Participant, Study
 from experiment.services.counts import default_kind
-from experiment.services.readiness import Finding, preflight
+from experiment.services.readiness import StudyProblem, preflight
 from experiment.services.study_file import as_bytes
 from experiment.services.study_setup import change_study
 from experiment.services.study_versions import ReasonRequiredError, Revision, compare_rules
@@ -56,7 +56,7 @@ def setup_context(study: Study, current: str = "") -> dict[str, Any]:
         "current": current,
         "findings": [
             {
-                "problem": finding.problem,
+                "problem": finding,
                 "is_blocking": finding.is_blocking,
                 "url": url_of(study, finding.section),
                 "label": LABELS.get(finding.section) or _("Recruitment"),
@@ -68,7 +68,7 @@ def setup_context(study: Study, current: str = "") -> dict[str, Any]:
     }
 
 
-def _listed(study: Study, name: str, current: str, found: list[Finding]) -> Section:
+def _listed(study: Study, name: str, current: str, found: list[StudyProblem]) -> Section:
     here = [finding for finding in found if finding.section == name]
     state = "done"
     if here:

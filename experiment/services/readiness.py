@@ -3,46 +3,43 @@
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from django.template.loader import render_to_string
 from django.utils import timezone
 
 from experiment.domain.assignment import QUESTION
-from experiment.domain.text_checks import Facts, Kind, disagreements
+from experiment.domain.text_checks import Facts, disagreements
 from experiment.models import Channel, Item, Study
 from experiment.services.channels import ADDRESSES, ID_PLACE, channels, host_problem
 from experiment.services.counts import study_duration
 from experiment.services.study_language import untranslated
 
-ProblemCode = Literal[
-    "too_few_items",
-    "works_run_out",
-    "no_practice",
-    "no_consent",
-    "no_contact",
-    "no_completion",
-    "completion_without_id",
-    "no_screen_out",
-    "host_not_allowed",
-    "recruitment_over",
-    # Worth knowing
-    "no_ethics",
-    "field_of_questions",
-    "untranslated",
-    "trials_disagree",
-    "minutes_disagree",
-    "field_disagree",
-    "days_disagree",
-    "date_disagree",
-]
+# Code of what keeps a study from being opened, and where it is mended
+BLOCKING = {
+    "too_few_items": "items",
+    "works_run_out": "items",
+    "no_practice": "items",
+    "no_consent": "texts",
+    "no_contact": "general",
+    "no_completion": "recruitment",
+    "completion_without_id": "recruitment",
+    "no_screen_out": "recruitment",
+    "host_not_allowed": "recruitment",
+    "recruitment_over": "recruitment",
+}
+# What is worth knowing; KIND_disagree, of a text, besides
+WORTH_KNOWING = {
+    "no_ethics": "general",
+    "field_of_questions": "general",
+    "untranslated": "wording",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class StudyProblem:
     """What keeps participants from completing a study, or the study from being opened; a template words it."""
 
-    code: ProblemCode
+    code: str
     stratum: str = ""
     needed: int = 0
     found: int = 0
@@ -56,6 +53,15 @@ class StudyProblem:
 
     def __str__(self) -> str:
         return render_to_string("experiment/study_problem.txt", {"problem": self}).strip()
+
+    @property
+    def is_blocking(self) -> bool:
+        return self.code in BLOCKING
+
+    @property
+    def section(self) -> str:
+        """Of the set-up; or `recruitment`, whose page is another."""
+        return "texts" if self.text else (BLOCKING | WORTH_KNOWING)[self.code]
 
 
 def readiness_problems(study: Study) -> list[StudyProblem]:
@@ -142,55 +148,9 @@ def _running_out(
             )
 
 
-Section = Literal[
-    "general", "texts", "wording", "items", "trials", "rules", "target", "recruitment"
-]
-Severity = Literal["blocking", "worth_knowing"]
-# Where each is mended
-SECTIONS: dict[str, Section] = {
-    "too_few_items": "items",
-    "works_run_out": "items",
-    "no_practice": "items",
-    "no_consent": "texts",
-    "no_contact": "general",
-    "no_completion": "recruitment",
-    "completion_without_id": "recruitment",
-    "no_screen_out": "recruitment",
-    "host_not_allowed": "recruitment",
-    "recruitment_over": "recruitment",
-    "no_ethics": "general",
-    "field_of_questions": "general",
-    "untranslated": "wording",
-}
-DISAGREEMENTS: dict[Kind, ProblemCode] = {
-    "trials": "trials_disagree",
-    "minutes": "minutes_disagree",
-    "field": "field_disagree",
-    "days": "days_disagree",
-    "date": "date_disagree",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Something that is missing or odd."""
-
-    problem: StudyProblem
-    severity: Severity
-
-    @property
-    def section(self) -> Section:
-        return "texts" if self.problem.text else SECTIONS[self.problem.code]
-
-    @property
-    def is_blocking(self) -> bool:
-        return self.severity == "blocking"
-
-
-def preflight(study: Study) -> list[Finding]:
+def preflight(study: Study) -> list[StudyProblem]:
     """Blocking ones first."""
-    blocking = [Finding(problem, "blocking") for problem in readiness_problems(study)]
-    return blocking + [Finding(problem, "worth_knowing") for problem in _worth_knowing(study)]
+    return [*readiness_problems(study), *_worth_knowing(study)]
 
 
 def _worth_knowing(study: Study) -> Iterator[StudyProblem]:
@@ -207,7 +167,7 @@ def _worth_knowing(study: Study) -> Iterator[StudyProblem]:
     }
     for name, text in texts.items():
         for each in disagreements(text, facts):
-            code = DISAGREEMENTS[each.kind]
+            code = f"{each.kind}_disagree"
             yield StudyProblem(code, text=name, said=each.said, is_so=each.is_so)
 
 

@@ -39,7 +39,7 @@ class Command(ReportingCommand):
             study = create_from_file(content, slug=options["study"], title=options["title"])
         except ValidationError as error:
             raise CommandError("\n".join(error.messages)) from error
-        missing = [str(found.problem) for found in preflight(study) if found.is_blocking]
+        missing = [str(found) for found in preflight(study) if found.is_blocking]
         lines = [f"Created study {study.slug} ({study.recruitment}) from {path}."]
         lines += [f"Before it can be opened: {problem}." for problem in missing]
         self.report(options, {"study": study.slug, "problems": missing}, lines)

@@ -12,7 +12,7 @@ FACTS = Facts(11, frozenset({6, 3, 2, 9, 12}), (15, 30), "neuroscience", 90)
 
 
 def codes(study: Study, *, blocking: bool) -> set[str]:
-    return {each.problem.code for each in preflight(study) if each.is_blocking == blocking}
+    return {each.code for each in preflight(study) if each.is_blocking == blocking}
 
 
 @pytest.mark.django_db
@@ -34,7 +34,7 @@ def test_what_is_only_worth_knowing_keeps_no_study_shut() -> None:
         "field_disagree",
         "days_disagree",
     }
-    said = [str(each.problem) for each in preflight(study)]
+    said = [str(each) for each in preflight(study)]
     assert any("“40 abstracts”, a participant judges 11" in text for text in said)
     assert any("“90 minutes”, the pages say 15 to 30 minutes" in text for text in said)
     assert set_recruitment(study, "open").recruitment == "open"

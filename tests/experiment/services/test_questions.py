@@ -98,13 +98,13 @@ def test_a_field_of_ones_own_and_that_of_abstracts_stay(field):
     study = make_study()
     take_questions(study, field, 3)
     assert (Study.objects.get(slug=study.slug).field, study.catch_items) == ("neuroscience", 2)
-    said = [str(each.problem) for each in preflight(study)]
+    said = [str(each) for each in preflight(study)]
     told = "its questions are of matter, but participants and models are told of neuroscience"
     assert told in said
 
 
 def codes(study: Study) -> set[str]:
-    return {each.problem.code for each in preflight(study)} & {"field_of_questions"}
+    return {each.code for each in preflight(study)} & {"field_of_questions"}
 
 
 def test_another_number_of_the_same_questions_is_in_the_audit_trail(field):
