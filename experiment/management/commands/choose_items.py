@@ -1,7 +1,6 @@
 from typing import Any
 
-from django.core.exceptions import ValidationError
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 
 from experiment.management.choosing import add_choice, choice_of, item_lines, numbers
 from experiment.management.finding import find_study
@@ -23,10 +22,7 @@ class Command(ReportingCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         study, choice = find_study(options["study"]), choice_of(options)
-        try:
-            version = choose_items(study, choice, options["reason"]).version
-        except ValidationError as error:
-            raise CommandError(" ".join(error.messages)) from error
+        version = choose_items(study, choice, options["reason"]).version
         items = taken(study)
         data = {
             "study": study.slug,

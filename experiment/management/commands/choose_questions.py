@@ -1,6 +1,5 @@
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 
 from experiment.domain.questions.columns import CategoriesError, checked
@@ -53,12 +52,9 @@ class Command(ReportingCommand):
             options["seed"],
         )
         before = study.field
-        try:
-            revision = take_questions(
-                study, research_field, options["each"], options["reason"], choice=choice
-            )
-        except ValidationError as error:
-            raise CommandError(" ".join(error.messages)) from error
+        revision = take_questions(
+            study, research_field, options["each"], options["reason"], choice=choice
+        )
         items, version = taken(study), revision.version
         data = {
             "study": study.slug,

@@ -3,7 +3,6 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.tokens import default_token_generator
-from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 from django.urls import reverse
@@ -57,10 +56,7 @@ class Command(ReportingCommand):
             )
         elif email:
             user.email = email
-        try:
-            user.full_clean(exclude=["password"])
-        except ValidationError as error:
-            raise CommandError(" ".join(error.messages)) from error
+        user.full_clean(exclude=["password"])
         with transaction.atomic():
             is_new = user.pk is None
             user.save()

@@ -1,6 +1,5 @@
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
@@ -56,14 +55,9 @@ class Command(ReportingCommand):
             raise CommandError(f"There is a study {slug} already; choose another name.")
         given = {name: options[name] for name in GIVEN if options[name] is not None}
         choice = choice_of(options, PRESETS[preset].collection)
-        try:
-            with transaction.atomic():
-                study = create_chosen_study(
-                    slug, preset, choice, contact=options["contact"], **given
-                )
-                study = set_recruitment(study, options["recruitment"])
-        except ValidationError as error:
-            raise CommandError(" ".join(error.messages)) from error
+        with transaction.atomic():
+            study = create_chosen_study(slug, preset, choice, contact=options["contact"], **given)
+            study = set_recruitment(study, options["recruitment"])
         items, problems = taken(study), readiness_problems(study)
         data = {
             "study": slug,

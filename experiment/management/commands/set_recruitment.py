@@ -1,7 +1,6 @@
 from typing import Any
 
-from django.core.exceptions import ValidationError
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 
 from experiment.management.finding import find_study
 from experiment.models import Study
@@ -19,9 +18,6 @@ class Command(ReportingCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
-        try:
-            study = set_recruitment(study, options["recruitment"])
-        except ValidationError as error:
-            raise CommandError(" ".join(error.messages)) from error
+        study = set_recruitment(study, options["recruitment"])
         data = {"study": study.slug, "recruitment": study.recruitment}
         self.report(options, data, [f"Recruitment of {study.slug} is now {study.recruitment}."])
