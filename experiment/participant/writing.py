@@ -36,17 +36,7 @@ class QuestionForm(TrialForm):
     answer_first_ms = Milliseconds()
     answer_last_ms = Milliseconds()
 
-    MEASURES = (
-        "rt_ms",
-        "confidence_first_ms",
-        "confidence_last_ms",
-        "changes",
-        "blur_count",
-        "hidden_ms",
-        "reloads",
-        "viewport_width",
-        "viewport_height",
-    )
+    MEASURES = tuple(name for name in TrialForm.MEASURES if name not in LEFT_OUT)
     RATINGS = ("confidence",)
     QUESTIONS = ("answer_text", "abstained", *RATINGS)
 

@@ -25,15 +25,21 @@ from experiment.services.audit import Action, record
 from experiment.services.counting import raise_revision
 from experiment.services.export.jobs import delete_exports
 
-ADDRESSES = ("completion_url", "screen_out_url", "full_url")
-ENDS = (
-    "completion_url",
-    "completion_code",
-    "screen_out_url",
-    "screen_out_code",
-    "full_url",
-    "full_code",
-)
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Where a participant is sent at the end, or when they do not take part; empty where nowhere."""
+
+    completion_url: str = ""
+    completion_code: str = ""
+    screen_out_url: str = ""
+    screen_out_code: str = ""
+    full_url: str = ""
+    full_code: str = ""
+
+
+ENDS = tuple(Ends.__dataclass_fields__)
+ADDRESSES = [name for name in ENDS if name.endswith("_url")]
 # Browsers read a backslash as a slash and drop tabs and line ends: what is no plain host is none
 _address = re.compile(
     r"https://(?P<host>[A-Za-z0-9.-]+)(:[0-9]+)?([/?#][^\\\s\x00-\x1f\x7f-\x9f]*)?"
@@ -198,7 +204,7 @@ class Link:
     label: str
     is_open: bool
     url: str
-    ending: "Ends"
+    ending: Ends
 
 
 def links(study: Study, address: str) -> list[Link]:
@@ -215,18 +221,6 @@ def link(channel: Channel, address: str) -> str:
     if channel.code != PLAIN:
         given.insert(0, f"channel={channel.code}")
     return f"{address}?{'&'.join(given)}" if given else address
-
-
-@dataclass(frozen=True, slots=True)
-class Ends:
-    """Where a participant is sent at the end, or when they do not take part; empty where nowhere."""
-
-    completion_url: str = ""
-    completion_code: str = ""
-    screen_out_url: str = ""
-    screen_out_code: str = ""
-    full_url: str = ""
-    full_code: str = ""
 
 
 def ending(study: Study, external: ExternalIds = NO_EXTERNAL_IDS) -> Ends:

@@ -161,6 +161,10 @@ class Answer:
     viewport_height: int | None = None
 
 
+_NAMES = tuple(Answer.__dataclass_fields__)
+MEASURES = _NAMES[_NAMES.index("rt_choice_ms") :]  # what the page measured by itself
+
+
 @dataclass(frozen=True, slots=True)
 class Written:
     """An answer in a participant's own words, or "I do not know" without any; times as those of `Answer`."""

@@ -19,7 +19,7 @@ from experiment.domain.codebook import Column
 from experiment.domain.release import Form
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Study
-from experiment.services.export.columns import Row, rows_of
+from experiment.services.export.columns import ITEM_COLUMNS, Row, rows_of
 from lib.table_files import Block, Digesting, in_blocks, writing
 
 OF_PARTICIPANTS = [
@@ -45,17 +45,6 @@ OF_PARTICIPANTS = [
     "seed",
     "rules_version",
     "participant_excluded_by",
-]
-OF_ITEMS = [
-    "item_key",
-    "item_version",
-    "item_sha256",
-    "item_source",
-    "generator",
-    "subfield",
-    "doi",
-    "publication_date",
-    "text",
 ]
 
 
@@ -124,7 +113,7 @@ def participants_table(of: Sequence[Column]) -> Projection:
 
 
 def items_table(of: Sequence[Column]) -> Projection:
-    return Projection(_named(of, OF_ITEMS), of, 2)
+    return Projection(_named(of, ITEM_COLUMNS), of, 2)
 
 
 def _named(of: Sequence[Column], names: Sequence[str]) -> list[Column]:
