@@ -175,12 +175,7 @@ def participant(request: HttpRequest, study: Study, public_id: UUID) -> HttpResp
     found = timeline(study, public_id)
     if found is None:
         raise Http404
-    kind_label = Participant.Kind(found.kind).label
-    has_draws = any(trial.drawn for trial in found.trials)
+    has_draws = any(line.drawn for line in found.trials)
     return show(
-        request,
-        "lab/watch/participant.html",
-        person=found,
-        kind_label=kind_label,
-        has_draws=has_draws,
+        request, "lab/watch/participant.html", person=found.person, found=found, has_draws=has_draws
     )

@@ -10,7 +10,7 @@ from uuid import UUID
 from experiment.domain import assignment
 from experiment.domain.assignment import DrawRecord
 from experiment.domain.exclusion import FLAGS, PARTICIPANT_REASONS, TRIAL_REASONS, Reason
-from experiment.models import Item, Participant, Study, Trial
+from experiment.models import Item, Judgment, Participant, Study, Trial
 from experiment.models.participants import ParticipantQuerySet
 
 Stage = Participant.Stage
@@ -40,15 +40,10 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """`position`: the trial that they are or were on. `status` is none of finished: valid or excluded is said instead."""
+    """`status` is none of finished: valid or excluded is said instead."""
 
-    public_id: UUID
+    person: Participant
     status: Status
-    stage: str
-    position: int | None
-    n_trials: int
-    started_at: datetime | None
-    last_seen_at: datetime | None
     reasons: tuple[Reason, ...]
     n_flags: int
 
@@ -135,17 +130,8 @@ def reasons(codes: str) -> tuple[Reason, ...]:
 
 def _line(person: Participant) -> Line:
     status = status_of(person)
-    return Line(
-        public_id=person.public_id,
-        status=status,
-        stage=person.stage,
-        position=person.position if person.stage == Stage.TRIAL else None,
-        n_trials=person.n_trials,
-        started_at=person.consented_at,
-        last_seen_at=person.last_seen_at,
-        reasons=reasons(person.excluded_by) if status == Status.EXCLUDED else (),
-        n_flags=len(person.flags.split()),
-    )
+    why = reasons(person.excluded_by) if status == Status.EXCLUDED else ()
+    return Line(person, status, why, len(person.flags.split()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,37 +158,24 @@ class DrawnFrom:
 
 @dataclass(frozen=True, slots=True)
 class TrialLine:
-    """`page_s` is the browser's time, or where it measured none the server's; None where nothing is known."""
+    """`answer`: None of a trial without one. `page_s` is the browser's time, or where it measured none the server's; None where nothing is known."""
 
-    position: int
-    stratum: str
-    item: str
+    trial: Trial
+    answer: Judgment | None
     since_consent_s: float | None
-    is_answered: bool
-    page_s: float | None = None
-    bar: float = 0.0
-    choice_s: float | None = None
-    correct: bool | None = None
-    confidence: int | None = None
-    expertise: int | None = None
-    reloads: int | None = None
-    blurs: int | None = None
-    hidden_s: float | None = None
-    reasons: tuple[Reason, ...] = ()
-    flags: tuple[Reason, ...] = ()
-    drawn: DrawnFrom | None = None
+    page_s: float | None
+    bar: float
+    choice_s: float | None
+    hidden_s: float | None
+    reasons: tuple[Reason, ...]
+    flags: tuple[Reason, ...]
+    drawn: DrawnFrom | None
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    public_id: UUID
-    kind: str
+    person: Participant
     status: Status
-    stage: str
-    policy: str
-    n_trials: int
-    practice_attempts: int
-    last_seen_at: datetime | None
     reasons: tuple[Reason, ...]
     flags: tuple[Reason, ...]
     events: tuple[Event, ...]
@@ -247,14 +220,8 @@ def timeline(study: Study, public_id: UUID) -> Timeline | None:
         .order_by("position")
     )
     return Timeline(
-        public_id=person.public_id,
-        kind=person.kind,
+        person=person,
         status=status_of(person),
-        stage=person.stage,
-        policy=person.policy,
-        n_trials=person.n_trials,
-        practice_attempts=person.practice_attempts,
-        last_seen_at=person.last_seen_at,
         reasons=reasons(person.excluded_by),
         flags=reasons(person.flags),
         events=_events(person),
@@ -277,13 +244,25 @@ def _trials(person: Participant, trials: Sequence[Trial]) -> tuple[TrialLine, ..
     records = {t.position: DrawRecord.unpack(bytes(t.draw)) for t in trials if t.draw}
     tied = {pk for record in records.values() for pk in record.window}
     names = {item.pk: str(item) for item in Item.objects.filter(pk__in=tied).only("key", "version")}
-    timed = [t.judgment.timed_ms for t in trials if hasattr(t, "judgment") and t.judgment.timed_ms]
-    longest_ms = max(timed, default=0)
+    answers = [getattr(trial, "judgment", None) for trial in trials]
+    longest_ms = max((answer.timed_ms or 0 for answer in answers if answer), default=0)
     lines = []
-    for trial in trials:
-        record = records.get(trial.position)
-        drawn = _drawn_from(person, trial, record, names) if record is not None else None
-        lines.append(_trial_line(person, trial, drawn, longest_ms))
+    for trial, answer in zip(trials, answers, strict=True):
+        record, ms = records.get(trial.position), answer and answer.timed_ms
+        lines.append(
+            TrialLine(
+                trial,
+                answer,
+                since_consent_s=_since(person, trial.shown_at),
+                page_s=_seconds(ms),
+                bar=100 * (ms or 0) / longest_ms if longest_ms else 0.0,
+                choice_s=_seconds(answer and answer.rt_choice_ms),
+                hidden_s=_seconds(answer and answer.hidden_ms),
+                reasons=reasons(answer.excluded_by) if answer else (),
+                flags=reasons(answer.flags) if answer else (),
+                drawn=_drawn_from(person, trial, record, names) if record else None,
+            )
+        )
     return tuple(lines)
 
 
@@ -296,37 +275,6 @@ def _drawn_from(
         n_tied=record.n_tied,
         names=tuple(names.get(pk, str(pk)) for pk in record.window),
         repeats=record.item_id(key) == trial.item_id,
-    )
-
-
-def _trial_line(
-    person: Participant, trial: Trial, drawn: DrawnFrom | None, longest_ms: int
-) -> TrialLine:
-    since = _since(person, trial.shown_at)
-    if not hasattr(trial, "judgment"):
-        return TrialLine(
-            trial.position, trial.stratum, str(trial.item), since, is_answered=False, drawn=drawn
-        )
-    answer = trial.judgment
-    ms = answer.timed_ms
-    return TrialLine(
-        position=trial.position,
-        stratum=trial.stratum,
-        item=str(trial.item),
-        since_consent_s=since,
-        is_answered=True,
-        page_s=_seconds(ms),
-        bar=100 * (ms or 0) / longest_ms if longest_ms else 0.0,
-        choice_s=_seconds(answer.rt_choice_ms),
-        correct=answer.correct,
-        confidence=answer.confidence,
-        expertise=answer.expertise,
-        reloads=answer.reloads,
-        blurs=answer.blur_count,
-        hidden_s=_seconds(answer.hidden_ms),
-        reasons=reasons(answer.excluded_by),
-        flags=reasons(answer.flags),
-        drawn=drawn,
     )
 
 

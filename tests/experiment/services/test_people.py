@@ -22,7 +22,7 @@ def test_pages_hold_everyone_once_newest_first(
     for n_queries in (1, 2, 2):
         with django_assert_num_queries(n_queries):
             page = people(study, Wanted("real", after=after))
-        seen += [line.public_id for line in page.lines]
+        seen += [line.person.public_id for line in page.lines]
         after = page.next_after
     assert seen == made[::-1]
     assert after is None
@@ -53,7 +53,7 @@ def test_each_status_holds_its_own(study: Study, status: Status | None, who: str
     withdraw(study, made["f"].withdrawal_code, now)
     names = {person.public_id: name for name, person in made.items()}
     found = people(study, Wanted("real", status)).lines
-    assert sorted(names[line.public_id] for line in found) == list(who)
+    assert sorted(names[line.person.public_id] for line in found) == list(who)
     if status and status != Status.FINISHED:
         assert {line.status for line in found} == {status}
 
@@ -63,7 +63,7 @@ def test_a_reason_is_a_whole_code_and_a_pseudonym_is_found_by_its_beginning(stud
     make_participant(study, excluded_by="missed_catch_2")
     make_participant(study)
     (line,) = people(study, Wanted("real", reason="missed_catch")).lines
-    assert line.public_id == both.public_id
+    assert line.person.public_id == both.public_id
     assert [reason.label for reason in line.reasons] == [
         "missed a catch trial",
         "never moved a slider",
@@ -71,13 +71,13 @@ def test_a_reason_is_a_whole_code_and_a_pseudonym_is_found_by_its_beginning(stud
     begin = str(both.public_id)
     for n in (8, 12, 36):
         found = people(study, Wanted("real", pseudonym=begin[:n])).lines
-        assert both.public_id in {line.public_id for line in found}
-    assert all(str(line.public_id).startswith(begin[:8]) for line in found)
+        assert both.public_id in {line.person.public_id for line in found}
+    assert all(str(line.person.public_id).startswith(begin[:8]) for line in found)
 
 
 def test_a_page_after_somebody_of_another_study_begins_at_the_newest(study: Study) -> None:
     stranger = make_participant(make_study("other"))
     own = make_participant(study)
-    assert people(study, Wanted("real", after=stranger.public_id)).lines[0].public_id == (
+    assert people(study, Wanted("real", after=stranger.public_id)).lines[0].person.public_id == (
         own.public_id
     )
