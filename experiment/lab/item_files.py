@@ -1,14 +1,14 @@
 """A field's test cases from a file (sent, compared with what is there, and imported as it was shown) and to a file."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.core.paginator import Page, Paginator
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
@@ -17,14 +17,13 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.item_checks.findings import Level
-from experiment.domain.markup import Segment, parse
-from experiment.domain.markup_between import Piece, word_diff
+from experiment.domain.markup import parse
+from experiment.domain.markup_between import word_diff
 from experiment.domain.roles import FieldRight
 from experiment.imports.read.items import Defaults, read_items
-from experiment.imports.read.rows import RowProblem
 from experiment.imports.store.item_plans import ItemPlan, ItemRow, Options, plan_import
 from experiment.imports.store.job import ask
-from experiment.imports.store.plans import Action, Change
+from experiment.imports.store.plans import Action
 from experiment.imports.store.writing import PlanRefusedError, import_items
 from experiment.lab.access import for_field, is_lead, user_of
 from experiment.models import Item, ItemImport, ResearchField
@@ -122,58 +121,27 @@ PER_PAGE = 50
 PROBLEMS = "problems"
 
 
-@dataclass(frozen=True, slots=True)
-class ShownRow:
+def paged(request: HttpRequest, found: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """How many rows there are of each kind, and a page of those that the address asks for; else of the first kind of which there are any."""
+    chosen = request.GET.get("show", "")
+    if chosen not in found:
+        chosen = next((name for name, rows in found.items() if rows), str(Action.UNCHANGED))
+    return {
+        "show": chosen,
+        "counts": [(name, len(rows)) for name, rows in found.items()],
+        "page": Paginator(found[chosen], PER_PAGE).get_page(request.GET.get("page")),
+    }
+
+
+def _shown(row: ItemRow) -> dict[str, Any]:
     """A row with its text, where it is new, or with what changes."""
-
-    row: ItemRow
-    segments: Sequence[Segment]
-    pieces: Sequence[Piece]
-    values: Sequence[Change]
-
-    @classmethod
-    def of(cls, row: ItemRow) -> "ShownRow":
-        is_new = row.action == Action.CREATE
-        texts = [change for change in row.changes if change.column == "markup"]
-        return cls(
-            row,
-            parse(row.record.markup).segments if is_new else (),
-            [piece for change in texts for piece in word_diff(change.before, change.after)],
-            [change for change in row.changes if change.column != "markup"],
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """Counts of all rows, and a page of those of one kind; `problems` where these are asked for."""
-
-    plan: ItemPlan
-    show: str
-    counts: Sequence[tuple[str, int]]
-    page: Page[ItemRow] | Page[RowProblem]
-    rows: Sequence[ShownRow]
-    problems: Sequence[RowProblem]
-
-    @property
-    def n_errors(self) -> int:
-        return self.plan.count_checked(Level.ERROR)
-
-    @property
-    def n_warnings(self) -> int:
-        return self.plan.count_checked(Level.WARNING)
-
-
-def _shown(plan: ItemPlan, show: str, number: str | None) -> Difference:
-    """The page of this number. Problems come first where there are some, else what changes."""
-    counts = [(PROBLEMS, len(plan.problems)), *((str(a), plan.count(a)) for a in Action)]
-    if show not in dict(counts):
-        show = next((name for name, n in counts if n), str(Action.UNCHANGED))
-    if show == PROBLEMS:
-        problems = Paginator(plan.problems, PER_PAGE).get_page(number)
-        return Difference(plan, show, counts, problems, (), list(problems))
-    chosen = [row for row in plan.rows if row.action == show]
-    page = Paginator(chosen, PER_PAGE).get_page(number)
-    return Difference(plan, show, counts, page, [ShownRow.of(row) for row in page], ())
+    texts = [change for change in row.changes if change.column == "markup"]
+    return {
+        "row": row,
+        "segments": parse(row.record.markup).segments if row.action == Action.CREATE else (),
+        "pieces": [piece for change in texts for piece in word_diff(change.before, change.after)],
+        "values": [change for change in row.changes if change.column != "markup"],
+    }
 
 
 LARGE = 1_000  # rows; of more, a worker makes the import, where one lives
@@ -183,6 +151,21 @@ def gone(request: HttpRequest, part: str, page: str, *args: Any) -> HttpResponse
     """A file that is kept no longer is to be sent again on its page."""
     again = reverse(page, args=args)
     return show(request, "lab/fields/gone.html", GONE, part=part, again=again)
+
+
+def kept(
+    request: HttpRequest,
+    research_field: ResearchField,
+    file: Any,
+    page: str,
+    *args: Any,
+    **query: Any,
+) -> HttpResponse:
+    """The file that was sent is kept, and its page shows what it would do."""
+    name = item_files.keep_upload(research_field, user_of(request), file.read())
+    address = reverse(page, args=[research_field.slug, *args, name])
+    asked = urlencode({key: value for key, value in query.items() if value})
+    return redirect(f"{address}?{asked}" if asked else address)
 
 
 @require_safe
@@ -198,11 +181,8 @@ def send(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
     form = UploadForm(request.POST, request.FILES, is_lead=is_lead(request))
     if not form.is_valid():
         return show(request, "lab/item_files/import.html", form=form)
-    sent = form.cleaned_data
-    name = item_files.keep_upload(research_field, user_of(request), sent["file"].read())
-    query = urlencode({key: value for key, value in sent.items() if key != "file" and value})
-    address = reverse("lab:import_difference", args=[research_field.slug, name])
-    return redirect(f"{address}?{query}" if query else address)
+    sent = dict(form.cleaned_data)
+    return kept(request, research_field, sent.pop("file"), "lab:import_difference", **sent)
 
 
 @require_safe
@@ -283,15 +263,22 @@ def _difference(
     *,
     has_changed: bool = False,
 ) -> HttpResponse:
+    kinds = {str(a): [row for row in plan.rows if row.action == a] for a in Action}
+    context = paged(request, {PROBLEMS: plan.problems, **kinds})
+    is_rows = context["show"] != PROBLEMS
     return show(
         request,
         "lab/item_files/difference.html",
         CONFLICT if has_changed else 200,
-        difference=_shown(plan, request.GET.get("show", ""), request.GET.get("page")),
+        plan=plan,
+        rows=[_shown(row) for row in context["page"]] if is_rows else (),
+        n_errors=plan.count_checked(Level.ERROR),
+        n_warnings=plan.count_checked(Level.WARNING),
         upload=upload,
         sent=form.cleaned_data,
         query=urlencode({key: value for key, value in form.cleaned_data.items() if value}),
         has_changed=has_changed,
+        **context,
     )
 
 

@@ -4,10 +4,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
-from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
@@ -18,15 +16,22 @@ from experiment.imports.store.plans import Action
 from experiment.imports.store.question_plans import QuestionPlan, plan_questions
 from experiment.imports.store.writing import PlanRefusedError, import_questions
 from experiment.lab.access import for_field, is_lead, user_of
-from experiment.lab.item_files import MAX_BYTES, LeadsForm, accepted_elsewhere, gone
+from experiment.lab.item_files import (
+    MAX_BYTES,
+    PROBLEMS,
+    LeadsForm,
+    accepted_elsewhere,
+    gone,
+    kept,
+    paged,
+)
 from experiment.models import ResearchField
 from experiment.services import item_files
 from lib.http import either
 from lib.pages import CONFLICT, LimitedFileField, show
 
-PER_PAGE = 50
 MOST = 20_000  # questions that a page imports; more are for import_questions
-PROBLEMS, MISSING = "problems", "gone"
+MISSING = "gone"
 
 
 class AcceptForm(LeadsForm):
@@ -57,11 +62,9 @@ def page(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
     sent = (request.POST, request.FILES) if request.method == "POST" else ()
     form = QuestionUploadForm(*sent, is_lead=is_lead(request))
     if form.is_valid():
-        data = form.cleaned_data["file"].read()
-        name = item_files.keep_upload(research_field, user_of(request), data)
-        address = reverse("lab:question_difference", args=[research_field.slug, name])
-        query = urlencode({"accept": form.reason} if form.reason else {})
-        return redirect(f"{address}?{query}" if query else address)
+        sent = form.cleaned_data["file"]
+        page = "lab:question_difference"
+        return kept(request, research_field, sent, page, accept=form.reason)
     return show(request, "lab/questions/import.html", form=form)
 
 
@@ -118,21 +121,17 @@ def _difference(
         **{str(a): [row for row in plan.rows if row.action == a] for a in Action},
         MISSING: plan.gone,
     }
-    chosen = request.GET.get("show", "")
-    if chosen not in found:
-        chosen = next((name for name, rows in found.items() if rows), str(Action.UNCHANGED))
-    kept = {"accept": plan.accept} if plan.accept else {}
+    context = paged(request, found)
+    asked = {"accept": plan.accept} if plan.accept else {}
     return show(
         request,
         "lab/questions/difference.html",
         CONFLICT if has_changed else 200,
         plan=plan,
-        show=chosen,
-        counts=[(name, len(rows)) for name, rows in found.items()],
-        page=Paginator(found[chosen], PER_PAGE).get_page(request.GET.get("page")),
         upload=upload,
         is_too_much=len(plan.rows) > MOST,
         has_changed=has_changed,
-        query=urlencode(kept),
-        pages_query=urlencode(kept | {"show": chosen}),
+        query=urlencode(asked),
+        pages_query=urlencode(asked | {"show": context["show"]}),
+        **context,
     )

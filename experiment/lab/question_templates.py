@@ -24,7 +24,7 @@ from experiment.imports.store.plans import Action
 from experiment.imports.store.question_plans import QuestionPlan, plan_questions
 from experiment.imports.store.writing import PlanRefusedError, import_questions
 from experiment.lab.access import for_field, is_lead, user_of
-from experiment.lab.item_files import gone
+from experiment.lab.item_files import gone, kept
 from experiment.lab.question_files import AcceptForm, said
 from experiment.lab.questions import CategoriesField, between_commas, seed_field
 from experiment.models import QuestionTemplate, ResearchField
@@ -119,10 +119,8 @@ def template(request: HttpRequest, research_field: ResearchField, pk: int) -> Ht
     sent = (request.POST, request.FILES) if request.method == "POST" else ()
     form = TableForm(*sent)
     if form.is_valid():
-        data = form.cleaned_data["file"].read()
-        name = item_files.keep_upload(research_field, user_of(request), data)
-        address = reverse("lab:question_filling", args=[research_field.slug, pk, name])
-        return redirect(f"{address}?{urlencode({'n': 20})}")
+        sent = form.cleaned_data["file"]
+        return kept(request, research_field, sent, "lab:question_filling", pk, n=20)
     return show(
         request, "lab/questions/template.html", template=row, is_fixed=is_fixed(row), form=form
     )
