@@ -133,32 +133,24 @@ def for_first_step(view: View) -> View:
     return wrapped
 
 
-def for_creators(view: View) -> View:
-    """A page that makes a study."""
+def _for_who(may: Callable[[User], bool], access: str) -> Callable[[View], View]:
+    def decorate(view: View) -> View:
+        @_in_two_steps
+        @wraps(view)
+        def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            if not may(user_of(request)):
+                raise PermissionDenied
+            return view(request, *args, **kwargs)
 
-    @_in_two_steps
-    @wraps(view)
-    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        if not may_create_studies(request.user):
-            raise PermissionDenied
-        return view(request, *args, **kwargs)
+        wrapped.access = access  # type: ignore[attr-defined]
+        return wrapped
 
-    wrapped.access = CREATOR  # type: ignore[attr-defined]
-    return wrapped
+    return decorate
 
 
-def for_site_admins(view: View) -> View:
-    """A page about the whole site."""
-
-    @_in_two_steps
-    @wraps(view)
-    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        if not request.user.is_superuser:
-            raise PermissionDenied
-        return view(request, *args, **kwargs)
-
-    wrapped.access = SITE_ADMIN  # type: ignore[attr-defined]
-    return wrapped
+# A page that makes a study; and one about the whole site
+for_creators = _for_who(may_create_studies, CREATOR)
+for_site_admins = _for_who(lambda user: user.is_superuser, SITE_ADMIN)
 
 
 class AdministrationSite(admin.AdminSite):
