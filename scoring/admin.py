@@ -3,7 +3,7 @@
 from django.contrib import admin
 from django.http import HttpRequest
 
-from experiment.admin.read_only import DeclaredLookups, ReadOnlyAdmin
+from experiment.admin import DeclaredLookups, ReadOnlyAdmin
 from scoring.models import (
     Corpus,
     CorpusScore,

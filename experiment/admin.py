@@ -1,0 +1,256 @@
+"""Django's admin, for site administrators: accounts to change; test cases, studies and who took part to look up."""
+
+from collections.abc import Iterable
+from typing import Any, Generic, TypeVar
+
+from django.contrib import admin
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.models import Group, User
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+from django_otp.plugins.otp_static.admin import StaticDeviceAdmin
+from django_otp.plugins.otp_static.models import StaticDevice
+from django_otp.plugins.otp_totp.admin import TOTPDeviceAdmin
+from django_otp.plugins.otp_totp.models import TOTPDevice
+from django_stubs_ext import StrOrPromise
+
+from experiment.lab.access import user_of
+from experiment.models import (
+    ConsentVersion,
+    Item,
+    Judgment,
+    Participant,
+    ResearchField,
+    Study,
+    StudyVersion,
+    Trial,
+)
+from experiment.models.items import ItemQuerySet
+from experiment.services import audit
+
+RowT = TypeVar("RowT", bound=Model)
+
+
+# What the filters of a list ask for; "" is the field's own name
+ASKED = ("", "__exact", "__isnull", "__in", "__id__exact")
+
+
+class DeclaredLookups(admin.ModelAdmin[RowT], Generic[RowT]):
+    """A list is narrowed by its filters alone: any other look-up would tell, letter by letter, what no list shows."""
+
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
+        own = [f.parameter_name for f in self.list_filter if isinstance(f, type) and issubclass(f, admin.SimpleListFilter)]  # fmt: skip
+        paths = [f if isinstance(f, str) else f[0] for f in self.list_filter if isinstance(f, str | tuple | list)]  # fmt: skip
+        return lookup in {*own, *(f"{path}{asked}" for path in paths for asked in ASKED)}
+
+    def to_field_allowed(self, request: HttpRequest, to_field: str) -> bool:
+        return to_field in {"id", self.opts.pk.name} and super().to_field_allowed(request, to_field)
+
+
+class ReadOnlyAdmin(DeclaredLookups[RowT], Generic[RowT]):
+    """Rows are looked at here and changed nowhere."""
+
+    actions = None
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+POWERS = ("is_active", "is_staff", "is_superuser", "groups", "user_permissions")
+
+for model in (User, Group, TOTPDevice, StaticDevice):
+    admin.site.unregister(model)
+
+
+@admin.register(Group)
+class NarrowGroupAdmin(DeclaredLookups[Group], GroupAdmin):
+    """Django's, without look-ups."""
+
+
+@admin.register(TOTPDevice)
+class NarrowTOTPDeviceAdmin(DeclaredLookups[Any], TOTPDeviceAdmin):  # type: ignore[misc]
+    """The library's: its key is in no list, and in no look-up."""
+
+
+@admin.register(StaticDevice)
+class NarrowStaticDeviceAdmin(DeclaredLookups[Any], StaticDeviceAdmin):  # type: ignore[misc]
+    """The library's, likewise."""
+
+
+@admin.register(User)
+class AccountAdmin(DeclaredLookups[User], UserAdmin[User]):
+    def save_related(self, request: Any, form: Any, formsets: Any, change: bool) -> None:
+        super().save_related(request, form, formsets, change)
+        changed = {
+            name: f"{_told(form.initial.get(name))} -> {_told(form.cleaned_data[name])}"
+            for name in POWERS
+            if name in form.changed_data
+        }
+        if changed:
+            _record(request, form.instance, changed)
+
+    def delete_model(self, request: HttpRequest, obj: User) -> None:
+        _record(request, obj, {"account": "deleted"})
+        super().delete_model(request, obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: Any) -> None:
+        for user in queryset:
+            _record(request, user, {"account": "deleted"})
+        super().delete_queryset(request, queryset)
+
+
+def _record(request: HttpRequest, user: User, changed: dict[str, str]) -> None:
+    by, name = user_of(request), user.get_username()
+    audit.record(audit.Action.ROLE_CHANGED, by=by, member=name, changed=changed)
+
+
+def _told(value: Any) -> str:
+    if not isinstance(value, Iterable):
+        return str(value)
+    return ", ".join(sorted(getattr(each, "codename", str(each)) for each in value)) or "none"
+
+
+class VersionFilter(admin.SimpleListFilter):
+    title = _("version")
+    parameter_name = "versions"
+
+    def lookups(
+        self, request: HttpRequest, model_admin: admin.ModelAdmin[Item]
+    ) -> list[tuple[str, StrOrPromise]]:
+        return [("latest", _("latest only"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        assert isinstance(queryset, ItemQuerySet)
+        return queryset.latest_versions() if self.value() == "latest" else queryset
+
+
+@admin.register(Item)
+class ItemAdmin(ReadOnlyAdmin[Item]):
+    list_display = ("key", "version", "kind", "source", "field", "subfield", "status", "is_demo")
+    list_filter = (
+        "status",
+        "kind",
+        "source",
+        "field",
+        "subfield",
+        VersionFilter,
+        "texts",
+        "is_demo",
+    )
+    list_per_page = 50
+    search_fields = ("key", "doi", "original", "altered")
+    readonly_fields = ("lab_page",)
+
+    @admin.display(description=_("page in the lab"))
+    def lab_page(self, item: Item) -> SafeString | str:
+        research_field = ResearchField.objects.filter(name=item.field).first()
+        if research_field is None:
+            return "-"
+        url = reverse("lab:item", args=[research_field.slug, item.pk])
+        return format_html('<a href="{}">{}</a>', url, item)
+
+
+@admin.register(Participant)
+class ParticipantAdmin(ReadOnlyAdmin[Participant]):
+    list_display = (
+        "public_id",
+        "study",
+        "kind",
+        "stage",
+        "position",
+        "excluded_by",
+        "flags",
+        "last_seen_at",
+    )
+    list_filter = (("study", admin.RelatedOnlyFieldListFilter), "kind", "stage", "excluded_by")
+    list_select_related = ("study",)
+    search_fields = ("public_id",)
+
+
+@admin.register(Trial)
+class TrialAdmin(ReadOnlyAdmin[Trial]):
+    list_display = ("participant", "position", "stratum", "item", "original_side", "shown_at")
+    list_filter = (
+        ("participant__study", admin.RelatedOnlyFieldListFilter),
+        "participant__kind",
+        "stratum",
+    )
+    list_select_related = ("participant", "item")
+    search_fields = ("participant__public_id", "item__key")
+
+
+@admin.register(Judgment)
+class JudgmentAdmin(ReadOnlyAdmin[Judgment]):
+    list_display = (
+        "trial",
+        "side",
+        "correct",
+        "confidence",
+        "expertise",
+        "recognised",
+        "rt_ms",
+        "excluded_by",
+        "flags",
+        "received_at",
+    )
+    list_filter = (
+        ("trial__participant__study", admin.RelatedOnlyFieldListFilter),
+        "trial__participant__kind",
+        "trial__stratum",
+        "excluded_by",
+    )
+    list_select_related = ("trial__participant",)
+    search_fields = ("trial__participant__public_id", "trial__item__key")
+
+
+class _Versions(admin.TabularInline[Any, Study]):
+    """Every version that there was, to read."""
+
+    ordering = ("-number",)
+    extra = 0
+    can_delete = False
+
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class ConsentInline(_Versions):
+    model = ConsentVersion
+    readonly_fields = fields = ("number", "created_at", "text")
+    verbose_name_plural = _("consent texts so far")
+
+
+class VersionInline(_Versions):
+    model = StudyVersion
+    readonly_fields = fields = ("number", "created_at", "made_by", "reason", "rules")
+    verbose_name_plural = _("versions of rules, consent and test cases so far")
+
+
+@admin.register(Study)
+class StudyAdmin(ReadOnlyAdmin[Study]):
+    list_display = ("slug", "title", "recruitment", "target_valid", "lab_page", "is_demo")
+    list_filter = ("recruitment", "is_demo")
+    search_fields = ("slug", "title")
+    inlines = (ConsentInline, VersionInline)
+    readonly_fields = ("lab_page",)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return request.user.is_superuser
+
+    @admin.display(description=_("page in the lab"))
+    def lab_page(self, study: Study) -> SafeString:
+        url = reverse("lab:study", args=[study.slug])
+        return format_html('<a href="{}">{}</a>', url, study.slug)
