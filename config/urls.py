@@ -19,7 +19,7 @@ API = [
     path("", include("experiment.api.urls")),
     path("", include("scoring.api.urls")),
     path("", include("analysis.api.urls")),
-    path("", include("lib.api.urls")),
+    path("", include("lib.api.schema")),
 ]
 
 urlpatterns = [

@@ -20,7 +20,6 @@ from experiment.lab import (
     setup,
     setup_items,
     sign_in,
-    studies,
     tokens,
     watch,
     wording,
@@ -163,7 +162,7 @@ STUDY = [
 ]
 
 urlpatterns = [
-    path("", studies.studies, name="studies"),
+    path("", watch.studies, name="studies"),
     path("sign-in/", sign_in.SignIn.as_view(), name="sign_in"),
     path("sign-in/code/", sign_in.code_page, name="second_step"),
     path("sign-out/", LogoutView.as_view(), name="sign_out"),

@@ -1,4 +1,4 @@
-"""A study's first page, which counts along, and its participants one by one."""
+"""The list of studies, a study's first page, which counts along, and its participants one by one."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django import forms
 from django.conf import settings
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -16,8 +17,8 @@ from django.views.decorators.http import require_safe
 from django_stubs_ext import StrOrPromise
 
 from experiment.domain.exclusion import PARTICIPANT_REASONS, WITHDRAWN
-from experiment.domain.roles import Right
-from experiment.lab.access import LabRequest, for_study
+from experiment.domain.roles import Right, Role
+from experiment.lab.access import LabRequest, for_signed_in, for_study, user_of
 from experiment.models import Participant, Study
 from experiment.services import counts, overview
 from experiment.services.channels import links
@@ -25,8 +26,41 @@ from experiment.services.counts import kind_note, watched_kind
 from experiment.services.overview import forecast, page_by_page
 from experiment.services.people import People, Status, Wanted, people, timeline
 from experiment.services.reapplying import mixed_sentence, rules_under_way
+from experiment.services.rights import may_create_studies
 from experiment.services.study_versions import version_shown
 from lib.pages import show
+
+
+@dataclass(frozen=True, slots=True)
+class ListedStudy:
+    """A study, how many participants of each kind it has, and how many valid real ones."""
+
+    study: Study
+    n: dict[str, int]
+    n_valid: int
+
+
+@require_safe
+@for_signed_in
+def studies(request: HttpRequest) -> HttpResponse:
+    user = user_of(request)
+    curated = user.memberships.filter(role=Role.CURATOR)
+    return show(
+        request,
+        "lab/studies.html",
+        studies=_listed(Study.objects.visible_to(user)),
+        section="studies",
+        may_create=may_create_studies(user),
+        curated=set(curated.values_list("study", flat=True)),
+    )
+
+
+def _listed(studies: QuerySet[Study]) -> list[ListedStudy]:
+    listed = list(studies.order_by("slug"))
+    pks = [study.pk for study in listed]
+    people, valid = counts.kind_counts_of(pks), counts.n_valid_of(pks, Participant.Kind.REAL)
+    return [ListedStudy(s, people.get(s.pk, {}), valid.get(s.pk, 0)) for s in listed]
+
 
 STATUSES = (
     ("", _("all")),
