@@ -8,14 +8,14 @@ from django.db import transaction
 from experiment.domain.questions.filling import TemplateFaultsError
 from experiment.imports.read.questions import read_template
 from experiment.imports.read.rows import FileRefusedError, read_content
-from experiment.imports.report import nothing_written
-from experiment.imports.store.filling import Wanted, fill_template
-from experiment.imports.store.plan_report import (
+from experiment.imports.report import (
     filling_json,
     filling_lines,
+    nothing_written,
     question_json,
     question_lines,
 )
+from experiment.imports.store.filling import Wanted, fill_template
 from experiment.imports.store.question_plans import plan_questions
 from experiment.imports.store.writing import PlanRefusedError, import_questions
 from experiment.management.finding import find_field, find_user

@@ -6,9 +6,8 @@ from django.core.management.base import CommandError, CommandParser
 
 from experiment.imports.read.items import Defaults
 from experiment.imports.read.rows import FileRefusedError, RowProblem, read_content
-from experiment.imports.report import nothing_written
+from experiment.imports.report import item_json, item_lines, nothing_written
 from experiment.imports.store.item_plans import ItemPlan, Options, plan_import
-from experiment.imports.store.plan_report import item_json, item_lines
 from experiment.imports.store.writing import PlanRefusedError, import_items
 from experiment.management.finding import find_field, find_user
 from experiment.models import Item, ResearchField

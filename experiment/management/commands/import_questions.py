@@ -6,8 +6,7 @@ from django.db import transaction
 
 from experiment.imports.read.questions import QuestionsFile, read_questions
 from experiment.imports.read.rows import FileRefusedError, RowProblem, read_content
-from experiment.imports.report import nothing_written
-from experiment.imports.store.plan_report import question_json, question_lines
+from experiment.imports.report import nothing_written, question_json, question_lines
 from experiment.imports.store.question_plans import plan_questions
 from experiment.imports.store.writing import PlanRefusedError, import_questions
 from experiment.management.finding import find_field, find_study, find_user
