@@ -131,20 +131,14 @@ def word_diff(before: str, after: str) -> tuple[Piece, ...]:
     [('same', 'Rats '), ('removed', 'slept'), ('added', 'ran'), ('same', ' more.')]
     """
     old, new = _WORDS.findall(before), _WORDS.findall(after)
-    head = _common(old, new)
-    tail = _common(old[head:][::-1], new[head:][::-1])
+    head = _n_common(old, new)
+    tail = _n_common(old[head:][::-1], new[head:][::-1])
     ends = len(old) - tail, len(new) - tail
     found = [Piece("same", "".join(old[:head]))]
     found += _middle(old[head : ends[0]], new[head : ends[1]])
     found.append(Piece("same", "".join(old[ends[0] :])))
     shown = _shortened([piece for piece in found if piece.text])
     return tuple(piece for piece in shown if piece.text or piece.kind == "gap")
-
-
-def _common(old: Sequence[str], new: Sequence[str]) -> int:
-    """How many words they begin with alike."""
-    pairs = enumerate(zip(old, new, strict=False))
-    return next((n for n, (a, b) in pairs if a != b), min(len(old), len(new)))
 
 
 def _middle(old: Sequence[str], new: Sequence[str]) -> Iterator[Piece]:

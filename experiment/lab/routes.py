@@ -1,7 +1,8 @@
 """Every address of the site with who may open it, as the views say themselves; docs/rights.md is written from it."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from inspect import getclosurevars, isfunction
 from typing import Any
 
@@ -139,11 +140,11 @@ def as_markdown() -> str:
             "",
             "## Rights in a study",
             "",
-            *_table(("right", *Role), _roles()),
+            *_table(("right", *Role), _rights(Right, RIGHTS)),
             "",
             "## Rights in a field of research",
             "",
-            *_table(("right", *FieldRole), _field_roles()),
+            *_table(("right", *FieldRole), _rights(FieldRight, FIELD_RIGHTS)),
             "",
             "## Addresses",
             "",
@@ -159,17 +160,11 @@ def as_markdown() -> str:
     )
 
 
-def _roles() -> Iterator[tuple[str, ...]]:
-    for right in Right:
-        yield (f"`{right}`", *("yes" if right in RIGHTS[role] else "no" for role in Role))
-
-
-def _field_roles() -> Iterator[tuple[str, ...]]:
-    for right in FieldRight:
-        yield (
-            f"`{right}`",
-            *("yes" if right in FIELD_RIGHTS[role] else "no" for role in FieldRole),
-        )
+def _rights(
+    every: Iterable[StrEnum], of_roles: Mapping[Any, Collection[Any]]
+) -> Iterator[tuple[str, ...]]:
+    for right in every:
+        yield (f"`{right}`", *("yes" if right in own else "no" for own in of_roles.values()))
 
 
 def _cells(route: Route) -> tuple[str, ...]:

@@ -1,7 +1,6 @@
 """The pages of a study's set-up, one for each section; the list of sections, and what is missing where."""
 
 import copy
-from dataclasses import dataclass
 from typing import Any
 
 from csp.constants import SELF
@@ -38,17 +37,6 @@ LABELS: dict[str, StrPromise] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """`state` is missing, look or done."""
-
-    name: str
-    label: StrPromise
-    url: str
-    state: str
-    is_current: bool
-
-
 def setup_context(study: Study, current: str = "") -> dict[str, Any]:
     """What every page of the set-up shows."""
     found = preflight(study)
@@ -68,12 +56,19 @@ def setup_context(study: Study, current: str = "") -> dict[str, Any]:
     }
 
 
-def _listed(study: Study, name: str, current: str, found: list[StudyProblem]) -> Section:
-    here = [finding for finding in found if finding.section == name]
-    state = "done"
-    if here:
-        state = "missing" if any(finding.is_blocking for finding in here) else "look"
-    return Section(name, LABELS[name], url_of(study, name), state, name == current)
+def _listed(
+    study: Study, name: str, current: str, found: list[StudyProblem]
+) -> dict[str, StrPromise | bool]:
+    """`state` is missing, look or done."""
+    here = [finding.is_blocking for finding in found if finding.section == name]
+    state = "missing" if any(here) else "look" if here else "done"
+    return {
+        "name": name,
+        "label": LABELS[name],
+        "url": url_of(study, name),
+        "state": state,
+        "is_current": name == current,
+    }
 
 
 def url_of(study: Study, section: str) -> str:

@@ -80,14 +80,6 @@ MUST: Facts = {COUNTERS: 0, TRAIL: "holds", CODES: "fit the withdrawal key"}
 ANSWERS_WITHIN_S = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Again:
-    """A restored database after the site has put it right."""
-
-    withdrawals: Reapplied
-    facts: Facts
-
-
 def facts() -> dict[str, Fact]:
     """Of the database that is opened."""
     broken = audit.verify()
@@ -102,10 +94,10 @@ def facts() -> dict[str, Fact]:
     }
 
 
-def withdraw_again() -> Again:
-    """Who withdrew after the backup was made is gone from it too."""
+def withdraw_again() -> tuple[Reapplied, Facts]:
+    """Who withdrew after the backup was made is gone from it too; and the facts after that."""
     withdrawals = reapply_withdrawals()
-    return Again(withdrawals, facts())
+    return withdrawals, facts()
 
 
 def key_name() -> str:

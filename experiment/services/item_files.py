@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.files.base import ContentFile
@@ -159,29 +160,7 @@ class NothingToExportError(Exception):
     """There is no test to write."""
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
-    """What the data card says; n is of tests, by source, subfield and state."""
-
-    name: str
-    license: str
-    language: str
-    n: int
-    n_bytes: int
-    size: str
-    sources: Mapping[str, int]
-    generators: Mapping[str, int]
-    subfields: Mapping[str, int]
-    statuses: Mapping[str, int]
-    n_accepted: int
-    n_without_review: int
-    n_with_doi: int
-    dates: tuple[str, str] | None
-
-
-def hugging_face_folder(
-    research_field: ResearchField, items: Sequence[Item], license_name: str, language: str = "en"
-) -> dict[str, bytes]:
+def hugging_face_folder(wanted: "Wanted", items: Sequence[Item]) -> dict[str, bytes]:
     """Contents by path within the folder. Catch and practice items are left out.
 
     Raises:
@@ -191,8 +170,8 @@ def hugging_face_folder(
     if not tests:
         raise NothingToExportError("There is no test to write.")
     data = b"".join(_row(item) for item in tests)
-    card = _card(research_field, tests, license_name, language, len(data))
-    context = {"card": card, "features": FEATURES, "path": DATA}
+    card = _card(tests, len(data))
+    context = {"wanted": wanted, "card": card, "features": FEATURES, "path": DATA}
     text = render_to_string("experiment/item_export/data_card.md", context)
     return {CARD: text.encode(), DATA: data}
 
@@ -205,31 +184,23 @@ def _row(item: Item) -> bytes:
     return (json.dumps(found, ensure_ascii=False) + "\n").encode()
 
 
-def _card(
-    research_field: ResearchField,
-    tests: Sequence[Item],
-    license_name: str,
-    language: str,
-    n_bytes: int,
-) -> Card:
+def _card(tests: Sequence[Item], n_bytes: int) -> dict[str, Any]:
+    """What the data card says; n is of tests, by source, subfield and state."""
     dates = sorted(str(item.publication_date) for item in tests if item.publication_date)
     accepted = [item for item in tests if item.status == Item.Status.ACCEPTED]
-    return Card(
-        name=research_field.name,
-        license=license_name,
-        language=language,
-        n=len(tests),
-        n_bytes=n_bytes,
-        size=_SIZES.get(max(3, math.ceil(math.log10(len(tests) + 1))), "n>100K"),
-        sources=_counted(tests, "source"),
-        generators=_counted([item for item in tests if item.generator], "generator"),
-        subfields=_counted(tests, "subfield"),
-        statuses=_counted(tests, "status"),
-        n_accepted=len(accepted),
-        n_without_review=sum(not item.accepted_by for item in accepted),
-        n_with_doi=sum(bool(item.doi) for item in tests),
-        dates=(dates[0], dates[-1]) if dates else None,
-    )
+    return {
+        "n": len(tests),
+        "n_bytes": n_bytes,
+        "size": _SIZES.get(max(3, math.ceil(math.log10(len(tests) + 1))), "n>100K"),
+        "sources": _counted(tests, "source"),
+        "generators": _counted([item for item in tests if item.generator], "generator"),
+        "subfields": _counted(tests, "subfield"),
+        "statuses": _counted(tests, "status"),
+        "n_accepted": len(accepted),
+        "n_without_review": sum(not item.accepted_by for item in accepted),
+        "n_with_doi": sum(bool(item.doi) for item in tests),
+        "dates": (dates[0], dates[-1]) if dates else None,
+    }
 
 
 def _counted(items: Sequence[Item], name: str) -> dict[str, int]:
@@ -287,15 +258,6 @@ def lines(wanted: Wanted, items: list[Item]) -> Iterable[bytes]:
     return writers[wanted.form](items)
 
 
-def folder(wanted: Wanted, items: list[Item]) -> dict[str, bytes]:
-    """The files of a Hugging Face folder, by path.
-
-    Raises:
-        NothingToExportError: no tests.
-    """
-    return hugging_face_folder(wanted.research_field, items, wanted.license, wanted.language)
-
-
 def download(wanted: Wanted) -> bytes:
     """One file: a folder as a zip.
 
@@ -307,7 +269,7 @@ def download(wanted: Wanted) -> bytes:
         return b"".join(lines(wanted, items))
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path, content in folder(wanted, items).items():
+        for path, content in hugging_face_folder(wanted, items).items():
             archive.writestr(path, content)
     return file.getvalue()
 
@@ -320,7 +282,7 @@ def write(wanted: Wanted, path: Path) -> int:
     """
     items = wanted.items
     if wanted.form == HUGGING_FACE:
-        for name, content in folder(wanted, items).items():
+        for name, content in hugging_face_folder(wanted, items).items():
             (path / name).parent.mkdir(parents=True, exist_ok=True)
             write_file(path / name, content)
     else:

@@ -14,6 +14,7 @@ from django.db.models import Count
 from django.utils.translation import gettext as _
 
 from experiment.domain.assignment import QUESTION, Stratum
+from experiment.domain.codebook import Column
 from experiment.domain.presets import PRESETS
 from experiment.domain.questions import made_from
 from experiment.domain.questions.columns import (
@@ -335,16 +336,6 @@ class WantedQuestions:
         return f"{self.research_field.slug}-questions{ends}.{self.form}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
-    """A column of a Parquet file."""
-
-    name: str
-    meaning: str = ""
-    type: str = "text"
-    null: str = ""
-
-
 def content(wanted: WantedQuestions, items: Sequence[Item]) -> bytes:
     names = dict.fromkeys(name for item in items for name in item.categories)
     if wanted.columns == "published":
@@ -358,7 +349,7 @@ def content(wanted: WantedQuestions, items: Sequence[Item]) -> bytes:
     if wanted.form == "jsonl":
         return b"".join(_json_lines(list(columns), rows))
     file = io.BytesIO()
-    with writing("parquet", file, [_Text(name) for name in columns]) as write:
+    with writing("parquet", file, [Column(name, "") for name in columns]) as write:
         write(list(map(list, zip(*rows, strict=True))) or [[] for _ in columns])
     return file.getvalue()
 

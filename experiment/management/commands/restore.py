@@ -8,7 +8,7 @@ from django.db import connection
 from django.utils.module_loading import import_string
 
 from experiment.services import chores
-from experiment.services.chores import Again
+from experiment.services.withdrawal import Reapplied
 from lib.backup import manifest as manifests
 from lib.backup.manifest import BackupError, Facts, Manifest
 from lib.backup.restoring import (
@@ -118,8 +118,10 @@ class Command(ReportingCommand):
         if wrong:
             raise CommandError(f"The backup does not hold. {difference(wrong[0])}")
 
-    def _say(self, manifest: Manifest, done: Restored[Again], must: Facts, options: Any) -> None:
-        again = done.again.withdrawals
+    def _say(
+        self, manifest: Manifest, done: Restored[tuple[Reapplied, Facts]], must: Facts, options: Any
+    ) -> None:
+        again, facts = done.again
         lines = [
             f"Restored {sum(manifest.database.rows.values()):,} rows of {manifest.made_at} and {done.files} files.",
             f"{again.withdrawn} of {again.tombstones} who withdrew were in the backup, and are withdrawn again.",
@@ -128,7 +130,7 @@ class Command(ReportingCommand):
             lines.insert(
                 1, f"It was of an older release: {len(done.migrated)} migrations were applied."
             )
-        found = compare_facts(must, {name: done.again.facts[name] for name in must})
+        found = compare_facts(must, {name: facts[name] for name in must})
         wrong = [each for each in found if not each.holds]
         data = {
             "migrated": done.migrated,

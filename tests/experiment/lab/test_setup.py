@@ -153,7 +153,7 @@ def test_the_overview_names_what_is_missing_with_the_way_to_it(ruth: Client, stu
     }
     assert found["no_contact"]["url"] == url("general")
     assert found["no_practice"]["url"] == url("items")
-    states = {section.name: section.state for section in response.context["sections"]}
+    states = {section["name"]: section["state"] for section in response.context["sections"]}
     assert (states["general"], states["items"], states["rules"]) == ("missing", "missing", "done")
 
 
