@@ -7,8 +7,6 @@ from django.core.management.base import CommandError, CommandParser
 from experiment.management.finding import find_study
 from experiment.models import Participant, StudyVersion
 from experiment.services.study_versions import (
-    Comparison,
-    Outcome,
     UnknownVersionError,
     compare_versions,
 )
@@ -45,7 +43,7 @@ class Command(ReportingCommand):
             found = compare_versions(study, options["kind"], *options["compare"])
         except UnknownVersionError as error:
             raise CommandError(str(error)) from error
-        data = {"study": study.slug, "kind": options["kind"], **_comparison(found)}
+        data = {"study": study.slug, "kind": options["kind"], **found}
         self.report(options, data, _lines(found, options["kind"]))
 
 
@@ -74,39 +72,32 @@ def _cells(version: StudyVersion) -> dict[str, str]:
     }
 
 
-def _comparison(found: Comparison) -> dict[str, Any]:
-    data = asdict(found)
-    for name, outcome in (("before", found.before), ("after", found.after)):
-        data[name]["accuracy"] = outcome.accuracy
-    return data
-
-
-def _lines(found: Comparison, kind: str) -> Iterator[str]:
-    yield from table_lines([_outcome(found.before, kind), _outcome(found.after, kind)])
-    for change in found.rules:
-        yield f"rule {change.rule}: {change.before} -> {change.after}"
-    if found.consent_changed:
+def _lines(found: dict[str, Any], kind: str) -> Iterator[str]:
+    yield from table_lines([_outcome(found[name], kind) for name in ("before", "after")])
+    for change in found["rules"]:
+        yield f"rule {change['rule']}: {change['before']} -> {change['after']}"
+    if found["consent_changed"]:
         yield "consent: another text"
-    yield from (f"test case added: {item}" for item in found.items_added)
-    yield from (f"test case removed: {item}" for item in found.items_removed)
-    for person in found.participants:
-        yield f"participant {person.participant}: {_codes(person.before)} -> {_codes(person.after)}"
-    for trial in found.trials:
-        codes = f"{_codes(trial.before)} -> {_codes(trial.after)}"
-        yield f"trial {trial.participant} #{trial.position} ({trial.item_key}): {codes}"
-    if not found.participants and not found.trials:
+    yield from (f"test case added: {item}" for item in found["items_added"])
+    yield from (f"test case removed: {item}" for item in found["items_removed"])
+    for person in found["participants"]:
+        yield f"participant {person['participant']}: {_codes(person)}"
+    for trial in found["trials"]:
+        place = f"{trial['participant']} #{trial['position']} ({trial['item_key']})"
+        yield f"trial {place}: {_codes(trial)}"
+    if not found["participants"] and not found["trials"]:
         yield "No participant and no trial is left out for other reasons."
 
 
-def _outcome(outcome: Outcome, kind: str) -> dict[str, str]:
-    accuracy = "-" if outcome.accuracy is None else f"{outcome.accuracy:.4f}"
+def _outcome(outcome: dict[str, Any], kind: str) -> dict[str, str]:
+    accuracy = "-" if outcome["accuracy"] is None else f"{outcome['accuracy']:.4f}"
     return {
-        "version": str(outcome.number),
-        f"valid {kind} participants": str(outcome.participants),
-        "trials": str(outcome.trials),
+        "version": str(outcome["number"]),
+        f"valid {kind} participants": str(outcome["participants"]),
+        "trials": str(outcome["trials"]),
         "accuracy": accuracy,
     }
 
 
-def _codes(codes: str) -> str:
-    return codes or "included"
+def _codes(changed: dict[str, Any]) -> str:
+    return f"{changed['before'] or 'included'} -> {changed['after'] or 'included'}"

@@ -97,11 +97,12 @@ def test_a_comparison_names_participants_and_test_cases_that_changed() -> None:
         reason="The other reading.",
     )
     found = compare_versions(study, "real", 1, 2)
-    assert [(p.participant, p.before, p.after) for p in found.participants] == [
+    assert [(p["participant"], p["before"], p["after"]) for p in found["participants"]] == [
         (str(person.public_id), "", "untouched_sliders")
     ]
-    assert (list(found.items_added), list(found.items_removed)) == (["extra v1"], [])
-    assert found.trials == []
-    assert (found.before.trials, found.after.trials, found.after.accuracy) == (9, 0, None)
+    assert (found["items_added"], found["items_removed"]) == (["extra v1"], [])
+    assert found["trials"] == []
+    before, after = found["before"], found["after"]
+    assert (before["trials"], after["trials"], after["accuracy"]) == (9, 0, None)
     back = compare_versions(study, "real", 2, 1)
-    assert (back.before, back.after) == (found.after, found.before)
+    assert (back["before"], back["after"]) == (after, before)
