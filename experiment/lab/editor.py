@@ -2,7 +2,7 @@
 
 import uuid
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from django import forms
@@ -21,8 +21,8 @@ from experiment.domain import markup
 from experiment.domain.assignment import Side
 from experiment.domain.item_checks.characters import MAX_CHARACTERS
 from experiment.domain.item_checks.findings import Finding, Place
-from experiment.domain.markup_between import Piece, word_diff
-from experiment.domain.presentation import ShownSegment, by_side
+from experiment.domain.markup_between import word_diff
+from experiment.domain.presentation import by_side
 from experiment.domain.roles import FieldRight
 from experiment.lab.access import for_field, user_of
 from experiment.models import Item, ItemScratch, ResearchField
@@ -36,46 +36,29 @@ from lib.pages import CONFLICT, UnixTextField, refused, show
 SIDES: tuple[Side, ...] = ("A", "B")
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
-    """The abstract with the original on this side."""
+def preview_of(item: Item) -> dict[str, Any]:
+    """Of a version, or of one that is not stored yet. Places count from the first character that is no space.
 
-    side: Side
-    segments: list[ShownSegment]
-
-
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """orders: empty where the text cannot be read; the first finding then says why."""
-
-    orders: list[Order] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
-    original: str = ""
-    altered: str = ""
-    n_words: int = 0
-    n_alternations: int = 0
-
-
-def preview_of(item: Item) -> Preview:
-    """Of a version, or of one that is not stored yet. Places count from the first character that is no space."""
+    orders: the abstract with the original on each side; none where the text cannot be read: the first finding then says why.
+    """
     text = item.markup.strip()
     if not text:
-        return Preview()
+        return {}
     findings = findings_of_text(text, facts_of(item))
     try:
         abstract = markup.parse(text)
     except markup.MarkupError:
-        return Preview(findings=findings)
+        return {"findings": findings}
     if len(text) > MAX_CHARACTERS:
-        return Preview(findings=findings)
-    return Preview(
-        orders=[Order(side, by_side(abstract.segments, side)) for side in SIDES],
-        findings=[_in_markup(finding, text) for finding in findings],
-        original=abstract.original,
-        altered=abstract.altered,
-        n_words=len(abstract.original.split()),
-        n_alternations=len(abstract.alternations),
-    )
+        return {"findings": findings}
+    return {
+        "orders": [{"side": side, "segments": by_side(abstract.segments, side)} for side in SIDES],
+        "findings": [_in_markup(finding, text) for finding in findings],
+        "original": abstract.original,
+        "altered": abstract.altered,
+        "n_words": len(abstract.original.split()),
+        "n_alternations": len(abstract.alternations),
+    }
 
 
 def _in_markup(finding: Finding, text: str) -> Finding:
@@ -179,31 +162,16 @@ def form_of(scratch: ItemScratch, *, as_stored: bool = False) -> ItemForm:
     return ItemForm(instance=item, research_field=scratch.field)
 
 
-@dataclass(frozen=True, slots=True)
-class Detail:
-    """A value that differs, in words; empty where there is none."""
-
-    label: str
-    stored: str
-    typed: str
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """pieces: from the text that is stored to the one that was typed."""
-
-    pieces: tuple[Piece, ...]
-    details: list[Detail]
-
-
-def comparison(stored: ItemForm, typed: ItemForm) -> Comparison:
+def comparison(stored: ItemForm, typed: ItemForm) -> dict[str, Any]:
+    """The pieces of the text, from the one that is stored to the one that was typed; and other values that differ, in words."""
     pairs = [(stored[name], typed[name]) for name in typed.fields if name != "markup"]
     details = [
-        Detail(str(mine.label), _said(theirs), _said(mine))
+        {"label": str(mine.label), "stored": _said(theirs), "typed": _said(mine)}
         for theirs, mine in pairs
         if _said(theirs) != _said(mine)
     ]
-    return Comparison(word_diff(_said(stored["markup"]), _said(typed["markup"])), details)
+    pieces = word_diff(_said(stored["markup"]), _said(typed["markup"]))
+    return {"pieces": pieces, "details": details}
 
 
 def _said(bound: BoundField) -> str:
@@ -329,7 +297,7 @@ def _page(
     scratch: ItemScratch,
     form: ItemForm | None = None,
     status: int | None = None,
-    theirs: Comparison | None = None,
+    theirs: dict[str, Any] | None = None,
 ) -> HttpResponse:
     shown = form or form_of(scratch)
     if form is None and writing.is_overtaken(scratch):

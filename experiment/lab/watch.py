@@ -1,7 +1,6 @@
 """The list of studies, a study's first page, which counts along, and its participants one by one."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -14,7 +13,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
-from django_stubs_ext import StrOrPromise
 
 from experiment.domain.exclusion import PARTICIPANT_REASONS, WITHDRAWN
 from experiment.domain.roles import Right, Role
@@ -29,15 +27,6 @@ from experiment.services.reapplying import mixed_sentence, rules_under_way
 from experiment.services.rights import may_create_studies
 from experiment.services.study_versions import version_shown
 from lib.pages import show
-
-
-@dataclass(frozen=True, slots=True)
-class ListedStudy:
-    """A study, how many participants of each kind it has, and how many valid real ones."""
-
-    study: Study
-    n: dict[str, int]
-    n_valid: int
 
 
 @require_safe
@@ -55,11 +44,15 @@ def studies(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _listed(studies: QuerySet[Study]) -> list[ListedStudy]:
+def _listed(studies: QuerySet[Study]) -> list[dict[str, Any]]:
+    """Each with how many participants of each kind it has, and how many valid real ones."""
     listed = list(studies.order_by("slug"))
     pks = [study.pk for study in listed]
     people, valid = counts.kind_counts_of(pks), counts.n_valid_of(pks, Participant.Kind.REAL)
-    return [ListedStudy(s, people.get(s.pk, {}), valid.get(s.pk, 0)) for s in listed]
+    return [
+        {"study": study, "n": people.get(study.pk, {}), "n_valid": valid.get(study.pk, 0)}
+        for study in listed
+    ]
 
 
 STATUSES = (
@@ -109,14 +102,6 @@ Kind = Participant.Kind
 UNFILLED_SHOWN = timedelta(days=7)
 
 
-@dataclass(frozen=True, slots=True)
-class KindTab:
-    kind: str
-    label: StrOrPromise
-    n: int
-    is_current: bool
-
-
 def chosen_kind(request: HttpRequest, study: Study) -> str:
     """The kind of participants that the address names, else the one that there is something to see of."""
     kind = request.GET.get("kind") or watched_kind(study)
@@ -125,10 +110,18 @@ def chosen_kind(request: HttpRequest, study: Study) -> str:
     return kind
 
 
-def tabs(study: Study, current: str) -> list[KindTab]:
-    people = counts.kind_counts(study)
-    shown = [kind for kind in Kind if kind in people or kind in (Kind.REAL, current)]
-    return [KindTab(kind.value, kind.label, people.get(kind, 0), kind == current) for kind in shown]
+def tabs(study: Study, current: str) -> list[dict[str, Any]]:
+    n, kinds = counts.kind_counts(study), (Kind.REAL, current)
+    return [
+        {
+            "kind": kind.value,
+            "label": kind.label,
+            "n": n.get(kind, 0),
+            "is_current": kind == current,
+        }
+        for kind in Kind
+        if kind in n or kind in kinds
+    ]
 
 
 def live_context(

@@ -195,17 +195,11 @@ Action = ItemChange.Action
 
 
 @dataclass(frozen=True, slots=True)
-class ChangedValue:
-    """A column that changed, in words."""
-
-    name: str
-    before: str
-    after: str
-
-
-@dataclass(frozen=True, slots=True)
 class Entry:
-    """What somebody did; `pieces` where the text changed, `from_version` where a version was made from an older one."""
+    """What somebody did; `pieces` where the text changed, `from_version` where a version was made from an older one.
+
+    values: name, before and after of each other column, in words.
+    """
 
     at: datetime
     by: User | None
@@ -213,7 +207,7 @@ class Entry:
     label: str
     reason: str
     pieces: tuple[Piece, ...]
-    values: tuple[ChangedValue, ...]
+    values: list[dict[str, str]]
     from_version: int | None
 
 
@@ -237,7 +231,9 @@ def _entry(row: ItemChange) -> Entry:
         label=str(row.get_action_display()),
         reason=row.reason,
         pieces=word_diff(*texts) if changed else (),
-        values=tuple(ChangedValue(_name(n), _said(n, before), _said(n, after)) for n in names),
+        values=[
+            {"name": _name(n), "before": _said(n, before), "after": _said(n, after)} for n in names
+        ],
         from_version=from_version,
     )
 

@@ -101,7 +101,7 @@ def test_what_cannot_be_taken_is_kept_and_refused_with_the_place(
     ada: Client, text: str, code: str, start: int
 ) -> None:
     page = ada.post("/lab/fields/cooking/items/preview/", {"markup": text})
-    assert [f.place.start for f in page.context["preview"].findings if f.code == code] == [start]
+    assert [f.place.start for f in page.context["preview"]["findings"] if f.code == code] == [start]
     assert sent(ada, NEW, markup=text).status_code == 422
     assert ItemScratch.objects.get().values["markup"] == text
 
