@@ -24,7 +24,7 @@ from experiment.services.curation import remarks, reviews
 from experiment.services.curation.remarks import history, standing
 from experiment.services.curation.reviews import open_moves, studies_drawing, writers_of
 from experiment.services.rights import fields_of, studies_with
-from experiment.services.study_setup import lacking_without, n_still_shown, pause_item, resume_item
+from experiment.services.study_setup import lacking_without, n_still_shown, set_paused
 from lib.http import either
 from lib.pages import refused, show
 
@@ -266,10 +266,10 @@ def pause_test_case(request: HttpRequest, study: Study, pk: int) -> HttpResponse
     if form.is_valid():
         by, reason, now = user_of(request), form.cleaned_data["reason"], timezone.now()
         if request.POST.get("act") == "resume":
-            resume_item(study, row.item, by=by, reason=reason)
+            set_paused(study, row.item, by=by, reason=reason, now=None)
             messages.success(request, gettext("%(item)s is drawn again.") % {"item": row.item})
         else:
-            pause_item(study, row.item, by=by, reason=reason, now=now)
+            set_paused(study, row.item, by=by, reason=reason, now=now)
             messages.success(request, gettext("%(item)s is drawn no more.") % {"item": row.item})
         return redirect("lab:test_cases", study.slug)
     return show(

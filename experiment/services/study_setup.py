@@ -180,34 +180,20 @@ def change_study(
 
 
 @transaction.atomic
-def pause_item(study: Study, item: Item, *, by: User, reason: str, now: datetime) -> StudyItem:
-    """Draw it no more. Of one that is paused nothing changes.
-
-    Raises:
-        ValidationError: no reason is given.
-    """
-    return _set_paused(study, item, now, "paused", by, reason)
-
-
-@transaction.atomic
-def resume_item(study: Study, item: Item, *, by: User, reason: str) -> StudyItem:
-    """Draw it again. Of one that is not paused nothing changes.
-
-    Raises:
-        ValidationError: no reason is given.
-    """
-    return _set_paused(study, item, None, "resumed", by, reason)
-
-
-def _set_paused(
-    study: Study, item: Item, paused_at: datetime | None, change: str, by: User, reason: str
+def set_paused(
+    study: Study, item: Item, *, by: User, reason: str, now: datetime | None
 ) -> StudyItem:
+    """Draw it no more, from `now` on; None: draw it again. Of one that is so already nothing changes.
+
+    Raises:
+        ValidationError: no reason is given.
+    """
     if not reason.strip():
         raise ValidationError(_("Say why: the study's trail keeps it."), code="reason_required")
     row = StudyItem.objects.select_for_update().get(study=study, item=item)
-    if (row.paused_at is None) == (paused_at is None):
+    if (row.paused_at is None) == (now is None):
         return row
-    row.paused_at = paused_at
+    row.paused_at = now
     row.save(update_fields=["paused_at"])
     audit.record(
         audit.Action.ITEMS_CHANGED,
@@ -215,7 +201,7 @@ def _set_paused(
         study=study,
         reason=reason.strip(),
         item=str(item),
-        change=change,
+        change="paused" if now else "resumed",
     )
     return row
 

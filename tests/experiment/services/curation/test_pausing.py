@@ -11,7 +11,7 @@ from experiment.domain.assignment import NoItemLeftError
 from experiment.models import AuditEvent, Item, ItemCount, Study, Trial
 from experiment.services.drawing import show_trial
 from experiment.services.readiness import StudyProblem, completion_problems
-from experiment.services.study_setup import lacking_without, n_still_shown, pause_item, resume_item
+from experiment.services.study_setup import lacking_without, n_still_shown, set_paused
 from experiment.services.taking_part import practice_item
 from experiment.simulation.run import Plan, ServiceDriver, count_steps, simulate
 from tests.experiment.people import answer, start
@@ -35,7 +35,7 @@ def test_a_paused_test_case_is_given_to_nobody_and_stays_with_who_has_it(
     held = show_trial(holder, 1, timezone.now())
     stratum = list(study.items.of_stratum(held.stratum))
     for item in stratum:
-        pause_item(study, item, by=vera, reason="It leaked.", now=NOW)
+        set_paused(study, item, by=vera, reason="It leaked.", now=NOW)
     assert n_still_shown(study, held.item, timezone.now()) == 1
     assert show_trial(holder, 1, timezone.now()).pk == held.pk
     answer(holder, until=1)
@@ -45,7 +45,7 @@ def test_a_paused_test_case_is_given_to_nobody_and_stays_with_who_has_it(
     other.save()
     with pytest.raises(NoItemLeftError):
         show_trial(other, 1, timezone.now())
-    resume_item(study, stratum[0], by=vera, reason="Somebody else's leak.")
+    set_paused(study, stratum[0], by=vera, reason="Somebody else's leak.", now=None)
     assert show_trial(other, 1, timezone.now()).item == stratum[0]
 
 
@@ -57,12 +57,12 @@ def test_under_the_papers_policy_what_is_drawn_stays_and_the_next_person_does_wi
     first = start(study)
     show_trial(first, 1, timezone.now())
     item = first.trials.filter(stratum="human").order_by("position")[0].item
-    pause_item(study, item, by=vera, reason="It leaked.", now=NOW)
+    set_paused(study, item, by=vera, reason="It leaked.", now=NOW)
     for _ in range(4):
         show_trial(start(study), 1, timezone.now())
     assert Trial.objects.filter(item=item).count() == 1
     assert first.trials.count() == study.n_trials
-    resume_item(study, item, by=vera, reason="It did not.")
+    set_paused(study, item, by=vera, reason="It did not.", now=None)
     last = start(study)
     show_trial(last, 1, timezone.now())
     assert last.trials.filter(item=item).exists()  # the one that was assigned least
@@ -72,7 +72,7 @@ def test_pausing_in_one_study_changes_no_other(study: Study, vera: User) -> None
     other = make_study("other", human=0)
     item = study.items.get(key="memory-human-1")
     other.study_items.create(item=item)
-    pause_item(study, item, by=vera, reason="It leaked.", now=NOW)
+    set_paused(study, item, by=vera, reason="It leaked.", now=NOW)
     assert item in other.drawable_items
     assert item not in study.drawable_items
     assert item in study.accepted_items  # a file of the study, and its plan, keep it
@@ -82,15 +82,15 @@ def test_pausing_in_one_study_changes_no_other(study: Study, vera: User) -> None
 def test_a_reason_is_asked_for(study: Study, vera: User, reason: str) -> None:
     item = study.items.get(key="memory-human-1")
     with pytest.raises(ValidationError, match="Say why"):
-        pause_item(study, item, by=vera, reason=reason, now=NOW)
+        set_paused(study, item, by=vera, reason=reason, now=NOW)
     assert study.study_items.get(item=item).paused_at is None
 
 
 def test_the_trail_says_who_paused_what_and_why_once(study: Study, vera: User) -> None:
     item = study.items.get(key="memory-human-1")
     for _ in range(2):
-        pause_item(study, item, by=vera, reason=" It leaked. ", now=NOW)
-    resume_item(study, item, by=vera, reason="It did not.")
+        set_paused(study, item, by=vera, reason=" It leaked. ", now=NOW)
+    set_paused(study, item, by=vera, reason="It did not.", now=None)
     events = AuditEvent.objects.filter(action="items_changed", actor="vera").order_by("pk")
     assert [(event.details, event.reason) for event in events] == [
         ({"item": "memory-human-1 v1", "change": "paused"}, "It leaked."),
@@ -104,7 +104,7 @@ def test_what_would_be_lacking_is_said_before(vera: User) -> None:
     lacking = [StudyProblem("too_few_items", "catch", 2, 1)]
     assert lacking_without(study, catch) == lacking
     assert lacking_without(study, study.items.get(key="memory-human-1")) == []
-    pause_item(study, catch, by=vera, reason="It leaked.", now=NOW)
+    set_paused(study, catch, by=vera, reason="It leaked.", now=NOW)
     assert completion_problems(study) == lacking  # so that it is not opened
     assert lacking_without(study, study.items.get(kind="practice")) == [StudyProblem("no_practice")]
 
@@ -112,7 +112,7 @@ def test_what_would_be_lacking_is_said_before(vera: User) -> None:
 def test_another_practice_text_takes_the_place_of_a_paused_one(study: Study, vera: User) -> None:
     spare = make_item("memory-zebra", kind="practice")
     study.study_items.create(item=spare)
-    pause_item(study, practice_item(study), by=vera, reason="Too hard.", now=NOW)
+    set_paused(study, practice_item(study), by=vera, reason="Too hard.", now=NOW)
     assert practice_item(study) == spare
 
 
@@ -124,12 +124,12 @@ def play(study: Study, policy: str, finish: int, vera: User) -> Iterator[tuple[I
     state = "before"
     for done in simulate(study, plan, lambda: ServiceDriver(study, policy)):
         if state == "before" and done >= n / 4:
-            pause_item(study, item, by=vera, reason="It leaked.", now=NOW)
+            set_paused(study, item, by=vera, reason="It leaked.", now=NOW)
             state = "paused"
             yield item, state
         if state == "paused" and done >= n / 2:
             yield item, "resuming"
-            resume_item(study, item, by=vera, reason="It did not.")
+            set_paused(study, item, by=vera, reason="It did not.", now=None)
             state = "resumed"
     yield item, "over"
 
