@@ -15,7 +15,7 @@ from analysis.data.version import participants_kind
 from experiment.models import Participant, Study
 from experiment.services.exclusions import Verdicts, verdicts
 from experiment.services.study_versions import UnknownVersionError, rules_of
-from lib.snapshot import snapshot
+from lib.locks import snapshot
 
 
 def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from experiment.domain.assignment import Side
+
 WHITESPACE = " \t\r\n"
 _ESCAPE = r"\\([\[\]|,\\])"
 # An escape is matched first, so that what it escapes is no bracket and no separator
@@ -349,3 +351,34 @@ def _escape_plain(text: str, *, after: bool, before: bool) -> str:
 
 def _escape_passage(text: str) -> str:
     return _escape(text, [i for i, char in enumerate(text) if char == "|"])
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSegment:
+    """Plain text, or the two passages of an alternation by side."""
+
+    text: str = ""
+    side_a: str = ""
+    side_b: str = ""
+
+    @property
+    def is_alternation(self) -> bool:
+        return bool(self.side_a)
+
+
+def by_side(segments: Iterable[Segment], original_side: Side) -> list[ShownSegment]:
+    """Put the original passages on `original_side` and the altered ones on the other.
+
+    >>> from experiment.domain.markup import parse
+    >>> [s.side_a or s.text for s in by_side(parse("It [[rose, fell]].").segments, "B")]
+    ['It ', 'fell', '.']
+    """
+    shown = []
+    for segment in segments:
+        if isinstance(segment, Plain):
+            shown.append(ShownSegment(text=segment.text))
+        elif original_side == "A":
+            shown.append(ShownSegment(side_a=segment.original, side_b=segment.altered))
+        else:
+            shown.append(ShownSegment(side_a=segment.altered, side_b=segment.original))
+    return shown

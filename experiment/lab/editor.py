@@ -21,8 +21,8 @@ from experiment.domain import markup
 from experiment.domain.assignment import Side
 from experiment.domain.item_checks.characters import MAX_CHARACTERS
 from experiment.domain.item_checks.findings import Finding, Place
+from experiment.domain.markup import by_side
 from experiment.domain.markup_between import word_diff
-from experiment.domain.presentation import by_side
 from experiment.domain.roles import FieldRight
 from experiment.lab.access import for_field, user_of
 from experiment.models import Item, ItemScratch, ResearchField

@@ -16,8 +16,7 @@ from django.utils import timezone
 
 from experiment.domain import markup
 from experiment.domain.assignment import QUESTION, Side
-from experiment.domain.markup import Alternation, Segment
-from experiment.domain.presentation import by_side
+from experiment.domain.markup import Alternation, Segment, by_side
 from experiment.models import Item, Judgment, Participant, Study, Trial
 from experiment.participant.forms import DemographicsForm, TrialForm
 from experiment.participant.identity import external_ids

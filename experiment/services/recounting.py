@@ -20,7 +20,7 @@ from experiment.models import (
 )
 from experiment.models.participants import ParticipantQuerySet
 from experiment.services.counting import Ending, ensure_item_counts, hold_counters, raise_revision
-from lib.snapshot import snapshot
+from lib.locks import snapshot
 
 Fate, Stage = PeopleCount.Fate, Participant.Stage
 ITEM_COLUMNS = ("assigned", "judged", "valid")

@@ -20,7 +20,7 @@ from rest_framework.views import APIView
 
 from lib.api import files, pages, parameters
 from lib.api.parameters import Strict
-from lib.snapshot import snapshot
+from lib.locks import snapshot
 
 
 class TokenThrottle(SimpleRateThrottle):

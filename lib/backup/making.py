@@ -28,8 +28,8 @@ from lib.backup.manifest import (
     read,
 )
 from lib.code import code_version
+from lib.locks import snapshot
 from lib.migrated import is_migrated
-from lib.snapshot import snapshot
 
 PREFIX = "brainbench-"
 FILES, KEYS = "files", "keys"

@@ -28,7 +28,7 @@ from experiment.services.export.trials import completed, deciding, trials
 from experiment.services.reapplying import are_mixed, refuse_mixed_release
 from lib.code import code_version
 from lib.files import atomic_file, write_file
-from lib.snapshot import snapshot
+from lib.locks import snapshot
 from lib.table_files import Block, Digesting, writing
 
 Blocks = Iterator[Block]

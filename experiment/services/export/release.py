@@ -26,7 +26,7 @@ from experiment.models import Participant, Study
 from experiment.services.audit import Action, record
 from experiment.services.export.columns import answers_of, columns_of, rows_of
 from experiment.services.export.trials import deciding, judged, trials
-from lib.snapshot import snapshot
+from lib.locks import snapshot
 from lib.table_files import Block, Digesting, writing
 
 NAMES = [column.name for column in TRIAL_COLUMNS]

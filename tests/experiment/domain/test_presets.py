@@ -9,9 +9,9 @@ import pytest
 
 from experiment.domain import presets
 from experiment.domain.presets import BRAINBENCH, BRAINBENCH_STRICT, DEVIATIONS, RULES, Preset
+from experiment.management.commands.write_docs import between_marks
 from experiment.models import Study
 from experiment.models.studies import RULE_COLUMNS
-from lib.generated import between_marks
 
 
 def test_our_preset_differs_from_the_papers_in_the_deviations_and_nowhere_else() -> None:

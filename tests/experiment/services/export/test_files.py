@@ -17,7 +17,7 @@ from experiment.services.export import files
 from experiment.services.export import trials as trial_rows
 from experiment.services.export.columns import HEADER, rows_of
 from experiment.services.study_setup import pin_items
-from lib.snapshot import snapshot
+from lib.locks import snapshot
 from tests.experiment.lab_client import run
 from tests.experiment.services.export.command import export
 from tests.factories import make_participant, make_study
