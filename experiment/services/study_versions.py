@@ -232,17 +232,12 @@ def compare_versions(study: Study, kind: str, first: int, second: int) -> dict[s
         UnknownVersionError: one of them does not exist, or the participants are imported.
     """
     versions = [rules_of(study, kind, number) for number in (first, second)]
-    before, after = (version.exclusion_rules for version in versions)
-    found = compare_rules(study, kind, after, before)
-    was, now = asdict(before), asdict(after)
+    before, after = versions
+    found = compare_rules(study, kind, after.exclusion_rules, before.exclusion_rules)
     items = [{f"{key} v{number}" for key, number, _ in version.items} for version in versions]
     return {
-        "rules": [
-            {"rule": rule, "before": was[rule], "after": now[rule]}
-            for rule in was
-            if was[rule] != now[rule]
-        ],
-        "consent_changed": versions[0].consent_id != versions[1].consent_id,
+        "rules": rule_changes(before, after),
+        "consent_changed": before.consent_id != after.consent_id,
         "items_added": sorted(items[1] - items[0]),
         "items_removed": sorted(items[0] - items[1]),
         "before": {"number": first} | found["before"],
@@ -290,6 +285,15 @@ def compare_rules(
             if (codes := _other_codes(row.pk, was.judgments, now.judgments))
         ],
     }
+
+
+def rule_changes(before: StudyVersion, after: StudyVersion) -> list[dict[str, Any]]:
+    was, now = asdict(before.exclusion_rules), asdict(after.exclusion_rules)
+    return [
+        {"rule": rule, "before": was[rule], "after": now[rule]}
+        for rule in was
+        if was[rule] != now[rule]
+    ]
 
 
 def _outcome(rows: Sequence[Any], found: Verdicts) -> dict[str, Any]:
