@@ -16,6 +16,8 @@ OWN = (
     "markup",
     "note",
 )
+# What may be said of a test case besides its text
+DETAILS = ("kind", "source", "generator", "subfield", "doi", "publication_date", "note")
 # In place of `markup`, or beside it
 VERSIONS = ("original", "altered")
 NOT_READ = ("status",)

@@ -21,6 +21,7 @@ from experiment.domain import markup
 from experiment.domain.assignment import Side
 from experiment.domain.item_checks.characters import MAX_CHARACTERS
 from experiment.domain.item_checks.findings import Finding, Place
+from experiment.domain.item_columns import DETAILS
 from experiment.domain.markup import by_side
 from experiment.domain.markup_between import word_diff
 from experiment.domain.roles import FieldRight
@@ -91,16 +92,7 @@ class ItemForm(forms.ModelForm[Item]):
 
     class Meta:
         model = Item
-        fields = (
-            "markup",
-            "kind",
-            "source",
-            "generator",
-            "subfield",
-            "doi",
-            "publication_date",
-            "note",
-        )
+        fields = ("markup", *DETAILS)
         labels = {"source": _("Altered by"), "generator": _("Who or what"), "note": _("Note")}
         help_texts = {"generator": _("The writer, or the model and its version.")}
         widgets = {

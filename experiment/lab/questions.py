@@ -18,6 +18,7 @@ from django_stubs_ext import StrOrPromise
 from experiment.domain.item_checks.characters import MAX_CHARACTERS
 from experiment.domain.questions.columns import Categories, CategoriesError, checked, join, split
 from experiment.domain.roles import FieldRight
+from experiment.imports.read.records import Record
 from experiment.lab.access import for_field, user_of
 from experiment.lab.editor import subfield_choice
 from experiment.models import Item, QuestionTemplate, ResearchField
@@ -193,16 +194,7 @@ def file(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
     return attached(written, wanted.file_name, CONTENT_TYPES[wanted.form])
 
 
-WRITTEN = (
-    "markup",
-    "expert_answer",
-    "categories",
-    "source",
-    "generator",
-    "subfield",
-    "doi",
-    "note",
-)
+WRITTEN = ("markup", "expert_answer", "categories", *Record.DETAILS)
 
 
 class QuestionForm(forms.ModelForm[Item]):

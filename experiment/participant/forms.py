@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from django_countries import countries
 from django_stubs_ext import StrOrPromise
 
-from experiment.services.taking_part import MEASURES, Answer, Written
+from experiment.services.taking_part import MEASURED, Answer, Written
 
 PREFER_NOT = "prefer_not_to_say"
 DECLINE = (PREFER_NOT, _("Prefer not to say"))
@@ -215,7 +215,7 @@ class TrialForm(forms.Form):
     viewport_width = _measure(100_000)
     viewport_height = _measure(100_000)
 
-    MEASURES: tuple[str, ...] = MEASURES
+    MEASURES: tuple[str, ...] = MEASURED
     RATINGS: tuple[str, ...] = ("confidence", "expertise")
     QUESTIONS: tuple[str, ...] = ("side", *RATINGS, "recognised")
     RATING_MISSING = {

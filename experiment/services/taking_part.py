@@ -162,7 +162,7 @@ class Answer:
 
 
 _NAMES = tuple(Answer.__dataclass_fields__)
-MEASURES = _NAMES[_NAMES.index("rt_choice_ms") :]  # what the page measured by itself
+MEASURED = _NAMES[_NAMES.index("rt_choice_ms") :]  # what the page measured by itself
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from experiment.models.participants import ParticipantQuerySet, new_seed
 from experiment.services import audit
 from experiment.services.counting import Difference, judged_by
 from experiment.services.export.jobs import delete_exports
+from experiment.services.taking_part import MEASURED
 from lib.locks import hold_shared
 from lib.storage import file_names
 from lib.unguessable import unguessable_id
@@ -128,16 +129,7 @@ people_erased = Signal()
 _FLOW = "id study kind stage position page_reached policy plan consent_version consent_hash consented_at excluded_by"
 KEPT_OF_ERASED = {*_FLOW.split(), *["public_id", "enrollment_key", "code_digest", "finished_at"]}
 KEPT_OF_ANONYMOUS = {*_FLOW.split(), *["last_seen_at", "left_at", "cheated", "practice_attempts"]}
-TIMES = (
-    "rt_choice_ms",
-    "rt_final_choice_ms",
-    "rt_ms",
-    "confidence_first_ms",
-    "confidence_last_ms",
-    "expertise_first_ms",
-    "expertise_last_ms",
-    "hidden_ms",
-)
+TIMES = [name for name in MEASURED if name.endswith("_ms")]
 
 
 def erase(person: Participant, study: Study, now: datetime) -> None:

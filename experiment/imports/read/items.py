@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import ClassVar
 
+from experiment.domain import item_columns
 from experiment.domain.item_checks.characters import visible
 from experiment.domain.item_columns import NOT_READ, OWN, PUBLISHED, VERSIONS
 from experiment.domain.markup import Abstract, MarkupError, parse, render
@@ -44,15 +45,7 @@ class ItemRecord(Record):
     is_damaged: its published versions are not what its published markup says.
     """
 
-    DETAILS: ClassVar[tuple[str, ...]] = (
-        "kind",
-        "source",
-        "generator",
-        "subfield",
-        "doi",
-        "publication_date",
-        "note",
-    )
+    DETAILS: ClassVar[tuple[str, ...]] = item_columns.DETAILS
 
     original: str
     altered: str

@@ -11,6 +11,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 
+from experiment.domain.item_columns import DETAILS
 from experiment.domain.item_life import Move, moves
 from experiment.domain.roles import FieldRight
 from experiment.models import Item, ItemChange, ResearchField, Review, Study
@@ -61,22 +62,8 @@ def locked(item: Item, move: Move, by: User) -> tuple[Item, ResearchField]:
 Status = Item.Status
 # A new version starts from the old one's description; text and state are its own.
 CARRIED_FIELDS = (
-    "key",
-    "kind",
-    "source",
-    "generator",
-    "field",
-    "subfield",
-    "doi",
-    "publication_date",
-    "collection",
-    "collection_row",
-    "is_demo",
-    "note",
-    "expert_answer",
-    "categories",
-    "template_id",
-    "made_from",
+    *("key", "field", *DETAILS, "collection", "collection_row", "is_demo"),
+    *("expert_answer", "categories", "template_id", "made_from"),
 )
 
 

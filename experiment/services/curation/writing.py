@@ -33,8 +33,6 @@ def record_change(
     )
 
 
-# What may be said of a draft besides its text
-DETAILS = ("kind", "source", "generator", "subfield", "doi", "publication_date", "note")
 MOST_DIGITS = 9
 
 
