@@ -4,6 +4,7 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from experiment.models.items import known
 from experiment.models.participants import Participant
 from experiment.models.studies import Study
 from lib.name_fields import NameField
@@ -93,14 +94,10 @@ class Channel(models.Model):
                 name="channel_code_unique",
                 violation_error_message=_("The study has a channel of this short name."),
             ),
-            models.CheckConstraint(
-                condition=models.Q(platform__in=("plain", "prolific", "sona", "mturk", "other")),
-                name="channel_platform_known",
+            known(
+                "channel_platform_known", "platform", "plain", "prolific", "sona", "mturk", "other"
             ),
-            models.CheckConstraint(
-                condition=models.Q(returns__in=("resume", "refuse", "again")),
-                name="channel_returns_known",
-            ),
+            known("channel_returns_known", "returns", "resume", "refuse", "again"),
             models.CheckConstraint(
                 condition=~models.Q(platform="other") | ~models.Q(id_parameter=""),
                 name="channel_of_panel_names_its_id",

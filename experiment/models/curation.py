@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from experiment.models.items import Item
+from experiment.models.items import Item, known
 from experiment.models.research_fields import ResearchField
 from lib.name_fields import NameField
 
@@ -63,10 +63,7 @@ class Review(models.Model):
             models.UniqueConstraint(
                 fields=("item", "reviewer", "sha256"), name="review_once_per_text"
             ),
-            models.CheckConstraint(
-                condition=models.Q(verdict__in=("accept", "revise", "refuse")),
-                name="review_verdict_known",
-            ),
+            known("review_verdict_known", "verdict", "accept", "revise", "refuse"),
         )
 
     def __str__(self) -> str:

@@ -30,6 +30,11 @@ def work_name(doi: str, key: str) -> str:
     return doi.lower() or f"key:{key}"
 
 
+def known(name: str, column: str, *values: str) -> models.CheckConstraint:
+    """A constraint of this name: the column holds one of these values."""
+    return models.CheckConstraint(condition=models.Q(**{f"{column}__in": values}), name=name)
+
+
 class ItemQuerySet(models.QuerySet["Item"]):
     def accepted(self) -> Self:
         return self.filter(status=Item.Status.ACCEPTED)
@@ -169,17 +174,12 @@ class Item(models.Model):
             models.CheckConstraint(
                 condition=~models.Q(original=models.F("altered")), name="item_versions_differ"
             ),
-            models.CheckConstraint(
-                condition=models.Q(kind__in=("test", "catch", "practice", "question")),
-                name="item_kind_known",
-            ),
+            known("item_kind_known", "kind", "test", "catch", "practice", "question"),
             models.CheckConstraint(
                 condition=models.Q(kind="question") ^ models.Q(expert_answer=""),
                 name="item_answer_of_questions",
             ),
-            models.CheckConstraint(
-                condition=models.Q(source__in=("human", "machine")), name="item_source_known"
-            ),
+            known("item_source_known", "source", "human", "machine"),
         )
         indexes = (models.Index(fields=("source", "doi"), name="item_source_doi"),)
 

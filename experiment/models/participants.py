@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from experiment.domain import withdrawal_code
 from experiment.domain.assignment import QUESTION
+from experiment.models.items import known
 from experiment.models.studies import ConsentVersion, Study
 
 
@@ -126,23 +127,17 @@ class Participant(models.Model):
     class Meta:
         ordering = ("id",)
         constraints = (
-            models.CheckConstraint(
-                condition=Q(kind__in=("real", "pilot", "simulated", "imported")),
-                name="participant_kind_known",
-            ),
-            models.CheckConstraint(
-                condition=Q(
-                    stage__in=(
-                        "demographics",
-                        "practice",
-                        "start",
-                        "trial",
-                        "debrief",
-                        "finished",
-                        "withdrawn",
-                    )
-                ),
-                name="participant_stage_known",
+            known("participant_kind_known", "kind", "real", "pilot", "simulated", "imported"),
+            known(
+                "participant_stage_known",
+                "stage",
+                "demographics",
+                "practice",
+                "start",
+                "trial",
+                "debrief",
+                "finished",
+                "withdrawn",
             ),
             models.CheckConstraint(
                 condition=Q(kind="imported") | Q(consented_at__isnull=False),

@@ -10,6 +10,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from experiment.models.items import known
 from experiment.models.studies import Study
 from lib.name_fields import NameField
 
@@ -31,10 +32,7 @@ class Membership(models.Model):
         ordering = ("study", "user")
         constraints = (
             models.UniqueConstraint(fields=("study", "user"), name="membership_unique"),
-            models.CheckConstraint(
-                condition=models.Q(role__in=("researcher", "curator", "auditor")),
-                name="membership_role_known",
-            ),
+            known("membership_role_known", "role", "researcher", "curator", "auditor"),
         )
 
     def __str__(self) -> str:

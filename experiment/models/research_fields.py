@@ -6,6 +6,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from experiment.domain.roles import MOST_REVIEWS
+from experiment.models.items import known
 from experiment.models.trials import Judgment
 from lib.name_fields import NameField
 
@@ -79,9 +80,7 @@ class FieldMember(models.Model):
         ordering = ("field", "user")
         constraints = (
             models.UniqueConstraint(fields=("field", "user"), name="field_member_unique"),
-            models.CheckConstraint(
-                condition=models.Q(role__in=("lead", "curator")), name="field_member_role_known"
-            ),
+            known("field_member_role_known", "role", "lead", "curator"),
         )
 
     def __str__(self) -> str:

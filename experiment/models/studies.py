@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from experiment.domain.assignment import Stratum
 from experiment.domain.exclusion import Rules
-from experiment.models.items import Item, ItemQuerySet, text_hash
+from experiment.models.items import Item, ItemQuerySet, known, text_hash
 from lib.name_fields import NameField
 
 is_language_tag = RegexValidator(
@@ -257,10 +257,7 @@ class Study(models.Model):
                 | models.Q(question_items__gt=0),
                 name="study_has_test_trials",
             ),
-            models.CheckConstraint(
-                condition=models.Q(recruitment__in=("draft", "pilot", "open", "closed")),
-                name="study_recruitment_known",
-            ),
+            known("study_recruitment_known", "recruitment", "draft", "pilot", "open", "closed"),
             models.CheckConstraint(
                 condition=models.Q(opens_at=None)
                 | models.Q(closes_at=None)
@@ -268,13 +265,8 @@ class Study(models.Model):
                 name="study_recruitment_ends_later",
                 violation_error_message=_("Recruitment ends after it begins."),
             ),
-            models.CheckConstraint(
-                condition=models.Q(exclude_untouched__in=("off", "neither", "either")),
-                name="study_untouched_known",
-            ),
-            models.CheckConstraint(
-                condition=models.Q(min_rt_clock__in=("page", "choice")), name="study_clock_known"
-            ),
+            known("study_untouched_known", "exclude_untouched", "off", "neither", "either"),
+            known("study_clock_known", "min_rt_clock", "page", "choice"),
             models.CheckConstraint(
                 condition=(
                     models.Q(ethics_number="", ethics_body="", ethics_contact="")

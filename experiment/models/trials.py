@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Count, Q
 from django.utils.translation import gettext_lazy as _
 
-from experiment.models.items import Item
+from experiment.models.items import Item, known
 from experiment.models.participants import Participant
 from experiment.models.studies import Study
 
@@ -44,9 +44,7 @@ class Trial(models.Model):
             ),
             models.UniqueConstraint(fields=("participant", "item"), name="trial_item_unique"),
             models.CheckConstraint(condition=Q(position__gte=1), name="trial_position_from_1"),
-            models.CheckConstraint(
-                condition=Q(original_side__in=("", "A", "B")), name="trial_side_known"
-            ),
+            known("trial_side_known", "original_side", "", "A", "B"),
         )
 
     def __str__(self) -> str:
@@ -125,9 +123,7 @@ class Judgment(models.Model):
                 condition=Q(expertise__isnull=True) | Q(expertise__range=(1, 100)),
                 name="judgment_expertise_range",
             ),
-            models.CheckConstraint(
-                condition=Q(side__in=("", "A", "B")), name="judgment_side_known"
-            ),
+            known("judgment_side_known", "side", "", "A", "B"),
         )
 
     def __str__(self) -> str:
