@@ -102,25 +102,15 @@ def _n(rows: Sequence[PeopleCount]) -> int:
     return sum(row.n for row in rows)
 
 
-@dataclass(frozen=True, slots=True)
-class Readings:
-    """How many finishers, and test trials of theirs, each reading of two rules would leave out, whichever holds.
+def readings(study: Study, kind: str) -> dict[str, int]:
+    """How many finishers, and test trials of theirs, each reading of two rules (domain/exclusion.py) would leave out, whichever holds.
 
     untouched_neither: moved neither slider ever; untouched_either: never moved one of the two. fast_page: trials under
     the minimum time to Continue; fast_choice: to the first choice.
     """
-
-    untouched_neither: int
-    untouched_either: int
-    fast_page: int
-    fast_choice: int
-
-
-def readings(study: Study, kind: str) -> Readings:
-    """By the definitions of domain/exclusion.py."""
     finished = PeopleCount.objects.filter(study=study, kind=kind, fate=Fate.FINISHED)
-    names = Readings.__dataclass_fields__
-    return Readings(**finished.aggregate(**{name: Sum(name, default=0) for name in names}))
+    names = ("untouched_neither", "untouched_either", "fast_page", "fast_choice")
+    return dict(finished.aggregate(**{name: Sum(name, default=0) for name in names}))
 
 
 def _losses(settled: Sequence[PeopleCount]) -> list[tuple[str, str, int]]:

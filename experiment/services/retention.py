@@ -4,7 +4,6 @@ It is done some participants at a time, each time in a transaction of its own: n
 has the next worker go on with those who are left.
 """
 
-from dataclasses import dataclass
 from datetime import date
 
 from django.contrib.auth.models import User
@@ -28,28 +27,19 @@ class NotDueError(Exception):
     """The study has no day until which personal data are kept, or it is not past."""
 
 
-@dataclass(frozen=True, slots=True)
-class Concerned:
-    """Whose data lead to them still: how many participants, those of them with details, with a comment, and with ids."""
-
-    participants: int
-    with_details: int
-    with_comment: int
-    with_ids: int
-
-
 def is_due(study: Study, today: date) -> bool:
     return study.retain_until is not None and study.retain_until < today
 
 
-def concerned(study: Study) -> Concerned:
+def concerned(study: Study) -> dict[str, int]:
+    """Whose data lead to them still: how many participants, those of them with details, with a comment, and with ids."""
     people = _people(study)
-    return Concerned(
-        people.count(),
-        people.exclude(demographics={}).count(),
-        people.exclude(comments="").count(),
-        RecruitmentRecord.objects.filter(participant__in=people).count(),
-    )
+    return {
+        "participants": people.count(),
+        "with_details": people.exclude(demographics={}).count(),
+        "with_comment": people.exclude(comments="").count(),
+        "with_ids": RecruitmentRecord.objects.filter(participant__in=people).count(),
+    }
 
 
 def ask(study: Study, today: date, by: User | None = None) -> Purge:

@@ -137,10 +137,10 @@ class Command(ReportingCommand):
             ) from error
         verb = "would be made" if options["dry_run"] else "were made"
         line = (
-            f"{study.slug}: {people.participants} participants {verb} anonymous ({people.with_details} with details, "
-            f"{people.with_comment} with a comment, {people.with_ids} with recruitment ids)."
+            f"{study.slug}: {people['participants']} participants {verb} anonymous ({people['with_details']} with details, "
+            f"{people['with_comment']} with a comment, {people['with_ids']} with recruitment ids)."
         )
-        self.report(options, asdict(people) | {"dry_run": options["dry_run"]}, [line])
+        self.report(options, people | {"dry_run": options["dry_run"]}, [line])
 
     def _purge_here(self, study: Study) -> None:
         """One that was killed goes on."""

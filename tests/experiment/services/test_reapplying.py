@@ -164,7 +164,7 @@ def test_who_finishes_after_fast_pages_were_read_is_counted_with_them(study: Stu
         pages.write(study)
     study.refresh_from_db()
     assert study.counted_min_rt_ms is None
-    assert overview.readings(study, Participant.Kind.REAL).fast_page > 0
+    assert overview.readings(study, Participant.Kind.REAL)["fast_page"] > 0
 
 
 # What follows from two versions of the rules

@@ -199,12 +199,12 @@ def test_each_change_has_its_author_and_words_the_newest_first() -> None:
         "fell",
         "sank",
     ]
-    assert {(value.before, value.after) for value in written.values} == {
+    assert {(value["before"], value["after"]) for value in written.values} == {
         ("", "softer"),
         ("human-created", "machine-created"),
     }
     [status] = submitted.values
-    assert (submitted.by, status.before, status.after) == (kitchen.ada, "draft", "in review")
+    assert (submitted.by, status["before"], status["after"]) == (kitchen.ada, "draft", "in review")
 
 
 def test_a_new_version_names_the_one_that_it_is_from() -> None:
@@ -213,7 +213,7 @@ def test_a_new_version_names_the_one_that_it_is_from() -> None:
     item.status = "accepted"
     item.save()
     [entry] = history(reviews.revise(item, kitchen.ben))
-    assert (entry.from_version, entry.values, entry.pieces) == (1, (), ())
+    assert (entry.from_version, entry.values, entry.pieces) == (1, [], ())
 
 
 def test_a_verdict_that_was_taken_back_is_hidden_from_who_has_none_given() -> None:
@@ -221,7 +221,7 @@ def test_a_verdict_that_was_taken_back_is_hidden_from_who_has_none_given() -> No
     item = reviews.submit(kitchen.draft, kitchen.ada)
     reviews.review(item, kitchen.ben, "refuse", "Too easy.")
     reviews.take_back(item, kitchen.ben)
-    assert {value.before for value in history(item)[0].values} == {"refuse", "Too easy."}
+    assert {value["before"] for value in history(item)[0].values} == {"refuse", "Too easy."}
     assert len(history(item, without_verdicts=True)) == len(history(item)) - 1
 
 
