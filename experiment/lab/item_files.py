@@ -22,9 +22,8 @@ from experiment.domain.markup_between import word_diff
 from experiment.domain.roles import FieldRight
 from experiment.imports.read.items import Defaults, read_items
 from experiment.imports.store.item_plans import ItemPlan, ItemRow, Options, plan_import
-from experiment.imports.store.job import ask
 from experiment.imports.store.plans import Action
-from experiment.imports.store.writing import PlanRefusedError, import_items
+from experiment.imports.store.writing import PlanRefusedError, ask, import_items
 from experiment.lab.access import for_field, is_lead, user_of
 from experiment.models import Item, ItemImport, ResearchField
 from experiment.services import item_files

@@ -114,7 +114,7 @@ class RuleApplication(Job):
 class ItemImport(Job):
     """A file of test cases that a worker brings into a field, as the person who sent it has seen it."""
 
-    runner = "experiment.imports.store.job.run"
+    runner = "experiment.imports.store.writing.run"
 
     research_field = models.ForeignKey(ResearchField, models.CASCADE, related_name="imports")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")

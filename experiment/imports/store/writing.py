@@ -1,4 +1,4 @@
-"""Does what a plan says, all of it or nothing, with the history of each item."""
+"""Does what a plan says, all of it or nothing, with the history of each item; a large file as background work."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -10,6 +10,7 @@ from django.db import transaction
 
 from experiment.domain.questions.columns import DIMENSION, MADE_FROM
 from experiment.domain.questions.made_from import source_of
+from experiment.imports.read.items import Defaults
 from experiment.imports.read.questions import QuestionRecord, QuestionsFile
 from experiment.imports.read.records import R
 from experiment.imports.store.item_plans import AS_DRAFTS, ItemPlan, Options, plan_import
@@ -19,10 +20,18 @@ from experiment.imports.store.question_plans import (
     merged_categories,
     plan_questions,
 )
-from experiment.models import Item, ItemChange, QuestionTemplate, ResearchField, Subfield
-from experiment.services import audit
+from experiment.models import (
+    Item,
+    ItemChange,
+    ItemImport,
+    QuestionTemplate,
+    ResearchField,
+    Subfield,
+)
+from experiment.services import audit, item_files, work
 from experiment.services.curation.reviews import CARRIED_FIELDS
 from experiment.services.curation.writing import unused_key
+from lib.jobs.leases import Lease, run_job
 
 BATCH = 500
 # Columns of a draft that may change
@@ -227,3 +236,66 @@ def _merged_source(record: QuestionRecord, item: Item) -> dict[str, Any]:
     kept = {} if MADE_FROM in record.given else source_of(item.made_from)
     merged = kept | source_of(record.made_from)
     return merged | ({"cells": cells} if cells else {})
+
+
+class RefusedError(Exception):
+    """Nothing was imported; the message says why."""
+
+
+@transaction.atomic
+def ask(
+    research_field: ResearchField, upload: str, options: Options, shown: str, by: User
+) -> ItemImport:
+    """Have a worker import a kept file as it was shown."""
+    job = ItemImport.objects.create(
+        research_field=research_field,
+        created_by=by,
+        upload=upload,
+        shown=shown,
+        source=options.defaults.source,
+        generator=options.defaults.generator,
+        new_subfields=options.new_subfields,
+        accepted_before=options.accepted_before,
+    )
+    work.start(job, by)
+    return job
+
+
+def run(job: ItemImport) -> ItemImport:
+    return run_job(job, _work, expected=(RefusedError,))
+
+
+def _work(job: ItemImport, lease: Lease) -> None:
+    def compared(done: int) -> None:
+        lease.check()
+        lease.write(done=done)
+
+    try:
+        data = item_files.read_upload(job.research_field, job.created_by, job.upload)
+    except FileNotFoundError as gone:
+        raise RefusedError("The file is no longer kept: send it again.") from gone
+    options = Options(
+        Defaults(job.source, job.generator),
+        new_subfields=job.new_subfields,
+        accepted_before=job.accepted_before,
+    )
+    # Before the transaction that writes: from within it, nobody would see how far it has come
+    plan = plan_import(
+        data, job.research_field, options, progress=compared, total=lambda n: lease.write(total=n)
+    )
+    lease.check()
+    try:
+        with transaction.atomic():
+            plan = import_items(
+                data, job.research_field, options, by=job.created_by, shown=job.shown
+            )
+            lease.write(
+                done=len(plan.rows),
+                n_created=plan.count(Action.CREATE),
+                n_updated=plan.count(Action.UPDATE),
+            )
+    except PlanRefusedError as refused:
+        raise RefusedError(
+            "The field's test cases have changed since the difference was shown: send the file and look at it again."
+        ) from refused
+    item_files.forget_upload(job.research_field, job.created_by, job.upload)

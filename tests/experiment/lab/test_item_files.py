@@ -10,7 +10,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from django.utils import timezone
 
-from experiment.imports.store import job as jobs
+from experiment.imports.store import writing as jobs
 from experiment.lab import item_files as imports
 from experiment.models import Item, ItemImport, ResearchField
 from experiment.services import item_files
