@@ -141,17 +141,16 @@ class TextsForm(SettingsForm):
         return {"consent": self.cleaned_data["consent"]}
 
 
+COUNTS = ("human_items", "machine_items", "question_items", "catch_items")
+
+
 class TrialsForm(SettingsForm):
     MOST = 500
-    COUNTS = ("human_items", "machine_items", "question_items", "catch_items")
 
     class Meta:
         model = Study
         fields = (
-            "human_items",
-            "machine_items",
-            "question_items",
-            "catch_items",
+            *COUNTS,
             "ratings_required",
             "reading_aid",
             "debrief_catch_trials",
@@ -179,7 +178,7 @@ class TrialsForm(SettingsForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         works = works_by_stratum(self.instance)
-        for name in self.COUNTS:
+        for name in COUNTS:
             self.fields[name] = forms.IntegerField(
                 required=name != "question_items",
                 min_value=0,

@@ -78,7 +78,6 @@ _noun("pairs", lambda n: ngettext("%(n)s pair", "%(n)s pairs", n))
 _noun("resamples", lambda n: ngettext("%(n)s resample", "%(n)s resamples", n))
 _noun("teams", lambda n: ngettext("%(n)s team", "%(n)s teams", n))
 _noun("rounds", lambda n: ngettext("%(n)s round", "%(n)s rounds", n))
-_noun("members", lambda n: ngettext("%(n)s member", "%(n)s members", n))
 
 
 @register.filter
