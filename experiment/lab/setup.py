@@ -56,9 +56,7 @@ def setup_context(study: Study, current: str = "") -> dict[str, Any]:
     }
 
 
-def _listed(
-    study: Study, name: str, current: str, found: list[StudyProblem]
-) -> dict[str, StrPromise | bool]:
+def _listed(study: Study, name: str, current: str, found: list[StudyProblem]) -> dict[str, Any]:
     """`state` is missing, look or done."""
     here = [finding.is_blocking for finding in found if finding.section == name]
     state = "missing" if any(here) else "look" if here else "done"

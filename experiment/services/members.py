@@ -75,14 +75,12 @@ def _held(member: Member) -> str:
 
 def _keep_a_lead(member: Member, why_of_study: str) -> None:
     if isinstance(member, Membership):
-        others, lead, why = member.study.memberships, Role.RESEARCHER.value, why_of_study
+        lead, why = Role.RESEARCHER.value, why_of_study
+        n = member.study.memberships.filter(role=lead).count()
     else:
-        others, lead, why = (
-            member.field.memberships,
-            FieldRole.LEAD.value,
-            _("The last lead of a field stays one."),
-        )
-    if member.role == lead and others.filter(role=lead).count() == 1:
+        lead, why = FieldRole.LEAD.value, _("The last lead of a field stays one.")
+        n = member.field.memberships.filter(role=lead).count()
+    if member.role == lead and n == 1:
         raise ValidationError(why)
 
 
@@ -92,7 +90,7 @@ def _revoke_invitations(member: Membership) -> int:
 
 
 def _record(action: Action, member: Member, by: User, **told: audit.Detail) -> None:
-    about: dict[str, audit.Detail] = {"member": member.user.get_username()} | told
+    about: dict[str, audit.Detail] = {"member": member.user.get_username(), **told}
     if isinstance(member, Membership):
         audit.record(action, by=by, study=member.study, reason="", **about)
     else:
