@@ -5,7 +5,7 @@ import io
 import math
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -280,7 +280,7 @@ def scores_csv(run: ScoringRun, study: Study) -> str:
     """One line per pair of texts that the study shows, as the command's `--json` has them; numbers are whole."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    rows = [asdict(row) for row in score_rows(run, study)]
+    rows = score_rows(run, study)
     names = ["run", "model", *(rows[0] if rows else ("item", "unit")), "correct"]
     writer.writerow(names)
     for row in rows:

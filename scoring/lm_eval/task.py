@@ -3,7 +3,6 @@
 import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from scoring.domain.prompts import Prompt
@@ -61,22 +60,10 @@ COUNTED_TOKENS = {
 }
 
 
-@dataclass(frozen=True)
-class TaskFolder:
-    """What was written."""
-
-    folder: str
-    task: str
-    prompt: str
-    condition: str
-    items: int
-    documents: int
-
-
 def write_task(
     texts: Sequence[RunText], folder: Path, task: str, prompt: str, condition: str = "full"
-) -> TaskFolder:
-    """Write the task's description, its texts and the functions it needs; files of these names are replaced."""
+) -> dict[str, str | int]:
+    """Write the task's description, its texts and the functions it needs, and say so; files of these names are replaced."""
     folder.mkdir(parents=True, exist_ok=True)
     before = Prompt.of(prompt).before.rstrip()
     rows = [_row(text, before, COUNTED[prompt], condition) for text in texts]
@@ -85,8 +72,8 @@ def write_task(
     description = YAML.format(task=task, counted=COUNTED_TOKENS[prompt], shown=SHOWN[condition])
     (folder / f"{task}.yaml").write_text(description, encoding="utf-8", newline="\n")
     shutil.copyfile(HELPER, folder / HELPER.name)
-    n_items = len({row["item"] for row in rows})
-    return TaskFolder(str(folder), task, prompt, condition, n_items, len(rows))
+    about = {"folder": str(folder), "task": task, "prompt": prompt, "condition": condition}
+    return {**about, "items": len({row["item"] for row in rows}), "documents": len(rows)}
 
 
 def _row(text: RunText, before: str, counted: str, condition: str) -> dict[str, object]:

@@ -1,6 +1,6 @@
 """What `score` came to: as JSON, of one model or of several, and as lines for a terminal."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -9,7 +9,7 @@ from scoring.backends.reading import Reading
 from scoring.domain.perplexity import CHANCE, NEAR_TIE_NATS
 from scoring.management.scoring_command import Evaluation, unscored_rows
 from scoring.models import ScoringRun, UnscoredText
-from scoring.services.summary import RunRow, RunSummary, score_rows
+from scoring.services.summary import RunSummary, score_rows
 
 
 def as_json(scored: Sequence[Evaluation]) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def _of_one(summaries: Sequence[RunSummary]) -> dict[str, Any]:
         "model": main.run.language_model.name,
         **_figures(main),
         "conditions": {summary.run.condition: _condition(summary) for summary in summaries},
-        "scores": [asdict(row) for summary in summaries for row in score_rows(summary.run)],
+        "scores": [row for summary in summaries for row in score_rows(summary.run)],
     }
 
 
@@ -139,30 +139,29 @@ def unscored_lines(heading: str, unscored: Sequence[UnscoredText]) -> Iterator[s
         yield f"{heading}: {len(unscored) - MAX_UNSCORED} more, which --json lists"
 
 
-def run_lines(rows: Iterable[RunRow]) -> Iterator[str]:
+def run_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """The runs as a table; below, why those failed that did."""
-    rows = list(rows)
     if not rows:
         yield "There are no runs."
     yield from table_lines([_run_row(row) for row in rows], TEXTS)
     for row in rows:
-        if row.error:
-            yield f"run {row.run}: {row.error}"
+        if row["error"]:
+            yield f"run {row['run']}: {row['error']}"
 
 
-def _run_row(row: RunRow) -> dict[str, str]:
-    seed = "" if row.seed is None else f" {row.seed}"
+def _run_row(row: Mapping[str, Any]) -> dict[str, str]:
+    seed = "" if row["seed"] is None else f" {row['seed']}"
     return {
-        "run": str(row.run),
-        "study": row.study or f"({row.corpus})",
-        "model": f"{row.model} ({row.settings})" if row.settings else row.model,
-        "condition": f"{row.condition}{seed}",
-        "source": row.source or "all",
-        "limit": "-" if row.limit is None else str(row.limit),
-        "prompt": row.prompt,
-        "status": row.status,
-        "done": f"{row.done}/{row.total}",
-        "accuracy": share(row.accuracy),
+        "run": str(row["run"]),
+        "study": row["study"] or f"({row['corpus']})",
+        "model": f"{row['model']} ({row['settings']})" if row["settings"] else row["model"],
+        "condition": f"{row['condition']}{seed}",
+        "source": row["source"] or "all",
+        "limit": "-" if row["limit"] is None else str(row["limit"]),
+        "prompt": row["prompt"],
+        "status": row["status"],
+        "done": f"{row['done']}/{row['total']}",
+        "accuracy": share(row["accuracy"]),
     }
 
 

@@ -5,7 +5,6 @@ Knows only folders that this machine still has: what the others held cannot be k
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -22,18 +21,11 @@ from scoring.models import (
 APPLIED = "applied: the folder holds one beside the weights that were read"
 
 
-@dataclass(frozen=True, slots=True)
-class PastRun:
-    """A run, the folder or name of its model, and what is known of an adapter."""
+def runs_with_adapters() -> Iterator[dict[str, Any]]:
+    """Runs of models in the process that read an adapter unasked, and those of which it cannot be known.
 
-    kind: str
-    run: int
-    model: str
-    adapter: str
-
-
-def runs_with_adapters() -> Iterator[PastRun]:
-    """Runs of models in the process that read an adapter unasked, and those of which it cannot be known."""
+    Of each its model's folder or name, and what is known of an adapter.
+    """
     written = (
         kind.objects.filter(generator="hf")
         for kind in (AnsweringRun, GradingRun, DraftingRun, ReviewingRun)
@@ -48,7 +40,8 @@ def runs_with_adapters() -> Iterator[PastRun]:
         if (name, weights) not in known:
             known[name, weights] = _adapter(Path(name), weights)
         if adapter := known[name, weights]:
-            yield PastRun(str(run._meta.verbose_name), run.pk, name, adapter)
+            kind = str(run._meta.verbose_name)
+            yield {"kind": kind, "run": run.pk, "model": name, "adapter": adapter}
 
 
 def _adapter(folder: Path, weights: str) -> str:

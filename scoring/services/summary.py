@@ -4,7 +4,6 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -121,72 +120,38 @@ def unscored(run: ScoringRun) -> list[UnscoredText]:
     return list(run.unscored.order_by("name", "unit"))
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreRow:
-    """A pair of texts, for JSON and CSV; sums and counts are those that the perplexity is made of, None where imported."""
+def score_rows(run: ScoringRun, study: Study | None = None) -> list[dict[str, Any]]:
+    """For JSON and CSV, one row per pair of texts; with a study, of those that it shows.
 
-    item: str
-    unit: int
-    source: str
-    doi: str
-    condition: str
-    prompt: str
-    ppl_original: float
-    ppl_altered: float
-    nll_original: float | None
-    nll_altered: float | None
-    tokens_original: int | None
-    tokens_altered: int | None
-
-
-def score_rows(run: ScoringRun, study: Study | None = None) -> list[ScoreRow]:
-    """One row per pair of texts; with a study, of those that it shows."""
+    Sums (nats) and counts are those that the perplexity is made of, None where imported.
+    """
     which = "all" if run.mode == "paper" else "text"
     return [
-        ScoreRow(
-            item=score.item.key,
-            unit=score.unit,
-            source=score.item.source,
-            doi=score.item.doi,
-            condition=run.condition,
-            prompt=run.prompt,
-            ppl_original=score.ppl_original,
-            ppl_altered=score.ppl_altered,
-            nll_original=getattr(score, f"nll_{which}_original_nats"),
-            nll_altered=getattr(score, f"nll_{which}_altered_nats"),
-            tokens_original=getattr(score, f"tokens_{which}_original"),
-            tokens_altered=getattr(score, f"tokens_{which}_altered"),
-        )
+        {
+            "item": score.item.key,
+            "unit": score.unit,
+            "source": score.item.source,
+            "doi": score.item.doi,
+            "condition": run.condition,
+            "prompt": run.prompt,
+            "ppl_original": score.ppl_original,
+            "ppl_altered": score.ppl_altered,
+            "nll_original": getattr(score, f"nll_{which}_original_nats"),
+            "nll_altered": getattr(score, f"nll_{which}_altered_nats"),
+            "tokens_original": getattr(score, f"tokens_{which}_original"),
+            "tokens_altered": getattr(score, f"tokens_{which}_altered"),
+        }
         for score in item_scores(run, study)
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class RunRow:
-    """A run, for JSON and tables."""
-
-    run: int
-    study: str
-    corpus: str
-    model: str
-    settings: str  # how it was loaded and read, where that was asked for
-    backend: str
-    condition: str
-    prompt: str
-    source: str
-    seed: int | None
-    limit: int | None
-    status: str
-    done: int
-    total: int
-    n_items: int
-    accuracy: float | None
-    error: str
-    created_at: datetime
+RUN_COLUMNS = (
+    "backend condition prompt source seed limit status done total n_items error created_at"
+)
 
 
-def run_rows(study: Study | None = None) -> list[RunRow]:
-    """All runs, or those that a study sees, the newest first, counted in the database."""
+def run_rows(study: Study | None = None) -> list[dict[str, Any]]:
+    """For JSON and tables, all runs, or those that a study sees, the newest first, counted in the database."""
     runs = ScoringRun.objects.select_related("study", "language_model").order_by("-pk")
     if study is not None:
         runs = runs.seen_in([study])
@@ -195,26 +160,15 @@ def run_rows(study: Study | None = None) -> list[RunRow]:
         n_items=Count("item_scores"), n_correct=Count("item_scores", filter=correct)
     )
     return [
-        RunRow(
-            run=run.pk,
-            study=run.study.slug if run.study else "",
-            corpus=run.corpus,
-            model=run.language_model.name,
-            settings=settings_of(run.model_args),
-            backend=run.backend,
-            condition=run.condition,
-            prompt=run.prompt,
-            source=run.source,
-            seed=run.seed,
-            limit=run.limit,
-            status=run.status,
-            done=run.done,
-            total=run.total,
-            n_items=run.n_items,
-            accuracy=run.n_correct / run.n_items if run.n_items else None,
-            error=run.error,
-            created_at=run.created_at,
-        )
+        {
+            "run": run.pk,
+            "study": run.study.slug if run.study else "",
+            "corpus": run.corpus,
+            "model": run.language_model.name,
+            "settings": settings_of(run.model_args),  # how it was loaded and read
+            **{name: getattr(run, name) for name in RUN_COLUMNS.split()},
+            "accuracy": run.n_correct / run.n_items if run.n_items else None,
+        }
         for run in counted
     ]
 

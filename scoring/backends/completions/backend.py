@@ -6,7 +6,6 @@ and the log-probabilities of all its tokens come back. docs/models.md says how t
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 from scoring.backends.completions.answers import Answer, AnswerError, text_logprobs
@@ -27,22 +26,8 @@ OPTIONAL = RetryPolicy(3, 3)
 MOST_NAMES_SHOWN = 5
 
 
-@dataclass(frozen=True)
-class ServerFacts:
-    """The served model and the program that serves it, as far as known; texts are cleaned."""
-
-    id: str | None = None
-    root: str | None = None
-    max_model_len: int | None = None
-    server: str | None = None
-    version: str | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-
-async def ask_facts(client: Client, path: str, model: str, policy: RetryPolicy) -> ServerFacts:
-    """Ask what is served; what a server has no page for stays unknown.
+async def ask_facts(client: Client, path: str, model: str, policy: RetryPolicy) -> dict[str, Any]:
+    """The served model and the program that serves it; what a server has no page for is None. Texts are cleaned.
 
     Args:
         path: of the API, ending in its version.
@@ -56,17 +41,18 @@ async def ask_facts(client: Client, path: str, model: str, policy: RetryPolicy) 
     try:
         reply = await client.ask(f"{path}/models", first, MAX_BYTES)
     except RefusedError:
-        return ServerFacts(version=await _version(client, path))
+        facts = dict.fromkeys(("id", "root", "max_model_len", "server"))
+        return {**facts, "version": await _version(client, path)}
     card = _card(reply, model, client.origin)
     length = card.get("max_model_len")
     is_length = isinstance(length, int) and not isinstance(length, bool) and length > 1
-    return ServerFacts(
-        id=_clean_text(card.get("id")),
-        root=_clean_text(card.get("root")),
-        max_model_len=length if is_length else None,
-        server=_clean_text(reply.headers.get("server")),
-        version=await _version(client, path),
-    )
+    return {
+        "id": _clean_text(card.get("id")),
+        "root": _clean_text(card.get("root")),
+        "max_model_len": length if is_length else None,
+        "server": _clean_text(reply.headers.get("server")),
+        "version": await _version(client, path),
+    }
 
 
 def _card(reply: Reply, model: str, origin: str) -> dict[str, Any]:
@@ -121,7 +107,7 @@ class CompletionsBackend:
             lambda client, model: ask_facts(client, self._address.path, model, options.probing),
             [options.model],
         )
-        window = options.context_tokens or self._facts.max_model_len
+        window = options.context_tokens or self._facts["max_model_len"]
         # One token is generated after the text, and needs its place
         self.context_tokens: int | None = window - 1 if window else None
         self.remarks: list[str] = []
@@ -138,7 +124,7 @@ class CompletionsBackend:
             "backend": self.kind,
             "base_url": str(self._address),
             "model": self._options.model,
-            "served": self._facts.as_dict(),
+            "served": self._facts,
             "tokenizer": self._options.tokenizer,
             "tokenizer_revision": self._options.revision,
             "tokenizer_sha256": tokenizer_hash(self.tokenizer),

@@ -1,5 +1,4 @@
 import re
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +46,10 @@ class Command(ReportingCommand):
             raise CommandError(f"{folder} was not written: {error.strerror or error}.") from error
         lines = (
             *(f"{text.name} {text.reason}: left out." for text in found.unscorable),
-            f"{written.items} test cases written to {folder} as task {name}. To score a model on them:",
+            f"{written['items']} test cases written to {folder} as task {name}. To score a model on them:",
             f"lm_eval --model hf --model_args pretrained=MODEL,dtype=float32 --tasks {name} --include_path {folder}",
         )
-        self.report(options, asdict(written), lines)
+        self.report(options, written, lines)
 
     def _study(self, slug: str | None) -> Study:
         if slug:

@@ -2,7 +2,6 @@ import time
 from argparse import ArgumentTypeError
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +75,7 @@ class Command(ScoringCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         _refuse_contradictions(options)
         if options["adapters"]:
-            found = [asdict(run) for run in runs_with_adapters()]
+            found = list(runs_with_adapters())
             cells = [{name: str(value) for name, value in run.items()} for run in found]
             lines = list(table_lines(cells, TEXTS)) or ["No past run can have read one unasked."]
             self.report(options, {"runs": found}, lines)
@@ -119,7 +118,7 @@ class Command(ScoringCommand):
 
     def _list(self, options: Mapping[str, Any]) -> None:
         rows = run_rows(find_study(options["study"]) if options["study"] else None)
-        self.report(options, {"runs": [asdict(row) for row in rows]}, run_lines(rows))
+        self.report(options, {"runs": rows}, run_lines(rows))
 
     def _remove(self, options: Mapping[str, Any]) -> None:
         found = {run.pk: run for run in ScoringRun.objects.filter(pk__in=options["numbers"])}
@@ -155,9 +154,9 @@ class Command(ScoringCommand):
         except KeyboardInterrupt:
             self.stderr.write("Stopped; what is not finished waits.")
         failed = [run for run in done if run.status == ScoringRun.Status.FAILED]
-        rows = [row for row in run_rows() if row.run in {run.pk for run in done}]
+        rows = [row for row in run_rows() if row["run"] in {run.pk for run in done}]
         lines = run_lines(rows) if rows else ["No run waits."]
-        self.report(options, {"runs": [asdict(row) for row in rows]}, lines)
+        self.report(options, {"runs": rows}, lines)
         if failed:
             raise CommandError(f"{failed[0]} failed: {failed[0].error}")
 

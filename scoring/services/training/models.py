@@ -24,34 +24,12 @@ from scoring.services.training.create import base_args
 from scoring.training.corpus.document import last_day
 from scoring.training.settings import Trained, TrainingError, kept_folder, of_recipe
 
+OF_TRAINED = (
+    *("steps", "tokens", "best_step", "held_out_loss", "untrained_held_out_loss"),
+    *("parameters", "trainable_parameters", "versions", "files"),
+)
 if TYPE_CHECKING:  # it loads pyarrow, and pages load this
     from scoring.training.corpus.manifest import BuiltCorpus, Manifest
-
-
-@dataclass(frozen=True)
-class ModelManifest:
-    """How a model was made; losses are nats per token."""
-
-    name: str
-    corpus: str
-    corpus_sha256: str
-    corpus_documents: int  # that were to be learned, and their tokens
-    corpus_tokens: int
-    last_published: str  # as far as it is known
-    undated: int  # documents of both parts without a date
-    base: str
-    identity: dict[str, Any]  # of the files that it started from
-    preset: str
-    recipe: dict[str, Any]  # a TrainingSettings, with its seed
-    steps: int
-    tokens: int
-    best_step: int
-    held_out_loss: float
-    untrained_held_out_loss: float
-    parameters: int
-    trainable_parameters: int
-    versions: dict[str, str]
-    files: dict[str, str]  # SHA-256
 
 
 def register(training: Training, trained: Trained, corpus: "BuiltCorpus") -> LanguageModel:
@@ -62,7 +40,7 @@ def register(training: Training, trained: Trained, corpus: "BuiltCorpus") -> Lan
     """
     if LanguageModel.objects.filter(name=training.name).exists():
         raise TrainingError(f"There is a model “{training.name}” by now: rename it, and go on.")
-    manifest = asdict(_manifest(training, trained, corpus.manifest))
+    manifest = _manifest(training, trained, corpus.manifest)
     base = training.base
     with transaction.atomic():
         model = LanguageModel.objects.create(
@@ -94,29 +72,23 @@ def args_of(training: Training, folder: Path) -> dict[str, str]:
     return {"pretrained": str(folder)}
 
 
-def _manifest(training: Training, trained: Trained, corpus: "Manifest") -> ModelManifest:
-    return ModelManifest(
-        name=training.name,
-        corpus=training.corpus.slug,
-        corpus_sha256=training.corpus.sha256,
-        corpus_documents=corpus.train.documents,
-        corpus_tokens=corpus.train.tokens,
-        last_published=corpus.last_published,
-        undated=corpus.undated,
-        base=training.base.name if training.base else "",
-        identity=training.identity,
-        preset=training.preset,
-        recipe=training.recipe,
-        steps=trained.steps,
-        tokens=trained.tokens,
-        best_step=trained.best_step,
-        held_out_loss=trained.held_out_loss,
-        untrained_held_out_loss=trained.untrained_held_out_loss,
-        parameters=trained.parameters,
-        trainable_parameters=trained.trainable_parameters,
-        versions=dict(trained.versions),
-        files=dict(trained.files),
-    )
+def _manifest(training: Training, trained: Trained, corpus: "Manifest") -> dict[str, Any]:
+    """How a model was made; losses are nats per token."""
+    told = asdict(trained)
+    return {
+        "name": training.name,
+        "corpus": training.corpus.slug,
+        "corpus_sha256": training.corpus.sha256,
+        "corpus_documents": corpus.train.documents,  # that were to be learned, and their tokens
+        "corpus_tokens": corpus.train.tokens,
+        "last_published": corpus.last_published,  # as far as it is known
+        "undated": corpus.undated,  # documents of both parts without a date
+        "base": training.base.name if training.base else "",
+        "identity": training.identity,  # of the files that it started from
+        "preset": training.preset,
+        "recipe": training.recipe,  # a TrainingSettings, with its seed
+        **{name: told[name] for name in OF_TRAINED},
+    }
 
 
 def _add_corpora(model: LanguageModel, training: Training) -> None:
