@@ -72,10 +72,10 @@ def check_args(kind: str, args: Mapping[str, str]) -> None:
     known = (*known, PARALLELIZE, *READING_ARGS)
     unknown = [name for name in args if name not in known]
     if unknown:
-        raise _wrong(f"{unknown[0]} is not known here: this kind of model takes {', '.join(known)}")
+        raise wrong(f"{unknown[0]} is not known here: this kind of model takes {', '.join(known)}")
     for one, other in EXCLUDE:
         if one in args and other in args and args[other].capitalize() != "False":
-            raise _wrong(f"{one} and {other} exclude each other")
+            raise wrong(f"{one} and {other} exclude each other")
     is_true(args, PARALLELIZE)
 
 
@@ -88,7 +88,7 @@ def is_true(args: Mapping[str, str], name: str) -> bool | None:
     if name not in args:
         return None
     if args[name].capitalize() not in ("True", "False"):
-        raise _wrong(f"{name}={args[name]}: choose True or False")
+        raise wrong(f"{name}={args[name]}: choose True or False")
     return args[name].capitalize() == "True"
 
 
@@ -102,7 +102,8 @@ def placed(args: Mapping[str, str]) -> dict[str, str]:
     return others | ({"device_map": "auto"} if is_true(args, PARALLELIZE) else {})
 
 
-def _wrong(what: str) -> ScoringError:
+def wrong(what: str) -> ScoringError:
+    """What is to be raised of `--model_args`."""
     return ScoringError(f"{what}.", option="--model_args")
 
 

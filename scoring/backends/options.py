@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from scoring.backends import wrong
 from scoring.domain.backend import ScoringError
 
 
@@ -156,14 +157,8 @@ def read_chat_options(args: Mapping[str, str]) -> ChatOptions:
 
 
 COMPLETIONS_NAMES = (
-    "base_url",
-    "model",
-    "tokenizer",
-    "revision",
-    "concurrency",
-    "timeout",
-    "retry_seconds",
-    "context_tokens",
+    *("base_url", "model", "tokenizer", "revision"),
+    *("concurrency", "timeout", "retry_seconds", "context_tokens"),
 )
 
 
@@ -205,10 +200,6 @@ def read_completions_options(args: Mapping[str, str]) -> CompletionsOptions:
     )
 
 
-def _flag(text: str) -> bool:
-    return {"True": True, "False": False}[text]
-
-
 VLLM_READ: Mapping[str, Callable[[str], Any]] = {
     "pretrained": str,
     "revision": str,
@@ -220,7 +211,7 @@ VLLM_READ: Mapping[str, Callable[[str], Any]] = {
     "max_model_len": int,
     "max_num_batched_tokens": int,
     "gpu_memory_utilization": float,
-    "enforce_eager": _flag,
+    "enforce_eager": {"True": True, "False": False}.__getitem__,
 }
 
 
@@ -241,12 +232,12 @@ def engine_args(args: Mapping[str, str]) -> dict[str, Any]:
     values = {}
     for name, text in args.items():
         if name not in VLLM_READ:
-            raise _wrong(f"{name} is not known here: vLLM takes {', '.join(VLLM_READ)}")
+            raise wrong(f"{name} is not known here: vLLM takes {', '.join(VLLM_READ)}")
         try:
             values[name] = VLLM_READ[name](text)
         except (KeyError, ValueError) as error:
             kind = {int: "a whole number", float: "a number"}.get(VLLM_READ[name], "True or False")  # type: ignore[call-overload]
-            raise _wrong(f"{name}={text}: expected {kind}") from error
+            raise wrong(f"{name}={text}: expected {kind}") from error
     values["model"] = values.pop("pretrained")
     if "revision" in values and "tokenizer" not in values:
         values["tokenizer_revision"] = values["revision"]
@@ -256,7 +247,3 @@ def engine_args(args: Mapping[str, str]) -> dict[str, Any]:
         "trust_remote_code": False,
         "seed": 0,
     }
-
-
-def _wrong(what: str) -> ScoringError:
-    return ScoringError(f"{what}.", option="--model_args")

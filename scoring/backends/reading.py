@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from scoring.backends import OVERLONG, READING_ARGS, is_true
+from scoring.backends import OVERLONG, READING_ARGS, is_true, wrong
 from scoring.domain.backend import (
     Backend,
     Group,
@@ -49,7 +49,7 @@ class Reading:
         """
         overlong = args.get("overlong", "")
         if overlong and overlong not in OVERLONG:
-            raise _wrong("overlong", overlong, f"choose one of {', '.join(OVERLONG)}")
+            raise wrong(f"overlong={overlong}: choose one of {', '.join(OVERLONG)}")
         size = args.get("batch_size", "auto")
         return cls(
             _number("max_length", args["max_length"], LEAST) if "max_length" in args else None,
@@ -99,7 +99,7 @@ def _windowed(backend: Backend, reading: Reading) -> Backend:
     elif own is not None and window > own:
         problem = f"max_length={window}: the model's window holds {own:,} tokens"
     if window is None or problem:
-        raise ScoringError(f"{problem}.", option="--model_args")
+        raise wrong(problem)
     return Windowed(backend, window, reading.overlong)
 
 
@@ -187,12 +187,8 @@ def _joined(group: Group, scored: Sequence[tuple[_Part, GroupResult]]) -> GroupR
 
 def _number(name: str, text: str, least: int) -> int:
     if not (text.isascii() and text.isdecimal() and int(text) >= least):
-        raise _wrong(name, text, f"expected a whole number from {least}")
+        raise wrong(f"{name}={text}: expected a whole number from {least}")
     return int(text)
-
-
-def _wrong(name: str, value: str, why: str) -> ScoringError:
-    return ScoringError(f"{name}={value}: {why}.", option="--model_args")
 
 
 def in_order(groups: Sequence[Group], most_tokens: int) -> list[list[int]]:
