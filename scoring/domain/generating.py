@@ -165,8 +165,7 @@ class BatchGenerator(Generator, Protocol):
 
 MOST_CHARACTERS = 1_000_000  # of a line
 MOST_TOKENS = 10**12
-MOST_SECONDS = 10**7
-MOST_CONFIDENCE = 100
+MOST = {"seconds": 10**7, "confidence": 100}
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,9 +206,9 @@ def read_answer(line: str) -> ReadAnswer:
         raise ValueError("key or question is missing")
     if "answer" not in value:
         raise ValueError("answer is missing")
-    finish = _finish(value, text)
+    seconds, confidence = _number(value, "seconds"), _number(value, "confidence")
     return ReadAnswer(
-        key, question, text, finish, _usage(value), _seconds(value), _confidence(value)
+        key, question, text, _finish(value, text), _usage(value), seconds or 0.0, confidence
     )
 
 
@@ -243,19 +242,11 @@ def _tokens(value: Any) -> int:
     return value
 
 
-def _seconds(value: Mapping[str, Any]) -> float:
-    seconds = value.get("seconds")
-    if seconds is None:
-        return 0.0
-    if type(seconds) not in (int, float) or not 0 <= seconds < MOST_SECONDS:
-        raise ValueError("seconds is no number from 0")
-    return float(seconds)
-
-
-def _confidence(value: Mapping[str, Any]) -> float | None:
-    said = value.get("confidence")
+def _number(value: Mapping[str, Any], name: str) -> float | None:
+    """None where it is not said."""
+    said, most = value.get(name), MOST[name]
     if said is None:
         return None
-    if type(said) not in (int, float) or not 0 <= said <= MOST_CONFIDENCE:
-        raise ValueError(f"confidence is no number from 0 to {MOST_CONFIDENCE}")
+    if type(said) not in (int, float) or not 0 <= said <= most:
+        raise ValueError(f"{name} is no number from 0 to {most:,}")
     return float(said)

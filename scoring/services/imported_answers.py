@@ -1,6 +1,7 @@
 """Use case: answers that a model gave elsewhere become those of a run: all of a file's, or none."""
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -74,8 +75,8 @@ def import_answers(
             identity={"file": path.name, "sha256": checked.sha256},
         )
         rows = (
-            _row(run, pk, read, checked.confidence_unit)
-            for pk, (_, read) in zip(checked.items, _read(path), strict=True)
+            _row(run, pk, read_answer(line), checked.confidence_unit)
+            for pk, (_, line) in zip(checked.items, _lines(path), strict=True)
         )
         while batch := list(islice(rows, BATCH)):
             Answer.objects.bulk_create(batch)
@@ -141,70 +142,44 @@ def _check(study: Study, path: Path) -> _Checked:
     return checked
 
 
+# Of one question, the numbers of those versions that a study holds: all and the accepted ones, the newest last
+Versions = tuple[list[int], list[int]]
+
+
 class _Known:
     """A study's questions, by key and by the hash of their text."""
 
     def __init__(self, study: Study) -> None:
-        self.by_key: dict[str, _Versions] = {}
-        self.by_text: dict[bytes, dict[str, _Versions]] = {}
+        self.by_key: defaultdict[str, Versions] = defaultdict(lambda: ([], []))
+        self.by_text: defaultdict[bytes, dict[str, Versions]] = defaultdict(dict)
         rows = Item.objects.filter(study_items__study=study, kind=Item.Kind.QUESTION)
         of_item = rows.order_by("version").values_list("pk", "key", "status", "markup")
         for pk, key, status, text in of_item.iterator():
-            is_accepted = status == Item.Status.ACCEPTED
-            same_text = self.by_text.setdefault(_digest(text), {})
-            for versions in (
-                self.by_key.setdefault(key, _Versions()),
-                same_text.setdefault(key, _Versions()),
-            ):
-                versions.add(pk, is_accepted=is_accepted)
+            same_text = self.by_text[_digest(text)].setdefault(key, ([], []))
+            for every, accepted in (self.by_key[key], same_text):
+                every.append(pk)
+                accepted += [pk] if status == Item.Status.ACCEPTED else []
 
     def find(self, read: ReadAnswer) -> int:
-        """Raises ValueError where no question, or more than one, is meant."""
+        """The newest that is accepted. Raises ValueError where no question, or more than one, is meant."""
         if read.key:
-            found = self.by_key.get(read.key)
-            if found is None:
-                raise ValueError(f"the study holds no question “{read.key[:80]}”")
-            return found.meant(read.key)
-        of_keys = self.by_text.get(_digest(read.question), {})
-        if not of_keys:
-            raise ValueError(f"the study holds no question “{read.question[:80]}”")
-        if len(of_keys) > 1:
+            found = {read.key: self.by_key[read.key]} if read.key in self.by_key else {}
+        else:
+            found = self.by_text.get(_digest(read.question), {})
+        if not found:
+            raise ValueError(f"the study holds no question “{(read.key or read.question)[:80]}”")
+        if len(found) > 1:
             raise ValueError("several questions of the study have this text; give the key")
-        ((key, found),) = of_keys.items()
-        return found.meant(key)
-
-
-@dataclass(slots=True)
-class _Versions:
-    """Of one question, those that the study holds."""
-
-    newest: int = 0
-    newest_accepted: int | None = None
-    n: int = 0
-
-    def add(self, pk: int, *, is_accepted: bool) -> None:
-        """The next newer one."""
-        self.newest, self.n = pk, self.n + 1
-        if is_accepted:
-            self.newest_accepted = pk
-
-    def meant(self, key: str) -> int:
-        """The newest that is accepted. Raises ValueError where there are several, and none is."""
-        if self.newest_accepted is not None:
-            return self.newest_accepted
-        if self.n > 1:
+        ((key, (every, accepted)),) = found.items()
+        if not accepted and len(every) > 1:
             raise ValueError(
-                f"the study holds {self.n} versions of “{key[:80]}”, none of them accepted"
+                f"the study holds {len(every)} versions of “{key[:80]}”, none of them accepted"
             )
-        return self.newest
+        return (accepted or every)[-1]
 
 
 def _digest(text: str) -> bytes:
     return hashlib.sha256(" ".join(text.split()).encode()).digest()[:16]
-
-
-def _read(path: Path) -> Iterator[tuple[int, ReadAnswer]]:
-    return ((place, read_answer(line)) for place, line in _lines(path))
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:

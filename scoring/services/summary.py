@@ -11,7 +11,7 @@ from django.db.models import Count, F, Q, QuerySet
 
 from experiment.models import Item, Study
 from scoring.backends import settings_of
-from scoring.domain.perplexity import NEAR_TIE_NATS, Accuracy, ratio
+from scoring.domain.perplexity import NEAR_TIE_NATS, Accuracy, accuracy, ratio
 from scoring.models import ItemScore, ScoringRun, UnscoredText
 
 # |ln a - ln b| < x without logarithms: each is less than e^x times the other
@@ -76,11 +76,10 @@ def summarise_run(run: ScoringRun) -> RunSummary:
     scores = item_scores(run)
     decisions = [score.decision for score in scores]
     near = [score_name(s) for s, d in zip(scores, decisions, strict=True) if d.is_near_tie]
-    accuracy = Accuracy(len(decisions), sum(decision.is_correct for decision in decisions))
     isolated = run.condition == ScoringRun.Condition.ISOLATED
     return RunSummary(
         run,
-        Counted(accuracy, len(near)),
+        Counted(accuracy(decisions), len(near)),
         near,
         unscored(run),
         within_item(scores) if isolated else None,
