@@ -2,7 +2,6 @@
 
 import csv
 import io
-import math
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -97,24 +96,15 @@ def lines(identity: Mapping[str, Any]) -> Iterator[Line]:
             yield Line(label, _text(value), is_code=name.endswith("sha256"))
 
 
-@dataclass(frozen=True, slots=True)
-class File:
-    """A file that published numbers were read from."""
-
-    name: str
-    sha256: str
-    shape: str
-
-
-def files(identity: Mapping[str, Any]) -> list[File]:
-    """The files of an imported run.
+def files(identity: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """The files that an imported run's numbers were read from: name, SHA-256, shape.
 
     >>> files({"files": {"a/PPL.npy": {"sha256": "ab", "shape": [200, 2]}}})
-    [File(name='a/PPL.npy', sha256='ab', shape='200 x 2')]
+    [('a/PPL.npy', 'ab', '200 x 2')]
     """
     found = identity.get("files") or {}
     return [
-        File(name, _text(facts.get("sha256", "")), " x ".join(map(str, facts.get("shape", []))))
+        (name, _text(facts.get("sha256", "")), " x ".join(map(str, facts.get("shape", []))))
         for name, facts in found.items()
     ]
 
@@ -166,18 +156,6 @@ PAIRS_PER_PAGE = 40
 MOST_NAMED = 100  # of what could not be scored; the file holds all
 WHICH = {"": gettext_lazy("All"), "wrong": gettext_lazy("Wrong"), "near": gettext_lazy("Near-ties")}
 Status = ScoringRun.Status
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A line of the table of pairs."""
-
-    score: ItemScore
-
-    @property
-    def difference_nats(self) -> float:
-        """Mean negative log-likelihood of the altered text less that of the original: above 0 is right."""
-        return math.log(self.score.ppl_altered) - math.log(self.score.ppl_original)
 
 
 def run_context(
@@ -265,7 +243,7 @@ def _pairs(run: ScoringRun, study: Study, which: str, page: int | str) -> dict[s
         "whiches": WHICH,
         "shown": shown,
         "page_numbers": shown.paginator.page_range,
-        "pairs": [Pair(score) for score in shown.object_list],
+        "pairs": shown.object_list,
         "has_sentences": run.condition == ScoringRun.Condition.ISOLATED,
     }
 

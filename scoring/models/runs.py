@@ -1,5 +1,6 @@
 """Scoring runs, their scores, and imports of published ones."""
 
+import math
 import uuid
 from typing import Any, Self
 
@@ -195,6 +196,11 @@ class ItemScore(models.Model):
     @property
     def decision(self) -> Decision:
         return decide(self.ppl_original, self.ppl_altered)
+
+    @property
+    def difference_nats(self) -> float:
+        """Mean negative log-likelihood of the altered text less that of the original: above 0 is right."""
+        return math.log(self.ppl_altered) - math.log(self.ppl_original)
 
 
 class UnscoredText(models.Model):
