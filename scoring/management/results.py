@@ -24,15 +24,13 @@ def unscored_of(scored: Sequence[Evaluation]) -> list[UnscoredText]:
 
 
 def _of_several(one: Evaluation) -> dict[str, Any]:
-    asked = one.model
-    about: dict[str, Any] = {
-        "model": asked.name,
-        "model_args": dict(asked.args),
+    return {
+        "model": one.model.name,
+        "model_args": dict(one.model.args),
         "prompt": one.prompt.kind,
+        **({"error": one.error} if one.error else {}),
+        **(_of_one(one.summaries) if one.summaries else {}),
     }
-    figures = _of_one(one.summaries) if one.summaries else {}
-    error = {"error": one.error} if one.error else {}
-    return {**about, **error, **figures}
 
 
 def _of_one(summaries: Sequence[RunSummary]) -> dict[str, Any]:

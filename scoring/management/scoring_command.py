@@ -49,52 +49,6 @@ class AskedPrompt:
     text: str = ""
 
 
-def add_model_arguments(
-    parser: CommandParser, default_prompt: str, name_flags: Sequence[str]
-) -> None:
-    """Which models, called what, with what prompts and in what batches."""
-    parser.add_argument("--model", choices=WORDS)
-    parser.add_argument(
-        "--model_args",
-        action="append",
-        metavar="NAME=VALUE,…",
-        help="hf: pretrained, dtype, revision, peft, device, …; completions: base_url, model, tokenizer, …; "
-        "vllm: pretrained, tensor_parallel_size, …; "
-        "once for each model",
-    )
-    parser.add_argument(
-        "--models",
-        type=Path,
-        metavar="FILE",
-        help="a model on each line: its arguments, after its kind where that is not --model's",
-    )
-    parser.add_argument(
-        *name_flags,
-        dest="model_name",
-        metavar="NAME",
-        help="what the model is called; default: as its arguments name it",
-    )
-    prompt = parser.add_mutually_exclusive_group()
-    prompt.add_argument(
-        "--prompt",
-        default=default_prompt,
-        help=f"of none, paper, clean, chat, separated by commas; or a text with {PLACEHOLDER} "
-        f"(default: {default_prompt})",
-    )
-    prompt.add_argument("--prompt_file", type=Path, help=f"a file with such a text, {PLACEHOLDER}")
-    parser.add_argument(
-        "--batch_tokens",
-        type=batch_tokens,
-        metavar="N|auto",
-        help="how many tokens are scored at once (default: auto)",
-    )
-    parser.add_argument(
-        "--batch_size",
-        metavar="N|auto",
-        help="the same in texts: N times the tokens of the longest one",
-    )
-
-
 def batch_tokens(text: str) -> int | None:
     """`auto`, or a number."""
     return None if text == "auto" else int(text)
@@ -221,7 +175,49 @@ class ScoringCommand(ModelCommand):
     run: ScoringRun | None = None  # the one that is scored now
 
     def add_model_arguments(self, parser: CommandParser) -> None:
-        add_model_arguments(parser, self.default_prompt, self.name_flags)
+        """Which models, called what, with what prompts and in what batches."""
+        parser.add_argument("--model", choices=WORDS)
+        parser.add_argument(
+            "--model_args",
+            action="append",
+            metavar="NAME=VALUE,…",
+            help="hf: pretrained, dtype, revision, peft, device, …; completions: base_url, model, tokenizer, …; "
+            "vllm: pretrained, tensor_parallel_size, …; "
+            "once for each model",
+        )
+        parser.add_argument(
+            "--models",
+            type=Path,
+            metavar="FILE",
+            help="a model on each line: its arguments, after its kind where that is not --model's",
+        )
+        parser.add_argument(
+            *self.name_flags,
+            dest="model_name",
+            metavar="NAME",
+            help="what the model is called; default: as its arguments name it",
+        )
+        prompt = parser.add_mutually_exclusive_group()
+        prompt.add_argument(
+            "--prompt",
+            default=self.default_prompt,
+            help=f"of none, paper, clean, chat, separated by commas; or a text with {PLACEHOLDER} "
+            f"(default: {self.default_prompt})",
+        )
+        prompt.add_argument(
+            "--prompt_file", type=Path, help=f"a file with such a text, {PLACEHOLDER}"
+        )
+        parser.add_argument(
+            "--batch_tokens",
+            type=batch_tokens,
+            metavar="N|auto",
+            help="how many tokens are scored at once (default: auto)",
+        )
+        parser.add_argument(
+            "--batch_size",
+            metavar="N|auto",
+            help="the same in texts: N times the tokens of the longest one",
+        )
         parser.add_argument("--limit", type=int, metavar="N", help="only the first N")
         parser.add_argument(
             "--resume", action="store_true", help="continue the run of the same settings"

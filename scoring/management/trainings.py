@@ -13,8 +13,6 @@ from scoring.training.settings import (
     Lora,
     Mode,
     Packing,
-    Point,
-    Shape,
     TrainingError,
     TrainingSettings,
     of_preset,
@@ -93,7 +91,9 @@ def settings_of(options: Mapping[str, Any]) -> TrainingSettings:
         elif lora:
             raise TrainingError(f"Mode {mode} has no adapter: leave out --lora-{next(iter(lora))}.")
         if mode == "scratch":
-            changes["shape"] = _shape(preset.shape, shape)
+            if preset.shape is None and shape:
+                raise TrainingError("The preset has no shape of a model to change.")
+            changes["shape"] = preset.shape and replace(preset.shape, **shape)
         elif shape:
             raise TrainingError(
                 f"Mode {mode} takes the model's shape: leave out --{next(iter(shape))}."
@@ -101,12 +101,6 @@ def settings_of(options: Mapping[str, Any]) -> TrainingSettings:
         return of_preset(options["preset"], mode, **changes)
     except TrainingError as error:
         raise CommandError(str(error)) from error
-
-
-def _shape(preset: Shape | None, changes: Mapping[str, int]) -> Shape | None:
-    if preset is None and changes:
-        raise TrainingError("The preset has no shape of a model to change.")
-    return preset and replace(preset, **changes)
 
 
 def _given(options: Mapping[str, Any], names: Any, prefix: str = "") -> dict[str, Any]:
@@ -135,20 +129,6 @@ def find_corpus(name: str) -> Corpus:
         known = ", ".join(Corpus.objects.values_list("slug", flat=True)) or "none"
         raise CommandError(f"There is no corpus {name}; there are: {known}.")
     return found
-
-
-class Losses:
-    """What is said beside the bar: the newest of each loss."""
-
-    def __init__(self) -> None:
-        self.training = self.held_out = ""
-
-    def note(self, point: Point) -> str:
-        if point.loss is not None:
-            self.training = f"loss {point.loss:.3f}"
-        if point.held_out_loss is not None:
-            self.held_out = f"held out {point.held_out_loss:.3f}"
-        return ", ".join(filter(None, (self.training, self.held_out)))
 
 
 def training_data(training: Training) -> dict[str, Any]:

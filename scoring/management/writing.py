@@ -8,21 +8,20 @@ from typing import Any, TypeVar
 
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
-from django.db.models import QuerySet
 
-from experiment.management.finding import find_study
+from experiment.management import finding
 from experiment.models import ResearchField
 from lib.commands import ReportingCommand, StoppedError, add_json_argument, progress
 from lib.files import not_utf8
 from lib.jobs import leases
-from scoring.backends import parse_model_args
+from scoring.backends import ALIASES, parse_model_args
 from scoring.backends.opening import GENERATORS
 from scoring.domain.backend import ScoringError
 from scoring.models.answers import GeneratingJob
 from scoring.services.asking.settings import Asked, Spending
+from scoring.services.open_model import NAMED_BY
 
 J = TypeVar("J", bound=GeneratingJob)
-NAMED_BY = {"chat": "model", "hf": "pretrained"}
 
 
 def numbers_of(text: str) -> list[int]:
@@ -132,12 +131,18 @@ class WritingCommand(ModelCommand):
                 run = renew(reopen(), draft)
             else:
                 if options["resume"]:
-                    refuse_other(_of_model(draft))
+                    _refuse_other(draft)
                 draft.save()
                 run = draft
             leases.reserve(run)
-        if reopen is None:
-            self._say_anew(run, left, resumed=options["resume"])
+        if reopen is None and options["resume"]:
+            self.stderr.write(f"No earlier run has these settings: run {run.pk} begins.")
+        elif reopen is None and left is not None:  # it may cost what this one has cost already
+            stands = "is under way" if left.is_open else "stands"
+            self.stderr.write(
+                f"Run {left.pk} of the same settings {stands} at {left.done} of {left.total}; --resume would go on with it. "
+                f"Run {run.pk} begins anew."
+            )
         return run
 
     def work_off(
@@ -159,28 +164,6 @@ class WritingCommand(ModelCommand):
         except KeyboardInterrupt as interrupt:
             raise StoppedError from interrupt
 
-    def _say_anew(self, run: GeneratingJob, same: GeneratingJob | None, *, resumed: bool) -> None:
-        """That a run begins which may cost what another has cost already.
-
-        Args:
-            same: a run of the same settings with something left.
-            resumed: somebody asked for one to go on with, and there is none.
-        """
-        if resumed:
-            self.stderr.write(f"No earlier run has these settings: run {run.pk} begins.")
-        elif same is not None:
-            stands = "is under way" if same.is_open else "stands"
-            self.stderr.write(
-                f"Run {same.pk} of the same settings {stands} at {same.done} of {same.total}; --resume would go on with it. "
-                f"Run {run.pk} begins anew."
-            )
-
-
-def _of_model(draft: Any) -> QuerySet[Any]:
-    """The study's runs of the same model."""
-    of_study: QuerySet[Any] = type(draft).objects.filter(study=draft.study)
-    return of_study.filter(generator=draft.generator, language_model=draft.language_model)
-
 
 def read_asked(options: Mapping[str, Any], named: Mapping[str, Any] | None = None) -> Asked:
     """The model and its costs, before it is known whether they can be meant.
@@ -190,7 +173,8 @@ def read_asked(options: Mapping[str, Any], named: Mapping[str, Any] | None = Non
     """
     kind, args = options["generator"], parse_model_args(options["model_args"])
     if named is None:
-        named = {NAMED_BY.get(kind, "model"): options["model"], "base_url": options["base_url"]}
+        name = NAMED_BY.get(ALIASES.get(kind, kind), "model")
+        named = {name: options["model"], "base_url": options["base_url"]}
     for name, value in named.items():
         if value and args.setdefault(name, value) != value:
             raise ScoringError(f"{name} is given twice.", option="--model_args")
@@ -215,20 +199,14 @@ def find_field(options: Mapping[str, Any]) -> ResearchField:
         CommandError: there is none.
     """
     if options["study"]:
-        study = find_study(options["study"])
+        study = finding.find_study(options["study"])
         found = ResearchField.objects.filter(name=study.field).first()
         if found is None:
             raise CommandError(
                 f"The study names no field with test cases of its own (“{study.field}”): --field SLUG."
             )
         return found
-    found = ResearchField.objects.filter(slug=options["field"]).first()
-    if found is None:
-        known = (
-            ", ".join(ResearchField.objects.values_list("slug", flat=True)) or "there is none yet"
-        )
-        raise CommandError(f"There is no field “{options['field']}” ({known}).")
-    return found
+    return finding.find_field(options["field"])
 
 
 def content_of(path: Path | None) -> str:
@@ -260,14 +238,14 @@ def renew(run: J, draft: J) -> J:
     return run
 
 
-def refuse_other(runs: QuerySet[J]) -> None:
+def _refuse_other(draft: Any) -> None:
     """Nothing is begun in place of a run that somebody may mean to go on with.
 
-    Args:
-        runs: of the same model about the same study, under other settings.
     Raises:
-        ScoringError: one of them has not come to its end.
+        ScoringError: one of the same model about the same study, under other settings, has not come to its end.
     """
+    names = ("study", "generator", "language_model")
+    runs = type(draft).objects.filter(**{name: getattr(draft, name) for name in names})
     left = runs.exclude(status=GeneratingJob.Status.FINISHED).order_by("-pk").first()
     if left is not None:
         raise ScoringError(
@@ -289,9 +267,12 @@ def check_over(job: GeneratingJob) -> None:
     )
 
 
-def spending_data(spending: Spending) -> dict[str, Any]:
+def run_data(run: GeneratingJob, spending: Spending) -> dict[str, Any]:
     """For JSON."""
     return {
+        "run": run.pk,
+        "status": run.status,
+        "error": run.error,
         "requests": spending.answers,
         "prompt_tokens": spending.usage.prompt_tokens,
         "completion_tokens": spending.usage.completion_tokens,

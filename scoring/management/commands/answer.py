@@ -16,12 +16,12 @@ from scoring.management.writing import (
     check_over,
     content_of,
     read_asked,
-    spending_data,
+    run_data,
     spending_lines,
 )
 from scoring.models import AnsweringRun
 from scoring.services import answering, imported_answers
-from scoring.services.answering_cost import Cost, States, costs, finishes, states
+from scoring.services.answering_cost import Cost, costs, finishes, states
 
 
 class Command(WritingCommand):
@@ -91,20 +91,16 @@ class Command(WritingCommand):
 
 def _data(run: AnsweringRun) -> dict[str, Any]:
     return {
-        "run": run.pk,
+        **run_data(run, answering.spent(run)),
         "model": run.language_model.name,
-        "status": run.status,
-        "error": run.error,
         "questions": run.total,
         "states": finishes(run.answers.all()),
-        "states_by_category": [_states_data(row) for row in states(run.answers.all())],
-        **spending_data(answering.spent(run)),
+        "states_by_category": [
+            {"dimension": row.dimension, "category": row.category, "states": row.counts}
+            for row in states(run.answers.all())
+        ],
         "costs": [_cost_data(cost) for cost in costs(run.study)],
     }
-
-
-def _states_data(row: States) -> dict[str, Any]:
-    return {"dimension": row.dimension, "category": row.category, "states": row.counts}
 
 
 def _cost_data(cost: Cost) -> dict[str, Any]:

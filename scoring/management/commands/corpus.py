@@ -63,7 +63,8 @@ def _fetch(command: ReportingCommand, options: Mapping[str, Any]) -> None:
             with progress(unit, fetching.total, unit, done=fetching.here, quiet=quiet) as update:
                 fetched = fetching.run(update)
     except CorpusError as error:
-        raise CommandError(f"{error} {AGAIN}" if _has_begun(options) else str(error)) from error
+        has_begun = any(options["output"].glob("*/.state.json"))
+        raise CommandError(f"{error} {AGAIN}" if has_begun else str(error)) from error
     except KeyboardInterrupt as interrupt:
         raise StoppedError(f"Stopped. {AGAIN}") from interrupt
     command.report(
@@ -88,10 +89,6 @@ def _order(options: Mapping[str, Any]) -> Order:
     years = (options["from_year"], options["to_year"])
     today = datetime.now(UTC).date()
     return Order(asked, *years, options["kind"], options["output"], options["limit"], today)
-
-
-def _has_begun(options: Mapping[str, Any]) -> bool:
-    return any(options["output"].glob("*/.state.json"))
 
 
 def _fetched_lines(fetched: Fetched) -> Iterator[str]:
@@ -154,9 +151,8 @@ def _add(command: ReportingCommand, options: Mapping[str, Any]) -> None:
 
 def _added_lines(added: Added) -> Iterator[str]:
     before = ", as before" if added.was_there else ""
-    names = ", ".join(added.skipped[:SKIPPED_SHOWN]) + (
-        ", …" if len(added.skipped) > SKIPPED_SHOWN else ""
-    )
+    more = ["…"] if len(added.skipped) > SKIPPED_SHOWN else []
+    names = ", ".join([*added.skipped[:SKIPPED_SHOWN], *more])
     skipped = f" Not read, for its kind: {len(added.skipped):,} ({names})." if added.skipped else ""
     yield f"{added.path}: {added.documents:,} documents{before}.{skipped}"
     if added.n_no_dates:
@@ -275,10 +271,6 @@ def _cells(row: Corpus) -> dict[str, str]:
     }
 
 
-def _add_check(parser: CommandParser) -> None:
-    parser.add_argument("--name", required=True, metavar="NAME")
-
-
 def _check(command: ReportingCommand, options: Mapping[str, Any]) -> None:
     row = find_corpus(options["name"])
     corpus = open_corpus(row.folder)
@@ -299,7 +291,7 @@ def _check(command: ReportingCommand, options: Mapping[str, Any]) -> None:
 
 
 # What each part says of itself, what it asks for, and what does it
-PARTS: Mapping[str, tuple[str, Callable[[CommandParser], None], Run]] = {
+PARTS: Mapping[str, tuple[str, Callable[[CommandParser], object], Run]] = {
     "fetch": (
         "Fetch abstracts or open-access full texts of journals, or of a query, from PubMed and PMC.",
         _add_fetch,
@@ -322,7 +314,7 @@ PARTS: Mapping[str, tuple[str, Callable[[CommandParser], None], Run]] = {
     ),
     "check": (
         "See that a corpus's files are those that were built, and that it holds no test case of today.",
-        _add_check,
+        lambda parser: parser.add_argument("--name", required=True, metavar="NAME"),
         _check,
     ),
 }

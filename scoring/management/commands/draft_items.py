@@ -16,7 +16,7 @@ from scoring.management.writing import (
     find_field,
     read_asked,
     renew,
-    spending_data,
+    run_data,
     spending_lines,
 )
 from scoring.models import DraftingRun, GeneratedDraft
@@ -92,12 +92,9 @@ def _abstracts(options: Mapping[str, Any], research_field: ResearchField) -> lis
 def _data(run: DraftingRun) -> dict[str, Any]:
     drafts = list(run.drafts.select_related("item").prefetch_related("attempts"))
     return {
-        "run": run.pk,
-        "status": run.status,
-        "error": run.error,
+        **run_data(run, runs.spent(run)),
         "states": Counter(draft.state for draft in drafts),
         "drafts": [_draft_data(draft) for draft in drafts],
-        **spending_data(runs.spent(run)),
     }
 
 

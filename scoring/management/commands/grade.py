@@ -13,7 +13,7 @@ from scoring.management.writing import (
     check_over,
     content_of,
     read_asked,
-    spending_data,
+    run_data,
     spending_lines,
 )
 from scoring.models import GradingRun
@@ -116,13 +116,10 @@ def _rubric(path: Path) -> Rubric:
 def _data(run: GradingRun) -> dict[str, Any]:
     found = summary(run)
     return {
-        "run": run.pk,
-        "status": run.status,
-        "error": run.error,
+        **run_data(run, runs.spent(run)),
         "judge": run.judge_name,
         "identity": run.identity,
         "models": {name: {"n": counts.n, **asdict(counts)} for name, counts in found.items()},
-        **spending_data(runs.spent(run)),
     }
 
 

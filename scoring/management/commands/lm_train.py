@@ -10,7 +10,6 @@ from lib.jobs import leases
 from scoring.demo_lm import MODEL_FOLDER
 from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.management.trainings import (
-    Losses,
     add_settings_arguments,
     estimate_data,
     estimate_lines,
@@ -143,11 +142,14 @@ class Command(ReportingCommand):
 
     def _run(self, training: Training, options: Mapping[str, Any]) -> Training:
         with progress(training.name, None, "tokens", quiet=options["json"]) as show:
-            losses = Losses()
+            losses = {"loss": "", "held out": ""}  # the newest of each, said beside the bar
 
             def tell(job: Training, point: Point) -> None:
                 per_step = point.tokens / max(point.step, 1)
-                show(point.tokens, int(per_step * point.steps), losses.note(point))
+                for name, loss in zip(losses, (point.loss, point.held_out_loss), strict=True):
+                    losses[name] = losses[name] if loss is None else f"{name} {loss:.3f}"
+                note = ", ".join(filter(None, losses.values()))
+                show(point.tokens, int(per_step * point.steps), note)
 
             training = run.run(training, tell)
         if training.status != Status.FINISHED:

@@ -13,7 +13,7 @@ from scoring.management.writing import (
     find_field,
     read_asked,
     renew,
-    spending_data,
+    run_data,
     spending_lines,
 )
 from scoring.models import ReviewingRun
@@ -49,14 +49,11 @@ class Command(WritingCommand):
 def _data(run: ReviewingRun) -> dict[str, Any]:
     found = run.reviews.select_related("item")
     return {
-        "run": run.pk,
-        "status": run.status,
-        "error": run.error,
+        **run_data(run, model_reviews.spent(run)),
         "reviews": [
             {"item": review.item.key, "verdict": review.verdict, "finish": review.finish}
             for review in found
         ],
-        **spending_data(model_reviews.spent(run)),
     }
 
 
