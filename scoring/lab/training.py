@@ -44,7 +44,8 @@ def start(request: HttpRequest) -> HttpResponse:
             made = create.create_training(
                 settings=form.settings, by=user, **{name: asked[name] for name in names}
             )
-            return redirect(create.start(made, user))
+            background.start(made, user)
+            return redirect(made)
     return show(request, "scoring/training/trainings.html", **pages.trainings(form))
 
 

@@ -23,7 +23,7 @@ from scoring.domain.generating import Finish, Generated, Message
 from scoring.models import Answer, AnsweringRun
 from scoring.models.answers import Kind
 from scoring.services.asking.engine import LATER, Asking, Question, stored
-from scoring.services.asking.settings import Asked
+from scoring.services.asking.settings import Asked, newest_same
 from scoring.services.open_model import default_name, language_model
 
 # As the method has it; the demonstration model's window is smaller than such an answer
@@ -80,26 +80,11 @@ def answering_run(
     )
 
 
-def newest_same(draft: AnsweringRun) -> AnsweringRun | None:
-    """The newest run of the same model, instructions and limit; the study's questions may have changed since."""
-    return AnsweringRun.objects.filter(fingerprint=draft.fingerprint).order_by("-pk").first()
-
-
-def newest_open(draft: AnsweringRun) -> AnsweringRun | None:
-    """As `newest_same`, where something is left to be answered."""
-    same = newest_same(draft)
-    return same if same is not None and (same.is_open or can_resume(same)) else None
-
-
 def can_resume(run: AnsweringRun) -> bool:
     """Whether it is over with questions left, or some that failed."""
     if run.is_open or run.generator == "imported":
         return False
-    return run.status != Status.FINISHED or failed(run).exists()
-
-
-def failed(run: AnsweringRun) -> QuerySet[Answer]:
-    return run.answers.filter(finish=Finish.FAILED)
+    return run.status != Status.FINISHED or run.answers.filter(finish=Finish.FAILED).exists()
 
 
 @transaction.atomic

@@ -1,7 +1,7 @@
 """What answers took, by model, and how they ended, by category: counted by the database, however many there are."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -76,11 +76,7 @@ def _per(total: float, n: int) -> float | None:
 def costs(study: Study) -> list[Cost]:
     """Of each model that answered questions of the study, by name; runs of one model are taken together."""
     runs = AnsweringRun.objects.filter(study=study).select_related("language_model")
-    return costs_of(runs.defer("items", "identity"))
-
-
-def costs_of(runs: Iterable[AnsweringRun]) -> list[Cost]:
-    by_number = {run.pk: run for run in runs}
+    by_number = {run.pk: run for run in runs.defer("items", "identity")}
     by_model: dict[str, Cost] = {}
     for run in by_number.values():
         model = run.language_model

@@ -108,16 +108,11 @@ def ensure_language_model(name: str, **fields: Any) -> LanguageModel:
     with transaction.atomic():
         row, is_new = LanguageModel.objects.get_or_create(name=name, defaults=values)
         if is_new:
-            _add_corpora(row)
+            TrainingCorpus.objects.bulk_create(
+                TrainingCorpus(language_model=row, corpus=corpus, status=status.value)
+                for corpus, status in training_facts(row.name).corpora.items()
+            )
     return row
-
-
-def _add_corpora(row: LanguageModel) -> None:
-    """What is published about the model's training data."""
-    TrainingCorpus.objects.bulk_create(
-        TrainingCorpus(language_model=row, corpus=corpus, status=status.value)
-        for corpus, status in training_facts(row.name).corpora.items()
-    )
 
 
 def short_name(name: str) -> str:

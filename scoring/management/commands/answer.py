@@ -22,6 +22,7 @@ from scoring.management.writing import (
 from scoring.models import AnsweringRun
 from scoring.services import answering, imported_answers
 from scoring.services.answering_cost import Cost, costs, finishes, states
+from scoring.services.asking.settings import newest_same
 
 
 class Command(WritingCommand):
@@ -83,7 +84,7 @@ class Command(WritingCommand):
 
     def _run_for(self, draft: AnsweringRun, options: Mapping[str, Any]) -> AnsweringRun:
         """The run to go on with, or a new one; this command's own for a moment."""
-        same = answering.newest_same(draft)
+        same = newest_same(draft)
         has_left = same is not None and (same.is_open or answering.can_resume(same))
         kept = partial(answering.reopen, same) if same is not None and options["resume"] else None
         return self.go_on_or_begin(draft, kept, same if has_left else None, options)

@@ -20,6 +20,7 @@ from scoring.management.writing import (
     spending_lines,
 )
 from scoring.models import DraftingRun, GeneratedDraft
+from scoring.services.asking.settings import newest_same
 from scoring.services.drafting import runs
 from scoring.services.drafting.sources import SourceAbstract, of_csv, of_fetched
 
@@ -67,7 +68,7 @@ class Command(WritingCommand):
         self, draft: DraftingRun, abstracts: list[SourceAbstract], options: Mapping[str, Any]
     ) -> DraftingRun:
         """The run to go on with, or a new one; this command's own for a moment."""
-        same = runs.newest_same(draft)
+        same = newest_same(draft)
         with transaction.atomic():
             if same is not None and options["resume"]:
                 run = renew(leases.reopen(same), draft)

@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
+from experiment.services import work
 from lib.commands import ReportingCommand, StoppedError, add_json_argument, progress
 from lib.jobs import leases
 from scoring.demo_lm import MODEL_FOLDER
@@ -107,7 +108,7 @@ class Command(ReportingCommand):
             run.take_part(training)
             return
         if options["queue"]:
-            create.start(training, None)
+            work.start(training, None)
         else:
             training = self._run(training, options)
         self.report(options, training_data(training), training_lines(training))

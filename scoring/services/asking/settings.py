@@ -71,9 +71,16 @@ class Asked:
 
 
 A = TypeVar("A", bound=ModelAnswer)
+J = TypeVar("J", bound=GeneratingJob)
 # The server said what an answer took
 IS_KNOWN = Q(prompt_tokens__isnull=False, completion_tokens__isnull=False)
 BYTES_PER_TOKEN = 3  # few tokenizers make more tokens of a text than this
+
+
+def newest_same(draft: J) -> J | None:
+    """The newest stored run of the same model, instructions and settings; what it is about may have changed since."""
+    same = type(draft)._default_manager.filter(fingerprint=draft.fingerprint)
+    return same.order_by("-pk").first()
 
 
 class BudgetSpentError(Exception):

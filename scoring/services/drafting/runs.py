@@ -18,12 +18,11 @@ from experiment.domain.item_checks.findings import Finding, Level
 from experiment.models import ItemScratch, ResearchField
 from experiment.services import work
 from experiment.services.curation import writing
-from experiment.services.curation import writing as drafts_service
 from scoring.domain.drafting import SCHEMA, marked_text
 from scoring.domain.generating import Finish, Generated, Message
 from scoring.models import DraftAttempt, DraftingRun, GeneratedDraft
 from scoring.services.asking.engine import Asking, Question, stored
-from scoring.services.asking.settings import Asked
+from scoring.services.asking.settings import Asked, newest_same
 from scoring.services.drafting import texts
 from scoring.services.drafting.sources import SourceAbstract
 from scoring.services.drafting.texts import default_instructions
@@ -53,11 +52,6 @@ def draft_run(
     return DraftingRun(
         field=research_field, repairs=repairs, total=len(abstracts), fingerprint=print_, **columns
     )
-
-
-def newest_same(draft: DraftingRun) -> DraftingRun | None:
-    """The newest run of the same model, instructions and abstracts."""
-    return DraftingRun.objects.filter(fingerprint=draft.fingerprint).order_by("-pk").first()
 
 
 @transaction.atomic
@@ -134,7 +128,8 @@ class _Drafting(Asking[DraftingRun]):
             )
             return Question(draft.row, turns, len(turns), self.schema)
         last = attempts[-1]
-        wrong = texts.to_mend(last.findings)
+        # What another answer can do something about
+        wrong = [found for found in last.findings if found.code not in texts.OF_THE_ABSTRACT]
         if last.finish not in texts.FINAL and wrong and len(attempts) <= self.job.repairs:
             turns = [turn for attempt in attempts for turn in _turns(attempt)]
             return Question(draft.row, [*turns, texts.repair(wrong)], 1, self.schema)
@@ -149,7 +144,7 @@ class _Drafting(Asking[DraftingRun]):
             chosen = texts.best([a for a in attempts if a.finish not in texts.FINAL])
             draft.markup = marked_text(chosen.text) if chosen.finish == Finish.STOP else ""
             draft.state = State.UNREPAIRED
-            if not texts.has_errors(chosen.findings):
+            if not any(found.level == Level.ERROR for found in chosen.findings):
                 self._create_item(draft, chosen)
         draft.save(update_fields=["state", "markup", "item"])
 
@@ -157,7 +152,7 @@ class _Drafting(Asking[DraftingRun]):
         """A draft that nobody has written: whoever asked for it may review it."""
         try:
             with transaction.atomic():
-                draft.item = drafts_service.create_draft(
+                draft.item = writing.create_draft(
                     self.job.field,
                     draft.markup,
                     by=None,

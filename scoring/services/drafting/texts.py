@@ -75,26 +75,10 @@ def judge(draft: GeneratedDraft, text: str, finish: str) -> list[Finding]:
     if not markup:
         return [no_text("The answer holds no abstract with alterations.")]
     changed = changed_abstract(markup, draft.abstract)
-    found = findings_of_text(markup, facts_of(draft))
+    on = draft.publication_date
+    facts = Facts(draft.run.field.name, source="machine", doi=draft.doi, publication_date=on)
+    found = findings_of_text(markup, facts)
     return [changed, *found] if changed else found
-
-
-def facts_of(draft: GeneratedDraft) -> Facts:
-    return Facts(
-        field=draft.run.field.name,
-        source="machine",
-        doi=draft.doi,
-        publication_date=draft.publication_date,
-    )
-
-
-def to_mend(findings: Sequence[Finding]) -> list[Finding]:
-    """Those that another answer can do something about."""
-    return [finding for finding in findings if finding.code not in OF_THE_ABSTRACT]
-
-
-def has_errors(findings: Sequence[Finding]) -> bool:
-    return any(finding.level == Level.ERROR for finding in findings)
 
 
 def best(attempts: Sequence[DraftAttempt]) -> DraftAttempt:

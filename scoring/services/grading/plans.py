@@ -38,18 +38,11 @@ def grades_of(study: Study) -> QuerySet[PersonGrade]:
 
 
 @transaction.atomic
-def change(
-    study: Study,
-    *,
-    rubric: Rubric,
-    people_share: float,
-    double_share: float,
-    tolerance: float,
-    seed: int,
-    by: User | None = None,
-) -> GradingPlan:
+def change(study: Study, *, rubric: Rubric, by: User | None = None, **values: float) -> GradingPlan:
     """Change the plan.
 
+    Args:
+        values: of its shares, tolerance and seed.
     Raises:
         ScoringError: people have graded by the rubric that is to be changed.
     """
@@ -57,8 +50,8 @@ def change(
     if rubric != rubric_of(plan) and grades_of(study).exists():
         raise ScoringError("People have graded by this rubric: it cannot change any more.")
     plan.rubric = rubric.to_json()
-    plan.people_share, plan.double_share = people_share, double_share
-    plan.tolerance, plan.seed = tolerance, seed
+    for name, value in values.items():
+        setattr(plan, name, value)
     plan.save()
     record(Action.STUDY_CHANGED, by=by, study=study, grading=rubric.name)
     return plan

@@ -52,12 +52,8 @@ def row_of(grade: JudgeGrade | PersonGrade) -> int:
     return grade.answer_id if grade.answer_id is not None else -(grade.judgment_id or 0)
 
 
-def run_numbers(run: GradingRun) -> list[int]:
-    return [number for number in run.runs if number != PEOPLE]
-
-
 def answers_of(run: GradingRun) -> QuerySet[Answer]:
-    return Answer.objects.filter(run__in=run_numbers(run))
+    return Answer.objects.filter(run__in=[number for number in run.runs if number != PEOPLE])
 
 
 def written(study: Study) -> QuerySet[Judgment]:
@@ -136,9 +132,7 @@ def unsettled(run: GradingRun) -> Iterator[list[Target]]:
         .order_by("pk")
         .values_list("pk", "item__markup", "item__expert_answer", "text", "finish")
     )
-    last = 0
-    while chunk := list(rows.filter(pk__gt=last)[:CHUNK]):
-        last = chunk[-1][0]
+    for chunk in _pieces(rows):
         yield [Target(*row, False) for row in chunk]
     said = (
         open_judgments(run)
@@ -148,10 +142,15 @@ def unsettled(run: GradingRun) -> Iterator[list[Target]]:
     texts = said.values_list(
         "pk", "question", "expert", "written_answer__text", "written_answer__abstained"
     )
+    for chunk in _pieces(texts):
+        yield [Target(-pk, q, e, t, Finish.STOP.value, a) for pk, q, e, t, a in chunk]
+
+
+def _pieces(rows: QuerySet[Any, Any]) -> Iterator[list[Any]]:
     last = 0
-    while found := list(texts.filter(pk__gt=last)[:CHUNK]):
-        last = found[-1][0]
-        yield [Target(-pk, q, e, t, Finish.STOP.value, a) for pk, q, e, t, a in found]
+    while chunk := list(rows.filter(pk__gt=last)[:CHUNK]):
+        last = chunk[-1][0]
+        yield chunk
 
 
 def forget_words(study: Study, **_: Any) -> None:

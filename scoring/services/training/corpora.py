@@ -56,10 +56,6 @@ def sources_folder(name: str) -> Path:
     return Path(settings.CORPORA_DIR) / f"{name}{ENDING}"
 
 
-def sources_of(name: str) -> list[Path]:
-    return sorted(sources_folder(name).glob("*.jsonl"))
-
-
 def collected() -> list[str]:
     """Names that texts were collected under."""
     return sorted(path.stem for path in Path(settings.CORPORA_DIR).glob(f"*{ENDING}"))
@@ -129,7 +125,7 @@ def build_corpus(
     Raises:
         CorpusError: nothing was, a corpus of that name is there or is being built, or it cannot be replaced.
     """
-    sources = sources_of(name)
+    sources = sorted(sources_folder(name).glob("*.jsonl"))
     if not sources:
         raise CorpusError(f"Nothing was collected for {name}: corpus add --name {name} PATH.")
     counter = (

@@ -12,7 +12,6 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.text import slugify
 
-from experiment.services import work
 from lib.jobs import leases
 from lib.locks import hold
 from scoring.demo_lm import MODEL_FOLDER
@@ -75,12 +74,6 @@ def create_training(
         _check_name(training)
         training.base = _base_row(base) if base else None
         training.save()
-    return training
-
-
-def start(training: Training, by: By) -> Training:
-    """Have a worker do it."""
-    work.start(training, by)
     return training
 
 

@@ -23,17 +23,13 @@ def is_first() -> bool:
     return os.environ.get("RANK", "0") == "0"
 
 
-def is_one_of_several() -> bool:
-    return os.environ.get("WORLD_SIZE", "1") != "1"
-
-
 def agreed(decide: Callable[[], int]) -> int | None:
     """A number that the first process decides on; None in the others where it could not.
 
     Raises:
         Exception: in the first process, what `decide` raises.
     """
-    if not is_one_of_several():
+    if os.environ.get("WORLD_SIZE", "1") == "1":
         return decide()
     import torch
     from accelerate import PartialState

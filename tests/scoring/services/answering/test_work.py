@@ -10,7 +10,7 @@ from scoring.backends.chat import ChatGenerator
 from scoring.domain.backend import ScoringError
 from scoring.models import Answer, AnsweringRun, LanguageModel
 from scoring.services import answering
-from scoring.services.asking.settings import Asked
+from scoring.services.asking.settings import Asked, newest_same
 from tests.factories import make_study
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
 from tests.scoring.services.answering.made import make_question, stored_run, study_with_questions
@@ -110,7 +110,7 @@ class TestResumed:
         run = answering.run(stored_run(stub, study_with_questions(3)))
         rows = set(run.answers.values_list("pk", flat=True))
         assert answering.can_resume(run)
-        assert answering.newest_open(run) == run
+        assert newest_same(run) == run
         run = answering.run(ask_again(run))
         assert set(run.answers.values_list("pk", flat=True)) == rows, "grades are of these"
         assert len(stub.requests) == 4
@@ -148,7 +148,7 @@ class TestResumed:
         study = study_with_questions(2)
         run = stored_run(stub, study)
         same = stored_run(stub, study, budget_tokens=10**6)
-        assert answering.newest_same(run) == same
+        assert newest_same(run) == same
         other = stored_run(stub, study, instructions="Be brief.")
         assert other.fingerprint != run.fingerprint
         assert stored_run(stub, study, limit=1).fingerprint != run.fingerprint
