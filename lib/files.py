@@ -6,6 +6,7 @@ process leaves a `.NAME.<pid>.<random>` behind. An OSError names the file that w
 
 import codecs
 import errno
+import hashlib
 import json
 import os
 import secrets
@@ -55,6 +56,11 @@ def _check_regular(mode: int, path: Path) -> None:
         raise OSError(errno.EISDIR, "it is a folder, where a file belongs", str(path))
     if not stat.S_ISREG(mode):
         raise OSError(errno.EINVAL, "it is no regular file", str(path))
+
+
+def sha256_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def not_utf8(path: Path) -> str:

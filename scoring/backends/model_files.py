@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lib.files import read_regular
+from lib.files import read_regular, sha256_of
 from scoring.domain.backend import ScoringError
 
 MEGABYTE = 2**20
@@ -198,8 +198,7 @@ def weights_sha256(folder: Path, what: str = "model") -> str:
     digest = hashlib.sha256()
     for path in weight_files(folder, what):
         digest.update(f"{path.name}\n".encode())
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").hexdigest().encode())
+        digest.update(sha256_of(path).encode())
     return digest.hexdigest()
 
 

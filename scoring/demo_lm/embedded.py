@@ -1,11 +1,11 @@
 """The demonstration model that ships with this project, to score and to write with, once its files are found to be the shipped ones."""
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lib.files import sha256_of
 from scoring.backends.causal_lm.backend import TransformersBackend
 from scoring.backends.causal_lm.generator import TransformersGenerator
 from scoring.demo_lm import MODEL_FOLDER, NAME
@@ -22,7 +22,7 @@ REMEDY = (
 def write_manifest(folder: Path, facts: Mapping[str, Any]) -> dict[str, Any]:
     """Write the facts, with size and hash of every file, beside the files; no date, so that it is reproducible."""
     files = {
-        name: {"bytes": (folder / name).stat().st_size, "sha256": sha256(folder / name)}
+        name: {"bytes": (folder / name).stat().st_size, "sha256": sha256_of(folder / name)}
         for name in FILES
     }
     manifest = {**facts, "files": files}
@@ -45,7 +45,7 @@ def verify(folder: Path) -> dict[str, Any]:
         ) from error
     for name, expected in described.items():
         try:
-            found = sha256(folder / name)
+            found = sha256_of(folder / name)
         except OSError as error:
             raise ScoringError(
                 f"The demonstration model's {name} cannot be read: {REMEDY}."
@@ -55,11 +55,6 @@ def verify(folder: Path) -> dict[str, Any]:
                 f"The demonstration model's {name} is not the file that its manifest describes: {REMEDY}."
             )
     return manifest
-
-
-def sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class EmbeddedBackend(TransformersBackend):

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from experiment.models import Item, Study
-from lib.files import not_utf8
+from lib.files import not_utf8, sha256_of
 from scoring.domain.backend import ScoringError
 from scoring.domain.generating import MOST_CHARACTERS, ReadAnswer, read_answer
 from scoring.models import Answer, AnsweringRun
@@ -137,8 +137,7 @@ def _check(study: Study, path: Path) -> _Checked:
     if not lines:
         raise ScoringError(f"{path.name} holds no answer.")
     checked.items = list(lines)
-    with path.open("rb") as file:
-        checked.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    checked.sha256 = sha256_of(path)
     return checked
 
 

@@ -4,10 +4,11 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from lib.commands import ReportingCommand, add_json_argument
+from lib.files import sha256_of
 from scoring.management.trainings import find_corpus
 from scoring.models import Corpus
 from scoring.training.corpus.document import CorpusError
-from scoring.training.corpus.manifest import open_corpus, sha256
+from scoring.training.corpus.manifest import open_corpus
 from scoring.training.settings import TrainingError
 
 
@@ -51,5 +52,5 @@ class Command(ReportingCommand):
             "corpus_sha256": corpus.sha256,
             "tokens": tokenizer.get_vocab_size(),
             "bytes_per_token": bytes_per_token(tokenizer, corpus.texts("held_out")),
-            "sha256": sha256(output / "tokenizer.json"),
+            "sha256": sha256_of(output / "tokenizer.json"),
         }

@@ -40,8 +40,7 @@ class Command(ReportingCommand):
 
     def _train(self, options: Mapping[str, Any]) -> dict[str, Any]:
         # torch takes seconds to load: only for those who train
-        from scoring.demo_lm.saving import ensure_writable, save
-        from scoring.demo_lm.training import Recipe, train
+        from scoring.demo_lm.training import Recipe, ensure_writable, save, train
 
         ensure_writable(options["output"])
         given = {name: options[name] for name in ("seed", "steps") if options[name] is not None}

@@ -8,6 +8,7 @@ from pathlib import Path
 from django.db import transaction
 
 from lib import disk
+from lib.files import sha256_of
 from lib.jobs.leases import Lease, renew_connection, run_job
 from scoring.domain.backend import ScoringError
 from scoring.models import Training, TrainingPoint
@@ -15,7 +16,7 @@ from scoring.services.training.corpora import open_to_train
 from scoring.services.training.create import base_args, fingerprint
 from scoring.services.training.models import register
 from scoring.training.corpus.document import CorpusError
-from scoring.training.corpus.manifest import BuiltCorpus, sha256
+from scoring.training.corpus.manifest import BuiltCorpus
 from scoring.training.settings import Point, Trained, TrainingError, of_recipe
 
 
@@ -171,7 +172,7 @@ def files_of(training: Training) -> dict[str, str]:
     if base.name and base.is_dir():
         found["weights_sha256"] = weights_sha256(base)
     if tokenizer.name and (file := tokenizer / "tokenizer.json").is_file():
-        found["tokenizer_sha256"] = sha256(file)
+        found["tokenizer_sha256"] = sha256_of(file)
     for name, place in (("base_config", base), ("config", config)):
         file = place if place.is_file() else place / "config.json"
         if place.name and file.is_file():

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import pyarrow.parquet as pq
 
-from lib.files import write_file
+from lib.files import sha256_of, write_file
 from scoring.training.corpus.document import CorpusError
 
 MANIFEST = "manifest.json"
@@ -123,7 +123,7 @@ class BuiltCorpus:
             path = self.folder / name
             if not path.is_file():
                 raise CorpusError(f"The corpus {self.manifest.name} lacks its file {name}.")
-            if sha256(path) != facts.sha256:
+            if sha256_of(path) != facts.sha256:
                 raise CorpusError(
                     f"The corpus {self.manifest.name}: {name} is not the file that was built."
                 )
@@ -164,8 +164,3 @@ def open_corpus(folder: Path) -> BuiltCorpus:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CorpusError(f"{folder} holds no corpus that was built here ({error}).") from error
     return BuiltCorpus(folder, manifest, identity)
-
-
-def sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

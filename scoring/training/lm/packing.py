@@ -6,7 +6,7 @@ row that is not full is left out of training, and kept for the held-out loss.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from scoring.backends.tokenizers import tokenizer_hash
-from scoring.training.corpus.manifest import BuiltCorpus
+from scoring.training.corpus.manifest import BuiltCorpus, Part
 from scoring.training.lm.tokenizer import staged_folder
 from scoring.training.settings import Packing, TrainingError
 
@@ -103,11 +103,20 @@ def pack(
         rules.no_truncation()
         rules.no_padding()
         rules.encode_special_tokens = True  # a text that spells one does not get it
-        encoder = _Encoder(rules, [end] if packing == "separated" else [], len(tokenizer), check)
+        ending = [end] if packing == "separated" else []
+        dtype = "uint16" if len(tokenizer) <= 2**16 else "uint32"
+        parts: dict[Part, int | None] = {"train": limit, "held_out": None}
         with staged_folder(folder) as part:
             facts = {
-                "train": encoder.write(part / "train.bin", corpus.texts("train"), limit),
-                "held_out": encoder.write(part / "held_out.bin", corpus.texts("held_out"), None),
+                name: _write(
+                    part / f"{name}.bin",
+                    islice(corpus.texts(name), most),
+                    rules,
+                    ending,
+                    dtype,
+                    check,
+                )
+                for name, most in parts.items()
             }
             (part / FACTS).write_text(json.dumps(facts), encoding="utf-8")
     facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
@@ -117,29 +126,23 @@ def pack(
     )
 
 
-@dataclass(frozen=True)
-class _Encoder:
-    rules: Tokenizer
-    ending: list[int]
-    vocabulary: int
-    check: Callable[[], None]
-
-    def write(self, path: Path, texts: Iterable[str], limit: int | None) -> dict[str, Any]:
-        dtype = "uint16" if self.vocabulary <= 2**16 else "uint32"
-        documents = tokens = 0
-        with path.open("wb") as file:
-            for some in _batches(islice(texts, limit)):
-                self.check()
-                for encoding in self.rules.encode_batch_fast(some, add_special_tokens=False):
-                    ids = np.array(encoding.ids + self.ending, dtype)
-                    file.write(ids.tobytes())
-                    documents, tokens = documents + 1, tokens + len(ids)
-        return {"dtype": dtype, "documents": documents, "tokens": tokens}
-
-
-def _batches(texts: Iterator[str]) -> Iterator[list[str]]:
-    while some := list(islice(texts, DOCUMENTS_AT_A_TIME)):
-        yield some
+def _write(
+    path: Path,
+    texts: Iterator[str],
+    rules: Tokenizer,
+    ending: list[int],
+    dtype: str,
+    check: Callable[[], None],
+) -> dict[str, Any]:
+    documents = tokens = 0
+    with path.open("wb") as file:
+        while some := list(islice(texts, DOCUMENTS_AT_A_TIME)):
+            check()
+            for encoding in rules.encode_batch_fast(some, add_special_tokens=False):
+                ids = np.array(encoding.ids + ending, dtype)
+                file.write(ids.tobytes())
+                documents, tokens = documents + 1, tokens + len(ids)
+    return {"dtype": dtype, "documents": documents, "tokens": tokens}
 
 
 def rows_of(packed: Packed, context: int) -> tuple[Rows, Rows]:

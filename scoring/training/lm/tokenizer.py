@@ -115,17 +115,21 @@ def train_tokenizer(texts: Iterable[str], vocabulary: int) -> Tokenizer:
 
 def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
     """Write the folder that transformers reads a fast tokenizer from, whole or not at all."""
+    with staged_folder(folder) as part:
+        write_tokenizer(tokenizer, part)
+
+
+def write_tokenizer(tokenizer: Tokenizer, folder: Path, **more: int) -> None:
+    """The two files that transformers reads a fast tokenizer from; `more`: of its configuration."""
+    tokenizer.save(str(folder / "tokenizer.json"), pretty=True)
     config = {
         "tokenizer_class": "PreTrainedTokenizerFast",
-        "bos_token": END,
-        "eos_token": END,
-        "pad_token": END,
+        **dict.fromkeys(("bos_token", "eos_token", "pad_token"), END),
+        **more,
         "clean_up_tokenization_spaces": False,
     }
-    with staged_folder(folder) as part:
-        tokenizer.save(str(part / "tokenizer.json"), pretty=True)
-        text = json.dumps(config, indent=2) + "\n"
-        (part / "tokenizer_config.json").write_text(text, encoding="utf-8")
+    text = json.dumps(config, indent=2) + "\n"
+    (folder / "tokenizer_config.json").write_text(text, encoding="utf-8")
 
 
 def bytes_per_token(tokenizer: Tokenizer, texts: Iterable[str]) -> float:

@@ -16,11 +16,11 @@ from typing import Any
 import torch
 from transformers import TrainingArguments
 
-from lib.files import write_file
+from lib.files import sha256_of, write_file
 from scoring.backends.causal_lm.loading import quiet
 from scoring.backends.tokenizers import tokenizer_hash
 from scoring.training.corpus.document import CorpusError
-from scoring.training.corpus.manifest import BuiltCorpus, sha256
+from scoring.training.corpus.manifest import BuiltCorpus
 from scoring.training.lm import checkpoints
 from scoring.training.lm.models import Start, model_of, parameters, tokenizer_of
 from scoring.training.lm.packing import Rows, pack, rows_of
@@ -74,7 +74,7 @@ def written(trained: Trained, about: Mapping[str, Any], folder: Path, output: Pa
                 shutil.copy2(path, part)
         told = {name: value for name, value in asdict(trained).items() if name != "files"}
         (part / ABOUT).write_text(json.dumps({**about, **told}, indent=2) + "\n", encoding="utf-8")
-    files = {path.name: sha256(path) for path in sorted(output.iterdir())}
+    files = {path.name: sha256_of(path) for path in sorted(output.iterdir())}
     return replace(trained, files=files)
 
 

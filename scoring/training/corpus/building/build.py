@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from lib.files import write_file
+from lib.files import sha256_of, write_file
 from scoring.training.corpus.building import near_duplicates, overlap
 from scoring.training.corpus.building.near_duplicates import (
     BANDS,
@@ -46,7 +46,6 @@ from scoring.training.corpus.manifest import (
     Manifest,
     Part,
     open_corpus,
-    sha256,
     write_manifest,
 )
 
@@ -90,16 +89,14 @@ def choose(store: Store, found: Mapping[int, Overlap], on_done: Callable[[int], 
     for one, other in store.same_papers().tolist():
         papers.join(one, other)
     groups = _with_near_copies(store, deepcopy(papers), on_done)
-    excluded = {row: _leak(store[row], overlap) for row, overlap in found.items()}
+    excluded = {row: _left(store[row], leak.by, leak.of) for row, leak in found.items()}
     forms: dict[int, Sequence[int]] = {}
     for rows in groups.groups().values():
         leaks = [found[row] for row in rows if row in found]
         if leaks:
             of = min(leak.of for leak in leaks)
-            copies = {
-                row: _left(store[row], "test case: copy", of) for row in rows if row not in found
-            }
-            excluded |= copies
+            copies = [row for row in rows if row not in found]
+            excluded |= {row: _left(store[row], "test case: copy", of) for row in copies}
             continue
         documents = {row: store[row] for row in rows}
         kept = min(rows, key=lambda row: _order(documents[row]))
@@ -131,11 +128,7 @@ def _order(document: Document) -> tuple[bool, int, str, str]:
     return document.kind != "fulltext", -len(document.text), document.id, document.text
 
 
-def _leak(document: Document, overlap: Overlap) -> Excluded:
-    return _left(document, overlap.by, overlap.of)
-
-
-def _left(document: Document, reason: str, of: str) -> Excluded:
+def _left(document: Document, reason: str, of: str = "") -> Excluded:
     return Excluded(document.id, document.title, reason, of)
 
 
@@ -175,13 +168,13 @@ def build(
     scratch = folder / "scratch"
     scratch.mkdir()
     with Store(scratch) as store:
-        read = _read(store, sources, Overlaps(items), settings.seed, on_progress)
+        facts, found, excluded = _read(store, sources, Overlaps(items), settings.seed, on_progress)
         if not len(store):
             raise CorpusError(
                 f"There is no text of {MIN_WORDS} words or more to build {settings.name} of."
             )
-        choice = choose(store, read.found, lambda done: on_progress("comparing", done, BANDS))
-        excluded = [*read.excluded, *choice.excluded.values()]
+        choice = choose(store, found, lambda done: on_progress("comparing", done, BANDS))
+        excluded += choice.excluded.values()
         statistics, files = _write(folder, store, choice, settings, counter, on_progress)
     shutil.rmtree(scratch)
     files[EXCLUDED] = _write_excluded(folder, excluded)
@@ -193,7 +186,7 @@ def build(
         tokenizer=counter.name,
         rules=RULES,
         test_cases=fingerprint(items),
-        sources=read.sources,
+        sources=facts,
         files=files,
         train=statistics.parts["train"],
         held_out=statistics.parts["held_out"],
@@ -210,19 +203,13 @@ def build(
     return open_corpus(folder)
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    sources: Mapping[str, File]
-    found: Mapping[int, Overlap]  # rows that give a test case away
-    excluded: Sequence[Excluded]
-
-
 def _read(
     store: Store, sources: Sequence[Path], overlaps: Overlaps, seed: int, on_progress: OnProgress
-) -> _Read:
+) -> tuple[dict[str, File], dict[int, Overlap], list[Excluded]]:
+    """The files that were read, the rows that give a test case away, and what was left out at once."""
     facts = {path.name: _facts(path) for path in sorted(sources, key=lambda path: path.name)}
     total = sum(file.rows for file in facts.values())
-    signer, found, excluded, n = Signer(seed), {}, list[Excluded](), 0
+    signer, found, excluded, n = Signer(seed), dict[int, Overlap](), list[Excluded](), 0
     for path in sources:
         for document in map(normalised, read_documents(path)):
             n += 1
@@ -230,7 +217,7 @@ def _read(
             hashes = word_hashes(document.text)
             if len(hashes) < MIN_WORDS:
                 reason = "too short" if document.text else "empty"
-                excluded.append(Excluded(document.id, document.title, reason))
+                excluded.append(_left(document, reason))
                 continue
             own = shingles(hashes)
             digest = hashlib.blake2b(hashes.tobytes(), digest_size=8).digest()
@@ -238,13 +225,13 @@ def _read(
             row = store.append(document, int.from_bytes(digest, "little"), at, signer.bands(own))
             if leak := overlaps.of(document.doi, hashes, own):
                 found[row] = leak
-    return _Read(facts, found, excluded)
+    return facts, found, excluded
 
 
 def _facts(path: Path) -> File:
     with path.open("rb") as file:
         rows = sum(block.count(b"\n") for block in iter(lambda: file.read(2**20), b""))
-    return File(sha256(path), path.stat().st_size, rows)
+    return File(sha256_of(path), path.stat().st_size, rows)
 
 
 def _write(

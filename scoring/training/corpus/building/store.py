@@ -15,9 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from tokenizers import Tokenizer
 
+from lib.files import sha256_of
 from scoring.training.corpus.building.near_duplicates import BANDS, Hashes, hash_of
 from scoring.training.corpus.document import CorpusError, Document, last_day, of_line, to_line
-from scoring.training.corpus.manifest import SHARD, UNKNOWN, File, Part, PartFacts, sha256
+from scoring.training.corpus.manifest import SHARD, UNKNOWN, File, Part, PartFacts
 
 AT_ONCE = 32  # texts whose tokens are in memory together
 
@@ -161,10 +162,11 @@ def write_part(
                     statistics.add(part, document, n)
                 columns = [[getattr(document, name) for document in group] for name in NAMES]
                 writer.write_table(pa.table([*columns, tokens], schema=SCHEMA))
-                size, rows = size + _characters(group), rows + len(group)
+                size += sum(len(document.text) for document in group)
+                rows += len(group)
                 group = next(groups, None)
         path = folder / name
-        written[name] = File(sha256(path), path.stat().st_size, rows)
+        written[name] = File(sha256_of(path), path.stat().st_size, rows)
     return written
 
 
@@ -179,7 +181,3 @@ def _groups(documents: Iterable[Document]) -> Iterator[Sequence[Document]]:
             group, size = [], 0
     if group:
         yield group
-
-
-def _characters(group: Sequence[Document]) -> int:
-    return sum(len(document.text) for document in group)

@@ -18,67 +18,39 @@ LONGEST_CELL = 2**31 - 1
 TEXTS, METADATA = "text.csv", "metadata.csv"
 
 
-@dataclass(frozen=True, slots=True)
-class _About:
-    """A row of metadata.csv."""
-
-    pmid: str
-    doi: str
-    title: str
-    journal: str
-    year: str
-    licence: str
-
-
-def is_pubget(folder: Path) -> bool:
-    return (folder / TEXTS).is_file() and (folder / METADATA).is_file()
-
-
 def read_pubget(folder: Path) -> Iterator[Document]:
     """One document for each PMCID and DOI: abstract, line break, body. Rows without a body are passed over.
 
     Raises:
         CorpusError: a row cannot be read, by its file and line.
     """
-    about = _metadata(folder / METADATA)
+    columns = ("pmcid", "pmid", "doi", "title", "journal", "publication_year", "license")
+    metadata = _rows(folder / METADATA, columns)
+    about = {_number(row["pmcid"], place): row for place, row in metadata}
     seen: set[str] = set()
     for place, row in _rows(folder / TEXTS, ("pmcid", "title", "abstract", "body")):
         number = _number(row["pmcid"], place)
         if number not in about:
             raise CorpusError(f"{place}: {METADATA} has no row for the PMCID {number}.")
         facts = about[number]
-        names = {number, facts.doi} - {""}
+        doi = plain_doi(facts["doi"])
+        names = {number, doi} - {""}
         if not row["body"].strip() or names & seen:
             continue
         seen |= names
         yield Document(
             id=f"pmcid:PMC{number}",
             text="\n".join(filter(None, (row["abstract"].strip(), row["body"].strip()))),
-            title=" ".join((row["title"] or facts.title).split()),
-            doi=facts.doi,
-            pmid=facts.pmid,
+            title=" ".join((row["title"] or facts["title"]).split()),
+            doi=doi,
+            pmid=facts["pmid"].removesuffix(".0"),
             pmcid=f"PMC{number}",
-            journal=facts.journal,
-            published=facts.year,
-            licence=facts.licence,
+            journal=facts["journal"],
+            published=facts["publication_year"].removesuffix(".0"),
+            licence=facts["license"],
             kind="fulltext",
             source="pubget",
         )
-
-
-def _metadata(path: Path) -> dict[str, _About]:
-    columns = ("pmcid", "pmid", "doi", "title", "journal", "publication_year", "license")
-    about = {}
-    for place, row in _rows(path, columns):
-        about[_number(row["pmcid"], place)] = _About(
-            row["pmid"].removesuffix(".0"),
-            plain_doi(row["doi"]),
-            row["title"],
-            row["journal"],
-            row["publication_year"].removesuffix(".0"),
-            row["license"],
-        )
-    return about
 
 
 def _number(text: str, place: str) -> str:
@@ -175,7 +147,7 @@ def local_files(path: Path, problems: Problems, skipped: list[str]) -> Iterator[
     folders = [path]
     while folders:
         folder = folders.pop()
-        if is_pubget(folder):
+        if (folder / TEXTS).is_file() and (folder / METADATA).is_file():  # pubget's
             yield LocalFile(folder, folder.name)
             continue
         visible = (entry for entry in os.scandir(folder) if not entry.name.startswith("."))

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lib.files import sha256_of
 from scoring.demo_lm.corpus import read_corpus, split
 from scoring.training.corpus.document import Document
 from scoring.training.corpus.manifest import (
@@ -15,7 +16,6 @@ from scoring.training.corpus.manifest import (
     File,
     Manifest,
     open_corpus,
-    sha256,
     write_manifest,
 )
 from scoring.training.lm.tokenizer import save_tokenizer, train_tokenizer
@@ -35,7 +35,7 @@ def make_corpus(folder: Path, texts: list[str] | None = None, held_out: int = 12
     for part, some in parts.items():
         name = SHARD.format(part=part, number=0)
         pq.write_table(pa.Table.from_pylist(some, SCHEMA), folder / name)
-        files[name] = File(sha256(folder / name), (folder / name).stat().st_size, len(some))
+        files[name] = File(sha256_of(folder / name), (folder / name).stat().st_size, len(some))
     manifest = Manifest(folder.name, 1, 0.1, "2026-01-01T00:00:00+00:00", "none", files=files)
     write_manifest(folder, manifest)
     return open_corpus(folder)

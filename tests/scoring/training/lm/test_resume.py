@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from lib.files import sha256_of
 from scoring.demo_lm import MODEL_FOLDER
-from scoring.training.corpus.manifest import sha256
 from scoring.training.lm.models import Start
 from scoring.training.settings import Mode
 from tests.scoring.training.lm.killed import MOMENTS, Asked, moments_of, run
@@ -50,7 +50,7 @@ def test_a_training_killed_at_three_moments_ends_with_the_same_weights_bit_by_bi
         assert run(killed, moment, number) == -signal.SIGKILL, (moment, number)
         assert not killed.output.exists()
     assert run(killed) == 0
-    assert sha256(killed.output / WEIGHTS[mode]) == sha256(whole.output / WEIGHTS[mode])
+    assert sha256_of(killed.output / WEIGHTS[mode]) == sha256_of(whole.output / WEIGHTS[mode])
     assert _last(killed, WEIGHTS[mode]) == _last(whole, WEIGHTS[mode])
     assert not [p for p in killed.folder.iterdir() if p.name.startswith(".")]
 
@@ -58,4 +58,4 @@ def test_a_training_killed_at_three_moments_ends_with_the_same_weights_bit_by_bi
 def _last(asked: Asked, weights: str) -> tuple[str, str]:
     """The last step and the hash of its weights, the best or not."""
     folder = max(asked.folder.glob("step-*"))
-    return folder.name, sha256(folder / weights)
+    return folder.name, sha256_of(folder / weights)

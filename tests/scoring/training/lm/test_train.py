@@ -3,9 +3,10 @@ from pathlib import Path
 
 import pytest
 
+from lib.files import sha256_of
 from scoring.backends.causal_lm.backend import TransformersBackend
 from scoring.demo_lm import MODEL_FOLDER
-from scoring.training.corpus.manifest import BuiltCorpus, sha256
+from scoring.training.corpus.manifest import BuiltCorpus
 from scoring.training.lm.models import Start
 from scoring.training.lm.train import claim, train
 from scoring.training.settings import Point, TrainingError
@@ -37,7 +38,7 @@ def test_a_model_from_scratch_learns_and_opens_as_any_other(
     assert told[-1].step == trained.steps
     assert told[-1].tokens == trained.tokens == 3 * trained.rows * 32
     assert trained.held_out_loss == min(p.held_out_loss for p in told[1:] if p.held_out_loss)
-    assert trained.files == {path.name: sha256(path) for path in output.iterdir()}
+    assert trained.files == {path.name: sha256_of(path) for path in output.iterdir()}
     assert json.loads((output / "training.json").read_text())["corpus"]["sha256"] == corpus.sha256
     backend = TransformersBackend({"pretrained": str(output)})
     assert backend.context_tokens == 32
