@@ -38,7 +38,20 @@ def load_tokenizer(
         ScoringError: there is none, it cannot be read, it cannot say where in a text its tokens are, or it has no start
             token to add.
     """
-    tokenizer = _found(path_or_name, revision)
+    if not path_or_name.strip():
+        raise ScoringError(
+            "No tokenizer was named: give its folder, or its name on the Hugging Face Hub."
+        )
+    path = Path(path_or_name).expanduser()
+    if path.is_file():
+        raise ScoringError(f"{path} is a file; name the folder that the tokenizer is in.")
+    if path.is_dir():
+        check_files(path)
+        tokenizer = _load(str(path), f"the tokenizer in {path}", None, local_files_only=True)
+    else:
+        reachable = hub_has(path_or_name, revision, "tokenizer")
+        name = f"the tokenizer {path_or_name}" + (f" at revision {revision}" if revision else "")
+        tokenizer = _load(path_or_name, name, revision, local_files_only=not reachable)
     if add_bos_token is not None:
         set_start_token(tokenizer, add_bos_token)
     return tokenizer
@@ -63,22 +76,6 @@ def set_start_token(tokenizer: Any, wanted: bool) -> None:
     )
 
 
-def _found(path_or_name: str, revision: str | None) -> Any:
-    if not path_or_name.strip():
-        raise ScoringError(
-            "No tokenizer was named: give its folder, or its name on the Hugging Face Hub."
-        )
-    path = Path(path_or_name).expanduser()
-    if path.is_dir():
-        check_files(path)
-        return _load(str(path), f"the tokenizer in {path}", None, local_files_only=True)
-    if path.is_file():
-        raise ScoringError(f"{path} is a file; name the folder that the tokenizer is in.")
-    reachable = hub_has(path_or_name, revision, "tokenizer")
-    name = f"the tokenizer {path_or_name}" + (f" at revision {revision}" if revision else "")
-    return _load(path_or_name, name, revision, local_files_only=not reachable)
-
-
 def tokenizer_hash(tokenizer: Any) -> str:
     """SHA-256 (hex) over all that decides a fast tokenizer's ids: rules and vocabulary, special tokens, chat template.
 
@@ -87,7 +84,11 @@ def tokenizer_hash(tokenizer: Any) -> str:
     rules = json.loads(tokenizer.backend_tokenizer.to_str())
     rules.pop("padding", None)
     rules.pop("truncation", None)
-    special = {name: _spelled(value) for name, value in tokenizer.special_tokens_map.items()}
+    # Some have a list of tokens
+    special = {
+        name: [str(v) for v in value] if isinstance(value, list | tuple) else str(value)
+        for name, value in tokenizer.special_tokens_map.items()
+    }
     template = getattr(tokenizer, "chat_template", None)
     parts = {"rules": rules, "special_tokens": special, "chat_template": template}
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
@@ -212,8 +213,3 @@ def _short(text: str, limit: int = 200) -> str:
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _spelled(value: Any) -> Any:
-    """A special token as text; some have a list of them."""
-    return [str(v) for v in value] if isinstance(value, list | tuple) else str(value)

@@ -38,17 +38,13 @@ class CatalogModel:
     tuned_from: str = ""
     note: str = ""
 
-    @property
-    def folder(self) -> str:
-        """Its folder among the published results.
-
-        >>> CatalogModel("org/model-1b", "Model-1B", "Model", B).folder
-        'org--model-1b'
-        """
-        return folder_of(self.name)
-
 
 def folder_of(name: str) -> str:
+    """A model's folder among the published results.
+
+    >>> folder_of("org/model-1b")
+    'org--model-1b'
+    """
     return name.replace("/", "--")
 
 

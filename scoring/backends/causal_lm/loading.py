@@ -17,7 +17,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedConfig, Pre
 from transformers.utils import logging as hf_logging
 from transformers.utils.peft_utils import find_adapter_config_file
 
-from scoring.backends import TRANSFORMERS_ARGS, model_files
+from scoring.backends import model_files
 from scoring.backends.tokenizers import hub_has
 from scoring.domain.backend import ScoringError
 
@@ -41,13 +41,8 @@ def checked(args: Mapping[str, str]) -> str:
     """The model that the arguments name.
 
     Raises:
-        ScoringError: an argument is unknown or wrong, or there is no model's name.
+        ScoringError: an argument is wrong, or there is no model's name.
     """
-    unknown = sorted(set(args) - set(TRANSFORMERS_ARGS))
-    if unknown:
-        raise ScoringError(
-            f"--model_args: {unknown[0]} is not known here; choose from {', '.join(TRANSFORMERS_ARGS)}."
-        )
     if not args.get("pretrained"):
         raise ScoringError("--model_args must name the model: pretrained=PATH.")
     for name, choices in (
@@ -167,7 +162,7 @@ def load(args: Mapping[str, str]) -> Loaded:
     """Load the model that the arguments name, in evaluation mode.
 
     Raises:
-        ScoringError: an argument is unknown or wrong, or the model cannot be read whole.
+        ScoringError: an argument is wrong, or the model cannot be read whole.
     """
     name = checked(args)
     dtype = dtype_of(args)
@@ -378,13 +373,9 @@ def _one_sentence(name: str, folder: Path) -> Iterator[None]:
             raise ScoringError(
                 f"{name} needs Python code of its own (auto_map in its config.json); such code is never run here."
             ) from error
-        reason = _reason_line(str(error))
+        # Of several lines, the first that names a weight
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        reason = next((line for line in lines if "size mismatch" in line), "".join(lines[:1]))
         raise ScoringError(
             f"{name} cannot be loaded ({type(error).__name__}: {reason[:300]})."
         ) from error
-
-
-def _reason_line(message: str) -> str:
-    """The line of a library's message that says what is wrong: of several, the first that names a weight."""
-    lines = [line.strip() for line in message.splitlines() if line.strip()]
-    return next((line for line in lines if "size mismatch" in line), lines[0] if lines else "")

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from experiment.imports.read.brainbench import ENDINGS
 from experiment.imports.read.tables import Problem, read_array
 from lib.folders import strays
-from scoring.domain.known_models import MODELS, name_of
+from scoring.domain.known_models import MODELS, folder_of, name_of
 from scoring.imports.read.results import (
     FileFacts,
     Floats,
@@ -119,7 +119,7 @@ ANCHOR = "gettysburg_address"  # a text that every model has surely read
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a condition's files lie: a folder, and what their names end in."""
+    """Where a condition's files lie: a folder, and what their names end in; `needed` of them must be there."""
 
     folder: str
     source: str
@@ -131,24 +131,9 @@ class Place:
         return f"{self.folder}/{name}{suffix}.npy"
 
     @property
-    def ppl(self) -> str:
-        return self.file("PPL_A_and_B")
-
-    @property
-    def labels(self) -> str:
-        return self.file("labels")
-
-    @property
-    def mask(self) -> str:
-        return self.file("abstract_mask")
-
-    @property
-    def zlib(self) -> str:
-        return self.file("ZLIB_A_and_B")
-
-    @property
     def needed(self) -> list[str]:
-        return [self.ppl, self.labels, *([self.mask] if self.condition == "isolated" else [])]
+        rows = ["abstract_mask"] if self.condition == "isolated" else []
+        return [self.file(name) for name in ("PPL_A_and_B", "labels", *rows)]
 
 
 def read_model(
@@ -201,19 +186,20 @@ def _read_source(
 
 def _read_scores(files: NumberFiles, place: Place) -> PublishedScores | None:
     before = len(files.problems)
-    ppl = files.perplexities(place.ppl, pairs=True)
-    labels = files.integers(place.labels, 0, 1, "0 (A is the original) or 1 (B)")
-    read = {place.labels: labels}
+    ppl_file, labels_file, *masks = place.needed
+    zlib_file = place.file("ZLIB_A_and_B")
+    ppl = files.perplexities(ppl_file, pairs=True)
+    labels = files.integers(labels_file, 0, 1, "0 (A is the original) or 1 (B)")
+    read = {labels_file: labels}
     rows = None if ppl is None else np.arange(len(ppl))
-    if place.condition == "isolated":
-        rows = files.integers(place.mask, 0, MAX_ROWS, "a row of the test cases")
-        read[place.mask] = rows
+    for mask_file in masks:
+        read[mask_file] = rows = files.integers(mask_file, 0, MAX_ROWS, "a row of the test cases")
     zlib_bytes = None
-    if files.has(place.zlib):
-        zlib_bytes = files.integers(place.zlib, 1, MAX_BYTES, "a length in bytes", pairs=True)
-        read[place.zlib] = zlib_bytes
+    if files.has(zlib_file):
+        zlib_bytes = files.integers(zlib_file, 1, MAX_BYTES, "a length in bytes", pairs=True)
+        read[zlib_file] = zlib_bytes
     for name, values in read.items():
-        files.check_length(name, values, place.ppl, ppl)
+        files.check_length(name, values, ppl_file, ppl)
     if len(files.problems) > before or ppl is None or labels is None or rows is None:
         return None
     return PublishedScores(
@@ -226,8 +212,8 @@ def _read_scores(files: NumberFiles, place: Place) -> PublishedScores | None:
         rows=rows,
         units=_units(rows),
         zlib_bytes=zlib_bytes,
-        files=files.facts_of(place.ppl, *read),
-        rows_file=place.mask if place.condition == "isolated" else place.ppl,
+        files=files.facts_of(ppl_file, *read),
+        rows_file=(masks or [ppl_file])[0],
     )
 
 
@@ -296,7 +282,7 @@ def read_results(root: Path) -> PublishedResults:
 
 def _read_folders(files: NumberFiles) -> PublishedResults:
     found = subfolders(files.root / FOLDER)
-    known = [model.folder for model in MODELS.values()]
+    known = list(map(folder_of, MODELS))
     absent = [f"{FOLDER}/{folder}/" for folder in known if folder not in found]
     # The published ones in their own order, then others
     folders = [*(f for f in known if f in found), *(f for f in found if f not in known)]

@@ -11,6 +11,7 @@ was taken out of the paper's does not come back.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.core.exceptions import ValidationError
 
@@ -72,7 +73,11 @@ def create_scores(
     texts: list[CorpusScore] = []
     for run, part in runs:
         if isinstance(part, PublishedCorpus):
-            texts += _corpus_scores(run, part)
+            lengths = zip(part.ppl.tolist(), part.zlib_bytes.tolist(), strict=True)
+            texts += (
+                CorpusScore(run=run, row=row, ppl=ppl, zlib_bytes=zlib_bytes)
+                for row, (ppl, zlib_bytes) in enumerate(lengths, start=1)
+            )
         else:
             pairs += _item_scores(run, part, items[part.source])
     ItemScore.objects.bulk_create(pairs)
@@ -110,12 +115,6 @@ def _lengths(scores: PublishedScores) -> tuple[Sequence[int | None], Sequence[in
         none = [None] * len(scores.ppl)
         return none, none
     return scores.original(scores.zlib_bytes), scores.altered(scores.zlib_bytes)
-
-
-def _corpus_scores(run: ScoringRun, corpus: PublishedCorpus) -> Iterator[CorpusScore]:
-    lengths = zip(corpus.ppl.tolist(), corpus.zlib_bytes.tolist(), strict=True)
-    for row, (ppl, zlib_bytes) in enumerate(lengths, start=1):
-        yield CorpusScore(run=run, row=row, ppl=ppl, zlib_bytes=zlib_bytes)
 
 
 def fill_lengths(run: ScoringRun, scores: PublishedScores, items: ItemRows) -> None:
@@ -178,8 +177,8 @@ def store_runs(
                 new.append((run, part))
             elif not _has_same_files(known, part, problems):
                 continue
-            elif isinstance(part, PublishedScores) and _brings_lengths(known, part):
-                longer.append((known, part))
+            elif isinstance(part, PublishedScores) and part.files.keys() - _files(known).keys():
+                longer.append((known, part))  # the compressed lengths were absent before
     if problems:
         return StoredRuns()
     ScoringRun.objects.bulk_create([run for run, _ in new])
@@ -224,7 +223,7 @@ def _key(run: ScoringRun) -> RunKey:
 
 def _has_same_files(run: ScoringRun, part: Part, problems: list[Problem]) -> bool:
     """Whether what was read then and what was read now is the same, as far as both have it."""
-    known = run.identity.get("files", {})
+    known = _files(run)
     changed = [
         name
         for name, facts in part.files.items()
@@ -235,9 +234,8 @@ def _has_same_files(run: ScoringRun, part: Part, problems: list[Problem]) -> boo
     return not changed
 
 
-def _brings_lengths(run: ScoringRun, part: PublishedScores) -> bool:
-    """Whether the compressed lengths, which were absent before, are there now."""
-    return bool(part.files.keys() - run.identity.get("files", {}).keys())
+def _files(run: ScoringRun) -> dict[str, Any]:
+    return run.identity.get("files", {})  # type: ignore[no-any-return]
 
 
 def _run(part: Part, row: LanguageModel, study: Study) -> ScoringRun:

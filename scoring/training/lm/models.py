@@ -70,7 +70,8 @@ def model_of(
     """
     torch.manual_seed(settings.seed)
     if settings.mode == "scratch":
-        model = _from_scratch(scratch_config(settings, start.config, tokenizer))
+        config = scratch_config(settings, start.config, tokenizer)
+        model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)  # type: ignore[no-untyped-call]
     else:
         model = _pretrained(settings, start)
     check_window(model.config, settings.context)
@@ -117,13 +118,6 @@ def gpt2_config(shape: Shape, context: int, **tokens: Any) -> GPT2Config:
             **tokens,
         }
     )
-
-
-def _from_scratch(config: PreTrainedConfig) -> PreTrainedModel:
-    model: PreTrainedModel = AutoModelForCausalLM.from_config(  # type: ignore[no-untyped-call]
-        config, dtype=torch.float32
-    )
-    return model
 
 
 def _pretrained(settings: TrainingSettings, start: Start) -> PreTrainedModel:

@@ -138,7 +138,7 @@ def train(
         tokens=plan.tokens(plan.steps),
         best_step=state.best_global_step,
         held_out_loss=state.best_metric,
-        untrained_held_out_loss=_untrained(state.log_history),
+        untrained_held_out_loss=next(e["eval_loss"] for e in state.log_history if not e["step"]),
         parameters=total,
         trainable_parameters=trainable,
         rows=plan.rows,
@@ -199,10 +199,6 @@ def _rows(
         raise TrainingError(str(error)) from error
     packed = pack(corpus, tokenizer, settings.packing, settings.limit, check)
     return rows_of(packed, settings.context)
-
-
-def _untrained(history: Sequence[Mapping[str, float]]) -> float:
-    return next(entry["eval_loss"] for entry in history if entry["step"] == 0)
 
 
 def _versions(device: torch.device) -> dict[str, str]:

@@ -9,11 +9,11 @@ import calendar
 import re
 import ssl
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date, timedelta
-from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import httpx2
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
@@ -72,10 +72,6 @@ def year_of(year: int) -> Slice:
     return Slice(f"{year:04d}", date(year, 1, 1), date(year, 12, 31))
 
 
-def years(first: int, last: int) -> Iterator[Slice]:
-    return map(year_of, range(first, last + 1))
-
-
 def _month(year: int, month: int) -> Slice:
     _, days = calendar.monthrange(year, month)
     return Slice(f"{year:04d}-{month:02d}", date(year, month, 1), date(year, month, days))
@@ -123,7 +119,7 @@ class Found:
     unknown: tuple[str, ...]
 
 
-class Client:
+class Client(AbstractContextManager["Client"]):
     """Asks one server, one request at a time; waiting is an argument, so that a test need not."""
 
     def __init__(
@@ -143,12 +139,7 @@ class Client:
             trust_env=False,
         )
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._http.close()
 
     def search(self, database: Database, term: str, span: Slice, most: int = LARGEST) -> Found:
@@ -158,7 +149,7 @@ class Client:
             CorpusError: the server refuses, or cannot be reached.
         """
         form = {"db": database, "term": term, "usehistory": "y", "retmax": str(most)} | {
-            "datetype": "pdat", "mindate": _day(span.first), "maxdate": _day(span.last),
+            "datetype": "pdat", "mindate": f"{span.first:%Y/%m/%d}", "maxdate": f"{span.last:%Y/%m/%d}",
         }  # fmt: skip
 
         def read(root: Any) -> Found:
@@ -290,7 +281,3 @@ class Client:
             found = errors.error_message(reply)
         text = errors.clean(found or "")
         return text.replace(self._key, "…") if self._key else text
-
-
-def _day(day: date) -> str:
-    return day.strftime("%Y/%m/%d")

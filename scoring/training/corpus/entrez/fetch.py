@@ -21,7 +21,7 @@ from scoring.training.corpus.entrez.client import (
     Found,
     HistoryLostError,
     Slice,
-    years,
+    year_of,
 )
 from scoring.training.corpus.entrez.sources import Done, Source, State, Wanted, open_states
 from scoring.training.corpus.read.xml import read_jats, read_pubmed
@@ -165,7 +165,7 @@ class Order:
 
     @property
     def years(self) -> tuple[Slice, ...]:
-        return tuple(years(self.first_year, self.last_year))
+        return tuple(map(year_of, range(self.first_year, self.last_year + 1)))
 
     def term(self, source: Source) -> str:
         return source.term if self.database == "pubmed" else f"{source.term} AND {OPEN_ACCESS}"
