@@ -116,7 +116,26 @@ class ScoredForm(forms.Form):
         return cleaned
 
 
-class QueueForm(ScoredForm):
+class FoldedForm(forms.Form):
+    """Its `MAIN` fields are shown at once, the others to those who open them."""
+
+    MAIN: tuple[str, ...]
+
+    @property
+    def main_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.MAIN]
+
+    @property
+    def advanced_fields(self) -> list[forms.BoundField]:
+        return [field for field in self if field.name not in self.MAIN]
+
+    @property
+    def wants_advanced(self) -> bool:
+        """Whether something beyond the usual was typed or is wrong."""
+        return any(field.errors or field.data for field in self.advanced_fields)
+
+
+class QueueForm(FoldedForm, ScoredForm):
     """What `manage.py score` takes on its command line."""
 
     model_args = forms.CharField(
@@ -170,35 +189,20 @@ class QueueForm(ScoredForm):
         max_value=MAX_NUMBER,
         help_text="Empty: as many as suit the machine.",
     )
-    # Shown only to those who open them
-    ADVANCED = ("custom_prompt", "name", "source", "limit", "seed", "batch_tokens")
-
-    def main_fields(self) -> list[forms.BoundField]:
-        return [field for field in self if field.name not in self.ADVANCED]
-
-    def advanced_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in self.ADVANCED]
-
-    def wants_advanced(self) -> bool:
-        """Whether something beyond the usual was typed or is wrong."""
-        return any(field.errors or field.data for field in self.advanced_fields())
+    MAIN = ("model", "model_args", "conditions", "prompt")
 
     def clean_custom_prompt(self) -> str:
         return with_unix_newlines(self.cleaned_data["custom_prompt"])
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        self._check_prompt(cleaned)
-        return cleaned
-
-    def _check_prompt(self, cleaned: Mapping[str, Any]) -> None:
-        if "prompt" not in cleaned or "custom_prompt" not in cleaned:
-            return
         try:
-            Prompt.of(cleaned["prompt"], cleaned["custom_prompt"])
+            if "prompt" in cleaned and "custom_prompt" in cleaned:
+                Prompt.of(cleaned["prompt"], cleaned["custom_prompt"])
         except PromptError as error:
             sentence = str(error)
             self.add_error("custom_prompt", f"{sentence[:1].upper()}{sentence[1:]}.")
+        return cleaned
 
     def settings(self) -> dict[str, Any]:
         """What `queue_runs` takes."""
@@ -294,14 +298,7 @@ class ModelForm(forms.Form):
             args |= {"base_url": cleaned["base_url"], "model": cleaned["model"]}
         elif kind == Kind.HF:
             args = with_folders(args | {"pretrained": cleaned["model"]})
-        return Asked(
-            kind,
-            args,
-            cleaned["price_in"],
-            cleaned["price_out"],
-            cleaned["budget_tokens"],
-            cleaned["budget_money"],
-        )
+        return Asked(kind, args, *(cleaned[name] for name in self.COSTS))
 
     def _check_given(self, *names: str) -> None:
         """Raises ScoringError, as what the arguments lack, in the names of the page's fields."""

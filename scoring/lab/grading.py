@@ -197,8 +197,7 @@ def _state_context(study: Study, pk: int) -> dict[str, Any]:
 
 def _run_context(request: HttpRequest, study: Study, pk: int) -> dict[str, Any]:
     """With the grades of one fate, or of all, page by page."""
-    show = request.GET.get("show", "")
-    if show not in FATES:
+    if (show := request.GET.get("show", "")) not in FATES:
         raise Http404
     context = _state_context(study, pk)
     found: GradingRun = context["run"]

@@ -217,10 +217,13 @@ def models_context(
     study: Study, condition: str, source: str, now: datetime, page: int | str = 1
 ) -> dict[str, Any]:
     """A study's models under a condition, judged by the test cases of a source (or by all)."""
-    places = places_in_set(study)
+    members = ModelSetMember.objects.filter(model_set__study=study)
+    places = dict(members.values_list("language_model_id", "position"))
     rows = _rows(study, condition, source, places)
-    groups, scale = compare(rows, places, _set_name(study))
-    n_runs = _n_by_condition(study, source)
+    set_name = ModelSet.objects.filter(study=study).values_list("name", flat=True).first()
+    groups, scale = compare(rows, places, set_name or "")
+    of_source = ScoringRun.objects.seen_in([study]).filter(_of_source(source)).order_by()
+    n_runs = dict(of_source.values_list("condition").annotate(Count("pk")))
     shown = Paginator(rows, RUNS_PER_PAGE).get_page(page)
     return {
         "part": "models",
@@ -246,12 +249,6 @@ def models_context(
     }
 
 
-def places_in_set(study: Study) -> dict[int, int]:
-    """Number of a model of the study's set -> its place."""
-    members = ModelSetMember.objects.filter(model_set__study=study)
-    return dict(members.values_list("language_model_id", "position"))
-
-
 def open_runs(study: Study) -> list[OpenRun]:
     """Runs that wait or are scored now, the oldest first."""
     runs = list(_light(study).filter(status__in=ScoringRun.OPEN_STATUSES).order_by("pk"))
@@ -266,19 +263,9 @@ def _light(study: Study) -> "QuerySet[ScoringRun]":
     return runs.select_related("language_model")
 
 
-def _set_name(study: Study) -> str:
-    name = ModelSet.objects.filter(study=study).values_list("name", flat=True).first()
-    return name or ""
-
-
 def _of_source(source: str) -> Q:
     """Runs that hold test cases of a source."""
     return Q(source__in=("", source)) if source else Q()
-
-
-def _n_by_condition(study: Study, source: str) -> dict[str, int]:
-    runs = ScoringRun.objects.seen_in([study]).filter(_of_source(source)).order_by()
-    return dict(runs.values_list("condition").annotate(Count("pk")))
 
 
 def _rows(study: Study, condition: str, source: str, places: dict[int, int]) -> list[RunRow]:

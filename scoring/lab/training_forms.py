@@ -11,11 +11,9 @@ from experiment.models import Study
 from lib.name_fields import is_name
 from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.domain.backend import ScoringError
-from scoring.lab.forms import with_folders
+from scoring.lab.forms import MAX_NUMBER, FoldedForm, with_folders
 from scoring.models import Corpus, Training
 from scoring.training.settings import PRESETS, TrainingError, TrainingSettings, of_preset
-
-MAX_NUMBER = 2**31 - 1
 
 
 def _number(label: Any, help_text: Any = "", minimum: int = 1) -> forms.IntegerField:
@@ -24,7 +22,7 @@ def _number(label: Any, help_text: Any = "", minimum: int = 1) -> forms.IntegerF
     )
 
 
-class TrainingForm(forms.Form):
+class TrainingForm(FoldedForm):
     """What `manage.py lm_train` takes on its command line; `settings` and `base` once it is valid."""
 
     name = forms.CharField(label=_("Name of the new model"), max_length=180, validators=[is_name])
@@ -76,18 +74,6 @@ class TrainingForm(forms.Form):
     MAIN = ("name", "corpus", "preset", "mode", "base")
     settings: TrainingSettings
 
-    @property
-    def main_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in self.MAIN]
-
-    @property
-    def advanced_fields(self) -> list[forms.BoundField]:
-        return [field for field in self if field.name not in self.MAIN]
-
-    @property
-    def wants_advanced(self) -> bool:
-        return any(field.errors or field.data for field in self.advanced_fields)
-
     def clean_base(self) -> str:
         return self._folder("base", "pretrained")
 
@@ -112,15 +98,12 @@ class TrainingForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if not self.errors:
+            typed = {name: cleaned[name] for name in self.OVERRIDES if cleaned[name] is not None}
             try:
-                self.settings = self._settings(cleaned)
+                self.settings = of_preset(cleaned["preset"], cleaned["mode"], **typed)
             except TrainingError as error:
                 raise ValidationError(str(error)) from error
         return cleaned
-
-    def _settings(self, cleaned: dict[str, Any]) -> TrainingSettings:
-        typed = {name: cleaned[name] for name in self.OVERRIDES if cleaned[name] is not None}
-        return of_preset(cleaned["preset"], cleaned["mode"], **typed)
 
 
 class StudyForm(forms.Form):

@@ -24,7 +24,7 @@ from scoring.lab.training_forms import StudyForm, TrainingForm
 from scoring.models import Corpus, LanguageModel, ScoringRun, Training
 from scoring.services.summary import count, scores_in
 from scoring.services.training import models
-from scoring.services.training.create import Estimate, estimate
+from scoring.services.training.create import estimate
 from scoring.services.training.models import CheckpointResult
 
 Points = Sequence[tuple[float, float]]
@@ -218,7 +218,7 @@ def corpus(row: Corpus, user: User, page: int | str) -> dict[str, Any]:
     return SECTION | {
         "corpus": row,
         "manifest": found,
-        "years": _in_order(found.get("years", {})),
+        "years": _in_order(dict(sorted(found.get("years", {}).items()))),
         "licences": _shares(found.get("licences", {})),
         "journals": _shares(found.get("journals", {})),
         "reasons": _shares(found.get("excluded", {})),
@@ -235,7 +235,7 @@ def training(row: Training, user: User) -> dict[str, Any]:
     is_running = row.status == Status.RUNNING
     return SECTION | {
         "training": row,
-        "estimate": _estimate(row),
+        "estimate": estimate(row) if row.is_open or not row.total else None,
         "is_stale": is_running and leases.stale(Training.objects.filter(pk=row.pk)).exists(),
         "is_taken": workers.is_taken(Training),
         "percent": 100 * row.done / row.total if row.total else 0.0,
@@ -322,10 +322,6 @@ def _study_curve(row: Training, study: Study) -> StudyCurve | None:
     )
 
 
-def _estimate(row: Training) -> Estimate | None:
-    return estimate(row) if row.is_open or not row.total else None
-
-
 def _left_s(row: Training, now: datetime) -> float | None:
     """At the rate of the last steps; None until there is one."""
     if row.status != Status.RUNNING or not row.done or not row.tokens_per_s:
@@ -335,14 +331,11 @@ def _left_s(row: Training, now: datetime) -> float | None:
 
 def _in_order(counts: dict[str, int]) -> list[Share]:
     most = max(counts.values(), default=1)
-    return [Share(label, n, 100 * n / most) for label, n in sorted(counts.items())]
+    return [Share(label, n, 100 * n / most) for label, n in counts.items()]
 
 
 def _shares(counts: dict[str, int]) -> list[Share]:
     """The most frequent ones; what is left is one line without a name."""
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     shown, rest = ordered[:MOST_SHOWN], ordered[MOST_SHOWN:]
-    if rest:
-        shown.append(("", sum(n for _, n in rest)))
-    most = max((n for _, n in shown), default=1)
-    return [Share(label, n, 100 * n / most) for label, n in shown]
+    return _in_order(dict(shown) | ({"": sum(n for _, n in rest)} if rest else {}))
