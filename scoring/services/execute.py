@@ -23,7 +23,7 @@ from scoring.domain.backend import (
     comparable,
 )
 from scoring.domain.encoding import Encoded
-from scoring.domain.perplexity import TextScore, score_versions, zlib_bytes
+from scoring.domain.perplexity import VERSIONS, TextScore, score_versions, zlib_bytes
 from scoring.domain.prompts import Prompt
 from scoring.models import CorpusScore, ItemScore, LanguageModel, ScoringRun, UnscoredText
 from scoring.services import token_store
@@ -107,7 +107,7 @@ def batch_rows(
         if text.text.item is None:
             rows.corpus_scores.append(_corpus_score(run, text, *scores))
         else:
-            rows.item_scores.append(_item_score(run, text, *scores))
+            rows.item_scores.append(_item_score(run, text, scores))
         rows.records.extend(_records(text, result))
     return rows
 
@@ -125,27 +125,19 @@ def unscored_rows(run: ScoringRun, unscorable: Iterable[Unscorable]) -> list[Uns
     ]
 
 
-def _item_score(
-    run: ScoringRun, text: EncodedText, original: TextScore, altered: TextScore
-) -> ItemScore:
-    a, b = text.text.texts
-    return ItemScore(
-        run=run,
-        item=text.text.item,
-        unit=text.text.unit,
-        ppl_original=original.ppl,
-        ppl_altered=altered.ppl,
-        nll_all_original_nats=original.nll_all_nats,
-        nll_all_altered_nats=altered.nll_all_nats,
-        nll_text_original_nats=original.nll_text_nats,
-        nll_text_altered_nats=altered.nll_text_nats,
-        tokens_all_original=original.tokens_all,
-        tokens_all_altered=altered.tokens_all,
-        tokens_text_original=original.tokens_text,
-        tokens_text_altered=altered.tokens_text,
-        zlib_original_bytes=_zlib_bytes(run, a.text, text.encoded[0]),
-        zlib_altered_bytes=_zlib_bytes(run, b.text, text.encoded[1]),
-    )
+def _item_score(run: ScoringRun, text: EncodedText, scores: Sequence[TextScore]) -> ItemScore:
+    columns: dict[str, Any] = {}
+    scored = zip(VERSIONS, scores, text.text.texts, text.encoded, strict=True)
+    for version, score, marked, encoded in scored:
+        columns |= {
+            f"ppl_{version}": score.ppl,
+            f"nll_all_{version}_nats": score.nll_all_nats,
+            f"nll_text_{version}_nats": score.nll_text_nats,
+            f"tokens_all_{version}": score.tokens_all,
+            f"tokens_text_{version}": score.tokens_text,
+            f"zlib_{version}_bytes": _zlib_bytes(run, marked.text, encoded),
+        }
+    return ItemScore(run=run, item=text.text.item, unit=text.text.unit, **columns)
 
 
 def _corpus_score(run: ScoringRun, text: EncodedText, score: TextScore) -> CorpusScore:

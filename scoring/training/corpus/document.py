@@ -1,7 +1,6 @@
 """A document of the literature: one JSON object per line, whichever source it came from."""
 
 import json
-import os
 import re
 from calendar import monthrange
 from collections.abc import Iterable, Iterator
@@ -10,6 +9,8 @@ from datetime import date
 from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote
+
+from lib.files import atomic_file
 
 Kind = Literal["abstract", "fulltext", "other"]
 
@@ -118,12 +119,9 @@ def read_documents(path: Path) -> Iterator[Document]:
 
 def write_documents(path: Path, documents: Iterable[Document]) -> int:
     """Write the file whole or not at all; return how many documents it holds."""
-    draft, n = path.with_name(f".{path.name}.part"), 0
-    with draft.open("w", encoding="utf-8") as file:
+    n = 0
+    with atomic_file(path) as file:  # who notes it as done must find it after a power cut
         for document in documents:
-            file.write(to_line(document) + "\n")
+            file.write(to_line(document).encode() + b"\n")
             n += 1
-        file.flush()
-        os.fsync(file.fileno())  # who notes the file as done must find it after a power cut
-    draft.replace(path)
     return n

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -10,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
+from lib.files import write_file
 from scoring.training.corpus.document import CorpusError
 
 BRAINGPT = "braingpt"  # names the list of this folder
@@ -118,12 +118,8 @@ class State:
         about = {"format": FORMAT, "version": VERSION, "wanted": self.wanted}
         about |= {"name": self.source.name, "term": self.source.term}
         self.folder.mkdir(parents=True, exist_ok=True)
-        draft = self.folder / f"{STATE}.part"
-        with draft.open("w", encoding="utf-8") as file:
-            json.dump({**about, "slices": kept}, file, ensure_ascii=False)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(self.folder / STATE)
+        text = json.dumps({**about, "slices": kept}, ensure_ascii=False)
+        write_file(self.folder / STATE, text)
 
 
 def open_states(folder: Path, sources: tuple[Source, ...], wanted: Wanted) -> tuple[State, ...]:

@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, get_args
 
@@ -16,6 +17,10 @@ from scoring.training.corpus.document import CorpusError, Document, Kind, last_d
 
 LONGEST_CELL = 2**31 - 1
 TEXTS, METADATA = "text.csv", "metadata.csv"
+
+
+def is_pubget(folder: Path) -> bool:
+    return (folder / TEXTS).is_file() and (folder / METADATA).is_file()
 
 
 def read_pubget(folder: Path) -> Iterator[Document]:
@@ -88,6 +93,7 @@ MOST_PROBLEMS = 20
 NAMESPACES = ("pmid:", "pmcid:", "doi:", "file:")
 NAMES = [one.name for one in fields(Document)]
 Row = tuple[int, Mapping[str, Any]]  # its line, and values by name
+Lines = Iterator[tuple[int, str]]
 
 
 @dataclass
@@ -147,7 +153,7 @@ def local_files(path: Path, problems: Problems, skipped: list[str]) -> Iterator[
     folders = [path]
     while folders:
         folder = folders.pop()
-        if (folder / TEXTS).is_file() and (folder / METADATA).is_file():  # pubget's
+        if is_pubget(folder):
             yield LocalFile(folder, folder.name)
             continue
         visible = (entry for entry in os.scandir(folder) if not entry.name.startswith("."))
@@ -167,71 +173,64 @@ def local_files(path: Path, problems: Problems, skipped: list[str]) -> Iterator[
 
 def read_file(local: LocalFile, reading: Reading, problems: Problems) -> Iterator[Document]:
     """The documents of one file, or of a folder of pubget's."""
+    name = local.name
     if local.path.is_dir():
         for document in read_pubget(local.path):
-            yield problems.dated(document, f"{local.name}, {document.id}")
+            yield problems.dated(document, f"{name}, {document.id}")
         return
     try:
         with open_regular(local.path, follow=False) as file:
-            yield from READERS[local.path.suffix.lower()](file, local.name, reading, problems)
-    except OSError as error:
-        problems.add(local.name, f"cannot be read ({error.strerror or error})")
-
-
-def _json_lines(
-    file: BinaryIO, name: str, reading: Reading, problems: Problems
-) -> Iterator[Document]:
-    def rows() -> Iterator[Row]:
-        for number, line in _lines(file, name, problems):
-            if not line.strip():
-                continue
-            try:
-                values = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                problems.add(f"{name}, line {number}", f"is not JSON ({not_json(error)})")
-                continue
-            if isinstance(values, dict):
-                yield number, values
+            lines = _lines(file, name, problems)
+            if (rows := READERS[local.path.suffix.lower()]) is None:
+                yield from _plain_text(lines, name, reading, problems)
             else:
-                problems.add(f"{name}, line {number}", "holds no object, {...}")
+                yield from _documents(rows(lines, name, problems), name, reading, problems)
+    except OSError as error:
+        problems.add(name, f"cannot be read ({error.strerror or error})")
 
-    return _documents(rows(), name, reading, problems)
+
+def _json_rows(lines: Lines, name: str, problems: Problems) -> Iterator[Row]:
+    for number, line in lines:
+        if not line.strip():
+            continue
+        try:
+            values = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            problems.add(f"{name}, line {number}", f"is not JSON ({not_json(error)})")
+            continue
+        if isinstance(values, dict):
+            yield number, values
+        else:
+            problems.add(f"{name}, line {number}", "holds no object, {...}")
 
 
-def _table(delimiter: str) -> Callable[[BinaryIO, str, Reading, Problems], Iterator[Document]]:
-    def read(file: BinaryIO, name: str, reading: Reading, problems: Problems) -> Iterator[Document]:
-        csv.field_size_limit(MOST_BYTES)
-        reader = csv.reader(
-            (line for _, line in _lines(file, name, problems)), delimiter=delimiter, strict=True
-        )
-
-        def rows() -> Iterator[Row]:
-            header: list[str] | None = None
-            try:
-                for cells in reader:
-                    if header is None:
-                        header = [cell.strip() for cell in cells]
-                    elif len(cells) == len(header):
-                        yield reader.line_num, dict(zip(header, cells, strict=True))
-                    elif cells:
-                        problems.add(
-                            f"{name}, line {reader.line_num}",
-                            f"has {len(cells)} cells under {len(header)} names",
-                        )
-            except csv.Error as error:
-                problems.add(f"{name}, line {reader.line_num + 1}", str(error))
-
-        return _documents(rows(), name, reading, problems)
-
-    return read
+def _table_rows(
+    lines: Lines, name: str, problems: Problems, *, delimiter: str = ","
+) -> Iterator[Row]:
+    csv.field_size_limit(MOST_BYTES)
+    reader = csv.reader((line for _, line in lines), delimiter=delimiter, strict=True)
+    header: list[str] | None = None
+    try:
+        for cells in reader:
+            if header is None:
+                header = [cell.strip() for cell in cells]
+            elif len(cells) == len(header):
+                yield reader.line_num, dict(zip(header, cells, strict=True))
+            elif cells:
+                problems.add(
+                    f"{name}, line {reader.line_num}",
+                    f"has {len(cells)} cells under {len(header)} names",
+                )
+    except csv.Error as error:
+        problems.add(f"{name}, line {reader.line_num + 1}", str(error))
 
 
 def _plain_text(
-    file: BinaryIO, name: str, reading: Reading, problems: Problems
+    lines: Lines, name: str, reading: Reading, problems: Problems
 ) -> Iterator[Document]:
     block: list[str] = []
     size = start = number = 0
-    for number, line in _lines(file, name, problems):
+    for number, line in lines:
         if reading.by_blank_lines and not line.strip():
             if block:
                 yield Document(f"file:{name}#{start}", "".join(block), source=name)
@@ -250,16 +249,17 @@ def _plain_text(
         yield Document(f"file:{name}{place}", "".join(block), source=name)
 
 
-READERS: Mapping[str, Callable[[BinaryIO, str, Reading, Problems], Iterator[Document]]] = {
-    ".jsonl": _json_lines,
-    ".ndjson": _json_lines,
-    ".csv": _table(","),
-    ".tsv": _table("\t"),
-    ".txt": _plain_text,
+# What reads rows of a file; None where it has none, but a text
+READERS: Mapping[str, Callable[[Lines, str, Problems], Iterator[Row]] | None] = {
+    ".jsonl": _json_rows,
+    ".ndjson": _json_rows,
+    ".csv": _table_rows,
+    ".tsv": partial(_table_rows, delimiter="\t"),
+    ".txt": None,
 }
 
 
-def _lines(file: BinaryIO, name: str, problems: Problems) -> Iterator[tuple[int, str]]:
+def _lines(file: BinaryIO, name: str, problems: Problems) -> Lines:
     """Lines of UTF-8 by number, with their ends; of another encoding, a problem."""
     number = 0
     while line := file.readline(MOST_BYTES + 1):

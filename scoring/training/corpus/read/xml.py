@@ -3,7 +3,7 @@
 import html
 import re
 from calendar import month_abbr
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -195,14 +195,12 @@ def _abstract(about: Any) -> str:
 def _published(about: Any) -> str:
     """The issue's date, or that of the article's first appearance where it is more exact."""
     issue = about.find("Journal/JournalIssue/PubDate")
-    found = (
-        [] if issue is None else [_article_date(issue), medline_date(_text(issue, "MedlineDate"))]
-    )
-    return best_date([*found, *(_article_date(e) for e in about.iterfind("ArticleDate"))])
+    found = [] if issue is None else [_date(issue), medline_date(_text(issue, "MedlineDate"))]
+    return best_date([*found, *(_date(e) for e in about.iterfind("ArticleDate"))])
 
 
-def _article_date(element: Any) -> str:
-    return iso_date(*(element.findtext(part) for part in ("Year", "Month", "Day")))
+def _date(element: Any, parts: Sequence[str] = ("Year", "Month", "Day")) -> str:
+    return iso_date(*map(element.findtext, parts))
 
 
 def _text(element: Any, path: str) -> str:
@@ -254,7 +252,7 @@ def _paper(article: Any) -> tuple[Document, str]:
         pmid=ids.get("pmid", ""),
         pmcid=f"PMC{number}",
         journal=(article.findtext("front/journal-meta//journal-title") or "").strip(),
-        published=best_date(_paper_date(e) for e in about.iterfind("pub-date")),
+        published=best_date(_date(e, ("year", "month", "day")) for e in about.iterfind("pub-date")),
         licence=_licence(about),
         kind="fulltext",
         source="pmc",
@@ -264,10 +262,6 @@ def _paper(article: Any) -> tuple[Document, str]:
 
 def _plain(element: Any) -> str:
     return text_of(element, LEFT_OUT, BLOCKS, citations=False)
-
-
-def _paper_date(element: Any) -> str:
-    return iso_date(*(element.findtext(part) for part in ("year", "month", "day")))
 
 
 def _licence(about: Any) -> str:
