@@ -60,7 +60,14 @@ def read_answer(value: Any, seconds: float, request: Mapping[str, Any]) -> Gener
     >>> read_answer(value, 0.5, {}).usage
     Usage(prompt_tokens=5, completion_tokens=2)
     """
-    choice = _only_choice(value)
+    choices = value.get("choices") if isinstance(value, dict) else None
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        said = error_in(value)
+        raise ChatAnswerError(
+            "answered with JSON that is no chat completion (an entry in `choices` was due)"
+            + (f" but said: {said}" if said else "")
+        )
+    choice = choices[0]
     message = choice.get("message")
     if not isinstance(message, dict):
         raise ChatAnswerError("answered without a message (choices[0].message was due)")
@@ -83,17 +90,6 @@ def read_answer(value: Any, seconds: float, request: Mapping[str, Any]) -> Gener
         request=request,
         raw=storable_json(value),
     )
-
-
-def _only_choice(value: Any) -> dict[str, Any]:
-    choices = value.get("choices") if isinstance(value, dict) else None
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        said = error_in(value)
-        raise ChatAnswerError(
-            "answered with JSON that is no chat completion (an entry in `choices` was due)"
-            + (f" but said: {said}" if said else "")
-        )
-    return choices[0]
 
 
 def _text(content: Any) -> str:

@@ -59,7 +59,9 @@ def encode(tokenizer: Any, prompt: Prompt, marked: MarkedText) -> Encoded:
     string, start = _string(tokenizer, prompt, marked.text)
     ids, added, spans = _tokens(tokenizer, string)
     spans = _with_trimmed_space(spans, added) - start
-    in_text = _covered(spans, [_core(marked.text)]) & ~added
+    core = marked.text.strip()
+    begin = marked.text.index(core)
+    in_text = _covered(spans, [(begin, begin + len(core))]) & ~added
     if not in_text.any():
         raise TextError("has no token")
     first, last = np.flatnonzero(in_text)[[0, -1]]
@@ -112,12 +114,6 @@ def _without_beginning(encoded: Encoded, n: int) -> Encoded:
 
 def _name(tokenizer: Any) -> str:
     return getattr(tokenizer, "name_or_path", "") or type(tokenizer).__name__
-
-
-def _core(text: str) -> tuple[int, int]:
-    """Where a text stands between the whitespace around it."""
-    core = text.strip()
-    return text.index(core), text.index(core) + len(core)
 
 
 def _string(tokenizer: Any, prompt: Prompt, text: str) -> tuple[str, int]:

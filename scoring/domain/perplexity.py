@@ -59,7 +59,7 @@ def nll_nats(logprobs: npt.ArrayLike, mask: npt.ArrayLike) -> Floats:
     array([3.])
     """
     values, counted = _checked(logprobs, mask)
-    return np.array([_exact_nll(v[c]) for v, c in zip(values, counted, strict=True)])
+    return np.array([-math.fsum(v[c].tolist()) for v, c in zip(values, counted, strict=True)])
 
 
 def perplexity(logprobs: npt.ArrayLike, mask: npt.ArrayLike) -> Floats:
@@ -153,11 +153,6 @@ def _checked(logprobs: npt.ArrayLike, mask: npt.ArrayLike) -> tuple[Floats, Mask
         text, token = (int(i) for i in np.argwhere(wrong)[0])
         raise NotFiniteError(text, token, float(values[text, token]))
     return values, counted
-
-
-def _exact_nll(counted: Floats) -> float:
-    # Exactly rounded: the same sum however the text was padded or stored
-    return -math.fsum(counted.tolist())
 
 
 VERSIONS = ("original", "altered")

@@ -8,6 +8,7 @@ from typing import Any
 from experiment.imports.read.brainbench import Published
 from experiment.imports.read.tables import Problem
 from experiment.imports.report import ImportReport, make_report, render_lines
+from scoring.domain.conditions import CONDITIONS
 from scoring.domain.known_models import MODELS, PAPER_MODELS
 from scoring.domain.perplexity import Accuracy, accuracy, decide
 from scoring.imports.read.results import PublishedModel, PublishedResults, PublishedScores
@@ -15,7 +16,6 @@ from scoring.imports.store.published import ImportedAll
 from scoring.imports.store.runs import StoredRuns
 from scoring.services.open_model import short_name
 
-CONDITIONS = ("full", "isolated", "swapped")
 PAPER_NAMES = {model.name for model in PAPER_MODELS}
 
 
@@ -67,10 +67,12 @@ def make_full_report(
     people = make_report(data, slug, texts, outcome.people if outcome else None, problems)
     models = outcome.models if outcome else results.models
     rows = outcome.runs if outcome else StoredRuns()
+    conditions = [scores.condition for model in models for scores in model.scores]
+    n_corpora = sum(len(model.corpora) for model in models)
     return FullReport(
         people=people,
         models=[_model(model) for model in models],
-        runs=_runs(models),
+        runs={**{name: conditions.count(name) for name in CONDITIONS}, "corpus": n_corpora},
         created=asdict(people.created)
         | {"models": rows.models, "runs": rows.runs, "scores": rows.scores},
         absent=[*people.absent, *results.absent],
@@ -96,10 +98,3 @@ def _model(model: PublishedModel) -> dict[str, Any]:
 def _accuracy(scores: PublishedScores) -> Accuracy:
     pairs = zip(scores.original(scores.ppl), scores.altered(scores.ppl), strict=True)
     return accuracy([decide(original, altered) for original, altered in pairs])
-
-
-def _runs(models: Sequence[PublishedModel]) -> dict[str, int]:
-    conditions = [scores.condition for model in models for scores in model.scores]
-    return {condition: conditions.count(condition) for condition in CONDITIONS} | {
-        "corpus": sum(len(model.corpora) for model in models)
-    }

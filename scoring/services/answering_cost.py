@@ -1,7 +1,7 @@
 """What answers took, by model, and how they ended, by category: counted by the database, however many there are."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -123,14 +123,10 @@ def states(answers: QuerySet[Answer]) -> list[States]:
     counted: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     rows = answers.order_by().values_list("item__categories", "finish").annotate(n=Count("pk"))
     for categories, finish, n in rows:
-        for place in [("", ""), *_places(categories)]:
+        named = {(dimension, name) for dimension, names in categories.items() for name in names}
+        for place in [("", ""), *named]:
             counted[place][finish] += n
     return [States(*place, counted[place]) for place in sorted(counted)]
-
-
-def _places(categories: dict[str, list[str]]) -> Iterator[tuple[str, str]]:
-    for dimension, names in categories.items():
-        yield from ((dimension, name) for name in dict.fromkeys(names))
 
 
 def finishes(answers: QuerySet[Answer]) -> Counter[str]:

@@ -75,8 +75,12 @@ class RunSummary:
 def summarise_run(run: ScoringRun) -> RunSummary:
     scores = item_scores(run)
     decisions = [score.decision for score in scores]
-    near = [score_name(s) for s, d in zip(scores, decisions, strict=True) if d.is_near_tie]
     isolated = run.condition == ScoringRun.Condition.ISOLATED
+    near = [
+        f"{score.item.key}, sentence {score.unit + 1}" if isolated else score.item.key
+        for score, decision in zip(scores, decisions, strict=True)
+        if decision.is_near_tie
+    ]
     return RunSummary(
         run,
         Counted(accuracy(decisions), len(near)),
@@ -107,11 +111,6 @@ def within_item(scores: Iterable[ItemScore]) -> WithinItem:
         float(np.mean(shares)) if shares else None,
         float(np.std(shares, ddof=1) / np.sqrt(len(shares))) if len(shares) > 1 else None,
     )
-
-
-def score_name(score: ItemScore) -> str:
-    isolated = score.run.condition == ScoringRun.Condition.ISOLATED
-    return f"{score.item.key}, sentence {score.unit + 1}" if isolated else score.item.key
 
 
 def unscored(run: ScoringRun) -> list[UnscoredText]:

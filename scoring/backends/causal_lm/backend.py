@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, cast
@@ -242,14 +243,11 @@ def described(model: PreTrainedModel) -> dict[str, Any]:
 
 
 def installed_kernels() -> dict[str, str]:
-    return {name: found for name in KERNELS if (found := _installed(name))}
-
-
-def _installed(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""
+    found = {}
+    for name in KERNELS:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 def kept_in() -> Path | None:

@@ -97,7 +97,8 @@ def text_logprobs(answer: Answer) -> LogProbs:
         if fault:
             raise TextError(f"{fault} at token {position} of {len(prompt)}")
     # A certainty that rounding put above 0 is a certainty
-    return np.array([math.nan, *(min(_number(n), 0.0) for n in prompt[1:])], dtype=np.float64)
+    certain = (min(n, 0.0) for n in prompt[1:] if n is not None)
+    return np.array([math.nan, *certain], dtype=np.float64)
 
 
 def all_logprobs(answer: Answer) -> LogProbs:
@@ -180,10 +181,6 @@ def _number_or_none(number: Any) -> float | None:
         return float(number)
     except OverflowError:
         return math.inf if number > 0 else -math.inf
-
-
-def _number(number: float | None) -> float:
-    return math.nan if number is None else number
 
 
 def _strings(tokens: Any, n: int) -> tuple[str, ...]:

@@ -159,14 +159,14 @@ def probe(ask: Ask, tokenizer: Any, longest: Ids | None = None) -> list[str]:
     spelling.check(spelt[:-1], prompts)
     spelling.check(spelt[-1:], [sample])
     starts = [
-        Start(prompt, answer, spelling.candidates(answer), _others(n, prompts, answer))
+        Start(prompt, answer, spelling.candidates(answer), _others(n, prompts))
         for n, (prompt, answer) in enumerate(zip(prompts, answers, strict=True))
     ]
     _check_alignment(ask, starts, same_nats(values, noise))
     return remarks(noise)
 
 
-def _others(n: int, prompts: Sequence[Ids], answer: Answer) -> Ids:
+def _others(n: int, prompts: Sequence[Ids]) -> Ids:
     """Two tokens from other prompts; that one of them was generated is next to impossible, and would do no harm."""
     return [prompts[(n + step) % len(prompts)][step] for step in (1, 2)]
 

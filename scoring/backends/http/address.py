@@ -3,7 +3,7 @@
 import ipaddress
 import os
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -62,7 +62,8 @@ def parse_address(base_url: str) -> Address:
             "base_url holds a user name or password, which would be stored with the run: leave it out, and set "
             "SCORING_API_KEY in the environment if the server asks for a key."
         )
-    shown = _visible(base_url)
+    # Without spaces and control characters, which some readers of addresses skip and others do not
+    shown = "".join(c for c in base_url if c.isprintable() and not c.isspace())
     if not base_url.isascii() or shown != base_url or "\\" in base_url:
         raise ScoringError(f"base_url={shown!r} is not an address: {_EXPECTED}.")
     try:
@@ -100,11 +101,6 @@ def check_allowed(address: Address, allowed: Collection[str]) -> None:
         )
 
 
-def _visible(text: str) -> str:
-    """Without spaces and control characters, which some readers of addresses skip and others do not."""
-    return "".join(c for c in text if c.isprintable() and not c.isspace())
-
-
 HERE = "localhost,127.0.0.1,[::1]"
 
 
@@ -114,14 +110,12 @@ def allowed_address(base_url: str) -> Address:
     Raises:
         ScoringError: it is no address, or its host is not allowed.
     """
-    address = parse_address(base_url)
-    check_allowed(address, _allowed_hosts())
-    return address
-
-
-def _allowed_hosts() -> Sequence[str]:
     from django.conf import ENVIRONMENT_VARIABLE, settings
 
-    if not settings.configured and ENVIRONMENT_VARIABLE not in os.environ:  # in a notebook
-        return [name for name in os.environ.get("SCORING_HOSTS", HERE).split(",") if name]
-    return list(settings.SCORING_HOSTS)
+    address = parse_address(base_url)
+    if settings.configured or ENVIRONMENT_VARIABLE in os.environ:
+        check_allowed(address, settings.SCORING_HOSTS)
+    else:  # in a notebook
+        named = os.environ.get("SCORING_HOSTS", HERE).split(",")
+        check_allowed(address, [name for name in named if name])
+    return address

@@ -146,7 +146,9 @@ class Client:
                 raw = await self._exchange(path, body, timeout_s, max_bytes)
                 return self._read(raw, max_bytes, read)
             except RetryableError as error:
-                failures.append(_without_numbers(error))
+                # Times and numbers of requests differ though the failure is the same
+                words = (w for w in str(error).split() if not any(map(str.isdigit, w)))
+                failures.append(" ".join(words))
                 tries += error.is_of_request
                 is_doubtful = error.status == 500 and failures[-2:] == failures[-1:] * 2
                 if is_doubtful and answers_others is not None and await answers_others():
@@ -250,11 +252,6 @@ class Client:
             return raw
         headers = {name: value.replace(self._key, "…") for name, value in raw.headers.items()}
         return RawReply(raw.status, headers, raw.body.replace(self._key.encode(), "…".encode()))
-
-
-def _without_numbers(error: RetryableError) -> str:
-    """What an attempt failed with; times and numbers of requests differ though it is the same."""
-    return " ".join(w for w in str(error).split() if not any(map(str.isdigit, w)))
 
 
 def _key_from_environment() -> str:

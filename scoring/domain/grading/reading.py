@@ -51,7 +51,11 @@ def read_points(text: str, rubric: Rubric) -> float | None:
         return None
     if fenced := _FENCE.fullmatch(text):
         text = fenced.group(1).strip()
-    found = _of_object(text) if text.startswith("{") else _of_number(_bare(text), rubric)
+    if text.startswith("{"):
+        json_found = _OBJECT.fullmatch(text)
+        found = float(json_found.group(1)) if json_found else None
+    else:
+        found = _of_number(_bare(text), rubric)
     # A zero with a sign is a zero
     return None if found is None else min(found, rubric.top) + 0.0
 
@@ -64,11 +68,6 @@ def schema(rubric: Rubric) -> Mapping[str, Any]:
         "required": ["points"],
         "additionalProperties": False,
     }
-
-
-def _of_object(text: str) -> float | None:
-    found = _OBJECT.fullmatch(text)
-    return float(found.group(1)) if found else None
 
 
 def _bare(text: str) -> str:

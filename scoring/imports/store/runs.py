@@ -88,13 +88,16 @@ def create_scores(
 def _item_scores(
     run: ScoringRun, scores: PublishedScores, items: Mapping[int, int]
 ) -> Iterator[ItemScore]:
+    lengths = scores.zlib_bytes
+    none = [None] * len(scores.ppl)
     columns = zip(
         scores.rows.tolist(),
         scores.units.tolist(),
         scores.labels.tolist(),
         scores.original(scores.ppl),
         scores.altered(scores.ppl),
-        *_lengths(scores),
+        none if lengths is None else scores.original(lengths),
+        none if lengths is None else scores.altered(lengths),
         strict=True,
     )
     for row, unit, label, original, altered, zlib_original, zlib_altered in columns:
@@ -108,13 +111,6 @@ def _item_scores(
             zlib_original_bytes=zlib_original,
             zlib_altered_bytes=zlib_altered,
         )
-
-
-def _lengths(scores: PublishedScores) -> tuple[Sequence[int | None], Sequence[int | None]]:
-    if scores.zlib_bytes is None:
-        none = [None] * len(scores.ppl)
-        return none, none
-    return scores.original(scores.zlib_bytes), scores.altered(scores.zlib_bytes)
 
 
 def fill_lengths(run: ScoringRun, scores: PublishedScores, items: ItemRows) -> None:

@@ -210,7 +210,10 @@ def is_same(grade: PersonGrade, columns: Mapping[str, object]) -> bool:
 def last_of(user: User, study: Study) -> PersonGrade | None:
     """The person's last grade, as long as nobody has settled the answer, and it is there to be read."""
     last = grades_of(study).filter(grader=user, is_adjudication=False).order_by("-pk").first()
-    if last is None or _is_settled(last):
+    if last is None:
+        return None
+    of_answer = PersonGrade.objects.filter(**column(row_of(last)))
+    if of_answer.filter(is_adjudication=True).exists():
         return None
     return None if target_of(plan_of(study), row_of(last)) is None else last
 
@@ -265,11 +268,6 @@ def progress(study: Study, user: User) -> Progress:
     return Progress(needed, given, mine, answers, made_up)
 
 
-def _is_settled(grade: PersonGrade) -> bool:
-    of_answer = PersonGrade.objects.filter(**column(row_of(grade)))
-    return of_answer.filter(is_adjudication=True).exists()
-
-
 OWN = Q(person_grades__is_adjudication=False)
 
 
@@ -293,7 +291,8 @@ def next_dispute(user: User, study: Study) -> Dispute | None:
     for rows, sign in zip(_open_to(user, study, _disputed(plan)), (1, -1), strict=True):
         pk = rows.order_by("pk").values_list("pk", flat=True).first()
         if pk is not None:
-            return _dispute(plan, sign * pk)
+            target = target_of(plan, sign * pk)
+            return None if target is None else Dispute(target, differing_grades(sign * pk))
     return None
 
 
@@ -325,9 +324,8 @@ def settle(user: User, study: Study, row: int, given: Given) -> PersonGrade:
     own = PersonGrade.objects.filter(grader=user, is_adjudication=True, **column(row)).first()
     if own is not None and is_same(own, columns):
         return own
-    answers, judgments = _disputed(plan)
-    is_open = (answers if row > 0 else judgments).filter(pk=abs(row)).exists()
-    if not (is_open and hold(row)):
+    disputed = _disputed(plan)[0 if row > 0 else 1]
+    if not (disputed.filter(pk=abs(row)).exists() and hold(row)):
         raise GradeRefusedError("This answer is settled.")
     if PersonGrade.objects.filter(grader=user, **column(row)).exists() and not leads(user, study):
         raise GradeRefusedError("You gave one of these grades: somebody else settles it.")
@@ -366,8 +364,3 @@ def differing_grades(row: int) -> tuple[PersonGrade, ...]:
     """What people gave an answer, in an order that does not say who came first."""
     found = PersonGrade.objects.filter(is_adjudication=False, **column(row))
     return tuple(found.order_by("points", "pk"))
-
-
-def _dispute(plan: GradingPlan, row: int) -> Dispute | None:
-    target = target_of(plan, row)
-    return None if target is None else Dispute(target, differing_grades(row))

@@ -286,7 +286,9 @@ def _documents(
             )
             continue
         known = {key.casefold(): value for key, value in values.items()}
-        found = {one: _plain(known.get(one)) for one in NAMES}
+        # A number as JSON has it may be a PMID
+        plain = {k: str(v).strip() for k, v in known.items() if isinstance(v, str | int)}
+        found = {one: plain.get(one, "") for one in NAMES}
         given = found["id"]
         found["id"] = given if given.startswith(NAMESPACES) else f"file:{name}#{given or number}"
         found["source"] = found["source"] or name
@@ -296,11 +298,6 @@ def _documents(
             problems.add(place, "holds half a character (a lone surrogate)")
         else:
             yield problems.dated(document, place)
-
-
-def _plain(value: Any) -> str:
-    """Of a cell; a number as JSON has it may be a PMID."""
-    return str(value).strip() if isinstance(value, str | int) else ""
 
 
 def _is_broken(text: str) -> bool:
