@@ -26,14 +26,8 @@ class TrainingCorpusInline(admin.TabularInline[TrainingCorpus, LanguageModel]):
 @admin.register(LanguageModel)
 class LanguageModelAdmin(DeclaredLookups[LanguageModel]):
     list_display = (
-        "name",
-        "display_name",
-        "family",
-        "n_parameters",
-        "training_cutoff",
-        "is_chat",
-        "base_partner",
-        "is_demo",
+        *("name", "display_name", "family", "n_parameters"),
+        *("training_cutoff", "is_chat", "base_partner", "is_demo"),
     )
     list_filter = ("family", "is_chat", "is_demo")
     list_select_related = ("base_partner",)
@@ -68,16 +62,8 @@ class ModelSetAdmin(DeclaredLookups[ModelSet]):
 @admin.register(ScoringRun)
 class ScoringRunAdmin(ReadOnlyAdmin[ScoringRun]):
     list_display = (
-        "pk",
-        "study",
-        "corpus",
-        "language_model",
-        "condition",
-        "prompt",
-        "status",
-        "done",
-        "total",
-        "created_at",
+        *("pk", "study", "corpus", "language_model", "condition", "prompt"),
+        *("status", "done", "total", "created_at"),
     )
     list_filter = (
         ("study", admin.RelatedOnlyFieldListFilter),
@@ -89,15 +75,8 @@ class ScoringRunAdmin(ReadOnlyAdmin[ScoringRun]):
     list_select_related = ("study", "language_model")
     search_fields = ("uuid", "language_model__name", "corpus")
     readonly_fields = (
-        "uuid",
-        "fingerprint",
-        "identity",
-        "worker",
-        "heartbeat_at",
-        "started_at",
-        "finished_at",
-        "scored_tokens",
-        "scoring_seconds",
+        *("uuid", "fingerprint", "identity", "worker", "heartbeat_at"),
+        *("started_at", "finished_at", "scored_tokens", "scoring_seconds"),
     )
     view_on_site = False
 
@@ -134,28 +113,12 @@ class CorpusAdmin(ReadOnlyAdmin[Corpus]):
 
 @admin.register(Training)
 class TrainingAdmin(ReadOnlyAdmin[Training]):
-    list_display = (
-        "pk",
-        "name",
-        "corpus",
-        "mode",
-        "base",
-        "status",
-        "done",
-        "total",
-        "created_at",
-    )
+    list_display = ("pk", "name", "corpus", "mode", "base", "status", "done", "total", "created_at")
     list_filter = ("status", "mode", ("corpus", admin.RelatedOnlyFieldListFilter))
     list_select_related = ("corpus", "base")
     search_fields = ("uuid", "name")
     readonly_fields = (
-        "uuid",
-        "fingerprint",
-        "identity",
-        "manifest",
-        "worker",
-        "heartbeat_at",
-        "started_at",
-        "finished_at",
+        *("uuid", "fingerprint", "identity", "manifest", "worker"),
+        *("heartbeat_at", "started_at", "finished_at"),
     )
     view_on_site = False

@@ -19,21 +19,10 @@ class AnsweringRunSerializer(serializers.ModelSerializer[AnsweringRun]):
 
     class Meta:
         model = AnsweringRun
-        fields = [
-            "run",
-            "model",
-            "generator",
-            "instructions",
-            "identity",
-            "is_simulated",
-            "status",
-            "done",
-            "total",
-            "error",
-            "created_at",
-            "started_at",
-            "finished_at",
-        ]
+        fields = (
+            *("run", "model", "generator", "instructions", "identity", "is_simulated"),
+            *("status", "done", "total", "error", "created_at", "started_at", "finished_at"),
+        )
 
 
 class AnswerSerializer(serializers.ModelSerializer[Answer]):
@@ -51,21 +40,10 @@ class AnswerSerializer(serializers.ModelSerializer[Answer]):
 
     class Meta:
         model = Answer
-        fields = [
-            "run",
-            "model",
-            "item_key",
-            "item_version",
-            "text",
-            "finish",
-            "detail",
-            "server_model",
-            "prompt_tokens",
-            "completion_tokens",
-            "seconds",
-            "confidence",
-            "at",
-        ]
+        fields = (
+            *("run", "model", "item_key", "item_version", "text", "finish", "detail"),
+            *("server_model", "prompt_tokens", "completion_tokens", "seconds", "confidence", "at"),
+        )
 
 
 class AnsweringRunsQuery(TableQuery):

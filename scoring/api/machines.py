@@ -34,18 +34,10 @@ class ModelSerializer(serializers.ModelSerializer[LanguageModel]):
 
     class Meta:
         model = LanguageModel
-        fields = [
-            "model",
-            "display_name",
-            "family",
-            "n_parameters",
-            "is_chat",
-            "base_partner",
-            "tuned_from",
-            "training_cutoff",
-            "released",
-            "is_demo",
-        ]
+        fields = (
+            *("model", "display_name", "family", "n_parameters", "is_chat"),
+            *("base_partner", "tuned_from", "training_cutoff", "released", "is_demo"),
+        )
 
 
 class RunSerializer(serializers.ModelSerializer[ScoringRun]):
@@ -66,26 +58,11 @@ class RunSerializer(serializers.ModelSerializer[ScoringRun]):
 
     class Meta:
         model = ScoringRun
-        fields = [
-            "run",
-            "model",
-            "study",
-            "backend",
-            "condition",
-            "prompt",
-            "source",
-            "seed",
-            "limit",
-            "status",
-            "done",
-            "total",
-            "n_scored",
-            "accuracy",
-            "error",
-            "created_at",
-            "started_at",
-            "finished_at",
-        ]
+        fields = (
+            *("run", "model", "study", "backend", "condition", "prompt", "source", "seed", "limit"),
+            *("status", "done", "total", "n_scored", "accuracy", "error"),
+            *("created_at", "started_at", "finished_at"),
+        )
 
     def to_representation(self, run: ScoringRun) -> dict[str, Any]:
         told = super().to_representation(run)
@@ -110,30 +87,24 @@ class ScoreSerializer(serializers.ModelSerializer[ItemScore]):
 
     class Meta:
         model = ItemScore
-        fields = [
-            "run",
-            "model",
-            "condition",
-            "prompt",
-            "item_key",
-            "item_version",
-            "item_source",
-            "unit",
-            "ppl_original",
-            "ppl_altered",
-            "correct",
-            "nll_all_original_nats",
-            "nll_all_altered_nats",
-            "nll_text_original_nats",
-            "nll_text_altered_nats",
-            "tokens_all_original",
-            "tokens_all_altered",
-            "tokens_text_original",
-            "tokens_text_altered",
-            "zlib_original_bytes",
-            "zlib_altered_bytes",
-            "original_side",
-        ]
+        fields = (
+            *(
+                "run",
+                "model",
+                "condition",
+                "prompt",
+                "item_key",
+                "item_version",
+                "item_source",
+                "unit",
+            ),
+            *("ppl_original", "ppl_altered", "correct"),
+            *("nll_all_original_nats", "nll_all_altered_nats"),
+            *("nll_text_original_nats", "nll_text_altered_nats"),
+            *("tokens_all_original", "tokens_all_altered"),
+            *("tokens_text_original", "tokens_text_altered"),
+            *("zlib_original_bytes", "zlib_altered_bytes", "original_side"),
+        )
 
 
 class ModelsQuery(TableQuery):
