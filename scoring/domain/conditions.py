@@ -126,20 +126,17 @@ class _Version:
         )
 
 
-def _versions(abstract: Abstract) -> tuple[_Version, _Version]:
+def _versions(abstract: Abstract) -> list[_Version]:
+    """The original and the altered one."""
     alternations = tuple(
         n for n, segment in enumerate(abstract.segments) if isinstance(segment, Alternation)
     )
-    original, altered = (
-        [s.text if isinstance(s, Plain) else getattr(s, name) for s in abstract.segments]
-        for name in ("original", "altered")
-    )
-    return _version(original, alternations), _version(altered, alternations)
-
-
-def _version(texts: list[str], alternations: tuple[int, ...]) -> _Version:
-    starts = tuple(accumulate((len(text) for text in texts), initial=0))
-    return _Version("".join(texts), starts, alternations)
+    versions = []
+    for name in ("original", "altered"):
+        texts = [s.text if isinstance(s, Plain) else getattr(s, name) for s in abstract.segments]
+        starts = tuple(accumulate(map(len, texts), initial=0))
+        versions.append(_Version("".join(texts), starts, alternations))
+    return versions
 
 
 CONDITIONS = ("full", "isolated", "swapped")
@@ -219,7 +216,12 @@ def text_pairs(
     if condition == "full":
         pairs = [TextPair(item.key, 0, *whole(item.abstract)) for item in fitting]
     elif condition == "isolated":
-        pairs = [pair for item in fitting for pair in _isolated(item)]
+        pairs = [
+            TextPair(item.key, unit, sentence.original, sentence.altered)
+            for item in fitting
+            for unit, sentence in enumerate(sentences(item.abstract))
+            if sentence.is_result
+        ]
     else:
         works = _works_by_subfield(items)
         for item in fitting:
@@ -229,14 +231,6 @@ def text_pairs(
             else:
                 problems.append(swapped)
     return pairs, problems
-
-
-def _isolated(item: ConditionItem) -> list[TextPair]:
-    return [
-        TextPair(item.key, unit, sentence.original, sentence.altered)
-        for unit, sentence in enumerate(sentences(item.abstract))
-        if sentence.is_result
-    ]
 
 
 def _works_by_subfield(items: Sequence[ConditionItem]) -> Works:

@@ -40,6 +40,16 @@ class Encoded:
     in_text: Mask  # (T,)
     in_alternation: Mask  # (T,)
 
+    def only(self, used: TokenIds) -> "Encoded":
+        """With these of its tokens."""
+        return Encoded(
+            ids=self.ids[used],
+            pieces=tuple(self.pieces[at] for at in used),
+            spans=self.spans[used],
+            in_text=self.in_text[used],
+            in_alternation=self.in_alternation[used],
+        )
+
 
 def encode(tokenizer: Any, prompt: Prompt, marked: MarkedText) -> Encoded:
     """Tokenise a text behind its prompt; nothing is ever truncated.
@@ -73,13 +83,8 @@ def encode(tokenizer: Any, prompt: Prompt, marked: MarkedText) -> Encoded:
         used = np.arange(np.flatnonzero(~added)[-1] + 1)
     else:
         used = np.arange(_doubled_start(ids, added), last + 1)
-    return Encoded(
-        ids=ids[used],
-        pieces=tuple(tokenizer.convert_ids_to_tokens(ids[used].tolist())),
-        spans=spans[used],
-        in_text=in_text[used],
-        in_alternation=(_covered(spans, marked.spans) & in_text)[used],
-    )
+    pieces = tuple(tokenizer.convert_ids_to_tokens(ids.tolist()))
+    return Encoded(ids, pieces, spans, in_text, _covered(spans, marked.spans) & in_text).only(used)
 
 
 def cut(versions: Sequence[Encoded], window: int) -> tuple[Encoded, ...]:
@@ -103,13 +108,7 @@ def _without_beginning(encoded: Encoded, n: int) -> Encoded:
     used = np.r_[:n_added, n_added + n : len(encoded.ids)]
     if not encoded.in_text[used][1:].any():
         raise TextError("is cut as the other version is, and nothing of it is left")
-    return Encoded(
-        ids=encoded.ids[used],
-        pieces=tuple(encoded.pieces[at] for at in used),
-        spans=encoded.spans[used],
-        in_text=encoded.in_text[used],
-        in_alternation=encoded.in_alternation[used],
-    )
+    return encoded.only(used)
 
 
 def _name(tokenizer: Any) -> str:

@@ -287,10 +287,7 @@ def on_studies(row: LanguageModel, user: User) -> list[OnStudy]:
 
 
 def _newest(row: LanguageModel, study: Study) -> tuple[ScoringRun, Accuracy] | None:
-    runs = ScoringRun.objects.seen_in([study]).filter(
-        language_model=row, status=Status.FINISHED, condition=ScoringRun.Condition.FULL
-    )
-    run = runs.defer("plan", "identity").first()
+    run = models.finished_on(row, study).first()
     if run is None:
         return None
     accuracy = count(scores_in(run, study)).accuracy

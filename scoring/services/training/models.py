@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
-from django.db.models import Avg
+from django.db.models import Avg, QuerySet
 
 from experiment.models import Study
 from scoring.demo_lm import NAME as DEMO_NAME
@@ -183,13 +183,17 @@ def results(training: Training, study: Study) -> list[CheckpointResult]:
     return [found for row in rows if (found := _result(row, study)) is not None]
 
 
+def finished_on(model: LanguageModel, study: Study) -> "QuerySet[ScoringRun]":
+    """A model's runs on the whole texts of a study, the newest first."""
+    runs = ScoringRun.objects.seen_in([study], checkpoints=True).filter(language_model=model)
+    return runs.filter(
+        status=ScoringRun.Status.FINISHED, condition=ScoringRun.Condition.FULL
+    ).defer("plan", "identity")
+
+
 def _result(checkpoint: Checkpoint, study: Study) -> CheckpointResult | None:
-    runs = ScoringRun.objects.seen_in([study], checkpoints=True).filter(
-        language_model=checkpoint.language_model,
-        status=ScoringRun.Status.FINISHED,
-        condition=ScoringRun.Condition.FULL,
-    )
-    run = runs.first()  # the newest
+    assert checkpoint.language_model is not None
+    run = finished_on(checkpoint.language_model, study).first()
     if run is None or not (counted := count(scores_in(run, study)).accuracy).n:
         return None
     means = scores_in(run, study).aggregate(
@@ -220,7 +224,7 @@ def score_result(training: Training, study: Study, by: By) -> list[Queued]:
         raise TrainingError("There is no model yet: the training is not finished.")
     queued = [_queue(study, model_args(training), training.language_model, by)]
     base = training.base
-    if base is not None and not _is_scored(base, study):
+    if base is not None and not finished_on(base, study).exists():
         queued.insert(0, _queue(study, base_args(training), base, by))
     return queued
 
@@ -236,7 +240,7 @@ def score_checkpoints(training: Training, study: Study, by: By) -> list[Queued]:
     return [
         _queue(study, args_at(training, step), model, by)
         for step, model in models.items()
-        if not _is_scored(model, study)
+        if not finished_on(model, study).exists()
     ]
 
 
@@ -250,9 +254,3 @@ def _queue(study: Study, args: dict[str, str], model: LanguageModel, by: By) -> 
         name=model.name,
         user=by,
     )
-
-
-def _is_scored(model: LanguageModel, study: Study) -> bool:
-    runs = ScoringRun.objects.seen_in([study], checkpoints=True).filter(language_model=model)
-    full = runs.filter(condition=ScoringRun.Condition.FULL)
-    return full.filter(status=ScoringRun.Status.FINISHED).exists()
