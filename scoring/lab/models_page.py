@@ -194,25 +194,6 @@ Condition = ScoringRun.Condition
 Status = ScoringRun.Status
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A link that narrows what is shown."""
-
-    value: str
-    label: str
-    n: int | None
-    is_current: bool
-
-
-@dataclass(frozen=True, slots=True)
-class OpenRun:
-    """A run that is not over; `is_stale` where its worker is gone."""
-
-    run: ScoringRun
-    is_stale: bool
-    progress_percent: float
-
-
 def models_context(
     study: Study, condition: str, source: str, now: datetime, page: int | str = 1
 ) -> dict[str, Any]:
@@ -231,10 +212,18 @@ def models_context(
         "condition_label": Condition(condition).label,
         "source": source,
         "conditions": [
-            Choice(value, label, n_runs.get(value, 0), value == condition)
+            {
+                "value": value,
+                "label": label,
+                "n": n_runs.get(value, 0),
+                "is_current": value == condition,
+            }
             for value, label in Condition.choices
         ],
-        "sources": [Choice(value, source_label(value), None, value == source) for value in SOURCES],
+        "sources": [
+            {"value": value, "label": source_label(value), "is_current": value == source}
+            for value in SOURCES
+        ],
         "groups": groups,
         "ticks": [
             (scale.percent(tick), f"{tick:.0%}") for tick in scale.ticks if tick in (CHANCE, 1.0)
@@ -249,12 +238,15 @@ def models_context(
     }
 
 
-def open_runs(study: Study) -> list[OpenRun]:
-    """Runs that wait or are scored now, the oldest first."""
+def open_runs(study: Study) -> list[dict[str, Any]]:
+    """Runs that wait or are scored now, the oldest first; `is_stale` where the worker is gone."""
     runs = list(_light(study).filter(status__in=ScoringRun.OPEN_STATUSES).order_by("pk"))
     running = any(run.status == Status.RUNNING for run in runs)
     stale = set(leases.stale(_light(study)).values_list("pk", flat=True)) if running else set()
-    return [OpenRun(run, run.pk in stale, progress_percent(run)) for run in runs]
+    return [
+        {"run": run, "is_stale": run.pk in stale, "progress_percent": progress_percent(run)}
+        for run in runs
+    ]
 
 
 def _light(study: Study) -> "QuerySet[ScoringRun]":

@@ -25,38 +25,17 @@ from scoring.models import Corpus, LanguageModel, ScoringRun, Training
 from scoring.services.summary import count, scores_in
 from scoring.services.training import models
 from scoring.services.training.create import estimate
-from scoring.services.training.models import CheckpointResult
 
 Points = Sequence[tuple[float, float]]
 TICKS = 4  # about so many on an axis
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
-    """A number beside an axis; `at` is percent of it, from left or from above."""
+def chart(lines: Sequence[tuple[str, Points]]) -> dict[str, Any] | None:
+    """Named lines on common axes; None where there is nothing to draw. Numbers that are none are left out.
 
-    at: float
-    value: float
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """`path` is for a polyline in a box of 100 by 100, `dots` the same places."""
-
-    name: str
-    path: str
-    dots: tuple[tuple[float, float], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Chart:
-    lines: tuple[Line, ...]
-    x_ticks: tuple[Tick, ...]
-    y_ticks: tuple[Tick, ...]
-
-
-def chart(lines: Sequence[tuple[str, Points]]) -> Chart | None:
-    """Named lines on common axes; None where there is nothing to draw. Numbers that are none are left out."""
+    A line's `path` is for a polyline in a box of 100 by 100, `dots` are the same places; a tick is `at` so many percent of
+    its axis, from left or from above.
+    """
     known = [
         (name, [p for p in points if isfinite(p[0]) and isfinite(p[1])]) for name, points in lines
     ]
@@ -65,16 +44,15 @@ def chart(lines: Sequence[tuple[str, Points]]) -> Chart | None:
         return None
     x = _Axis.over([x for _, points in drawn for x, _ in points] + [0.0])
     y = _Axis.over([y for _, points in drawn for _, y in points])
-    return Chart(
-        tuple(_line(name, points, x, y) for name, points in drawn),
-        tuple(Tick(x.percent(value), value) for value in x.ticks),
-        tuple(Tick(round(100 - y.percent(value), 2), value) for value in y.ticks),
-    )
-
-
-def _line(name: str, points: Points, x: "_Axis", y: "_Axis") -> Line:
-    dots = tuple((x.percent(a), round(100 - y.percent(b), 2)) for a, b in points)
-    return Line(name, " ".join(f"{a},{b}" for a, b in dots), dots)
+    found = []
+    for name, points in drawn:
+        dots = [(x.percent(a), round(100 - y.percent(b), 2)) for a, b in points]
+        found.append({"name": name, "path": " ".join(f"{a},{b}" for a, b in dots), "dots": dots})
+    return {
+        "lines": found,
+        "x_ticks": [{"at": x.percent(value), "value": value} for value in x.ticks],
+        "y_ticks": [{"at": round(100 - y.percent(n), 2), "value": n} for n in y.ticks],
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,35 +146,6 @@ MOST_SHOWN = 8  # lines of a table of statistics
 SECTION = {"section": "training"}
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
-    """A line of a corpus's statistics."""
-
-    label: str
-    n: int
-    percent: float  # of the most frequent one
-
-
-@dataclass(frozen=True, slots=True)
-class OnStudy:
-    """A model on a study's whole texts, beside the model that it was made of."""
-
-    study: Study
-    run: ScoringRun
-    after: Accuracy
-    before: Accuracy | None
-
-
-@dataclass(frozen=True, slots=True)
-class StudyCurve:
-    """A training's checkpoints on one study."""
-
-    study: Study
-    results: list[CheckpointResult]
-    accuracy: Chart | None
-    perplexity: Chart | None
-
-
 def trainings(form: TrainingForm) -> dict[str, Any]:
     rows = Training.objects.select_related("corpus", "base", "language_model")
     return SECTION | {
@@ -275,14 +224,18 @@ def model(row: LanguageModel, user: User) -> dict[str, Any]:
     }
 
 
-def on_studies(row: LanguageModel, user: User) -> list[OnStudy]:
-    """The studies that the user may see whose whole texts it was scored on; of each its newest run."""
+def on_studies(row: LanguageModel, user: User) -> list[dict[str, Any]]:
+    """The studies that the user may see whose whole texts it was scored on; of each its newest run.
+
+    With what it is right about, and what the model that it was made of was `before`.
+    """
     found = []
     for study in studies_with(user, Right.SEE_DATA).order_by("slug"):
         after = _newest(row, study)
         if after is not None:
             before = _newest(row.tuned_from, study) if row.tuned_from else None
-            found.append(OnStudy(study, after[0], after[1], before[1] if before else None))
+            shares = {"after": after[1], "before": before[1] if before else None}
+            found.append({"study": study, "run": after[0], **shares})
     return found
 
 
@@ -304,19 +257,20 @@ def _results(row: Training, user: User) -> dict[str, Any]:
     }
 
 
-def _study_curve(row: Training, study: Study) -> StudyCurve | None:
+def _study_curve(row: Training, study: Study) -> dict[str, Any] | None:
+    """A training's checkpoints on one study."""
     found = models.results(row, study)
     if not found:
         return None
     accuracy = [(float(one.tokens), 100 * one.accuracy.value) for one in found]
     original = [(float(one.tokens), one.ppl_original) for one in found]
     altered = [(float(one.tokens), one.ppl_altered) for one in found]
-    return StudyCurve(
-        study,
-        found,
-        chart([("accuracy", accuracy)]),
-        chart([("original", original), ("altered", altered)]),
-    )
+    return {
+        "study": study,
+        "results": found,
+        "accuracy": chart([("accuracy", accuracy)]),
+        "perplexity": chart([("original", original), ("altered", altered)]),
+    }
 
 
 def _left_s(row: Training, now: datetime) -> float | None:
@@ -326,12 +280,13 @@ def _left_s(row: Training, now: datetime) -> float | None:
     return (row.total - row.done) * row.tokens / row.done / row.tokens_per_s
 
 
-def _in_order(counts: dict[str, int]) -> list[Share]:
+def _in_order(counts: dict[str, int]) -> list[dict[str, Any]]:
+    """Lines of statistics; percent is of the most frequent one."""
     most = max(counts.values(), default=1)
-    return [Share(label, n, 100 * n / most) for label, n in counts.items()]
+    return [{"label": label, "n": n, "percent": 100 * n / most} for label, n in counts.items()]
 
 
-def _shares(counts: dict[str, int]) -> list[Share]:
+def _shares(counts: dict[str, int]) -> list[dict[str, Any]]:
     """The most frequent ones; what is left is one line without a name."""
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     shown, rest = ordered[:MOST_SHOWN], ordered[MOST_SHOWN:]

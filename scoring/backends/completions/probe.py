@@ -16,7 +16,7 @@ that comes next is forced, and its number compared with the echoed one; another 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +27,8 @@ from scoring.backends.completions.answers import (
     all_logprobs,
     text_logprobs,
 )
-from scoring.domain.backend import LogProbs, TextError
+from scoring.backends.completions.asking import ByStrings
+from scoring.domain.backend import LogProbs
 
 SENTENCES = (
     "Light falls on the retina, and the cells there turn it into signals.",
@@ -244,21 +245,11 @@ Echo = Callable[[Sequence[Ids]], list[Answer]]
 Force = Callable[[Sequence[tuple[Ids, int]]], list[float]]
 
 
-class Strings(Protocol):
-    """As `ByStrings`."""
-
-    def ids_of(self, text: str) -> Ids: ...
-
-    def text_of(self, ids: Sequence[int]) -> str: ...
-
-    def is_text(self, ids: Sequence[int]) -> bool: ...
-
-
 CUTS = (0.3, 0.6, 0.9)  # of a sentence
 FEWEST_PLACES = 6
 
 
-def probe_strings(echo: Echo, force: Force, strings: Strings, longest: Ids | None) -> list[str]:
+def probe_strings(echo: Echo, force: Force, strings: ByStrings, longest: Ids | None) -> list[str]:
     """Check the server; what comes back are remarks for the person who scores with it.
 
     Args:
@@ -266,13 +257,14 @@ def probe_strings(echo: Echo, force: Force, strings: Strings, longest: Ids | Non
         longest: the longest of the texts to come; asked for twice, and once with another end.
     Raises:
         AnswerError: the server cannot be used: what it did, and what it would have to do.
+        TextError: a sentence has no number somewhere.
         ScoringError: from `echo` and `force`.
     """
     prompts: list[Ids] = [strings.ids_of(s) for s in SENTENCES]
     repeated = longest or prompts[0]
     varied, n_same = _other_end(strings, repeated)
     *answers, once, again, other = echo([*prompts, repeated, repeated, varied])
-    values = [_numbers(answer) for answer in answers]
+    values = [text_logprobs(answer) for answer in answers]
     check_texts_differ(values)
     noise = check_repeats(once, again)
     check_beginnings(once, other, n_same)
@@ -314,14 +306,7 @@ def _check_forced(
         )
 
 
-def _numbers(answer: Answer) -> LogProbs:
-    try:
-        return text_logprobs(answer)
-    except TextError as error:
-        raise AnswerError(f"cannot score a simple sentence, which {error}") from error
-
-
-def _other_end(strings: Strings, ids: Ids) -> tuple[Ids, int]:
+def _other_end(strings: ByStrings, ids: Ids) -> tuple[Ids, int]:
     """A text that begins as these ids do and ends in another way, and how many tokens they share."""
     words = strings.text_of(ids).split(" ")
     cut = " ".join(words[: max(1, 2 * len(words) // 3)])

@@ -158,7 +158,7 @@ def test_pairs_can_be_narrowed_and_paged(ruth: Client, study: Study, monkeypatch
 
     def keys(query: str) -> list[str]:
         context = ruth.get(url("scoring_run", run.pk, query=query)).context
-        return [pair.score.item.key for pair in context["pairs"]]
+        return [score.item.key for score in context["pairs"]]
 
     assert len(keys("")) == 5
     assert len(keys("?page=3")) == 2
