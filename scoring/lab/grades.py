@@ -3,7 +3,7 @@
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from django import forms
@@ -36,16 +36,8 @@ LETTERS = "qwertz"
 ABSTAINED_KEY = "a"
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A radio button or a check box, and the key that chooses it."""
-
-    value: str
-    label: str
-    description: str
-    points: float | None
-    key: str
-    is_chosen: bool
+# A radio button or a check box, and the key that chooses it
+Choice = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,26 +74,24 @@ def verdicts(rubric: Rubric, chosen: str) -> list[Choice]:
     """A level's key is its number of points where that is one digit for all of them, else its place."""
     levels = rubric.levels
     by_points = all(level.points in range(10) for level in levels)
-    found = [
-        Choice(
-            str(level.points),
-            level.label,
-            level.description,
-            level.points,
-            str(int(level.points)) if by_points else str(n),
-            str(level.points) == chosen,
-        )
+    found: list[Choice] = [
+        {
+            "value": str(level.points),
+            "label": level.label,
+            "description": level.description,
+            "points": level.points,
+            "key": str(int(level.points)) if by_points else str(n),
+        }
         for n, level in enumerate(levels, start=1)
     ]
     if rubric.abstention is not None:
-        is_chosen = chosen == ABSTAINED
-        found.append(Choice(ABSTAINED, "", "", None, ABSTAINED_KEY, is_chosen))
-    return found
+        found.append({"value": ABSTAINED, "points": None, "key": ABSTAINED_KEY})
+    return [choice | {"is_chosen": choice["value"] == chosen} for choice in found]
 
 
 def deductions(rubric: Rubric, chosen: Sequence[str]) -> list[Choice]:
     return [
-        Choice(d.name, d.name, d.description, d.points, key, d.name in chosen)
+        {"value": d.name, "label": d.name, "key": key, "is_chosen": d.name in chosen, **asdict(d)}
         for key, d in zip(LETTERS, rubric.deductions, strict=False)
     ]
 

@@ -4,7 +4,6 @@ import csv
 import io
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -68,20 +67,12 @@ LABELS = {
 LEFT_OUT = ("backend", "files")  # shown elsewhere on the page
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A label, and one value or several that are named themselves; `is_code` for hashes and the like."""
-
-    label: str
-    value: str = ""
-    values: tuple[tuple[str, str], ...] = ()
-    is_code: bool = False
-
-
-def lines(identity: Mapping[str, Any]) -> Iterator[Line]:
+def lines(identity: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The known parts of an identity in their order, then whatever else it holds; empty parts are left out.
 
-    >>> [(line.label, line.value) for line in lines({"zeal": 3, "n_parameters": 124000, "revision": ""})]
+    Each is a label, and one value or several that are named themselves; `is_code` for hashes and the like.
+
+    >>> [(line["label"], line["value"]) for line in lines({"zeal": 3, "n_parameters": 124000, "revision": ""})]
     [('Parameters', '124,000'), ('zeal', '3')]
     """
     order = [*(name for name in LABELS if name in identity), *sorted(identity.keys() - LABELS)]
@@ -91,9 +82,10 @@ def lines(identity: Mapping[str, Any]) -> Iterator[Line]:
             continue
         label = LABELS.get(name, name.replace("_", " "))
         if isinstance(value, Mapping):
-            yield Line(label, values=tuple((str(k), _text(v)) for k, v in value.items()))
+            yield {"label": label, "values": [(str(k), _text(v)) for k, v in value.items()]}
         else:
-            yield Line(label, _text(value), is_code=name.endswith("sha256"))
+            is_code = name.endswith("sha256")
+            yield {"label": label, "value": _text(value), "values": (), "is_code": is_code}
 
 
 def files(identity: Mapping[str, Any]) -> list[tuple[str, str, str]]:
