@@ -115,7 +115,7 @@ def as_read_by(user: User, lines: Sequence[dict[str, Any]]) -> list[dict[str, An
         for line in lines
     ]
     # Between two numbers, a hidden one is half told
-    return sorted(rows, key=lambda row: "id" not in row)
+    return sorted(rows, key=lambda row: not row.get("id"))
 
 
 def _is_test_case(line: dict[str, Any]) -> bool:
