@@ -133,7 +133,7 @@ def unsettled(run: GradingRun) -> Iterator[list[Target]]:
         .values_list("pk", "item__markup", "item__expert_answer", "text", "finish")
     )
     for chunk in _pieces(rows):
-        yield [Target(*row, False) for row in chunk]
+        yield [Target(*row, abstained=False) for row in chunk]
     said = (
         open_judgments(run)
         .order_by("pk")
@@ -146,7 +146,7 @@ def unsettled(run: GradingRun) -> Iterator[list[Target]]:
         yield [Target(-pk, q, e, t, Finish.STOP.value, a) for pk, q, e, t, a in chunk]
 
 
-def _pieces(rows: QuerySet[Any, Any]) -> Iterator[list[Any]]:
+def _pieces(rows: QuerySet[Any, Any]) -> Iterator[list[tuple[Any, ...]]]:
     last = 0
     while chunk := list(rows.filter(pk__gt=last)[:CHUNK]):
         last = chunk[-1][0]

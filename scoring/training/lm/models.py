@@ -69,6 +69,7 @@ def model_of(
         TrainingError: it cannot be made, or the settings do not fit it.
     """
     torch.manual_seed(settings.seed)
+    model: PreTrainedModel
     if settings.mode == "scratch":
         config = scratch_config(settings, start.config, tokenizer)
         model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)  # type: ignore[no-untyped-call]
