@@ -1,6 +1,6 @@
 """Scores texts with a model that is served elsewhere: an OpenAI-style `/v1/completions`, as vLLM and SGLang have it.
 
-The prompt goes out with `echo`, as token ids (by_ids.py) or, to a server that takes none, as a string (by_strings.py),
+The prompt goes out with `echo`, as token ids (asking.ByIds) or, to a server that takes none, as a string (ByStrings),
 and the log-probabilities of all its tokens come back. docs/models.md says how to start such a server.
 """
 
@@ -137,7 +137,7 @@ class CompletionsBackend:
         } | dict.fromkeys(("dtype", "attention", "device", "weights_sha256"))
 
     def prepare(self, groups: Sequence[Group]) -> None:
-        """Find out how the server can be asked, and probe it: probe.py, string_probe.py."""
+        """Find out how the server can be asked, and probe it: probe.py."""
         try:
             self._find_form()  # a quick end for what cannot work
             longest = self._longest_taken(groups)

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 from django.db import transaction
@@ -148,15 +149,8 @@ class _Work:
                 tokens_per_s=point.tokens_per_s,
             )
             self.job.points.filter(step__gte=point.step).delete()
-            TrainingPoint.objects.create(
-                training=self.job,
-                step=point.step,
-                tokens=point.tokens,
-                loss=point.loss,
-                held_out_loss=point.held_out_loss,
-                learning_rate=point.learning_rate,
-                tokens_per_s=point.tokens_per_s,
-            )
+            columns = {name: value for name, value in asdict(point).items() if name != "steps"}
+            TrainingPoint.objects.create(training=self.job, **columns)
         self.on_progress(self.job, point)
 
 

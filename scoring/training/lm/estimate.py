@@ -13,22 +13,23 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModelForCausalLM, MistralConfig, PreTrainedConfig
+from transformers import AutoModelForCausalLM, MistralConfig, PreTrainedConfig
 
 from scoring.backends.causal_lm.loading import quiet
 from scoring.training.corpus.manifest import BuiltCorpus
 from scoring.training.lm.models import (
     Start,
     check_window,
-    gpt2_config,
     model_of,
     parameters,
+    read_config,
+    scratch_config,
     tokenizer_of,
     with_adapter,
 )
 from scoring.training.lm.packing import pack, rows_of
 from scoring.training.lm.trainer import plan_of
-from scoring.training.settings import TrainingError, TrainingSettings
+from scoring.training.settings import TrainingSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,27 +228,13 @@ def count(settings: TrainingSettings, start: Start) -> tuple[int, int]:
 
 
 def _config(settings: TrainingSettings, start: Start) -> PreTrainedConfig:
-    source = start.config if settings.mode == "scratch" else start.pretrained
-    if source is None:
-        if settings.mode != "scratch":
-            return MISTRAL_7B
-        if settings.shape is None:
-            raise TrainingError("A model from scratch needs a shape: a preset's, or a config.json.")
-        tokens = (
-            {"vocab_size": len(tokenizer_of(settings, start))}
-            if start.tokenizer is not None
-            else {}
-        )
-        return gpt2_config(settings.shape, settings.context, **tokens)
-    try:
-        config: PreTrainedConfig = AutoConfig.from_pretrained(
-            source, revision=start.revision, trust_remote_code=False
-        )
-    except (OSError, ValueError, KeyError) as error:
-        raise TrainingError(
-            f"{source}: no model's configuration could be read: {str(error).splitlines()[0]}"
-        ) from error
-    return config
+    if settings.mode == "scratch":
+        needs_tokenizer = start.config is None and start.tokenizer is not None
+        tokenizer = tokenizer_of(settings, start) if needs_tokenizer else None
+        return scratch_config(settings, start.config, tokenizer)
+    if start.pretrained is None:
+        return MISTRAL_7B
+    return read_config(start.pretrained, revision=start.revision)
 
 
 def memory_of(settings: TrainingSettings, total: int, trainable: int) -> Memory:

@@ -88,24 +88,28 @@ def model_of(
 def scratch_config(
     settings: TrainingSettings, file: Path | None, tokenizer: Any
 ) -> PreTrainedConfig:
-    """Of the settings' shape or a file; its vocabulary and special tokens are the tokenizer's."""
-    tokens = {
-        "vocab_size": len(tokenizer),
-        "bos_token_id": tokenizer.bos_token_id,
-        "eos_token_id": tokenizer.eos_token_id,
-        "pad_token_id": tokenizer.pad_token_id,
-    }
+    """Of the settings' shape or a file; its vocabulary and special tokens are the tokenizer's, if there is one."""
+    tokens: dict[str, Any] = {}
+    if tokenizer is not None:
+        names = ("bos_token_id", "eos_token_id", "pad_token_id")
+        tokens = {"vocab_size": len(tokenizer)} | {n: getattr(tokenizer, n) for n in names}
     if file is not None:
-        try:
-            config: PreTrainedConfig = AutoConfig.from_pretrained(
-                file, trust_remote_code=False, **tokens
-            )
-            return config
-        except (OSError, ValueError, KeyError) as error:
-            raise TrainingError(f"{file} describes no model: {error}") from error
+        return read_config(file, **tokens)
     if settings.shape is None:
         raise TrainingError("A model from scratch needs a shape: a preset's, or a config.json.")
     return gpt2_config(settings.shape, settings.context, **tokens)
+
+
+def read_config(source: str | Path, **changes: Any) -> PreTrainedConfig:
+    try:
+        config: PreTrainedConfig = AutoConfig.from_pretrained(
+            source, trust_remote_code=False, **changes
+        )
+    except (OSError, ValueError, KeyError) as error:
+        raise TrainingError(
+            f"{source}: no model's configuration could be read: {str(error).splitlines()[0]}"
+        ) from error
+    return config
 
 
 def gpt2_config(shape: Shape, context: int, **tokens: Any) -> GPT2Config:

@@ -129,14 +129,10 @@ class Following(TrainerCallback):
         self.learning_rate = 0.0
         self.told_step, self.told_at = 0, perf_counter()
 
-    def on_train_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
-    ) -> None:
+    def on_train_begin(self, args: Any, state: TrainerState, control: Any, **_: Any) -> None:
         self.told_step, self.told_at = state.global_step, perf_counter()
 
-    def on_substep_end(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
-    ) -> None:
+    def on_substep_end(self, *_: Any, **__: Any) -> None:
         self.check()
 
     def on_step_end(
@@ -163,9 +159,9 @@ class Following(TrainerCallback):
 
     def on_evaluate(
         self,
-        args: TrainingArguments,
+        args: Any,
         state: TrainerState,
-        control: TrainerControl,
+        control: Any,
         metrics: Mapping[str, float] | None = None,
         **_: Any,
     ) -> None:
