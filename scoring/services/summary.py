@@ -171,14 +171,8 @@ def run_rows(study: Study | None = None) -> list[dict[str, Any]]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Quartiles:
-    """Of n texts' ratios, zlib bytes / perplexity."""
-
-    n: int
-    q1: float
-    median: float
-    q3: float
+# Of n texts' ratios, zlib bytes / perplexity: n, q1, median, q3
+Quartiles = dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -199,19 +193,19 @@ class CorpusSummary(KnownTexts):
 
 
 def summarise_corpus(run: ScoringRun, study: Study | None = None) -> CorpusSummary:
-    items = _items_run(run, study) if study else None
+    items = _beside_items(run, study) if study else None
     anchors = ScoringRun.objects.filter(language_model=run.language_model, is_anchor=True)
     known = (KnownTexts(a, _of_corpus(a)) for a in anchors.exclude(pk=run.pk).order_by("pk"))
     return CorpusSummary(
         run,
         _of_corpus(run),
-        KnownTexts(items, _of_items(items)) if items else None,
+        items,
         [anchor for anchor in known if anchor.ratio],
         unscored(run),
     )
 
 
-def _items_run(run: ScoringRun, study: Study) -> ScoringRun | None:
+def _beside_items(run: ScoringRun, study: Study) -> KnownTexts | None:
     """The run on whole items to set a corpus beside: of the same model; with the same prompt if there is one."""
     runs = (
         ScoringRun.objects.seen_in([study])
@@ -225,20 +219,20 @@ def _items_run(run: ScoringRun, study: Study) -> ScoringRun | None:
         .exclude(backend=ScoringRun.Backend.IMPORTED)
     )
     same_prompt = runs.filter(prompt=run.prompt, prompt_text=run.prompt_text)
-    return same_prompt.order_by("-pk").first() or runs.order_by("-pk").first()
+    found = same_prompt.order_by("-pk").first() or runs.order_by("-pk").first()
+    if found is None:
+        return None
+    pairs = found.item_scores.values_list("zlib_original_bytes", "ppl_original")
+    ratios = [ratio(zlib, ppl) for zlib, ppl in pairs if zlib is not None]
+    return KnownTexts(found, _quartiles(ratios))
 
 
 def _of_corpus(run: ScoringRun) -> Quartiles | None:
     return _quartiles([ratio(score.zlib_bytes, score.ppl) for score in run.corpus_scores.all()])
 
 
-def _of_items(run: ScoringRun) -> Quartiles | None:
-    pairs = run.item_scores.values_list("zlib_original_bytes", "ppl_original")
-    return _quartiles([ratio(zlib, ppl) for zlib, ppl in pairs if zlib is not None])
-
-
 def _quartiles(ratios: Sequence[float]) -> Quartiles | None:
     if not ratios:
         return None
     q1, median, q3 = (float(q) for q in np.quantile(ratios, (0.25, 0.5, 0.75)))
-    return Quartiles(len(ratios), q1, median, q3)
+    return {"n": len(ratios), "q1": q1, "median": median, "q3": q3}

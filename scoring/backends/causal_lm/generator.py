@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -114,14 +115,12 @@ class TransformersGenerator:
         """
         try:
             return self._templated(messages)
-        except TemplateError:
-            first, *others = messages
-        if first.role != "system" or not others:
-            raise ScoringError("The model's chat template cannot write these messages.")
-        joined = Message(others[0].role, f"{first.content}\n\n{others[0].content}")
-        try:
-            return self._templated([joined, *others[1:]])
         except TemplateError as error:
+            first, *others = messages
+            if first.role == "system" and others:
+                joined = Message(others[0].role, f"{first.content}\n\n{others[0].content}")
+                with suppress(TemplateError):
+                    return self._templated([joined, *others[1:]])
             raise ScoringError("The model's chat template cannot write these messages.") from error
 
     def _templated(self, messages: Sequence[Message]) -> list[int]:

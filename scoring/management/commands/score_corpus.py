@@ -1,5 +1,4 @@
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +61,7 @@ def _as_json(summary: CorpusSummary, study: Study | None) -> dict[str, Any]:
         "anchor": run.is_anchor,
         "run": run.pk,
         "tokens_per_s": run.tokens_per_s,
-        "ratio": _ratio(summary),
+        "ratio": summary.ratio,
         "study": study and items and {"study": study.slug, **_beside(items)},
         "anchors": [{"corpus": known.run.corpus, **_beside(known)} for known in summary.anchors],
         "unscored": unscored_rows(summary.unscored),
@@ -70,11 +69,7 @@ def _as_json(summary: CorpusSummary, study: Study | None) -> dict[str, Any]:
 
 
 def _beside(known: KnownTexts) -> dict[str, Any]:
-    return {"run": known.run.pk, "prompt": known.run.prompt, "ratio": _ratio(known)}
-
-
-def _ratio(known: KnownTexts) -> dict[str, Any] | None:
-    return None if known.ratio is None else asdict(known.ratio)
+    return {"run": known.run.pk, "prompt": known.run.prompt, "ratio": known.ratio}
 
 
 def _lines(summary: CorpusSummary, study: Study | None) -> Iterator[str]:
@@ -94,6 +89,6 @@ def _line(name: str, known: KnownTexts) -> str:
     if (ratio := known.ratio) is None:
         return f"  {name}: nothing was scored"
     return (
-        f"  {name}: median {ratio.median:.4g} "
-        f"(quartiles {ratio.q1:.4g} to {ratio.q3:.4g}, {ratio.n} texts)"
+        f"  {name}: median {ratio['median']:.4g} "
+        f"(quartiles {ratio['q1']:.4g} to {ratio['q3']:.4g}, {ratio['n']} texts)"
     )
