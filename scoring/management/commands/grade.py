@@ -1,5 +1,4 @@
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +6,7 @@ from django.core.management.base import CommandParser
 
 from experiment.management.finding import find_study
 from scoring.domain.backend import ScoringError
-from scoring.domain.grading.rubric import Rubric
+from scoring.domain.grading.rubric import Fate, Rubric
 from scoring.management.writing import (
     WritingCommand,
     check_over,
@@ -114,18 +113,17 @@ def _rubric(path: Path) -> Rubric:
 
 
 def _data(run: GradingRun) -> dict[str, Any]:
-    found = summary(run)
     return {
         **run_data(run, runs.spent(run)),
         "judge": run.judge_name,
         "identity": run.identity,
-        "models": {name: {"n": counts.n, **asdict(counts)} for name, counts in found.items()},
+        "models": summary(run),
     }
 
 
 def _lines(run: GradingRun) -> Iterator[str]:
     yield f"Run {run.pk}, judged by {run.judge_name}:"
     for name, counts in summary(run).items():
-        said = ", ".join(f"{n} {fate}" for fate, n in asdict(counts).items())
-        yield f"{name}: {counts.n} answers, {said}."
+        said = ", ".join(f"{counts[fate]} {fate}" for fate in Fate)
+        yield f"{name}: {counts['n']} answers, {said}."
     yield from spending_lines(runs.spent(run))

@@ -1,7 +1,6 @@
 """How a study's answers are graded: its rubric and what people grade, and what a judge's grades come to."""
 
-from collections import defaultdict
-from dataclasses import dataclass
+from collections import Counter, defaultdict
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -57,30 +56,15 @@ def change(study: Study, *, rubric: Rubric, by: User | None = None, **values: fl
     return plan
 
 
-@dataclass(slots=True)
-class Counts:
-    """Answers by fate."""
-
-    good: int = 0
-    abstained: int = 0
-    bad: int = 0
-    unparsed: int = 0
-
-    @property
-    def n(self) -> int:
-        return self.good + self.abstained + self.bad + self.unparsed
-
-    def add(self, fate: Fate, n: int) -> None:
-        setattr(self, fate.value, getattr(self, fate.value) + n)
-
-
-def summary(run: GradingRun) -> dict[str, Counts]:
-    """Of each model by its name in tables, and of "people"."""
-    rubric, found = Rubric.from_json(run.rubric), defaultdict[str, Counts](Counts)
+def summary(run: GradingRun) -> dict[str, dict[str, int]]:
+    """Answers (`n`) and those of each fate, of each model by its name in tables, and of "people"."""
+    rubric, found = Rubric.from_json(run.rubric), defaultdict[str, Counter[str]](Counter)
     rows = run.grades.order_by().values_list("answer__run__language_model__display_name", "points")
     for name, points, n in rows.annotate(n=Count("pk")):
-        found[name or PEOPLE].add(rubric.fate(points), n)
-    return dict(sorted(found.items()))
+        found[name or PEOPLE] += Counter({"n": n, rubric.fate(points).value: n})
+    return {
+        name: {key: counts[key] for key in ("n", *Fate)} for name, counts in sorted(found.items())
+    }
 
 
 def with_fate(rubric: Rubric, fate: Fate) -> Q:

@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
@@ -162,21 +162,16 @@ def _base_row(base: str) -> LanguageModel:
         raise TrainingError(str(error)) from error
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+def estimate(training: Training) -> dict[str, int]:
     """By the corpus's own count of tokens, which is another tokenizer's."""
-
-    tokens_per_step: int
-    steps: int
-    tokens: int
-    warmup_steps: int
-
-
-def estimate(training: Training) -> Estimate:
     settings, part = of_recipe(training.recipe), training.corpus.manifest.get("train", {})
     tokens = part.get("tokens", 0)
     if settings.limit and part.get("documents"):
         tokens = tokens * min(settings.limit, part["documents"]) // part["documents"]
     steps = math.ceil(settings.epochs * math.ceil(tokens / settings.tokens_per_step))
-    warmup = math.ceil(settings.warmup_share * steps)
-    return Estimate(settings.tokens_per_step, steps, round(settings.epochs * tokens), warmup)
+    return {
+        "tokens_per_step": settings.tokens_per_step,
+        "steps": steps,
+        "tokens": round(settings.epochs * tokens),
+        "warmup_steps": math.ceil(settings.warmup_share * steps),
+    }
