@@ -26,19 +26,6 @@ from scoring.models import ScoringRun
 MAX_FIELD = 2**31 - 1  # the csv module's own limit would end at 131,072 characters
 
 
-@dataclass(frozen=True)
-class CorpusRow:
-    """A text of a corpus; rows are numbered from 1 in the file's order."""
-
-    row: int
-    text: str
-    text_id: str
-
-    @property
-    def name(self) -> str:
-        return f"row {self.row} ({self.text_id})" if self.text_id else f"row {self.row}"
-
-
 def describe_corpus(path: Path, text_column: str = "text", id_column: str = "id") -> dict[str, str]:
     """What a run remembers of a corpus' file, to read the same texts again.
 
@@ -54,8 +41,8 @@ def describe_corpus(path: Path, text_column: str = "text", id_column: str = "id"
     }
 
 
-def read_corpus(about: Mapping[str, Any]) -> list[CorpusRow]:
-    """The texts of a file that `describe_corpus` described.
+def read_corpus(about: Mapping[str, Any]) -> list["RunText"]:
+    """The texts of a file that `describe_corpus` described, numbered from 1 in its order.
 
     Raises:
         ScoringError: it cannot be read, holds no text, or is not the same any more; line numbers are named.
@@ -73,14 +60,15 @@ def read_corpus(about: Mapping[str, Any]) -> list[CorpusRow]:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise ScoringError(f"{path}, line {line}: this is not UTF-8.") from error
-    rows: list[CorpusRow] = []
-    for line, values in reader(path, text):
-        found = _text(path, line, values, about["text_column"])
+    texts: list[RunText] = []
+    for n, (line, values) in enumerate(reader(path, text), start=1):
+        found = MarkedText(_text(path, line, values, about["text_column"]), ())
         text_id = str(values.get(about["id_column"]) or "").replace("\x00", "")[:200]
-        rows.append(CorpusRow(len(rows) + 1, found, text_id))
-    if not rows:
+        name = f"row {n} ({text_id})" if text_id else f"row {n}"
+        texts.append(RunText(name, None, n, (found,), text_id))
+    if not texts:
         raise ScoringError(f"{path} holds no text.")
-    return rows
+    return texts
 
 
 def _bytes(path: Path) -> bytes:
@@ -194,12 +182,7 @@ def texts_of(run: ScoringRun) -> RunTexts:
         ScoringError: there are none, or the corpus' file cannot be read or has changed.
     """
     if run.corpus:
-        rows = read_corpus(run.corpus_file)[: run.limit]
-        texts = [
-            RunText(row.name, None, row.row, (MarkedText(row.text, ()),), row.text_id)
-            for row in rows
-        ]
-        return RunTexts(texts, ())
+        return RunTexts(read_corpus(run.corpus_file)[: run.limit], ())
     if run.study is None:
         raise ScoringError("The study whose test cases were to be scored is gone.")
     return _study_texts(run.study, run.condition, run.source, run.seed, run.limit)

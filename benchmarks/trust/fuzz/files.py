@@ -162,8 +162,10 @@ def corpus_reader(folder: Path, suffix: str, write: Callable[[list[Row]], bytes]
             rows = read_corpus(describe_corpus(path))
         except ScoringError as refused:
             return refused
-        check(bool(rows) and all(isinstance(row.text, str) for row in rows), "a text is none")
-        check([row.row for row in rows] == list(range(1, len(rows) + 1)), "rows are not numbered")
+        check(
+            bool(rows) and all(isinstance(row.texts[0].text, str) for row in rows), "a text is none"
+        )
+        check([row.unit for row in rows] == list(range(1, len(rows) + 1)), "rows are not numbered")
         return None
 
     return Reader("reference texts", damaged_table(TEXTS, write), read)
