@@ -36,7 +36,6 @@ from scoring.models import (
     ReviewingRun,
     Training,
 )
-from scoring.services.training.models import ModelManifest
 from scoring.training.corpus.manifest import Manifest, PartFacts
 from scoring.training.settings import of_preset
 from tests.factories import make_channel, make_item, make_participant, make_question
@@ -203,30 +202,30 @@ def training(study: Study) -> Example:
 def language_model(study: Study) -> Example:
     name = f"lab/{study.slug}-lm"
     made, _ = LanguageModel.objects.get_or_create(name=name, defaults={"display_name": name})
-    manifest = ModelManifest(
-        name=name,
-        corpus="onions",
-        corpus_sha256="0" * 64,
-        corpus_documents=90,
-        corpus_tokens=31_000,
-        last_published="2019-12",
-        undated=1,
-        base="",
-        identity={},
-        preset="tiny",
-        recipe={},
-        steps=2,
-        tokens=2000,
-        best_step=2,
-        held_out_loss=3.3,
-        untrained_held_out_loss=4.1,
-        parameters=1000,
-        trainable_parameters=100,
-        versions={"torch": "2"},
-        files={"adapter_model.safetensors": "1" * 64},
-    )
+    manifest = {
+        "name": name,
+        "corpus": "onions",
+        "corpus_sha256": "0" * 64,
+        "corpus_documents": 90,
+        "corpus_tokens": 31_000,
+        "last_published": "2019-12",
+        "undated": 1,
+        "base": "",
+        "identity": {},
+        "preset": "tiny",
+        "recipe": {},
+        "steps": 2,
+        "tokens": 2000,
+        "best_step": 2,
+        "held_out_loss": 3.3,
+        "untrained_held_out_loss": 4.1,
+        "parameters": 1000,
+        "trainable_parameters": 100,
+        "versions": {"torch": "2"},
+        "files": {"adapter_model.safetensors": "1" * 64},
+    }
     of_study = Training.objects.filter(pk=training(study)["pk"])
-    of_study.update(language_model=made, manifest=asdict(manifest))
+    of_study.update(language_model=made, manifest=manifest)
     return {"pk": made.pk}
 
 

@@ -133,7 +133,7 @@ def unsettled(run: GradingRun) -> Iterator[list[Target]]:
         .values_list("pk", "item__markup", "item__expert_answer", "text", "finish")
     )
     for chunk in _pieces(rows):
-        yield [Target(*row, abstained=False) for row in chunk]
+        yield [Target(pk, q, e, t, finish, False) for pk, q, e, t, finish in chunk]
     said = (
         open_judgments(run)
         .order_by("pk")

@@ -17,7 +17,7 @@ from scoring.models import Answer, AnsweringRun, GradingRun
 from scoring.services.asking.settings import Asked
 from scoring.services.grading import runs, targets
 from scoring.services.grading import runs as grading_runs
-from scoring.services.grading.plans import Counts, summary
+from scoring.services.grading.plans import summary
 from tests.scoring.backends.chat.stub import ChatStub
 from tests.scoring.services.grading.judge import Judge, points
 from tests.scoring.services.grading.rows import (
@@ -30,6 +30,11 @@ from tests.scoring.services.grading.rows import (
 
 pytestmark = pytest.mark.django_db
 EXACT = Asked("exact", {})
+
+
+def counts(**fates: int) -> dict[str, int]:
+    none = dict.fromkeys(("good", "abstained", "bad", "unparsed"), 0)
+    return {"n": sum(fates.values()), **none, **fates}
 
 
 def test_each_answer_is_judged_once_beside_its_question_and_the_expert_s_answer(
@@ -92,7 +97,7 @@ def test_a_grade_that_was_cut_off_is_none(stub: ChatStub, study: Study) -> None:
     make_answers(study, ["one"])
     run = grading_runs.run(grading(study, judged_by(stub)))
     assert run.grades.get().points is None
-    assert summary(run) == {"secret-model-9": Counts(unparsed=1)}
+    assert summary(run) == {"secret-model-9": counts(unparsed=1)}
 
 
 def test_what_has_no_text_is_not_sent_and_counts_as_unparsed_by_how_it_ended(
@@ -114,7 +119,7 @@ def test_what_has_no_text_is_not_sent_and_counts_as_unparsed_by_how_it_ended(
     assert points(run) == [2, None, None, None, None, None, 2]
     unsent = run.grades.filter(tries=0).order_by("answer")
     assert [g.finish for g in unsent] == ["empty", "filtered", "refused", "failed", "empty"]
-    assert summary(run) == {"secret-model-9": Counts(good=2, unparsed=5)}
+    assert summary(run) == {"secret-model-9": counts(good=2, unparsed=5)}
     assert grading_runs.spent(run).answers == 2
 
 
@@ -130,7 +135,7 @@ def test_what_valid_participants_wrote_is_graded_too(stub: ChatStub, study: Stud
     assert len(stub.requests) == 2
     of_people = run.grades.filter(judgment__isnull=False).order_by("judgment")
     assert [(g.points, g.tries) for g in of_people] == [(2.0, 1), (-1.0, 0)]
-    assert summary(run)["people"] == Counts(good=1, abstained=1)
+    assert summary(run)["people"] == counts(good=1, abstained=1)
 
 
 def make_anonymous(judgment: Judgment) -> None:
@@ -276,7 +281,7 @@ class TestGoingOn:
         stub.script = [fault]
         run = runs.run(grading(study, judged_by(stub)))
         assert (run.status, run.done, run.total) == ("finished", 1, 2)
-        assert summary(run) == {"secret-model-9": Counts(good=1, unparsed=1)}
+        assert summary(run) == {"secret-model-9": counts(good=1, unparsed=1)}
 
         assert runs.can_resume(run)
         assert runs.run(leases.reopen(run, also_finished=True)).done == 2
