@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, cast
@@ -243,11 +242,14 @@ def described(model: PreTrainedModel) -> dict[str, Any]:
 
 
 def installed_kernels() -> dict[str, str]:
-    found = {}
-    for name in KERNELS:
-        with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+    return {name: found for name in KERNELS if (found := _installed(name))}
+
+
+def _installed(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
 
 
 def kept_in() -> Path | None:
