@@ -99,7 +99,7 @@ class TestTheCommand:
     @pytest.mark.parametrize(
         ("more", "words"),
         [
-            (("--field", "baking"), "There is no field “baking” (cooking)."),
+            (("--field", "baking"), "There is no field “baking” (there are: cooking)."),
             (("--price-in", "dear"), "“dear” is no amount."),
         ],
     )
