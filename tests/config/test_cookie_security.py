@@ -4,7 +4,6 @@ from http.cookies import Morsel
 from typing import Any
 
 import pytest
-from django.conf import settings as site
 from django.test import Client
 
 from experiment.models import Participant, Study
@@ -154,11 +153,3 @@ def test_nobody_is_signed_in_by_a_cookie_of_the_earlier_name(study: Study, setti
     after = Client()
     after.cookies["sessionid"] = client.cookies["sessionid"].value
     assert after.get("/lab/", secure=True).status_code == 302
-
-
-def test_over_http_a_participants_cookie_is_its_studys_alone(study: Study) -> None:
-    assert site.COOKIE_PREFIX == ""
-    visit = Visit(study, secure=False)
-    visit.open()
-    cookie = visit.client.cookies[f"bb-entry-{study.pk}"]
-    assert (cookie["path"], cookie["httponly"]) == (f"/s/{study.slug}/", True)

@@ -31,12 +31,6 @@ def _without_manifest(settings: Any, tmp_path: Path) -> None:
     settings.STORAGES = settings.STORAGES | {"staticfiles": hashed}
 
 
-def test_a_failure_says_by_what_number_it_is_found_in_the_log(client: Client) -> None:
-    answer = client.get("/fails/")
-    assert answer.status_code == 500
-    assert answer["X-Request-ID"] in answer.content.decode()
-
-
 @pytest.mark.usefixtures("_without_manifest")
 @pytest.mark.parametrize("address", ["/fails/", "/nowhere/"])
 def test_without_collected_static_files_the_page_is_still_a_page(

@@ -11,7 +11,8 @@ import pytest
 
 from tests.experiment.http_client import TIMEOUT_S, Server
 
-RELOADS = 3
+RELOADS = 2
+PAUSE_S = 0.01  # else what asks takes the processor from what starts
 
 
 @pytest.mark.django_db(transaction=True)
@@ -33,12 +34,13 @@ def test_no_request_is_lost_while_the_site_reloads(tmp_path: Path) -> None:
                     wrong.append(answer.status)
                 if not is_kept:
                     connection.close()
+                time.sleep(PAUSE_S)
             except (OSError, HTTPException) as error:
                 wrong.append(error)
                 connection.close()
         connection.close()
 
-    threads = [threading.Thread(target=ask, args=(number % 2 == 0,)) for number in range(6)]
+    threads = [threading.Thread(target=ask, args=(number % 2 == 0,)) for number in range(4)]
     for thread in threads:
         thread.start()
     try:
@@ -57,7 +59,7 @@ def test_no_request_is_lost_while_the_site_reloads(tmp_path: Path) -> None:
             thread.join()
         server.stop()
     assert wrong == []
-    assert len(seen) > RELOADS
+    assert len(seen) >= 2 * RELOADS
 
 
 def workers(pid: int) -> set[str]:

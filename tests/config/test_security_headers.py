@@ -152,19 +152,14 @@ def test_a_report_is_counted_and_says_nothing_of_people(
     assert "memory" not in caplog.text
 
 
-@pytest.mark.parametrize("body", ["", "[]", "{", '{"csp-report": 1}', "{}", "[" * 15_000])
-def test_what_is_no_report_is_refused(client: Client, body: str) -> None:
-    n = policies.reports.n
-    answer = client.generic("POST", "/csp-reports", body, content_type="application/csp-report")
-    assert (answer.status_code, policies.reports.n) == (400, n)
-
-
 def test_a_report_of_any_shape_or_length_is_answered(client: Client) -> None:
     def send(body: str) -> int:
         return client.generic("POST", "/csp-reports", body, "application/csp-report").status_code
 
     assert send("[" * 100_000) == 413
     n = policies.reports.n
+    for body in ("", "[]", "{", '{"csp-report": 1}', "{}", "[" * 15_000):
+        assert (send(body), policies.reports.n) == (400, n)
     depths = range(10, 1200, 3)  # some are read and could not be written again
     nested = (f'{{"csp-report": {{"document-uri": {"[" * d}{"]" * d}}}}}' for d in depths)
     assert {send(body) for body in nested} <= {204, 400}

@@ -1,10 +1,7 @@
 """The settings, loaded as a process of its own loads them, and what pages carry because of them."""
 
 import json
-import os
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,7 +10,8 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests import processes
+
 PRINT = (
     "import json, sys; from django.conf import settings;"
     "print(json.dumps({name: getattr(settings, name) for name in sys.argv[1:]}, default=str))"
@@ -22,15 +20,8 @@ PRINT = (
 
 def load(var: Path, *names: str, **environment: str) -> dict[str, Any]:
     """Return the named settings of a process that has only `environment`."""
-    base = {"PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": "config.settings"}
-    done = subprocess.run(
-        [sys.executable, "-c", PRINT, *names],
-        env={**base, "VAR_DIR": str(var), **environment},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = processes.run("-c", PRINT, *names, folder=var, **environment)
+    assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
@@ -50,93 +41,61 @@ def test_a_secret_key_from_the_environment_writes_no_file(tmp_path: Path) -> Non
     assert not (tmp_path / "secret_key").exists()
 
 
-def test_postgresql_checks_the_connections_that_it_keeps(tmp_path: Path) -> None:
-    loaded = load(
-        tmp_path, "DATABASES", DATABASE_URL="postgres://lab:p%2Fw@db/bench?sslmode=require"
-    )
-    entry = loaded["DATABASES"]["default"]
-    assert entry["CONN_HEALTH_CHECKS"] is True
-    assert entry["PASSWORD"] == "p/w"
-    assert entry["OPTIONS"] == {
-        "sslmode": "require",
-        "connect_timeout": 5,
-        "tcp_user_timeout": 10_000,
-        "options": "-c lock_timeout=0s -c statement_timeout=0s",
-        "prepare_threshold": 0,
-    }
-    loaded = load(tmp_path, "DATABASES", DATABASE_URL="postgres://db/bench", DATABASE_PREPARE="0")
-    assert loaded["DATABASES"]["default"]["OPTIONS"]["prepare_threshold"] is None
+POSTGRES, SQLITE = "postgres://db/bench", "sqlite:////srv/study.sqlite3"
+PAGES = {"SERVES_PAGES": "1"}
 
 
-@pytest.mark.parametrize("url", ["sqlite:////srv/study.sqlite3", "postgres://db/bench"])
-def test_connections_stay_open_as_long_as_one_wants(tmp_path: Path, url: str) -> None:
-    [entry] = load(tmp_path, "DATABASES", DATABASE_URL=url)["DATABASES"].values()
-    assert entry["CONN_MAX_AGE"] == 60
-    changes = {"DATABASE_URL": url, "DATABASE_CONN_MAX_AGE": "0"}
-    [entry] = load(tmp_path, "DATABASES", **changes)["DATABASES"].values()
-    assert entry["CONN_MAX_AGE"] == 0
-
-
-def test_options_of_the_url_leave_the_limits_of_waiting(tmp_path: Path) -> None:
-    """libpq reads one text of options: that of the URL alone would let a page wait for ever."""
-    url = "postgres://db/bench?options=-c%20search_path%3Dlab"
-    loaded = load(tmp_path, "DATABASES", DATABASE_URL=url, SERVES_PAGES="1")
-    assert loaded["DATABASES"]["default"]["OPTIONS"]["options"] == (
-        "-c search_path=lab -c lock_timeout=5s -c statement_timeout=30s"
-    )
-
-
-def test_commands_wait_as_long_as_the_url_says(tmp_path: Path) -> None:
-    url = "postgres://db/bench?options=-c%20statement_timeout%3D600s"
-    loaded = load(tmp_path, "DATABASES", DATABASE_URL=url)
-    assert loaded["DATABASES"]["default"]["OPTIONS"]["options"] == (
-        "-c lock_timeout=0s -c statement_timeout=0s -c statement_timeout=600s"
-    )
+def limits(lock_s: int, statement_s: int) -> dict[str, object]:
+    """libpq reads one text of options."""
+    return {"options": f"-c lock_timeout={lock_s}s -c statement_timeout={statement_s}s"}
 
 
 @pytest.mark.parametrize(
-    ("changes", "most"),
-    [({}, 0), ({"SERVES_PAGES": "1"}, 14), ({"SERVES_PAGES": "1", "THREADS": "4"}, 4)],
-)
-@pytest.mark.parametrize("url", ["sqlite:////srv/study.sqlite3", "postgres://db/bench"])
-def test_a_process_that_serves_pages_spares_threads(
-    url: str, changes: dict[str, str], most: int, tmp_path: Path
-) -> None:
-    [entry] = load(tmp_path, "DATABASES", DATABASE_URL=url, **changes)["DATABASES"].values()
-    assert entry["MOST_TRANSACTIONS"] == most
-
-
-@pytest.mark.parametrize(
-    ("changes", "lock_s", "statement_s"),
-    [({}, 0, 0), ({"SERVES_PAGES": "1"}, 5, 30), ({"SERVES_PAGES": "1", "DATABASE_LOCK_SECONDS": "9"}, 9, 30)],
+    ("url", "changes", "expected"),
+    [
+        (POSTGRES, {}, {"CONN_HEALTH_CHECKS": True, "CONN_MAX_AGE": 60, "MOST_TRANSACTIONS": 0}),
+        (SQLITE, {}, {"CONN_MAX_AGE": 60, "MOST_TRANSACTIONS": 0}),
+        (POSTGRES, {"DATABASE_CONN_MAX_AGE": "0"}, {"CONN_MAX_AGE": 0}),
+        # A process that serves pages spares threads for what needs no transaction
+        (POSTGRES, PAGES, {"MOST_TRANSACTIONS": 14}),
+        (SQLITE, PAGES | {"THREADS": "4"}, {"MOST_TRANSACTIONS": 4}),
+        ("postgres://lab:p%2Fw@db/bench?sslmode=require", {}, {"PASSWORD": "p/w", "OPTIONS": {"sslmode": "require"}}),
+        (POSTGRES, {}, {"OPTIONS": {"connect_timeout": 5, "tcp_user_timeout": 10_000, "prepare_threshold": 0}}),
+        (POSTGRES, {"DATABASE_PREPARE": "0"}, {"OPTIONS": {"prepare_threshold": None}}),
+        # Pages give up, and commands wait
+        (POSTGRES, {}, {"OPTIONS": limits(0, 0)}),
+        (POSTGRES, PAGES, {"OPTIONS": limits(5, 30)}),
+        (POSTGRES, PAGES | {"DATABASE_LOCK_SECONDS": "9"}, {"OPTIONS": limits(9, 30)}),
+        (POSTGRES, {"DATABASE_STATEMENT_SECONDS": "30"}, {"OPTIONS": limits(0, 30)}),
+        (SQLITE, {"DATABASE_LOCK_SECONDS": "5"}, {"OPTIONS": {"timeout": 5}}),
+        # What the URL says of its own leaves these limits, and for commands it goes before them
+        (
+            f"{POSTGRES}?options=-c%20search_path%3Dlab",
+            PAGES,
+            {"OPTIONS": {"options": f"-c search_path=lab {limits(5, 30)['options']}"}},
+        ),
+        (
+            f"{POSTGRES}?options=-c%20statement_timeout%3D600s",
+            {},
+            {"OPTIONS": {"options": f"{limits(0, 0)['options']} -c statement_timeout=600s"}},
+        ),
+    ],
 )  # fmt: skip
-def test_pages_give_up_and_commands_wait(
-    changes: dict[str, str], lock_s: int, statement_s: int, tmp_path: Path
+def test_connections_are_as_one_wants(
+    tmp_path: Path, url: str, changes: dict[str, str], expected: dict[str, Any]
 ) -> None:
-    loaded = load(tmp_path, "DATABASES", DATABASE_URL="postgres://db/bench", **changes)
-    said = loaded["DATABASES"]["default"]["OPTIONS"]["options"]
-    assert said == f"-c lock_timeout={lock_s}s -c statement_timeout={statement_s}s"
-
-
-def test_a_limit_of_waiting_holds_on_both_databases(tmp_path: Path) -> None:
-    limited = {"DATABASE_LOCK_SECONDS": "5", "DATABASE_STATEMENT_SECONDS": "30"}
-    url = "postgres://db/bench"
-    [entry] = load(tmp_path, "DATABASES", DATABASE_URL=url, **limited)["DATABASES"].values()
-    assert entry["OPTIONS"]["options"] == "-c lock_timeout=5s -c statement_timeout=30s"
-    [entry] = load(tmp_path, "DATABASES", **limited)["DATABASES"].values()
-    assert entry["OPTIONS"]["timeout"] == 5
+    [found] = load(tmp_path, "DATABASES", DATABASE_URL=url, **changes)["DATABASES"].values()
+    options = found["OPTIONS"] | expected.get("OPTIONS", {})
+    assert found == found | expected | {"OPTIONS": options}
 
 
 def test_https_switches_everything_that_belongs_to_it(tmp_path: Path) -> None:
-    names = ("SECURE_SSL_REDIRECT", "SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE")
-    assert set(load(tmp_path, *names).values()) == {False}
-    cookies = ("SESSION_COOKIE_NAME", "CSRF_COOKIE_NAME")
-    assert list(load(tmp_path, *cookies).values()) == ["sessionid", "csrftoken"]
-    loaded = load(tmp_path, *cookies, HTTPS="1")
-    assert list(loaded.values()) == ["__Host-sessionid", "__Host-csrftoken"]
-    loaded = load(tmp_path, *names, "SECURE_HSTS_SECONDS", HTTPS="1")
-    assert loaded.pop("SECURE_HSTS_SECONDS") == 365 * 24 * 3600
-    assert set(loaded.values()) == {True}
+    flags = ("SECURE_SSL_REDIRECT", "SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE")
+    values = ("SESSION_COOKIE_NAME", "CSRF_COOKIE_NAME", "SECURE_HSTS_SECONDS")
+    plain, secure = (load(tmp_path, *flags, *values, HTTPS=https) for https in ("", "1"))
+    assert list(plain.values()) == [False] * 3 + ["sessionid", "csrftoken", 0]
+    year_s = 365 * 24 * 3600
+    assert list(secure.values()) == [True] * 3 + ["__Host-sessionid", "__Host-csrftoken", year_s]
 
 
 @pytest.mark.sqlite

@@ -1,11 +1,10 @@
 """What starts fast stays so: no command or worker loads what computes before it computes. Structure, not seconds."""
 
 import json
-import os
 import subprocess
-import sys
+from pathlib import Path
 
-from django.conf import settings
+from tests import processes
 
 LOADED = (
     "import json, sys; print(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))"
@@ -34,33 +33,26 @@ assert "config.urls" not in sys.modules
 COMPUTING = {"altair", "pandas", "scipy", "sklearn", "statsmodels", "torch", "transformers"}
 
 
-def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        env=os.environ
-        | {"DJANGO_SETTINGS_MODULE": "config.settings", "VAR_DIR": str(settings.VAR_DIR)}
-        | environment,
-        cwd=settings.BASE_DIR,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+def run(code: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    done = processes.run("-c", code, folder=folder, **environment)
+    assert done.returncode == 0, done.stderr
+    return done
 
 
-def loaded(code: str) -> set[str]:
-    return set(json.loads(run(code + LOADED).stdout))
+def loaded(code: str, folder: Path) -> set[str]:
+    return set(json.loads(run(code + LOADED, folder).stdout))
 
 
-def test_no_command_loads_what_computes_before_it_has_read_its_arguments():
-    assert not loaded(COMMANDS) & {*COMPUTING, "celery"}
+def test_no_command_loads_what_computes_before_it_has_read_its_arguments(tmp_path):
+    assert not loaded(COMMANDS, tmp_path) & {*COMPUTING, "celery"}
 
 
-def test_a_worker_waits_for_jobs_without_what_computes():
-    found = loaded(WORKER)
+def test_a_worker_waits_for_jobs_without_what_computes(tmp_path):
+    found = loaded(WORKER, tmp_path)
     assert "celery" in found
     assert not found & COMPUTING
 
 
-def test_a_command_checks_the_sites_address_but_loads_no_pages():
-    done = run(CHECKS, BASE_URL="https://elsewhere.example.org")
+def test_a_command_checks_the_sites_address_but_loads_no_pages(tmp_path):
+    done = run(CHECKS, tmp_path, BASE_URL="https://elsewhere.example.org")
     assert "experiment.W001" in done.stderr

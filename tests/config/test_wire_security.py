@@ -1,5 +1,6 @@
 """Bytes that no browser sends, to gunicorn as its configuration sets it up: a clear refusal, and one line of log."""
 
+import select
 import socket
 import time
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ FORM = b"application/x-www-form-urlencoded"
 PARTS = b'multipart/form-data; boundary="b"'
 HALF_A_FILE = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\na,b\n1,'
 SIGN_IN = b"/lab/sign-in/"
+GUNICORNS_OWN_S = 2  # after which it closes an idle connection if it is not told otherwise
 
 
 @pytest.fixture(scope="module")
@@ -119,3 +121,14 @@ def test_what_gunicorn_answers_itself_repeats_nothing_as_html(server: Server) ->
         assert status == 400
         assert attack.decode() not in text
         assert "Content-Type: text/html" in text
+
+
+def test_a_connection_stays_open_while_someone_reads_a_page(server: Server) -> None:
+    connection = HTTPConnection(urlsplit(server.url).netloc, timeout=60)
+    connection.request("GET", "/healthz")
+    assert connection.getresponse().read() == b"ok"
+    assert connection.sock is not None
+    time.sleep(GUNICORNS_OWN_S + 1)
+    readable, _, _ = select.select([connection.sock], [], [], 0)
+    connection.close()
+    assert not readable, "the server has closed it"

@@ -55,18 +55,7 @@ class Proxied:
                 )  # type: ignore[arg-type]
 
     def write(self) -> Path:
-        key = [
-            "openssl",
-            "req",
-            "-x509",
-            "-newkey",
-            "rsa:2048",
-            "-nodes",
-            "-days",
-            "2",
-            "-subj",
-            f"/CN={HOST}",
-        ]
+        key = f"openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN={HOST}".split()
         subprocess.run(
             [*key, "-keyout", self.folder / "privkey.pem", "-out", self.folder / "fullchain.pem"],
             check=True,

@@ -1,10 +1,7 @@
 """The systemd units and the compose file as they are shipped: what they run is there, and starts with the settings that they give."""
 
-import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +12,7 @@ from click import Command, Context, NoSuchOption
 from django.core.management import get_commands, load_command_class
 from gunicorn.config import Config
 
+from tests import processes
 from tests.experiment.http_client import ROOT
 
 UNITS = sorted((ROOT / "deploy" / "systemd").glob("*.service"))
@@ -69,7 +67,7 @@ def test_an_option_that_celery_does_not_know_is_none() -> None:
         parse(celery.commands["worker"], ["--concurency", "1"])
 
 
-def environment(folder: Path) -> dict[str, str]:
+def environment() -> dict[str, str]:
     """What a container of the site is given, with the secrets filled in; its volume is a folder of the test's."""
     shipped: dict[str, str] = COMPOSE["services"]["web"]["environment"]
     secret = "of the test alone, 0123456789 abcdefghijklmnopqrstuvwxyz"
@@ -78,9 +76,9 @@ def environment(folder: Path) -> dict[str, str]:
             r"\$\{(\w+)[^}]*\}", "lab.example.org" if name not in SECRETS else secret, text
         )
         for name, text in shipped.items()
+        if name != "VAR_DIR"
     }
-    values["METRICS_TOKEN"] = "0123456789abcdef" * 2
-    return {"PATH": os.environ["PATH"], **values, "VAR_DIR": str(folder)}
+    return values | {"METRICS_TOKEN": "0123456789abcdef" * 2}
 
 
 @pytest.mark.parametrize(
@@ -94,19 +92,13 @@ def environment(folder: Path) -> dict[str, str]:
 def test_every_process_starts_with_the_settings_of_a_container(
     process: str, tmp_path: Path
 ) -> None:
-    given = environment(tmp_path)
-    done = subprocess.run(
-        [sys.executable, *process.split()], cwd=ROOT, env=given, capture_output=True, text=True
-    )
+    done = processes.run(*process.split(), folder=tmp_path, **environment())
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_container_listens_beyond_itself_since_its_proxy_is_named(tmp_path: Path) -> None:
-    given = environment(tmp_path)
-    del given["FORWARDED_ALLOW_IPS"]
-    command = [sys.executable, "-m", "gunicorn", "--check-config", "--config", "config/gunicorn.py"]
-    refused = subprocess.run(
-        [*command, "config.wsgi"], cwd=ROOT, env=given, capture_output=True, text=True
-    )
+    given = {name: text for name, text in environment().items() if name != "FORWARDED_ALLOW_IPS"}
+    command = "-m gunicorn --check-config --config config/gunicorn.py config.wsgi"
+    refused = processes.run(*command.split(), folder=tmp_path, **given)
     assert "BIND" in refused.stdout + refused.stderr
     assert refused.returncode

@@ -40,8 +40,3 @@ def test_changed_code_is_marked(repository: Path, is_added: bool) -> None:
     if is_added:
         subprocess.run(["git", "add", "."], cwd=repository, check=True)
     assert version() == f"{clean}+"
-
-
-def test_without_a_commit_there_is_the_version(repository: Path) -> None:
-    subprocess.run(["git", "update-ref", "-d", "HEAD"], cwd=repository, check=True)
-    assert version() == "1.2.3"

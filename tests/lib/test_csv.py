@@ -44,10 +44,6 @@ def test_a_column_is_written_as_its_values_are(column: list[Any]) -> None:
         assert list(fields(column)) == [field(value) for value in column]
 
 
-@pytest.mark.parametrize("text", ["a=1", "'=1", "1-2", "", " plain", "(=1)"])
-def test_other_texts_stay_as_they_are(text: str) -> None:
-    assert cell(text) == text
-
-
-def test_numbers_are_never_defused() -> None:
-    assert [cell(value) for value in (-5, -0.5, True, None)] == ["-5", "-0.5", "true", ""]
+@pytest.mark.parametrize("value", ["a=1", "'=1", "1-2", "", " plain", "(=1)", -5, -0.5])
+def test_other_texts_and_numbers_stay_as_they_are(value: str | float) -> None:
+    assert cell(value) == str(value)

@@ -34,15 +34,6 @@ def test_an_error_leaves_what_was_there_and_nothing_else(tmp_path: Path) -> None
     assert (path.read_bytes(), names(tmp_path)) == (b"before", ["a.csv"])
 
 
-def test_a_staged_file_appears_when_it_is_published(tmp_path: Path) -> None:
-    path = tmp_path / "a.parquet"
-    with staged_file(path, b"whole") as publish:
-        assert not path.exists()
-        publish()
-        assert path.read_bytes() == b"whole"
-    assert names(tmp_path) == ["a.parquet"]
-
-
 def test_modes_are_those_of_any_new_file_or_of_the_one_that_is_replaced(tmp_path: Path) -> None:
     plain, path = tmp_path / "plain", tmp_path / "a.csv"
     plain.write_text("")

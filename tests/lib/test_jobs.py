@@ -1,13 +1,12 @@
 """Jobs of any kind, on the kind that there is: what is not about one kind's work."""
 
-import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings as site
 from django.db import OperationalError
 
 from lib.jobs import leases
@@ -15,8 +14,9 @@ from lib.jobs.leases import Lease, run_job
 from lib.jobs.queue import kinds
 from lib.jobs.tasks import Requeuer
 from scoring.models import ScoringRun
-from tests.experiment.http_client import ROOT, database_url
+from tests.experiment.http_client import ROOT
 from tests.factories import make_study
+from tests.processes import on_the_tests_database
 from tests.scoring.made_runs import ask
 
 # Other processes look at the database: nothing is rolled back
@@ -43,15 +43,10 @@ def job() -> ScoringRun:
     return ask(make_study(human=3, machine=2))
 
 
-def kill_a_worker_of(job: ScoringRun, how: str = "") -> None:
-    environment = {
-        **os.environ,
-        "DATABASE_URL": database_url(),
-        "DJANGO_SETTINGS_MODULE": "config.settings",
-        "SECRET_KEY": site.SECRET_KEY,
-    }
+def kill_a_worker_of(job: ScoringRun, folder: Path, how: str = "") -> None:
     command = [sys.executable, "-c", DIE, str(job.pk), how]
-    assert subprocess.run(command, cwd=ROOT, env=environment).returncode == -signal.SIGKILL
+    done = subprocess.run(command, cwd=ROOT, env=on_the_tests_database(folder))
+    assert done.returncode == -signal.SIGKILL
     job.refresh_from_db()
     assert job.status == "running"
 
@@ -61,11 +56,11 @@ def requeue() -> list[int]:
 
 
 def test_a_job_that_has_killed_its_worker_three_times_ends_as_failed_and_says_so(
-    job: ScoringRun,
+    job: ScoringRun, tmp_path: Path
 ) -> None:
     for attempt in (1, 2, 3):
         assert requeue() == [job.pk]
-        kill_a_worker_of(job)
+        kill_a_worker_of(job, tmp_path)
         assert job.attempts == attempt
     assert requeue() == []
     job.refresh_from_db()
@@ -85,9 +80,9 @@ def test_whoever_takes_a_killer_next_ends_it_too(job: ScoringRun) -> None:
     assert "the last time on elsewhere" in job.error
 
 
-def test_a_job_that_advances_between_kills_is_tried_again(job: ScoringRun) -> None:
+def test_a_job_that_advances_between_kills_is_tried_again(job: ScoringRun, tmp_path: Path) -> None:
     ScoringRun.objects.update(attempts=2)
-    kill_a_worker_of(job, "advancing")
+    kill_a_worker_of(job, tmp_path, "advancing")
     assert job.attempts == 1
     assert requeue() == [job.pk]
 

@@ -4,7 +4,6 @@ import io
 from typing import Any
 
 import pytest
-from django import forms
 from django.apps import apps
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
@@ -13,7 +12,7 @@ from django.db import models, transaction
 from analysis.management.arguments import Bar
 from experiment.models import Item, ResearchField
 from lib.commands import ReportingCommand, progress, table_lines
-from lib.name_fields import SENTENCES, NameField, is_name, sentence
+from lib.name_fields import is_name
 from lib.names import fault, printed
 from scoring.models import LanguageModel
 from tests.hostile_names import PRINTABLE, UNPRINTABLE
@@ -84,31 +83,6 @@ def test_rows_of_older_sites_can_still_be_changed():
     field.reviews_needed = 1
     field.save()
     assert ResearchField.objects.get().reviews_needed == 1
-
-
-def test_a_form_says_which_character_is_in_the_way():
-    column = NameField(max_length=80)
-    column.set_attributes_from_name("name")
-    made = column.formfield()
-    assert isinstance(made, forms.CharField)
-    with pytest.raises(ValidationError, match=r"U\+000A at character 6"):
-        column.clean("Llama\n2", None)
-
-
-@pytest.mark.parametrize(
-    ("name", "longest", "kind"),
-    [("x" * 7, 6, "long"), ("a\nb", None, "unprintable"), ("a ", None, "blank")],
-)
-def test_each_fault_is_one_sentence_that_can_be_translated(
-    name: str, longest: int | None, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(
-        SENTENCES, kind, "Übersetzt: %(name)s, %(n)d, %(longest)d, %(point)s, %(at)d."
-    )
-    found = fault(name, longest)
-    assert found is not None
-    said = sentence(name, found)
-    assert said.startswith("Übersetzt: a") or said == "Übersetzt: xxxxxxx, 7, 6, , 0."
 
 
 class Prints(ReportingCommand):

@@ -117,10 +117,3 @@ class Lost:
 
     def __setattr__(self, name: str, value: object) -> None:
         raise OperationalError("gone")
-
-
-def test_commands_and_workers_have_as_many_as_they_begin(transactional_db: None) -> None:
-    own: Any = connection.copy()
-    assert own.settings_dict["MOST_TRANSACTIONS"] == 0
-    own.take_place()
-    assert own._taken is None

@@ -37,19 +37,3 @@ def test_a_statement_is_planned_once_and_logged_each_time() -> None:
             "WHERE statement LIKE '%%experiment_trial%%ORDER BY%%'"
         )
         assert cursor.fetchall() == [(3,)]
-
-
-def test_nothing_is_prepared_where_the_setting_says_so() -> None:
-    connection.ensure_connection()
-    before, connection.connection.prepare_threshold = connection.connection.prepare_threshold, None
-    try:
-        person = make_participant(make_study(), judged=1)
-        find = Prepared(lambda pk: Trial.objects.filter(participant=pk), (1, 2))
-        assert find(person.pk) == list(person.trials.all())
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%%experiment_trial%%'"
-            )
-            assert cursor.fetchone() == (0,)
-    finally:
-        connection.connection.prepare_threshold = before

@@ -4,7 +4,6 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -64,24 +63,6 @@ def test_who_has_waited_longest_is_next() -> None:
         thread.join()
     assert order == list(range(8))
     assert turns.acquire(0)
-
-
-def test_many_writers_all_write(connect: Callable[..., DatabaseWrapper]) -> None:
-    n_threads, n_each = 16, 12
-
-    def write(thread: int) -> int:
-        with closing(connect(timeout=60)) as connection:
-            for _ in range(n_each):
-                with writing(connection):
-                    connection.cursor().execute("INSERT INTO seen VALUES (%s)", [thread])
-        return thread
-
-    with ThreadPoolExecutor(n_threads) as threads:
-        assert list(threads.map(write, range(n_threads))) == list(range(n_threads))
-    with closing(connect()) as connection:
-        cursor = connection.cursor()
-        cursor.execute("SELECT thread, COUNT(*) FROM seen GROUP BY thread ORDER BY thread")
-        assert cursor.fetchall() == [(thread, n_each) for thread in range(n_threads)]
 
 
 def test_a_turn_ends_with_its_transaction_however_it_ends(

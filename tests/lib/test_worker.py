@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings as site
 from django.core.management import CommandError, call_command
 
 from experiment.domain.trial_query import TrialQuery
@@ -21,9 +20,10 @@ from lib.jobs import worker
 from lib.jobs import workers as workers_service
 from lib.jobs.models import Chore, LivingWorker
 from scoring.models import ScoringRun
-from tests.experiment.http_client import ROOT, database_url
+from tests.experiment.http_client import ROOT
 from tests.factories import make_study
 from tests.lib import waiting_job
+from tests.processes import on_the_tests_database
 from tests.scoring.lab.rows import ask
 
 # Other processes look at the database: nothing is rolled back
@@ -61,14 +61,7 @@ class Workers:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.environment = {
-            **os.environ,
-            "DATABASE_URL": database_url(),
-            "DJANGO_SETTINGS_MODULE": "config.settings",
-            "SECRET_KEY": site.SECRET_KEY,
-            "VAR_DIR": str(folder),
-            waiting_job.FOLDER: str(folder),
-        }
+        self.environment = on_the_tests_database(folder) | {waiting_job.FOLDER: str(folder)}
         self.started: list[subprocess.Popen[bytes]] = []
 
     def start(self, *command: str) -> subprocess.Popen[bytes]:

@@ -12,8 +12,9 @@ import pytest
 
 from lib.jobs import workers
 from lib.jobs.workers import Worker
-from tests.experiment.http_client import ROOT, database_url
+from tests.experiment.http_client import ROOT
 from tests.lib.test_worker import TIMEOUT_S, until
+from tests.processes import on_the_tests_database
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Start = Callable[..., "subprocess.Popen[str]"]
@@ -30,16 +31,8 @@ def start(tmp_path: Path) -> Iterator[Start]:
         process = subprocess.Popen(
             [sys.executable, "scripts/serve.py"],
             cwd=ROOT,
-            env={
-                **os.environ,
-                "DATABASE_URL": database_url(),
-                "DJANGO_SETTINGS_MODULE": "config.settings",
-                "VAR_DIR": str(tmp_path),
-                "STATIC_HASHED": "0",
-                "WORKERS": "1",
-                "PORT": port,
-                **settings,
-            },
+            env=on_the_tests_database(tmp_path)
+            | {"STATIC_HASHED": "0", "WORKERS": "1", "PORT": port, **settings},
             stdout=subprocess.PIPE,
             text=True,
             start_new_session=True,
