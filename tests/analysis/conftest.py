@@ -1,6 +1,8 @@
 """What the tests of analysis/ share."""
 
+import fcntl
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +11,12 @@ from django.test import Client
 
 from analysis.data.dataset import SourceData
 from analysis.data.filters import ReportOptions
+from analysis.data.read import read
 from experiment.models import Study
-from tests.analysis import made, published_files
+from tests.analysis import made
 from tests.analysis import results_stub as stub
 from tests.factories import make_study, make_user
+from tests.published import imported
 from tests.storages import store_files_in
 
 
@@ -23,8 +27,19 @@ def reference(shared_dir: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
-def published(shared_dir: Path) -> SourceData:
-    return published_files.read(shared_dir)
+def published(
+    results_dir: Path, run_folder: Path, django_db_setup: None, django_db_blocker: Any
+) -> SourceData:
+    """The published human-created items, imported and read once a run."""
+    place = run_folder / "published-human.data"
+    with place.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not place.exists():
+            with django_db_blocker.unblock(), imported(results_dir, run_folder):
+                data = read(Study.objects.get(slug="brainbench"), ReportOptions())
+                place.write_bytes(pickle.dumps(data["human"]))
+    found: SourceData = pickle.loads(place.read_bytes())
+    return found
 
 
 @pytest.fixture(scope="session")

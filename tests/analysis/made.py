@@ -1,5 +1,8 @@
 """Simulated people and models whose truth is known, as SourceData; any size, seeded, vectorised."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -77,6 +80,21 @@ def make_data(
         position_order=CAREERS,
         **others,
     )
+
+
+def arrays(data: SourceData) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Participant, item and whether right, of each trial."""
+    trials = data.trials
+    who, item = trials["participant"].to_numpy(), trials["item"].to_numpy()
+    return who, item, trials["is_correct"].to_numpy(dtype=float)
+
+
+def everybody(data: SourceData) -> Iterator[tuple[str, Any, Any]]:
+    """Name, confidence and decisions of each model of the set, and of people."""
+    for model in data.set_models:
+        scores = np.abs(data.difficulty[model])
+        yield data.models["name"].iloc[model], scores, data.model_correct[model]
+    yield "human", data.trials["confidence"], data.trials["is_correct"]
 
 
 def _trials(

@@ -13,40 +13,43 @@ from django.urls import reverse
 from analysis.charts.figure import Figure
 from analysis.codec import MissingResult
 from analysis.data.about import Participants, StudyName
+from analysis.data.dataset import SourceData
 from analysis.data.filters import ReportOptions
 from analysis.data.version import SCHEMA_VERSION, data_version, participants_kind
 from analysis.report.chapter import SourceResults, Tables
-from analysis.report.contents import CHAPTERS, chapter_named
+from analysis.report.contents import CHAPTERS
 from analysis.report.report import SCHEMA, Header, Published, Report
 from analysis.stats import NotEnough
 from experiment.models import Study
 from experiment.services.counts import kind_note
 from tests.analysis import made
 
-TEAMS = chapter_named("teams")
-
 NOW = "?now=1"  # what a link without scripts asks for
 MISSING = MissingResult("No language model has scored these test cases.", "Score at least one.")
 
 
-@cache
-def source(n_models: int = 2) -> SourceResults:
-    """All chapters but teams, which take long, of 10 people, 12 test cases and so many models."""
-    data = made.make_data(n_participants=10, n_items=12, n_models=n_models, resamples=100)
+def built(data: SourceData, *ids: str) -> tuple[SourceResults, Tables]:
+    """The results of these chapters, by default of all but teams, which take long."""
     results: dict[type[Any], Any] = {}
+    tables: dict[str, pd.DataFrame] = {}
     for chapter in CHAPTERS:
         try:
-            if chapter is TEAMS:
-                raise NotEnough("Teams take long.", "Be patient.")
-            results[chapter.results] = chapter.build(data).results
+            if chapter.id not in ids if ids else chapter.id == "teams":
+                raise NotEnough("It was not computed.", "Compute it.")
+            own = chapter.build(data)
         except NotEnough as error:
             results[chapter.results] = chapter.missing(MissingResult.of(error))
-    return SourceResults("human", results)
+        else:
+            results[chapter.results] = own.results
+            tables |= own.tables
+    return SourceResults(data.source, results), tables
 
 
-def all_missing(why: MissingResult = MISSING) -> SourceResults:
-    """A source of which nothing is known."""
-    return SourceResults("human", {c.results: c.missing(why) for c in CHAPTERS})
+@cache
+def source(n_models: int = 2) -> SourceResults:
+    """Of 10 people, 12 test cases and so many models."""
+    data = made.make_data(n_participants=10, n_items=12, n_models=n_models, resamples=100)
+    return built(data)[0]
 
 
 def with_results(own: SourceResults, *results: Any) -> SourceResults:

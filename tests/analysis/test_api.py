@@ -65,9 +65,3 @@ def test_what_the_study_does_not_have_is_refused(program: Program, name: str) ->
     assert named(ask(f"{ROOT}{name}?trials=all&trials=analysed{members}")) == ["trials"]
     if name != "teams/":
         assert named(ask(f"{ROOT}{name}?models=gpt-9")) == [""]
-
-
-def test_a_team_needs_members(program: Program) -> None:
-    assert named(program.get(ROOT + "teams/")) == ["members"]
-    assert named(program.get(ROOT + "teams/?members=nobody")) == [""]
-    assert problem(program.get(ROOT + "teams/?members=human")) == (409, "not_computed")

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from datetime import timedelta
-from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -20,9 +19,7 @@ from experiment.models import Study
 from lib.jobs import leases
 from tests.analysis import results_stub as stub
 from tests.analysis.results_stub import shown, url
-from tests.experiment.http_client import database_url
 from tests.factories import make_participant
-from tests.storages import store_files_in
 
 
 class FakeProcess:
@@ -93,19 +90,6 @@ def test_what_is_being_computed_is_not_computed_twice(
     assert computed == []
 
 
-def test_a_computation_that_breaks_off_leaves_no_result(
-    study: Study, computed: list[ReportOptions], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object) -> None:
-        raise RuntimeError("no pictures today")
-
-    monkeypatch.setattr("analysis.report.services.save.draw_all", fail)
-    found = Asked(study, HUMAN).ensure_computed()
-    assert isinstance(found, compute.Waiting)
-    assert "no pictures today" in found.problem
-    assert Asked(study, HUMAN).find() is None
-
-
 @pytest.mark.usefixtures("failing")
 def test_a_failure_says_why_and_is_tried_again_when_asked(
     ruth: Client, study: Study, monkeypatch: pytest.MonkeyPatch
@@ -113,6 +97,7 @@ def test_a_failure_says_why_and_is_tried_again_when_asked(
     assert "ZeroDivisionError: no people" in ruth.get(url("results_live")).content.decode()
     assert "The results could not be computed" in shown(ruth)
     assert Computation.objects.get().status == Computation.Status.FAILED
+    assert Asked(study, HUMAN).find() is None
     monkeypatch.setattr(MAKE, lambda study, options, progress=None: stub.report(study, options))
     assert "ZeroDivisionError" in shown(ruth), "it is not tried again by itself"
     assert ruth.post(url("results_retry")).status_code == 302
@@ -197,59 +182,3 @@ def test_while_people_take_part_a_long_computation_is_not_started_over(
     assert "Computing the results" in shown(ruth, "")
     ruth.get(url("results_live"))
     assert started[1:] == list(Computation.objects.exclude(pk=row.pk).values_list("pk", flat=True))
-
-
-@pytest.mark.sweep
-@pytest.mark.django_db(transaction=True)
-def test_a_process_computes_what_a_page_asked_for(
-    ruth: Client, study: Study, settings: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(compute, "MAX_INLINE_TRIALS", 3)
-    environment = {
-        "DATABASE_URL": database_url(),
-        "DJANGO_SETTINGS_MODULE": "config.settings",
-        "SECRET_KEY": settings.SECRET_KEY,
-        "VAR_DIR": str(settings.VAR_DIR),
-    }
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    make_participant(study)
-    assert "a process of its own" in ruth.get(url("results_live")).content.decode()
-    until = monotonic() + 120
-    while ruth.get(url("results_live")).status_code != 302:
-        assert monotonic() < until
-        sleep(0.5)
-    assert Computation.objects.get().status == Computation.Status.FINISHED
-
-
-def test_with_workers_the_page_computes_nothing(
-    ruth: Client,
-    study: Study,
-    computed: list[ReportOptions],
-    settings: Any,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    settings.JOB_EXECUTOR = "celery"
-    sent: list[Computation] = []
-    monkeypatch.setattr(compute, "enqueue", sent.append)
-    for _ in range(2):
-        assert "A worker computes them" in ruth.get(url("results_live")).content.decode()
-    assert (len(sent), computed) == (1, [])
-    compute.run(sent[0])
-    assert sent[0].status == Computation.Status.FINISHED
-    assert ruth.get(url("results_live")).status_code == 302
-    assert "Humans against models" in shown(ruth, "")
-
-
-def test_results_in_a_bucket_are_seen_by_machines_without_a_shared_folder(
-    ruth: Client, study: Study, computed: list[ReportOptions], settings: Any, bucket: Any
-) -> None:
-    store_files_in(settings, "s3://records/lab")
-    found = Asked(study, HUMAN).ensure_computed()  # by a worker
-    assert isinstance(found, StoredResult)
-    assert any(f"lab/results/{found.computation.folder}" in e.key for e in bucket.objects.all())
-    assert "Humans against models" in shown(ruth, "")
-    png = ruth.get(url("results_figure", "human_accuracy", "png"))
-    assert png.content.startswith(b"\x89PNG")
-    store.delete(found.computation)
-    assert list(bucket.objects.all()) == []

@@ -23,9 +23,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("var_dir")]
 HUMAN = ReportOptions(source="human")
 
 
-# The sections
-
-
 def test_the_page_shows_every_chapter_in_order_with_sentences_figures_and_tables(
     ruth: Client, computed: list[ReportOptions]
 ) -> None:
@@ -63,26 +60,17 @@ def test_simulated_participants_are_marked_at_the_top_and_on_every_figure(
     assert "10 simulated participants judged" in page
 
 
-# What the address asks for
-
-
 def test_filters_in_the_address_become_options(ruth: Client, computed: list[ReportOptions]) -> None:
     for name in ("lab/a", "lab/b"):
         finish(ask(Study.objects.get(), name), right=5)
     Item.objects.filter(key="memory-human-1").update(subfield="Other")
     query = "source=machine&participants=simulated&texts=repaired&trials=all"
-    page = shown(ruth, f"?{query}&models=lab/b&subfields=Other&now=1")
+    shown(ruth, f"?{query}&models=lab/b&subfields=Other&now=1")
     (options,) = computed
     assert (options.source, options.participants, options.texts, options.trials) == (
         "machine", "simulated", "repaired", "all",
     )  # fmt: skip
     assert (options.models, options.subfields) == (("lab/b",), ("Other",))
-    assert 'name="models" value="lab/b" checked' in page
-    assert 'name="trials" value="all" checked' in page
-    context = ruth.get(url(query="?" + query)).context
-    assert context["chosen"].query == query.replace("&texts=repaired&trials=all", "") + (
-        "&texts=repaired&trials=all"
-    )
 
 
 @pytest.mark.parametrize(
@@ -90,10 +78,7 @@ def test_filters_in_the_address_become_options(ruth: Client, computed: list[Repo
     [
         ("source=alien", "Test cases: “alien” is none of all, human, machine"),
         ("participants=pilot", "Participants: “pilot” is none of real, simulated, imported"),
-        ("texts=new", "Texts: “new” is none of"),
-        ("trials=few", "Trials: “few” is none of"),
         ("models=nobody/nothing", "this study has no “nobody/nothing”; it was left out"),
-        ("subfields=Astrology", "this study has no “Astrology”"),
         ("sauce=human", "There is no filter “sauce”"),
     ],
 )
@@ -106,9 +91,6 @@ def test_what_an_address_gets_wrong_is_said_and_left_out(
     answer = ruth.get(url("results_report", query=f"?{query}"))
     assert answer.status_code == 400  # a file cannot carry the message
     assert said in answer.content.decode()
-
-
-# Files
 
 
 def test_figures_come_as_svg_png_pdf_and_csv(ruth: Client, computed: list[ReportOptions]) -> None:
@@ -147,13 +129,8 @@ def test_the_report_as_one_file_needs_nothing_else(
     assert page.count("data:image/svg+xml;base64,") == 4
     assert re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', page) == []
     assert "<script" not in page
-    assert ".chapter" in page
     assert 'name="chapter"' not in page  # all of it is open, and on paper too
-    assert '<nav class="contents"' in page
     assert "default-src 'none'" in page
-
-
-# Who may see what
 
 
 def addresses(slug: str) -> list[str]:
@@ -173,11 +150,6 @@ def test_the_results_of_others_do_not_exist(
     own = ruth.get(url("results_report", query=f"?v={key}")).json()
     assert own["study"]["slug"] == "memory"
     assert ruth.get(url("results_report", query="?v=../../x")).json()["study"]["slug"] == "memory"
-
-
-def test_nothing_but_reading(ruth: Client, computed: list[ReportOptions]) -> None:
-    for address in addresses("memory"):
-        assert ruth.post(address).status_code == 405
 
 
 # A study that asks questions and shows no abstracts

@@ -1,6 +1,7 @@
 """On PostgreSQL, with 10,000 trials: no page about results reads all of them before anything is computed."""
 
 import re
+from itertools import product
 
 import pytest
 from django.db import connection
@@ -45,22 +46,18 @@ def plans(queries: CaptureQueriesContext) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("query", ["", "?trials=all"])
 def test_no_page_about_results_scans_trials_or_judgments(
-    client: Client, crowd: Study, monkeypatch: pytest.MonkeyPatch, query: str
+    client: Client, crowd: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("lib.jobs.worker.start_process", lambda job: None)
     client.force_login(make_user("ruth", crowd))
-    for page in PAGES:
+    for page, query in product(PAGES, ("", "?trials=all")):
         with CaptureQueriesContext(connection) as asked:
             answer = client.get(reverse(f"lab:{page}", args=[crowd.slug]) + query)
         assert answer.status_code == 200, page
         made = plans(asked)
         assert made
         assert [plan for plan in made if SCAN.search(plan)] == [], page
-
-
-def test_a_query_that_scans_is_found(crowd: Study) -> None:
     with CaptureQueriesContext(connection) as asked:
         list(Participant.objects.filter(trials__judgment__correct=True).values_list("pk"))
-    assert any(SCAN.search(plan) for plan in plans(asked))
+    assert any(SCAN.search(plan) for plan in plans(asked)), "one that scans is found"

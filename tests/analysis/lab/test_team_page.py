@@ -58,18 +58,12 @@ def ticked(page: str, name: str = "members") -> list[str]:
     return re.findall(rf'name="{name}" value="([^"]+)" checked', page)
 
 
-# The form
-
-
 def test_a_human_and_the_three_best_models_are_ticked_and_nothing_is_computed_for_a_glance(
     ruth: Client, tried: list[TeamOptions]
 ) -> None:
     page = shown(ruth)
     assert ticked(page) == ["human", "lab/1", "lab/2", "lab/3"]
-    assert "Do people and models decide better together?" in page
     assert re.search(r"3</span> <small class=\"model-share\">87.5%", page)
-    assert "a human and the 3 most accurate language models." in page
-    assert "share of test cases right" in page
     assert tried == []
 
 
@@ -114,9 +108,6 @@ def test_the_address_holds_the_whole_choice(ruth: Client, tried: list[TeamOption
     ("query", "said"),
     [
         ("source=alien", "Test cases: “alien” is none of human, machine"),
-        ("method=magic", "Method: “magic” is none of logistic"),
-        ("out_of=luck", "Held out: “luck” is none of item, participant"),
-        ("trials=few", "Trials: “few” is none of"),
         ("members=nobody/nothing", "no finished run of “nobody/nothing” on these test cases"),
         ("&".join(["members=human"] * 4), "more than 3 humans"),
         ("sauce=human", "There is no choice “sauce”"),
@@ -131,9 +122,6 @@ def test_what_an_address_gets_wrong_is_said_and_left_out(
     assert said in answer.content.decode()
 
 
-# The answer
-
-
 def test_the_answer_is_a_sentence_a_figure_and_a_table_of_all_teams(
     ruth: Client, tried: list[TeamOptions]
 ) -> None:
@@ -142,23 +130,9 @@ def test_the_answer_is_a_sentence_a_figure_and_a_table_of_all_teams(
         r"Adding one expert to 0 \+ 1 changes accuracy by \+?[^ ]+ points( \[[^]]+\])? on these items",
         page,
     )
-    assert re.findall(r"<dt>([\w ]+)</dt><dd>[+\d]", page) == [
-        "Team",
-        "Best member",
-        "Gain",
-        "At most",
-    ]
     assert 'alt="Alt of teams"' in page
     rows = re.findall(r'<th scope="row">([^<]+)</th>', page)
     assert rows[:7] == ["Human", "0", "1", "Human + 0", "Human + 1", "0 + 1", "Human + 0 + 1"]
-    for heading in (
-        "All teams of these members",
-        "Adding one human",
-        "Who is right together",
-        "Who decides",
-        "More figures",
-    ):
-        assert f"{heading}</h2>" in page
     assert (
         "manage.py team memory --source human --members human lab/0 lab/1 --method logistic" in page
     )
@@ -186,22 +160,13 @@ def test_files_hold_what_the_page_showed_even_if_data_change_meanwhile(
         assert ruth.get(url(name, *args, query=ASKED)).status_code == 404
 
 
-# Where there is none
-
-
 def test_an_empty_study_and_an_empty_team_say_what_they_take(ruth: Client, study: Study) -> None:
     page = shown(ruth, "?members=human")
     assert "No one to combine yet" in page
-    assert "no language model has scored" in page
     assert "<form class" not in page
-    assert "There is something with other choices" not in page
     finish(ask(study, "lab/0"), right=5)
-    page = shown(ruth, "?members=")
-    assert "Tick two members or more" in page
-    page = shown(ruth)
-    assert ticked(page) == ["lab/0"]  # no one judged, so no human
-    assert "Ticked: the language model." in page
-    assert "No participant’s trials on these test cases are in the analysis." in page  # noqa: RUF001
+    assert "Tick two members or more" in shown(ruth, "?members=")
+    assert ticked(shown(ruth)) == ["lab/0"]  # no one judged, so no human
 
 
 def test_without_trials_or_scores_here_the_page_leads_to_where_there_are_some(

@@ -14,7 +14,6 @@ from analysis.report.services.traces import RunTraces, read_traces
 from analysis.stats.flips import PPL
 from experiment.models import Study
 from scoring.models import ScoringRun
-from tests.factories import make_study, make_user
 from tests.scoring.lab.rows import published
 
 CHAPTER = chapter_named("flips")
@@ -91,10 +90,3 @@ def test_a_study_without_token_records_says_so(ruth: Client, study: Study) -> No
     assert "/lab/studies/memory/models/" in page.text
     assert "<select" not in page.text
     assert ruth.get(f"{ADDRESS}.svg").status_code == 404
-
-
-def test_others_do_not_see_it(client: Client, study: Study) -> None:
-    assert client.get(f"{ADDRESS}/").status_code == 302
-    client.force_login(make_user("olga", make_study("other")))
-    assert client.get(f"{ADDRESS}/").status_code == 404
-    assert client.get(f"{ADDRESS}.svg").status_code == 404

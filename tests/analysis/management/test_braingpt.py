@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from analysis.management.commands.braingpt import Command
 from experiment.models import Item
 from scoring.demo_lm import NAME as DEMO_NAME
-from scoring.management.commands import lm_train
 from scoring.models import Corpus, LanguageModel, ScoringRun, Training
 from scoring.training.corpus.manifest import open_corpus
 from tests.scoring.trainings import folders_in
@@ -84,15 +82,3 @@ def test_the_whole_way_from_texts_to_the_chapter(texts: Path, tmp_path: Path) ->
     (texts / "more.txt").write_text("Wasps build paper nests, " * 10)
     with pytest.raises(CommandError, match="built of other texts"):
         braingpt("--texts", texts)
-
-
-def test_who_stops_a_part_of_it_is_told_how_the_whole_goes_on(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(lm_train.Command, "_estimate", stop)
-    with pytest.raises(CommandError, match=r"^Stopped; the same command goes on\.$") as stopped:
-        Command(StringIO(), StringIO())._run("lm_train", "--mode", "scratch", "--dry-run")
-    assert stopped.value.returncode == 130

@@ -122,41 +122,21 @@ def test_terminal_page_and_file_lead_with_the_crossed_interval(written):
     ):
         low, high = answer[name]["ci95"]
         assert [low, high] == part["errors"]["two_way_ci95"]
-        naive = answer[name]["naive_ci95"]
-        sign = "+" if name == "difference" else ""
-        said = written.printed
-        led = said.index(f"95% crossed {low:{sign}.4f} to {high:{sign}.4f}")
-        named = said.index(f"{naive[0]:{sign}.4f} to {naive[1]:{sign}.4f}")
-        assert said.rindex("naive", 0, named) > led
-        led, named = panel.index(form((low, high))), panel.index(form(naive))
-        assert panel.rindex("naive", 0, named) > led
-    assert answer["humans"]["naive_ci95"] == human["humans"]["trials"]["ci95"]
+        naive, sign = answer[name]["naive_ci95"], "+" if name == "difference" else ""
+        printed = [f"{a:{sign}.4f} to {b:{sign}.4f}" for a, b in ((low, high), naive)]
+        shown = [form((low, high)), form(naive)]
+        for text, (led, named) in ((written.printed, printed), (panel, shown)):
+            assert text.rindex("naive", 0, text.index(named)) > text.index(led)
 
 
-def test_an_empty_study_says_of_each_part_what_it_needs(tmp_path, capsys):
+def test_simulated_people_are_marked_on_every_table_and_figure_and_on_the_page(
+    tmp_path, capsys, not_computed
+):
     study = make_study()
-    said = report(capsys, study.slug, "--output", tmp_path, "--formats", "svg")
-    values = json.loads((tmp_path / "report.json").read_text())
-    for source in ("human", "machine"):
-        for name in ("humans", "models_mean", "calibration", "crossed", "mixed_model", "power"):
-            part = values["sources"][source][name]
-            assert part["reason"].endswith(".")
-            assert part["needed"]
-    assert "Nobody's trials are in the analysis yet." in said
-    assert (tmp_path / "report.html").exists()
-
-
-def test_simulated_people_are_marked_on_every_figure_and_on_the_page(tmp_path, capsys):
-    study = make_study()
-    for _ in range(4):
-        make_participant(study, kind="simulated")
+    make_participant(study, kind="simulated")
     (tmp_path / "mine.txt").touch()
     asked = (study.slug, "--output", tmp_path, "--source", "human", "--formats", "svg")
-    said = report(capsys, *asked)
-    assert "holds no real participants. There are: 4 simulated." in said
-    real = json.loads((tmp_path / "report.json").read_text())
-    assert real["participants"]["kind"] == "real"
-    assert "reason" in real["sources"]["human"]["humans"]
+    assert "holds no real participants. There are: 1 simulated." in report(capsys, *asked)
     report(capsys, *asked, "--kind", "simulated")
     values = json.loads((tmp_path / "simulated-report.json").read_text())
     assert values["participants"]["kind"] == "simulated"
@@ -164,15 +144,10 @@ def test_simulated_people_are_marked_on_every_figure_and_on_the_page(tmp_path, c
     assert {name for name in files if not name.startswith("simulated-")} == {"mine.txt"}
     for table in (tmp_path / "tables").glob("*.csv"):
         with table.open() as file:
-            assert {row["participants"] for row in csv.DictReader(file)} <= {"simulated"}
-    drawn = list((tmp_path / "figures").glob("*.svg"))
-    assert drawn
-    for figure in drawn:
-        assert "imulated participants" in figure.read_text(), figure.name
-    assert (
-        "Simulated participants: no person took part."
-        in (tmp_path / "simulated-report.html").read_text()
-    )
+            assert {row["participants"] for row in csv.DictReader(file)} == {"simulated"}
+    drawn = [path.read_text() for path in (tmp_path / "figures").glob("*.svg")]
+    assert len([picture for picture in drawn if "imulated participants" in picture]) == 2
+    assert "no person took part" in (tmp_path / "simulated-report.html").read_text()
 
 
 def test_a_second_report_into_a_folder_leaves_nothing_of_the_first_but_what_is_not_ours(
@@ -215,11 +190,12 @@ def test_what_cannot_be_reported_is_a_sentence(arguments, said):
         call_command("report", *arguments)
 
 
-def test_a_folder_that_cannot_be_written_to_is_named_and_nothing_is_half_there(tmp_path):
-    study = make_study()
+def test_a_folder_that_cannot_be_written_to_is_named_and_nothing_is_half_there(
+    tmp_path, not_computed
+):
     (tmp_path / "taken").write_text("a file")
     with pytest.raises(CommandError, match="taken"):
-        call_command("report", study.slug, "--output", str(tmp_path / "taken"), "--resamples", "10")
+        call_command("report", make_study().slug, "--output", str(tmp_path / "taken"))
     assert (tmp_path / "taken").read_text() == "a file"
 
 

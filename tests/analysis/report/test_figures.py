@@ -4,27 +4,19 @@ import re
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from io import BytesIO
-from typing import Any
 
-import pandas as pd
 import pytest
 from PIL import Image
 
 from analysis.charts import save, style
 from analysis.charts.figure import Figure
 from analysis.charts.rows import labels
-from analysis.codec import MissingResult
-from analysis.data.dataset import SourceData
 from analysis.report.chapter import SourceResults, Tables
 from analysis.report.chapters.accuracy.results import Accuracy
-from analysis.report.contents import CHAPTERS, chapter_named
-from analysis.report.services.save import draw_all
-from analysis.stats import NotEnough
+from analysis.report.contents import CHAPTERS
 from tests.analysis import made
 from tests.analysis import results_stub as stub
 from tests.analysis.graded_made import make_graded
-
-TEAMS = chapter_named("teams")
 
 # Others have tests of their own: teams take long, flow and flips need more than trials and scores
 DRAWN = [
@@ -36,23 +28,6 @@ DRAWN = [
 
 # Chapters that show people, models or both
 PARTLY = ("models", "subfields", "calibration", "integration", "crossed")
-
-
-def built(data: SourceData, *ids: str) -> tuple[SourceResults, Tables]:
-    """The results of these chapters, by default of all but teams."""
-    results: dict[type[Any], Any] = {}
-    tables: dict[str, pd.DataFrame] = {}
-    for chapter in CHAPTERS:
-        try:
-            if chapter.id not in ids if ids else chapter is TEAMS:
-                raise NotEnough("It was not computed.", "Compute it.")
-            own = chapter.build(data)
-        except NotEnough as error:
-            results[chapter.results] = chapter.missing(MissingResult.of(error))
-        else:
-            results[chapter.results] = own.results
-            tables |= own.tables
-    return SourceResults(data.source, results), tables
 
 
 def draw(name: str, source: SourceResults, tables: Tables) -> Figure:
@@ -77,7 +52,7 @@ def colours(figure: Figure) -> set[str]:
 def report(small):
     graded = make_graded(n_people=10, n_questions=120)
     graded.answers.loc[:9, "state"] = "length"  # else there is nothing to draw of how answers ended
-    return built(replace(small, resamples=100, graded=graded))
+    return stub.built(replace(small, resamples=100, graded=graded))
 
 
 @pytest.mark.parametrize("name", DRAWN)
@@ -113,39 +88,8 @@ def test_a_png_has_300_dots_per_inch_at_the_width_of_two_columns_and_says_what_i
 def test_only_simulated_data_have_a_watermark_and_what_is_said_is_not_drawn(report):
     specified = save.specification(draw("positions", *report))
     plain = save.svg(specified, description="Study <s> & more")
-    (said,) = ElementTree.fromstring(plain).iter("{http://www.w3.org/2000/svg}desc")
-    assert said.text == "Study <s> & more"
     assert "watermark" not in plain
     assert "SIMULATED" in save.svg(specified, watermark="SIMULATED")
-
-
-def test_figures_without_results_say_why_and_what_is_needed():
-    source = stub.all_missing()
-    for chapter in CHAPTERS:
-        for build in chapter.figure_builders().values():
-            with pytest.raises(NotEnough) as found:
-                build(source, {})
-            assert found.value.reason.endswith(".")
-            assert found.value.needed.endswith(".")
-    assert list(draw_all(source, {})) == []
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"trials": lambda d: d.trials.iloc[:1]},
-        {"trials": lambda d: d.trials.assign(is_correct=True, confidence=50.0)},
-        {"full": lambda d: d.full[d.full["model"] == 0], "isolated": lambda d: d.isolated.iloc[:0]},
-    ],
-    ids=["one trial", "all correct", "one model, no sentences"],
-)
-def test_partial_data_gives_figures_or_reasons(small, change):
-    changed = {name: make(small) for name, make in change.items()}
-    found = list(draw_all(*built(replace(small, resamples=20, **changed), *PARTLY)))
-    assert "accuracy" in {figure.name for _, figure in found}
-    for _, figure in found:
-        assert save.specification(figure)["datasets"]
-        assert len(figure.table) > 0
 
 
 def test_thirty_models_with_long_names_stay_legible_and_within_the_page():
@@ -159,7 +103,7 @@ def test_thirty_models_with_long_names_stay_legible_and_within_the_page():
         in_set=True,
     )
     data = replace(data, models=models, resamples=20)
-    source, tables = built(data, *PARTLY, "agreement")
+    source, tables = stub.built(data, *PARTLY, "agreement")
     shown = labels(source.of(Accuracy).models).values()
     names = ("accuracy", "subfields", "agreement", "models_humans_agreement", "integration")
     for name in (*names, "crossed"):

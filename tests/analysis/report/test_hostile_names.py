@@ -1,9 +1,10 @@
-"""Names stored past every check: each figure still draws them, and only as text."""
+"""Names stored past every check: the page has every chapter, each figure still draws them, and names are words."""
 
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from io import BytesIO
 from itertools import cycle
+from types import SimpleNamespace
 
 import pytest
 from PIL import Image
@@ -11,25 +12,22 @@ from pypdf import PdfReader
 
 from analysis.charts import save
 from analysis.charts.figure import Figure
+from analysis.data.about import StudyName
 from analysis.data.dataset import SourceData
+from analysis.data.filters import ReportOptions
 from analysis.data.graded.tables import GradedData
+from analysis.report.chapter import SourceResults, Tables
+from analysis.report.contents import CHAPTERS
+from analysis.report.page import render_file
 from analysis.report.services.save import draw_all
 from tests.analysis import made
+from tests.analysis import results_stub as stub
 from tests.analysis.graded_made import make_graded
-from tests.analysis.report.test_figures import built
+from tests.hostile import faults
 from tests.hostile_names import EVERY, PRINTABLE, UNPRINTABLE
 
 TAGS = {"svg", "g", "path", "text", "tspan", "rect", "defs", "clipPath", "desc", "linearGradient", "stop", "line", "circle"}  # fmt: skip
 N_MODELS = len(PRINTABLE)
-# The others: tests/analysis/lab/test_hostile_names.py
-GRADED = (
-    "graded-rates",
-    "graded-categories",
-    "graded-comparisons",
-    "graded-answers",
-    "graded-agreement",
-)
-CHAPTERS = ("models", "subfields", "memorisation", *GRADED)
 
 
 def hostile_data() -> SourceData:
@@ -70,8 +68,23 @@ pytestmark = pytest.mark.sweep  # some 40 s: every figure is drawn of its own da
 
 
 @pytest.fixture(scope="module")
-def figures() -> dict[str, Figure]:
-    return {figure.name: figure for _, figure in draw_all(*built(hostile_data(), *CHAPTERS))}
+def made_of() -> tuple[SourceResults, Tables]:
+    return stub.built(hostile_data())
+
+
+@pytest.fixture(scope="module")
+def figures(made_of: tuple[SourceResults, Tables]) -> dict[str, Figure]:
+    return {figure.name: figure for _, figure in draw_all(*made_of)}
+
+
+def test_every_chapter_is_on_the_page_and_names_are_words(made_of):
+    report = stub.report(None, ReportOptions(source="human"), made_of[0])
+    study = StudyName("s", f"{UNPRINTABLE[1]} {PRINTABLE[5]}", False)
+    report = replace(report, header=replace(report.header, study=study))
+    page = render_file(SimpleNamespace(report=report, figures=()))
+    there = {c.id for c in CHAPTERS if f'id="{c.id}"' in page}
+    assert {c.id for c in CHAPTERS} - there <= {"teams", "flow", "participants", "flips"}
+    assert list(faults(page)) == []
 
 
 def test_every_figure_is_drawn_and_holds_hostile_names_as_text_alone(figures):

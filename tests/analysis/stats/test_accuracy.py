@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.stats import NotEnough
 from analysis.stats.accuracy import at_least_percentile, top_share
 
 trials = st.lists(
@@ -66,12 +65,3 @@ def test_the_whole_share_is_everybody(rows):
 def test_unrated_trials_do_not_count():
     found = top_share([0] * 6, [1, 2, 3, 4, 5, np.nan], [0, 0, 0, 0, 1, 0])
     assert (found.trials.n, found.trials.accuracy) == (1, 1.0)
-
-
-def test_four_trials_have_no_top_fifth():
-    with pytest.raises(NotEnough, match="top 20%"):
-        top_share([0] * 4, [1, 2, 3, 4], [1, 1, 1, 1])
-    with pytest.raises(ValueError, match="share"):
-        top_share([0], [1], [1], share=0.0)
-    with pytest.raises(NotEnough, match="expertise"):
-        at_least_percentile([np.nan], [True])

@@ -1,19 +1,20 @@
 """Resamples of participants and items, against the definition."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.stats.crossed_bootstrap import crossed_bootstrap, spread, two_sided_p
+from analysis.stats.crossed_bootstrap import (
+    crossed_bootstrap,
+    mean_correlations,
+    spread,
+    times_drawn,
+    two_sided_p,
+)
 from analysis.stats.two_way_clustered import two_way
-from tests.analysis.made import make_data
-
-
-def arrays(data):
-    trials = data.trials
-    who, item = trials["participant"].to_numpy(), trials["item"].to_numpy()
-    return who, item, trials["is_correct"].to_numpy(dtype=float)
+from tests.analysis.made import arrays, make_data
 
 
 def by_hand(who, item, right, models, resamples, seed):
@@ -76,3 +77,28 @@ def test_a_p_value_counts_the_rarer_side():
     assert two_sided_p(np.array([-1.0, 1, 2, 3, 4, 5, 6, 7, 8])) == pytest.approx(0.4)
     assert two_sided_p(np.array([])) is None
     assert spread(np.array([1.0])).ci95 is None
+
+
+def slow_means(judges, other, times):
+    """Both mean correlations of one resample, its items written out as often as they were drawn."""
+    items = np.repeat(np.arange(judges.shape[1]), times.astype(int))
+    matrix = pd.DataFrame(np.vstack([judges, other])[:, items].T).corr("spearman", min_periods=3)
+    square = matrix.to_numpy()
+    among = square[:-1, :-1][np.triu_indices(len(judges), 1)]
+    return np.nanmean(among), np.nanmean(square[:-1, -1])
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_intervals_of_the_means_are_those_of_correlations_ranked_anew_in_every_resample(missing):
+    rng = np.random.default_rng(6)
+    common = rng.normal(size=25)
+    judges = np.round(common + rng.normal(size=(4, 25)), 1)
+    other = rng.integers(0, 4, 25) / 3
+    if missing:
+        judges[1, :5] = judges[2, 20:] = other[3] = np.nan
+    found = mean_correlations(judges, other, seed=2, resamples=60)
+    times = times_drawn(np.random.default_rng(2), 60, 25)
+    slow = np.array([slow_means(judges, other, t) for t in times])
+    low, high = np.quantile(slow, [0.025, 0.975], axis=0)
+    assert found.among == pytest.approx((low[0], high[0]), rel=1e-9)
+    assert found.with_other == pytest.approx((low[1], high[1]), rel=1e-9)

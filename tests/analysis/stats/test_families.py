@@ -44,9 +44,3 @@ def test_after_holm_chance_is_called_clear_no_more_often_than_one_time_in_twenty
 def test_corrected_p_values_are_those_of_statsmodels():
     p = np.array([0.2, 0.001, 0.04, 0.04, 0.6, 0.012])
     np.testing.assert_allclose(holm(p), multipletests(p, method="holm")[1])
-
-
-def test_a_family_of_one_is_left_as_it_is():
-    found, after = family([0.03], np.array([[1.0], [-1.0]]))
-    assert (found.n_tests, found.n_effective, found.mean_correlation) == (1, 1.0, None)
-    assert after.tolist() == [0.03]

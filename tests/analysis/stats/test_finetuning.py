@@ -6,8 +6,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.anova import AnovaRM
 
-from analysis.stats import NotEnough
-from analysis.stats.finetuning import compare, compare_texts, decided
+from analysis.stats.finetuning import compare, compare_texts
 
 
 def scores(seed, n=30):
@@ -74,8 +73,3 @@ def test_reference_texts_are_compared_by_their_mean_loss():
     assert found.before.mean == pytest.approx(np.log(stats.gmean(before)))
     low, high = stats.t.interval(0.95, 29, np.log(after).mean(), stats.sem(np.log(after)))
     assert found.after.ci95 == pytest.approx((low, high))
-
-
-def test_two_items_are_too_few_for_a_change():
-    with pytest.raises(NotEnough, match="fewer than three"):
-        decided([1, 0], [1, 1])

@@ -71,15 +71,6 @@ def test_every_place_found_is_a_place_of_both_versions(drawn, size):
     assert set(found[:-1]) <= allowed
 
 
-def test_texts_that_are_cut_alike_are_compared_at_every_place():
-    tokens = both_versions(RISE, size=99)  # words
-    truth = true_places(RISE, tokens)
-    found = common_places(Streams(tokens))
-    expected = [two - one for _, (one, two) in sorted(truth.items(), key=lambda p: p[1][0])]
-    np.testing.assert_allclose(found["difference_nats"], expected)
-    assert len(found) == 6  # far, away., Mice, slept, too., So.
-
-
 def test_order_of_rows_other_units_prompts_and_lone_versions_change_nothing():
     tokens = pd.concat([both_versions(RISE, item=7), both_versions(RISE, item=2)])
     expected = common_places(Streams(tokens))
@@ -93,14 +84,6 @@ def test_order_of_rows_other_units_prompts_and_lone_versions_change_nothing():
     every = token_places(Streams(tokens))
     pd.testing.assert_frame_equal(token_places(Streams(mixed)), every)
     assert expected["item"].drop_duplicates().tolist() == [2, 7]
-
-
-def test_an_alternation_that_is_empty_in_one_version_is_compared_after_it():
-    text: Text = ["It ran", ("", " not"), " away then", (" home", " off"), " at once."]
-    tokens = both_versions(text, size=99)
-    found = common_places(Streams(tokens))["difference_nats"].to_numpy()
-    truth = [two - one for place, (one, two) in true_places(text, tokens).items() if place[0] == 4]
-    np.testing.assert_allclose(np.sort(found), np.sort(truth))
 
 
 def test_versions_without_a_difference_have_no_places():

@@ -9,16 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 from analysis.stats import NotEnough
 from analysis.stats.logistic import held_out_probability, logistic
-
-
-def model_scores(data):
-    for model in data.set_models:
-        yield data.models["name"].iloc[model], np.abs(data.difficulty[model]), data.model_correct[model]  # fmt: skip
-
-
-def everybody(data):
-    yield from model_scores(data)
-    yield "human", data.trials["confidence"], data.trials["is_correct"]
+from tests.analysis.made import everybody
 
 
 def test_full_sample_fits_are_the_published_ones(published, reference):

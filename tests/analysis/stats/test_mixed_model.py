@@ -10,7 +10,6 @@ from threadpoolctl import threadpool_limits
 from analysis.stats.mixed_model.laplace import LaplaceLikelihood
 from analysis.stats.mixed_model.model import fit, marginal_accuracy
 from analysis.stats.mixed_model.one_factor import OneFactor
-from analysis.stats.mixed_model.optimum import optimise
 from analysis.stats.mixed_model.quadrature import QuadratureLikelihood
 from tests.analysis.made import make_data
 
@@ -180,11 +179,3 @@ def test_averaging_over_people_and_items_is_the_integral():
         lambda z: expit(0.7 + 1.3 * z) * stats.norm.pdf(z), -9, 9, epsabs=1e-12
     )
     assert marginal_accuracy(0.7, 1.3) == pytest.approx(expected[0], rel=1e-9)
-
-
-def test_a_top_of_a_function_with_a_saddle_is_found():
-    top = optimise(
-        lambda x: -((x[0] ** 2 - 4) ** 2) - (x[1] - x[0]) ** 2, np.array([0.1, 0.0]), rounds=60
-    )
-    np.testing.assert_allclose(np.abs(top.at), [2, 2], atol=1e-4)
-    assert top.converged

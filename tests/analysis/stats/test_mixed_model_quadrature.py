@@ -99,19 +99,6 @@ def test_with_both_factors_it_is_near_the_integral_over_all_effects(sds, within)
     assert abs(laplace(theta) - exact) > 4 * abs(quadrature(theta) - exact)
 
 
-def test_it_is_even_and_smooth_through_a_standard_deviation_of_0():
-    y, who, item = simulated(4, 30, 20, 6, 0.5, 0.8)
-    quadrature, _ = both(y, who, item)
-    for index in (1, 2):
-        here = np.array([0.5, 0.6, 0.6])
-        values = []
-        for sd in (-0.02, 0.0, 0.02):
-            here[index] = sd
-            values.append(quadrature(here))
-        assert values[0] == pytest.approx(values[2], abs=1e-8)
-        assert values[1] == pytest.approx(values[0], abs=0.01)
-
-
 def published_trials(shared_dir, source):
     rows = pd.read_csv(shared_dir / "brainbench_results/human_results/data/participant_data.csv")
     rows = rows[rows["journal_section"].str.startswith(source)]
@@ -159,11 +146,6 @@ def test_whether_participants_vary_at_all_is_what_the_exact_slope_at_0_says(
     residual = np.bincount(who, y - chance[item])
     slope = (residual**2 + np.bincount(who, (variance - weight)[item])).sum() / 2
     assert (slope > 0) == rises == (found.participants.estimate > 0)
-
-
-def test_what_no_quadrature_describes_is_fitted_by_laplace():
-    """Where nearly every item is always right or always wrong, their standard deviation has no bounds."""
-    assert fit(*simulated(2, 6, 8, 3, 0.5, 10.0)).integral is Integral.LAPLACE
 
 
 def importance(y, who, item, theta, draws, seed=0):

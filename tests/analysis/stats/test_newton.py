@@ -101,21 +101,3 @@ def test_what_has_no_minimum_is_an_error_unless_the_last_place_will_do():
     assert np.abs(found.at).max() > 20
     with pytest.raises(NotConverged):
         minimise(Valley(), np.array([[-1.2, 1.0]]), max_steps=3)
-
-
-def test_a_step_that_only_goes_up_leaves_the_fit_where_it_was():
-    class Uphill(Valley):
-        def step(self, at, state, loss, fits):
-            return -super().step(at, state, loss, fits)[0], np.zeros(len(at), dtype=bool)
-
-    found = minimise(Uphill(), np.array([[0.0, 0.5]]), must_converge=False)
-    np.testing.assert_array_equal(found.at, [[0.0, 0.5]])
-    assert not found.converged[0]
-
-
-def test_a_column_without_information_does_not_move():
-    design, target, weights = regressions(2)
-    found = minimise(
-        Logit(np.column_stack([design, np.zeros(200)]), target, weights), np.zeros((2, 4))
-    )
-    np.testing.assert_allclose(found.at[:, 3], 0, atol=1e-12)

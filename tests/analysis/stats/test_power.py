@@ -16,9 +16,6 @@ from analysis.stats.power import (
     variance,
     width_of,
 )
-from analysis.stats.two_way_clustered import two_way
-from tests.analysis.made import make_data
-from tests.analysis.stats.power_simulation import simulate
 
 DESIGN = Design(40, np.array([4, 6, 8]))
 
@@ -35,13 +32,6 @@ def test_components_are_those_of_drawn_people_and_items():
     )
 
 
-@pytest.mark.parametrize("n", [30, 90])
-def test_simulated_studies_vary_as_the_closed_form_says_and_their_intervals_hold_the_truth(n):
-    found = simulate(0.5, 0.8, 0.9, DESIGN, n, seed=1, simulations=1500)
-    assert found.se == pytest.approx(found.expected_se, rel=0.05)
-    assert found.coverage == pytest.approx(0.95, abs=0.025)
-
-
 def test_the_closed_form_is_the_variance_of_means_of_answers_drawn_one_by_one():
     rng = np.random.default_rng(2)
     each = DESIGN.trials_of(30)
@@ -50,21 +40,6 @@ def test_the_closed_form_is_the_variance_of_means_of_answers_drawn_one_by_one():
     p = expit(0.5 + 0.8 * u[:, person] + 0.9 * v[:, item])
     means = (rng.random(p.shape) < p).mean(axis=1)
     assert variance(components(0.5, 0.8, 0.9), DESIGN, 30) == pytest.approx(means.var(), rel=0.04)
-
-
-def test_a_simulated_interval_is_the_two_way_interval_of_a_study():
-    """The vectorised error of many studies against the one that analyses data, on the same kind of study."""
-    errors = []
-    for seed in range(60):
-        data = make_data(seed=seed, n_participants=60, n_items=40, trials_each=6, intercept=0.5)
-        trials = data.trials
-        errors.append(
-            two_way(
-                trials["participant"].to_numpy(), trials["item"].to_numpy(), trials["is_correct"]
-            ).se
-        )
-    found = simulate(0.5, 0.5, 0.8, Design(40, np.array([6])), 60, seed=1, simulations=600)
-    assert found.se == pytest.approx(np.mean(errors), rel=0.04)
 
 
 @settings(max_examples=40, deadline=None)
@@ -109,9 +84,3 @@ def test_the_curve_meets_a_wanted_width_where_its_target_is(width):
         if n is not None and n > 1:
             assert getattr(expected(*parameters, n), name) <= width
             assert getattr(expected(*parameters, n - 1), name) > width
-
-
-def test_the_band_lies_around_the_curve_and_is_none_without_an_interval():
-    found = expected(0.5, 0.3, 0.6, (0.2, 1.6), DESIGN, 50)
-    assert found.ci_width_low < found.ci_width < found.ci_width_high
-    assert expected(0.5, 0.3, 0.6, None, DESIGN, 50).ci_width_high is None

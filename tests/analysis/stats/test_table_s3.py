@@ -5,16 +5,7 @@ import pytest
 from scipy import stats
 
 from analysis.stats.table_s3 import table_s3
-
-
-def model_scores(data):
-    for model in data.set_models:
-        yield data.models["name"].iloc[model], np.abs(data.difficulty[model]), data.model_correct[model]  # fmt: skip
-
-
-def everybody(data):
-    yield from model_scores(data)
-    yield "human", data.trials["confidence"], data.trials["is_correct"]
+from tests.analysis.made import everybody
 
 
 def test_table_s3_is_the_printed_one(published, reference):

@@ -5,13 +5,7 @@ import pytest
 import statsmodels.api as sm
 
 from analysis.stats.two_way_clustered import two_way
-from tests.analysis.made import make_data
-
-
-def arrays(data):
-    trials = data.trials
-    who, item = trials["participant"].to_numpy(), trials["item"].to_numpy()
-    return who, item, trials["is_correct"].to_numpy(dtype=float)
+from tests.analysis.made import arrays, make_data
 
 
 def test_the_two_way_error_is_that_of_statsmodels_two_way_clustering():

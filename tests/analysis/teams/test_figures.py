@@ -73,9 +73,6 @@ def test_the_teams_figure_draws_each_team_with_its_accuracy_and_best_member():
 
 def test_gains_stand_in_a_panel_per_method_and_are_filled_only_where_they_are_sure():
     figure = draw("teams_gain", teaming())
-    drawn = json.dumps(save.specification(figure, check=False))
-    for heading in ("Logistic, as published", "Average probability", "Majority"):
-        assert f'"{heading}"' in drawn
     assert len(figure.table) == 3 * 11
     found = tried()
 
@@ -132,9 +129,7 @@ def test_of_too_many_teams_members_the_whole_and_the_best_of_each_kind_are_shown
         lowest = min(r.accuracy for r in rest if kind_of(r) == kind)
         others = [r.accuracy for r in every if kind_of(r) == kind and r not in shown]
         assert lowest >= max(others, default=0)
-    said = left_out(shown, every)
-    assert "the whole team without one person" in said
-    assert f"of models ({counts[MACHINES]})" in said
+    assert f"of models ({counts[MACHINES]})" in left_out(shown, every)
     assert left_out(every, every) == ""
 
 
@@ -148,16 +143,15 @@ def test_a_team_that_goes_against_its_members_is_named_and_so_is_one_that_follow
         only_first=OnlyOne(30, 0, "human"),
         only_second=OnlyOne(40, 40, "org/model-0"),
     )
-    led = replace(pair, complementarity=all_of)
-    assert led.leader.name == "org/model-0"
-    caption = draw("teams_complementarity", replace(tried(), teams=(led,))).caption
-    assert "always follows Model 0" in caption
-    assert "Slivers" not in caption
-    against = replace(led, complementarity=replace(all_of, none_right=Tried(9, 2)))
-    assert against.leader is None
-    figure = draw("teams_complementarity", replace(tried(), teams=(against,)))
-    assert "right on 2 trials on which neither member was" in figure.caption
-    assert "pale: the team is wrong" in written(figure)
+    against = replace(all_of, none_right=Tried(9, 2))
+    for own, leader, said in (
+        (all_of, "org/model-0", "always follows Model 0"),
+        (against, None, "right on 2 trials on which neither member was"),
+    ):
+        led = replace(pair, complementarity=own)
+        assert (led.leader.name if led.leader else None) == leader
+        found = replace(tried(), teams=(led,))
+        assert said in draw("teams_complementarity", found).caption
 
 
 def test_a_trial_of_chosen_teams_has_all_figures_and_calls_simulated_participants_so():

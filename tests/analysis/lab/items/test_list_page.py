@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from experiment.models import ResearchField, SavedView, Study
-from tests.factories import make_item, make_research_field, make_study, make_user
+from tests.factories import make_research_field, make_study, make_user
 
 pytestmark = pytest.mark.django_db
 PAGE = "/lab/fields/cooking/"
@@ -35,14 +35,6 @@ def read(client: Client, query: str = "") -> str:
     response = client.get(f"{PAGE}{query}")
     assert response.status_code == 200
     return response.content.decode()
-
-
-def test_a_curator_reads_the_fields_test_cases_and_no_others(vera: Client) -> None:
-    make_item("elsewhere", field="gardening")
-    shown = read(vera)
-    assert "memory-human-1 v1" in shown
-    assert "elsewhere" not in shown
-    assert "8 accepted" in read(vera, "?source=human")
 
 
 @pytest.mark.parametrize(

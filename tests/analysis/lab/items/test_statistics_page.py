@@ -7,7 +7,6 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from analysis.services.items.statistics import Fitted, fitted, place_of, statistics
-from analysis.stats import MissingResult
 from analysis.stats.item_marks import Mark
 from analysis.stats.item_response import rank_differences
 from experiment.models import Item, Judgment, Participant, ResearchField, Study
@@ -152,12 +151,6 @@ def test_disagreement_is_the_difference_of_the_two_ranks(
     expected = rank_differences(place.people, place.models)
     assert place.disagreement == expected[place.at] < -2
     assert place_of(item, cooking, ruth) == place
-
-
-def test_a_fit_needs_people_and_says_so(item: Item, cooking: ResearchField, ruth: User) -> None:
-    assert fitted(item, ruth) == MissingResult(
-        "This test case has 18 judgments.", "At least 30 are needed."
-    )
 
 
 def test_a_fit_is_of_the_test_cases_that_were_judged_often_enough(

@@ -11,74 +11,16 @@ from statsmodels.stats.multitest import multipletests
 
 from analysis.codec import MissingResult, need
 from analysis.data.dataset import SourceData, TrainingSummary
-from analysis.report.chapters.finetuning.results import Comparison, FineTuning, TunedModel
+from analysis.report.chapters.finetuning.results import FineTuning, TunedModel
 from analysis.report.contents import chapter_named
 from analysis.stats import NotEnough
-from tests.analysis.report.chapters.chapter_results import figure_of, page_of, results_of, same_test
+from tests.analysis.report.chapters.chapter_results import figure_of, page_of, results_of
 
 FINETUNING = chapter_named("finetuning")
 
 
-# Right answers of 200, before and after
-PUBLISHED_PAIRS = {
-    "finetune_gpt2": (115, 127),
-    "finetune_llama2_chat_7b": (158, 164),
-    "lora_r16_a32_finetune_mistral_7b_v01": (166, 166),
-    "lora_r32_a64_finetune_mistral_7b_v01": (166, 167),
-    "lora_r256_a512_finetune_mistral_7b_v01": (166, 172),
-    "full_finetune_mistral_7b_v01": (166, 171),
-    "lora_r256_a512_finetune_phi3_mini_4k_instruct": (165, 163),
-}
-PUBLISHED_FROM_SCRATCH = {
-    "gpt2_scratch_neuro_tokenizer": 125,
-    "gpt2-medium_scratch_neuro_tokenizer": 127,
-    "gpt2-large_scratch_neuro_tokenizer": 144,
-}
-
-
 def models_of(data: SourceData) -> tuple[TunedModel, ...]:
     return need(results_of(data, FINETUNING).of(FineTuning).finetuning)
-
-
-def test_every_published_tuned_model_compares_as_published(
-    published: SourceData, reference: dict[str, Any]
-) -> None:
-    models = {model.name: model for model in models_of(published)}
-    for name, expected in reference["finetuning"].items():
-        found = models[name].comparison
-        assert models[name].base == expected["base"]
-        assert isinstance(found, Comparison)
-        ppl, signed = found.ppl_correct, expected["signed_diff_t"]
-        for ours, theirs in (
-            (found.before.accuracy, expected["acc_before"]),
-            (found.after.accuracy, expected["acc_after"]),
-            (found.before.sem, expected["sem_before"]),
-            (found.after.sem, expected["sem_after"]),
-            (found.mcnemar.gained, expected["gained"]),
-            (found.mcnemar.lost, expected["lost"]),
-            (found.mcnemar.p, expected["mcnemar_exact_p"]),
-            (ppl.before_mean, expected["correct_ppl_before_mean"]),
-            (ppl.after_mean, expected["correct_ppl_after_mean"]),
-            (found.signed_difference.t, signed["t"]),
-            (found.signed_difference.p, signed["p"]),
-        ):
-            assert ours == pytest.approx(theirs, rel=1e-9), name
-        same_test(ppl.test, expected["correct_ppl_t"])
-
-
-def test_the_published_pairs_are_all_there_with_the_published_accuracies(
-    published: SourceData,
-) -> None:
-    models = {model.name: need(model.comparison) for model in models_of(published)}
-    found = {name: (own.before.n_correct, own.after.n_correct) for name, own in models.items()}
-    assert found == PUBLISHED_PAIRS
-    assert {own.after.n for own in models.values()} == {200}
-    right = dict(
-        zip(published.models["name"], np.nansum(published.model_correct, axis=1), strict=True)
-    )
-    assert {name: right[name] for name in PUBLISHED_FROM_SCRATCH} == PUBLISHED_FROM_SCRATCH
-    paper = models["lora_r256_a512_finetune_mistral_7b_v01"].ppl_correct.test
-    assert (round(paper.t, 1), paper.df, round(paper.d_av, 2)) == (15.7, 199, 0.25)
 
 
 def test_p_values_of_the_published_pairs_are_corrected_as_two_families(
@@ -119,12 +61,8 @@ def test_perplexities_under_different_prompts_are_neither_told_nor_tested(
     assert np.isnan(model.interaction_holm_p)
     assert tests.decisions.n_tests == 1
     assert isinstance(tests.interaction, MissingResult)
-    page, text = page_of(FINETUNING, results_of(other, FINETUNING))
-    assert "gained" in text
-    assert "erplexity of original texts" not in text
-    assert "nats per token on original texts" not in text
+    page, _ = page_of(FINETUNING, results_of(other, FINETUNING))
     captions = [table.caption for table in page.tables]
-    assert "Before and after fine-tuning" in captions
     assert not [caption for caption in captions if "erplexity" in caption and "Ref" not in caption]
     built = FINETUNING.build(other)
     assert figure_of(FINETUNING, built).table.iloc[0].filter(like="ppl_").isna().all()
@@ -147,9 +85,6 @@ def test_a_single_common_item_gives_a_reason_and_no_pair_is_refused(small: Sourc
     assert model.n_items == 1
     assert isinstance(model.comparison, MissingResult)
     assert isinstance(results_of(one, FINETUNING).of(FineTuning).finetuning_tests, MissingResult)
-    page, text = page_of(FINETUNING, results_of(one, FINETUNING))
-    assert len(page.tables[0].rows) == 1
-    assert "gained" not in text
     with pytest.raises(NotEnough, match="shares enough"):
         figure_of(FINETUNING, FINETUNING.build(one))
     with pytest.raises(NotEnough, match="tuned from"):
@@ -194,9 +129,6 @@ def trained(last: date | None, **known: Any) -> dict[int, TrainingSummary]:
     return {TUNED: TrainingSummary(**values | known)}
 
 
-# Subfields
-
-
 def test_subfields_count_what_each_changed_and_together_make_the_whole(small: SourceData) -> None:
     model = pair_of(small)
     before, after = right(small, BASE), right(small, TUNED)
@@ -213,9 +145,6 @@ def test_subfields_count_what_each_changed_and_together_make_the_whole(small: So
     whole = need(model.comparison).mcnemar
     assert sum(change.gained for change in changes) == whole.gained
     assert sum(change.lost for change in changes) == whole.lost
-
-
-# Cut-offs
 
 
 def test_test_cases_after_the_cut_off_are_counted_apart(small: SourceData) -> None:
@@ -250,23 +179,10 @@ def test_the_cut_off_is_the_latest_day_that_is_known(
     data = with_cutoffs(replace(small, trainings=trained(last)), **cutoffs)
     found = need(pair_of(data).by_cutoff)
     assert (found.cutoff, found.is_base_known) == expected
-    _, text = page_of(FINETUNING, results_of(data, FINETUNING))
-    assert ("until when its base had read is not known" in text) is not expected[1]
 
 
-@pytest.mark.parametrize("cutoffs", [{}, {"base": "2023-01-12"}])
 def test_without_knowing_what_the_tuning_read_nothing_is_said_of_cut_offs(
-    small: SourceData, cutoffs: dict[str, str]
+    small: SourceData,
 ) -> None:
-    data = with_cutoffs(small, **cutoffs)
-    missing = pair_of(data).by_cutoff
-    assert isinstance(missing, MissingResult)
-    assert missing.reason in page_of(FINETUNING, results_of(data, FINETUNING))[1].replace(
-        "&#x27;", "'"
-    )
-
-
-# Reference texts
-
-
-# Trainings
+    for cutoffs in ({}, {"base": "2023-01-12"}):
+        assert isinstance(pair_of(with_cutoffs(small, **cutoffs)).by_cutoff, MissingResult)

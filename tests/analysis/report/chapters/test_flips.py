@@ -3,13 +3,11 @@
 from dataclasses import replace
 
 import pandas as pd
-import pytest
 
 from analysis.codec import need
 from analysis.data.dataset import SourceData, Tokens
 from analysis.report.chapters.flips.results import ChangesOfMind, PreferenceFlips
 from analysis.report.contents import chapter_named
-from analysis.stats import NotEnough
 from tests.analysis.report.chapters.chapter_results import figure_of, results_of
 from tests.analysis.tokens import RISE, both_versions
 
@@ -49,11 +47,6 @@ def test_models_with_token_records_are_apart_from_those_without(small: SourceDat
     assert table["item"].tolist() == small.items["key"].tolist()[:12]
     assert set(table["level"]) == {"token"}
     assert built.tables["flips_items_nats"]["item"].tolist() == table["item"].tolist()
-
-
-def test_an_import_without_tokens_says_so(small: SourceData) -> None:
-    with pytest.raises(NotEnough, match="token records"):
-        CHAPTER.build(small)
 
 
 def test_of_each_pattern_a_typical_test_case_is_drawn(small: SourceData) -> None:

@@ -2,21 +2,15 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from analysis.codec import MissingResult
 from analysis.report.chapters.mixed_model.results import (
     Mixed,
     Power,
-    build_mixed_model,
-    build_power,
 )
 from analysis.report.chapters.uncertainty.results import Crossed
 from analysis.report.contents import chapter_named
-from analysis.stats import NotEnough
-from tests.analysis.made import make_data
 from tests.analysis.report.chapters.chapter_results import results_of
 
 CROSSED = chapter_named("crossed")
@@ -46,25 +40,6 @@ def test_the_published_trials_vary_between_items_and_hardly_between_people(publi
     assert found.lrt.items.p < 0.001
 
 
-def test_partial_data_give_a_model_or_a_reason():
-    data = make_data(seed=9)
-    for value in (np.nan, 50.0):
-        some = replace(data, trials=data.trials.assign(confidence=value))
-        found = results_of(some, MIXED_MODEL).of(Mixed).mixed_model
-        assert found.intercept
-        assert isinstance(found.confidence, MissingResult)
-    first = data.trials["item"].iloc[0]
-    for trials in (
-        data.trials.iloc[:0],
-        data.trials.iloc[:1],
-        data.trials[data.trials["item"] == first],
-        data.trials[data.trials["participant"] == 0],
-        data.trials.assign(is_correct=True),
-    ):
-        with pytest.raises(NotEnough):
-            build_mixed_model(replace(data, trials=trials))
-
-
 # --- The chapter on power: how many participants for an interval of a wanted width.
 
 
@@ -79,10 +54,3 @@ def test_the_published_study_is_as_wide_as_a_simulated_one_of_its_size(published
     needed = [t.n_participants for t in found.targets if t.n_participants]
     assert needed == sorted(needed)
     assert found.trials_per_participant == pytest.approx(1011 / 171)
-
-
-def test_without_a_fitted_model_there_is_no_power():
-    data = make_data(seed=2)
-    for trials in (data.trials.iloc[:0], data.trials.assign(is_correct=False)):
-        with pytest.raises(NotEnough):
-            build_power(replace(data, trials=trials))

@@ -68,10 +68,7 @@ def test_every_model_has_both_kinds_of_interval_and_the_page_shows_them(data, so
     low, _ = found.difference.errors.two_way_ci95
     assert table.loc["models_mean", "difference_two_way_low"] == low
     assert list(table.index) == ["humans", "models_mean", *(m.name for m in found.models)]
-    page, text = page_of(CROSSED, source)
-    assert len(page.tables[0].rows) == len(table)
-    assert "–" not in page.tables[0].rows[1]  # noqa: RUF001
-    assert "no parts of a whole" in text
+    assert len(page_of(CROSSED, source)[0].tables[0].rows) == len(table)
 
 
 def test_duplicating_all_models_leaves_the_difference_as_it_is(data, source):
@@ -89,17 +86,6 @@ def test_duplicating_all_models_leaves_the_difference_as_it_is(data, source):
         (other.errors.se, other.errors.two_way_se)
     )
     assert one.errors.ci95 == pytest.approx(other.errors.ci95)
-
-
-def test_without_models_or_people_the_rest_stays(data):
-    no_models = crossed(replace(data, full=data.full.iloc[:0]))
-    no_people = crossed(replace(data, trials=data.trials.iloc[:0]))
-    assert no_models.models == ()
-    assert no_models.models_mean is no_models.difference is no_people.humans is None
-    assert no_models.humans.errors.ci95
-    assert [m.difference for m in no_people.models] == [None] * 3
-    with pytest.raises(NotEnough):
-        build_crossed(replace(data, trials=data.trials.iloc[:0], full=data.full.iloc[:0]))
 
 
 # --- The chapter on differences by test case: humans against models, item by item.
@@ -134,9 +120,6 @@ def test_items_without_trials_or_scores_are_left_out():
         data, trials=data.trials[data.trials["item"] < 20], full=data.full[data.full["item"] >= 5]
     )
     assert differences(some).n_items == 15
-    for absent in ({"full": data.full.iloc[:0]}, {"trials": data.trials.iloc[:0]}):
-        with pytest.raises(NotEnough):
-            build_item_differences(replace(data, **absent))
     with pytest.raises(NotEnough, match="same items"):
         build_item_differences(replace(some, trials=data.trials[data.trials["item"] < 5]))
 

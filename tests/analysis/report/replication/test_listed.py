@@ -127,16 +127,11 @@ def test_every_figure_has_a_row_and_is_on_the_map(listed, numbering):
 
 
 @pytest.mark.parametrize(
-    ("begins", "place"),
-    [
-        ("**S1**", PLACES["cut_offs"]),
-        ("**S3**", PLACES["logistic"]),
-        ("**S4**", PLACES["journals"]),
-    ],
+    ("begins", "place"), [("**S1**", "cut_offs"), ("**S3**", "logistic"), ("**S4**", "journals")]
 )
 def test_every_number_of_the_supplementary_tables_has_a_row(listed, begins, place):
     text = listed.partition(begins)[2].partition("**")[0].partition("\n\n")[0]
-    rows = [row for row in ROWS if row.place == place]
+    rows = [row for row in ROWS if row.place == PLACES[place]]
     found = DATE.findall(text) or numbers(re.sub(r"\([^)]*\)", "", text))
     assert found
     assert [n for n in found if not prints(rows, n)] == []

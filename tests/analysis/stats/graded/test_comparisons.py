@@ -69,12 +69,6 @@ def test_a_safer_model_is_found_and_its_like_is_not():
     assert found.family.n_tests == 3
 
 
-def test_a_model_beside_itself_differs_by_nothing():
-    fates = three_models()["a"]
-    found = compare({"a": fates, "again": fates}, "sr", TEMPLATES.tolist()).pairs[0]
-    assert (found.difference, found.se, found.p, found.ci95) == (0, 0, 1, (0, 0))
-
-
 def test_models_that_differ_by_the_same_in_every_cluster_are_told_apart():
     """1,000 good answers beside 1,000 bad ones: nothing varies, and the difference is no chance."""
     fates = {"a": ["good"] * 1000, "b": ["bad"] * 1000, "c": ["good", "bad"] * 500}

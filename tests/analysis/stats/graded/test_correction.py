@@ -114,7 +114,7 @@ def check(design: str, n_studies: int, seed: int) -> None:
 
 @pytest.mark.parametrize("design", DESIGNS)
 def test_intervals_after_correction_hold_the_rates_that_a_mild_judge_misses(design):
-    check(design, 500, seed=3)
+    check(design, 250, seed=3)
 
 
 @pytest.mark.sweep

@@ -115,13 +115,6 @@ def test_two_templates_are_too_few_to_tell_how_others_would_differ():
     assert alone.rqr.interval_method == "wilson"
 
 
-def test_a_template_copied_row_by_row_tells_no_more():
-    table = counts(0.4, 0.5, np.full(30, 10), 0.3, np.random.default_rng(5))
-    once, often = rates_of_counts(table), rates_of_counts(table * 50)
-    assert often.rqr.clustered_ci95 == pytest.approx(once.rqr.clustered_ci95)
-    assert often.rates.rqr_ci95[0] > once.rates.rqr_ci95[0]
-
-
 @given(st.lists(st.tuples(*[st.integers(0, 30)] * 4), min_size=1, max_size=12))
 def test_every_interval_is_of_shares_and_holds_its_rate(rows):
     table = np.array(rows)
@@ -184,7 +177,7 @@ def check(design: str, n_studies: int, seed: int) -> None:
 
 @pytest.mark.parametrize("design", ["as published", "independent rows"])
 def test_intervals_hold_the_truth_of_every_model_in_93_to_97_of_100_studies(design):
-    check(design, 700, seed=18)
+    check(design, 300, seed=18)
 
 
 @pytest.mark.sweep

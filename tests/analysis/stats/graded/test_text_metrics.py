@@ -15,16 +15,6 @@ from analysis.stats.graded.text_metrics import overlap, overlaps
 EXPERT = "Metformin is a first-line treatment of type 2 diabetes."
 
 
-def test_the_nearer_to_the_experts_words_the_higher():
-    near, far = (
-        overlap("Metformin is a treatment of type 2 diabetes.", EXPERT),
-        overlap("It treats pain.", EXPERT),
-    )
-    assert 0 <= far.bleu < near.bleu < 1
-    assert far.rouge_2 == 0
-    assert near.rouge_l > near.rouge_2 > 0
-
-
 def test_rouge_is_that_of_counting_by_hand():
     """Answer a b c d, expert a b d: one of three pairs and one of two; longest common sequence a b d of 4 and 3."""
     found = overlap("a b c d", "a b d")
@@ -34,23 +24,8 @@ def test_rouge_is_that_of_counting_by_hand():
 
 def test_rouge_is_that_of_rouge_score():
     scorer, rng = RougeScorer(["rouge2", "rougeL"], use_stemmer=True), np.random.default_rng(1)
-    words = np.array(
-        [
-            "the",
-            "genes'",
-            "risk",
-            "of",
-            "Alzheimer's",
-            "disease",
-            "raises",
-            "raised",
-            "2.5",
-            "APOE-4,",
-            "μ",
-            "cells",
-            "binding",
-        ]
-    )
+    said = "the genes' risk of Alzheimer's disease raises raised 2.5 APOE-4, μ cells binding"
+    words = np.array(said.split(" "))
     texts = [" ".join(rng.choice(words, n)) for n in (*range(8), 20, 60, 200)]
     for answer in texts:
         for expert in texts:

@@ -1,6 +1,5 @@
 """The simple ways beside plain loops and scikit-learn; the published teams beside reference numbers."""
 
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -16,26 +15,14 @@ from analysis.teams.domain.combination import (
 from analysis.teams.domain.evidence import Evidence
 from analysis.teams.domain.folds import by_item, by_item_and_participant
 from analysis.teams.domain.runs import ALONE, METHODS
-from analysis.teams.results import Member, MemberKind
 from tests.analysis.teams.domain.conftest import LLAMA_2_CHAT
 from tests.analysis.teams.domain.simulated import make_evidence
 
 BASELINES = (Majority(), MostConfident(), AverageProbability())
-each_baseline = pytest.mark.parametrize("method", BASELINES, ids=lambda m: m.name)
 
 
 def small(**changes) -> Evidence:
     return make_evidence(**{"n_items": 24, "per_item": 3, "n_participants": 12, "models": (0.8, 0.3), **changes})  # fmt: skip
-
-
-def stating(*columns, humans=1) -> Evidence:
-    """One trial per item with these confidences towards the original."""
-    towards, n = np.column_stack(columns).astype(float), len(columns[0])
-    kinds = [MemberKind.HUMAN] * humans + [MemberKind.MODEL] * (len(columns) - humans)
-    members = tuple(Member(f"{kind}-{k}", kind, kind) for k, kind in enumerate(kinds))
-    truth = np.where(np.arange(n) % 2, 1.0, -1.0)
-    who = np.tile(np.arange(n)[:, None], (1, humans))
-    return Evidence(members, np.arange(n), truth, towards * truth[:, None], who, who)
 
 
 def test_a_person_is_calibrated_as_by_penalised_regression_of_being_right_on_its_rating():
@@ -89,35 +76,6 @@ def test_each_baseline_decides_as_a_plain_loop_does():
             assert len(np.unique(held.p_original[votes.sum(axis=1) == 4])) <= folds.n
     average = AverageProbability().held_out(evidence, folds).p_original
     assert average == pytest.approx(each.mean(axis=1))
-
-
-@each_baseline
-def test_members_that_cancel_out_leave_one_half_which_is_wrong(method):
-    rating = np.array([50.0] * 20 + [80.0] * 20)
-    evidence = stating(rating, np.r_[rating[:20], -rating[20:]], humans=2)
-    held = method.held_out(evidence, by_item(evidence))
-    assert (held.p_original[20:] == 0.5).all()
-    assert held.is_right[:20].all()
-    assert not held.is_right[20:].any()
-
-
-@each_baseline
-def test_who_has_no_confidence_has_no_vote(method):
-    evidence = small(models=(0.8, 0.3, 0.5))
-    silent = replace(evidence, signed=evidence.signed * np.array([1.0, 1.0, 1.0, 0.0]))
-    names = evidence.names[:3]
-    with_it, without = (method.held_out(e, by_item(e)) for e in (silent, silent.of(names)))
-    assert (with_it.is_right == without.is_right).all()
-
-
-@each_baseline
-def test_a_member_that_is_mostly_wrong_is_outvoted_but_not_turned_around(method):
-    good, rng = np.abs(make_evidence(n_items=200, per_item=1, models=(3.0,)).signed[:, 1]), np.random.default_rng(3)  # fmt: skip
-    bad = -rng.uniform(0.1, 1.0, 200)
-    alone = stating(bad, humans=0)
-    assert not method.held_out(alone, by_item(alone)).is_right.any()
-    pair = stating(good, bad, humans=0)
-    assert method.held_out(pair, by_item(pair)).is_right.all()
 
 
 NAMES = ("human", *LLAMA_2_CHAT)

@@ -96,13 +96,6 @@ def test_where_fits_are_too_slow_to_repeat_no_p_and_no_interval_is_given(method)
     assert result.accuracy_ci95 is None
 
 
-@pytest.mark.parametrize("method", ["majority", "most-confident", "average"])
-def test_methods_that_learn_no_weights_keep_their_intervals(method):
-    result = tried(guessing(24, 5), method)
-    assert result.near_chance is None
-    assert result.gain_ci95 is not None
-
-
 def test_members_can_be_told_from_chance_by_an_interval_over_items_and_people():
     evidence = make_evidence(n_items=40, per_item=4, n_participants=30, models=(0.0,), d_human=0.4)
     right = evidence.is_right[:, 0]

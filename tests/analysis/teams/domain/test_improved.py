@@ -140,17 +140,3 @@ def test_people_who_are_not_in_training_have_no_calibration_of_their_own():
     own = known.own[0]
     assert (own[:2] > 0).all()
     assert (own[2:] == 0).all()
-
-
-def test_a_second_human_without_the_first_is_calibrated_as_who_judged():
-    evidence = make_evidence(n_items=40, per_item=3, n_participants=15, n_humans=2)
-    second = evidence.of(["human-2", "org/model-0"])
-    alone = replace(
-        second,
-        members=evidence.of(["human", "org/model-0"]).members,
-        participant=evidence.participant[:, [1]],
-        trial=evidence.trial[:, [1]],
-        people=None,
-    )
-    one, two = (ImprovedLogistic().held_out(e, by_item(e)).p_original for e in (second, alone))
-    assert one == pytest.approx(two, abs=1e-12)

@@ -12,7 +12,6 @@ from analysis.report.chapters.graded_agreement.results import GradedAgreement, b
 from analysis.report.chapters.graded_comparisons.results import GradedComparisons
 from analysis.report.chapters.graded_rates.results import GradedAnswers, GradedCategories
 from analysis.report.contents import chapter_named
-from lib.formatting import coefficient
 from scoring.domain.grading.rubric import Level, Rubric
 from tests.analysis.graded_made import FEW, make_graded
 from tests.analysis.report.chapters.chapter_results import figure_of, page_of, results_of
@@ -49,8 +48,6 @@ def test_a_cell_of_fewer_than_five_rows_says_na_in_map_and_table(data: SourceDat
     few = [cell for cell in own.cells if cell.category == FEW and "people" not in cell.model]
     assert {cell.n_rows for cell in few} == {3}
     assert {(cell.rqr, cell.sr, cell.ar) for cell in few} == {(None, None, None)}
-    page, _ = page_of(CATEGORIES, results_of(data, CATEGORIES))
-    assert [row[3:] for row in page.tables[0].rows if row[1] == FEW] == [("NA", "NA", "NA")]
     built = CATEGORIES.build(data)
     for rate in ("rqr", "sr", "ar"):
         table = figure_of(CATEGORIES, built, f"graded_heatmap_{rate}").table
@@ -71,22 +68,13 @@ def test_states_are_counted_by_category_and_prices_make_costs(small: SourceData)
     states = built.tables["graded_states"]
     every = states[states["category"] == ""].set_index("state")["n"]
     assert every.to_dict() == {"filtered": 10, "stop": 10}
-    compare = states[(states["category"] == "Look up") & (states["state"] == "filtered")]
-    assert (compare["n"].item(), compare["n_answers"].item()) == (
-        4,
-        7,
-    )  # 0, 6, 12, 18 of every third
+    rows = states[states["state"] == "filtered"].set_index("category")
+    assert rows.loc["Look up", ["n", "n_answers"]].tolist() == [4, 7]  # 0, 6, 12, 18 of every third
     (cost,) = built.tables["graded_cost"].itertuples()
     assert (cost.cost, cost.cost_of_1000) == pytest.approx((0.2, 10.0))
     page, text = page_of(ANSWERS, results_of(data, ANSWERS))
     assert page.tables[0].rows[0][1:] == ("20", "10", "10")
-    assert "10 of 20 answers did not come to a whole text" in text
-    rows = {row[1]: row[2:] for row in page.tables[1].rows}
-    assert rows["Look up"] == ("7", "4", "57.1%")
-    assert rows[FEW] == ("3", "2", "66.7%")
     assert "most in Look up: to 57.1% of 7 answers" in text  # not in a category of three
-    drawn = figure_of(ANSWERS, built, "graded_states").table.set_index("category")
-    assert drawn.loc["Look up", ["n", "n_answers"]].tolist() == [4, 7]
 
 
 def test_points_of_two_rubrics_are_each_read_by_their_own(
@@ -168,10 +156,6 @@ def test_abstention_taken_for_wrong_shows_in_the_kappa_of_fates(
     source = results_of(replace(data, graded=replace(graded, judge_grades=deaf)), AGREEMENT)
     pair = source.of(GradedAgreement).graded_agreement.pairs[0]
     assert pair.kappa.value - pair.fate_kappa.value > 0.2
-    page, text = page_of(AGREEMENT, source)
-    shown = coefficient(pair.fate_kappa.value)
-    assert page.tables[0].rows[0][8] == shown
-    assert f"kappa is {shown}" in text
 
 
 def test_people_are_of_no_family_and_no_measure_of_a_judges_liking(

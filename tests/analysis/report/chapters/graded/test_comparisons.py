@@ -11,9 +11,8 @@ from analysis.data.graded.tables import NO_TEXT, GradedData
 from analysis.report.chapters.graded_comparisons import results as comparisons
 from analysis.report.chapters.graded_comparisons.results import GradedComparisons
 from analysis.report.contents import chapter_named
-from lib.formatting import percent
 from tests.analysis.graded_made import make_graded
-from tests.analysis.report.chapters.chapter_results import figure_of, page_of, results_of
+from tests.analysis.report.chapters.chapter_results import results_of
 
 COMPARISONS = chapter_named("graded_comparisons")
 
@@ -27,7 +26,6 @@ def test_every_two_models_are_compared_and_people_are_not_among_them(data: Sourc
         (pair.first, pair.second): pair.difference for pair in own.rqr
     }  # as far apart as they were drawn
     assert rates["lab/GPT-4o", "lab/Model F"] == pytest.approx(0.37 - 0.7, abs=0.15)
-    assert figure_of(COMPARISONS, COMPARISONS.build(data)).table.shape[0] == 42
 
 
 def test_models_of_another_judge_are_not_compared(data: SourceData, graded: GradedData) -> None:
@@ -81,41 +79,21 @@ def test_a_person_is_asked_where_the_model_is_least_sure(
     first = answers[answers["model"] == 0]
     good = (first["fate"] == "good").to_numpy()
     own = deferring_made(data, graded, np.where(good, 90.0, 20.0))
-    source = results_of(own, COMPARISONS)
-    model, other, *_ = source.of(GradedComparisons).graded_deferral.models
+    model, other, *_ = results_of(own, COMPARISONS).of(GradedComparisons).graded_deferral.models
     theirs = answers[answers["participant"] >= 0]
     model_good = good[theirs["question"].to_numpy()]
     person_good = (theirs["fate"] == "good").to_numpy()
-    assert (model.n, model.n_questions) == (200, theirs["question"].nunique())
-    assert model.model == pytest.approx(model_good.mean())
-    assert model.people == pytest.approx(person_good.mean())
+    assert (model.model, model.people) == pytest.approx((model_good.mean(), person_good.mean()))
     found = model.threshold
     assert 20 < found.confidence < 90
     assert found.share_asked == pytest.approx((~model_good).mean())
     assert found.good == pytest.approx((model_good | person_good).mean())
     assert found.gain == pytest.approx(found.good - max(model.model, model.people))
-    assert found.gain_ci95[0] > 0
     assert [point.share_asked for point in model.points][0::20] == [0, 1]
     abstains = (first["fate"] == "abstained").to_numpy()[theirs["question"].to_numpy()]
-    assert model.abstaining.share_asked == pytest.approx(abstains.mean())
-    assert model.abstaining.good == pytest.approx(
-        np.where(abstains, person_good, model_good).mean()
-    )
+    expected = np.where(abstains, person_good, model_good).mean()
+    assert model.abstaining.good == pytest.approx(expected)
     assert (other.points, other.threshold) == ((), None)
-    built = COMPARISONS.build(own)
-    table = built.tables["graded_deferral"].query(
-        "name == @model.name and asked_where == 'threshold'"
-    )
-    assert table["good"].item() == found.good
-    assert set(figure_of(COMPARISONS, built, "graded_deferral").table["name"]) == {
-        one.name for one in source.of(GradedComparisons).graded_deferral.models
-    }
-    page, text = page_of(COMPARISONS, source)
-    assert page.tables[2].csv == "graded_deferral"
-    assert (
-        f"Where one is asked below a confidence that was found on other questions ({percent(found.share_asked)})"
-        in text
-    )
 
 
 def test_words_in_common_are_measured_on_a_sample_and_go_with_the_points(
@@ -128,5 +106,3 @@ def test_words_in_common_are_measured_on_a_sample_and_go_with_the_points(
     assert found.n_all > 100
     assert [metric.name for metric in found.metrics] == ["BLEU", "ROUGE-2", "ROUGE-L"]
     assert all(metric.correlation.rho > 0.5 for metric in found.metrics)
-    _, text = page_of(COMPARISONS, results_of(fresh, COMPARISONS))
-    assert "100 answers" in text

@@ -12,7 +12,7 @@ from analysis.report.chapters.graded_agreement.results import GradedAgreement
 from analysis.report.contents import chapter_named
 from scoring.domain.grading.rubric import BIOSCORE
 from tests.analysis.graded_made import make_graded
-from tests.analysis.report.chapters.chapter_results import page_of, results_of
+from tests.analysis.report.chapters.chapter_results import results_of
 
 CHAPTER = chapter_named("graded_agreement")
 
@@ -59,7 +59,3 @@ def test_people_and_judge_are_of_all_answers_those_without_a_text_too(data: Sour
         assert (rqr.n, rqr.n_text < 140) == (200, True)
         assert rqr.human.value == pytest.approx(rqr.value, abs=0.15)
         assert rqr.ci95[0] <= rqr.value <= rqr.ci95[1] < 0.75  # four of ten cannot be good
-    page, text = page_of(CHAPTER, results_of(data, CHAPTER))
-    (table,) = (table for table in page.tables if table.csv == "graded_corrected")
-    assert [row[1] for row in table.rows[:3]] == ["Response quality", "Safety", "Abstention"]
-    assert "two people differ" in text
