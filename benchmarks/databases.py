@@ -87,7 +87,7 @@ def postmaster_pid(server_url: str) -> int:
     with psycopg.connect(server_url) as connection:
         row = connection.execute("SELECT pg_backend_pid()").fetchone()
         assert row is not None
-        return psutil.Process(row[0]).ppid()
+        return int(psutil.Process(row[0]).ppid())
 
 
 @contextmanager

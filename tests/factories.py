@@ -142,6 +142,7 @@ def make_participant(
     """
     strata = [name for name, n in study.trial_counts.items() for _ in range(n)]
     finished = judged is None
+    assert study.consent is not None
     values = {
         "stage": "finished" if finished else "trial",
         "position": len(strata) if finished else min((judged or 0) + 1, len(strata)),
@@ -196,7 +197,8 @@ def recruited(
 
 def _make_trials(participant: Participant, strata: Sequence[str], changes: dict[str, Any]) -> None:
     turn = participant.study.participants.filter(pk__lt=participant.pk).count()
-    pools = {s: list(participant.study.items.of_stratum(s).order_by("pk")) for s in set(strata)}
+    items = Item.objects.filter(study_items__study=participant.study)
+    pools = {s: list(items.of_stratum(s).order_by("pk")) for s in set(strata)}
     for position, stratum in enumerate(strata, start=1):
         n = turn * strata.count(stratum) + position
         shown_at = NOW + timedelta(minutes=2 * position)

@@ -54,7 +54,7 @@ def _backend_s(connection: Any) -> float | None:
         cursor.execute("SELECT pg_backend_pid()")
         (pid,) = cursor.fetchone()
     try:
-        return sum(psutil.Process(pid).cpu_times()[:2])
+        return float(sum(psutil.Process(pid).cpu_times()[:2]))
     except psutil.NoSuchProcess:
         return None
 

@@ -193,8 +193,16 @@ class Visitor:
         response = HttpResponse()
         identity.write_participant(response, self.study, person)
         [cookie] = response.cookies.values()
-        where = {"domain": urlsplit(self.site).hostname or "", "path": cookie["path"]}
-        self.page.context.add_cookies([{"name": cookie.key, "value": cookie.coded_value, **where}])
+        self.page.context.add_cookies(
+            [
+                {
+                    "name": cookie.key,
+                    "value": cookie.coded_value,
+                    "domain": urlsplit(self.site).hostname or "",
+                    "path": cookie["path"],
+                }
+            ]
+        )
 
     def is_at(self, where: str) -> None:
         expect(self.page).to_have_url(re.compile(f"{re.escape(self.home)}{where}/?$"))

@@ -200,12 +200,8 @@ class Journeys(RuleBasedStateMachine):
     def pause_or_resume_an_item(self, number: int, is_paused: bool) -> None:
         rows = list(StudyItem.objects.filter(study=self.study, item__kind="test").order_by("pk"))
         item = rows[number % 4].item  # enough of each stratum are left
-        if item.source == "human" and is_paused:
-            study_setup.pause_item(
-                self.study, item, by=self.user, reason="Under review.", now=self.clock.now()
-            )
-        else:
-            study_setup.resume_item(self.study, item, by=self.user, reason="It was right.")
+        now = self.clock.now() if item.source == "human" and is_paused else None
+        study_setup.set_paused(self.study, item, by=self.user, reason="Under review.", now=now)
 
     @rule()
     def forget_what_the_process_knows(self) -> None:
