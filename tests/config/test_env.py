@@ -59,16 +59,16 @@ REFUSED: list[tuple[Callable[[Env], Any], str, list[str]]] = [
     (lambda env: env.choice("X", "INFO", ("INFO", "ERROR")), "one of INFO, ERROR", ["LOUD"]),
     (
         lambda env: env.url("X", ""),
-        "",
+        "X=",
         ["lab.org", "ftp://lab.org", "https://", "https://a b.org", "http://x:port", "http://["],
     ),
-    (lambda env: env.origins("X"), "", ["https://a.org/page"]),
+    (lambda env: env.origins("X"), "X=", ["https://a.org/page"]),
     (
         lambda env: env.storage("X", Path("/srv"), "results"),
         "a folder's absolute path or s3://bucket",
         ["files", "s3://", "s3:/lab", "s3://La b/x", "https://lab/files"],
     ),
-    (lambda env: env.broker("X", ""), "", ["localhost"]),
+    (lambda env: env.broker("X", ""), "X=", ["localhost"]),
 ]
 
 
