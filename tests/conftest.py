@@ -115,6 +115,14 @@ def django_db_modify_db_settings(
         databases.migrate_once(run_folder)
 
 
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """A browser that is still open keeps a thread of the last test's site, and so its session of the database."""
+    yield
+    with django_db_blocker.unblock():
+        databases.end_other_sessions()
+
+
 @pytest.fixture(scope="module")
 def imported(
     results_dir: Path, run_folder: Path, django_db_setup: None, django_db_blocker: Any

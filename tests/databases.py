@@ -125,6 +125,16 @@ def close_elsewhere() -> None:
             found.connection = None
 
 
+def end_other_sessions() -> None:
+    """PostgreSQL drops no database that somebody else is connected to."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+
+
 def migrate_once(folder: Path) -> None:
     """Have this process's test database begin with all tables: to migrate one takes seconds; `folder`: of the run."""
     global _migrated

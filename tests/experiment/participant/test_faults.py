@@ -7,10 +7,9 @@ from urllib.parse import urlencode
 import pytest
 from hypothesis import strategies as st
 
-from benchmarks.trust.fuzz import sending
+from benchmarks.trust.fuzz import forms, sending
 from benchmarks.trust.fuzz.broken import MULTIPART, broken_request, multipart
 from benchmarks.trust.fuzz.cases import Tally, for_each
-from benchmarks.trust.fuzz.forms import PAGES, People
 from benchmarks.trust.fuzz.material import prepare
 from experiment.models import Judgment, Participant, Study
 from tests.experiment.http_client import Server, hidden_fields, send_bytes
@@ -95,10 +94,10 @@ def test_a_multipart_form_is_read_like_any_other(study: Study) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_whatever_no_page_sends_is_refused_and_writes_nothing() -> None:
     """Values, bodies, charsets, methods, headers, cookies and addresses as hypothesis draws them; more in `make trust`."""
-    tally, visitors = Tally(), People(prepare().study)
+    tally, visitors = Tally(), forms.People(prepare().study)
 
     def try_one(data: st.DataObject) -> None:
-        form = visitors.form(data.draw(st.sampled_from(PAGES)))
+        form = visitors.form(data.draw(st.sampled_from(forms.PAGES)))
         sending._try(form, data.draw(broken_request(form.sent)), visitors, tally)
 
     for_each(st.data(), N_CASES, 11, try_one)
