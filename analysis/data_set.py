@@ -19,9 +19,9 @@ from experiment.domain.release import Form
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Participant, Study, Trial
 from experiment.services.counts import is_joined
-from experiment.services.export.columns import HEADER
 from experiment.services.export.data_set import Held, MoreTables, Table
 from experiment.services.export.trials import completed, trials
+from experiment.services.export.values import HEADER
 from lib.table_files import Block, in_blocks
 from scoring.services.data_set import ITEM, MODEL
 

@@ -14,6 +14,7 @@ NOTE = "#8a3b00"
 HUMANS = "#0b3b40"
 MODELS = "#6b7280"  # models taken together
 GAINED, LOST = "#0072b2", "#c44f00"
+HEAT = ("#f7f8f9", "#cfe0ec", "#6ba3c9", "#1c5f92", "#0a2f4f")  # from 0 to 1
 MARKED = "#f6e3b4"  # behind what is to be found: the alternations of a text
 
 _FAMILIES = {

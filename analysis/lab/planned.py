@@ -13,7 +13,7 @@ from analysis.stats.power import Design, components, variance, width_of
 from experiment.domain.assignment import QUESTION
 from experiment.models import Item, Membership, Study
 from experiment.services.channels import all_channels
-from experiment.services.export.columns import columns_of
+from experiment.services.export.values import columns_of
 from experiment.services.readiness import works_by_stratum
 from scoring.services.grading.plans import plan_of, rubric_of
 

@@ -71,7 +71,7 @@ FigureBuilder = Callable[[SourceResults, Tables], Figure]
 class Chapter:
     """One topic of the report; what it is made of stands in the folder of its results.
 
-    name: of its functions `build_<name>` in results.py and `<name>_page` in page.py, and of the template of its sentences.
+    name: of its functions `build_<name>` in results.py and `<name>_page` in context.py, and of the template of its sentences.
     results: a dataclass whose fields are the keys of report.json that the chapter fills; each can be a MissingResult.
     title, question: what readers see in the contents and under the heading.
     figures: names of its figures, in their order: functions in figures.py, which is imported when something is drawn;
@@ -99,7 +99,7 @@ class Chapter:
 
     def page(self, source: SourceResults, about: About) -> Page:
         """From the results to what the template and the tables show."""
-        page: Page = self._named("page", f"{self.name}_page")(source, about)
+        page: Page = self._named("context", f"{self.name}_page")(source, about)
         return page
 
     def figure_builders(self) -> dict[str, FigureBuilder]:

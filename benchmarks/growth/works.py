@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from benchmarks.growth.filling import KIND
 from experiment.models import Participant, Study, Trial
-from experiment.services import drawing, enrollment, taking_part
+from experiment.services import consenting, drawing, taking_part
 from experiment.simulation.run import DEMOGRAPHICS
 
 Work = Callable[[], object]
@@ -37,7 +37,7 @@ def at_first_trial(study: Study) -> Participant:
     """Somebody new, who has read the pages before the trials."""
     now, consent = timezone.now(), study.consent
     assert consent is not None
-    person = enrollment.enroll(
+    person = consenting.enroll(
         study, kind=lambda: KIND, consent_sha256=consent.sha256, key=uuid.uuid4(), now=now
     )
     person = taking_part.save_demographics(person, ABOUT, now)

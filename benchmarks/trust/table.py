@@ -4,8 +4,8 @@ from functools import partial
 
 from benchmarks.trust.broker import missing_redis
 from benchmarks.trust.fault import Database, Fault, Part
-from benchmarks.trust.faults import backups, clients, fuzzing, load, processes, surroundings
-from benchmarks.trust.faults.clients import answers, consents, held, pages, rows_held, writing_held
+from benchmarks.trust.strikes import backups, clients, fuzzing, load, processes, surroundings
+from benchmarks.trust.strikes.clients import answers, consents, held, pages, rows_held, writing_held
 
 POSTGRESQL, SQLITE = (Database.POSTGRESQL,), (Database.SQLITE,)
 R, P, S, F = Part.REQUESTS, Part.PROCESSES, Part.SURROUNDINGS, Part.FUZZ

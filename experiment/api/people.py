@@ -14,7 +14,7 @@ from experiment.models import Participant
 from experiment.models.participants import ParticipantQuerySet
 from experiment.services import audit
 from experiment.services.counts import default_kind
-from experiment.services.export.columns import DEMOGRAPHICS, reasons_of
+from experiment.services.export.values import DEMOGRAPHICS, reasons_of
 from lib.api import pages, parameters
 from lib.api.views import TableQuery
 

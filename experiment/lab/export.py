@@ -27,7 +27,6 @@ from experiment.models import Item, Participant, Study, TrialExport
 from experiment.services import counts
 from experiment.services.counts import default_kind
 from experiment.services.export import jobs
-from experiment.services.export.columns import asks_questions, columns_of
 from experiment.services.export.files import Manifest, export_trials, record_export
 from experiment.services.export.release import (
     dropped,
@@ -43,6 +42,7 @@ from experiment.services.export.trials import (
     is_quickly_counted,
     subfields,
 )
+from experiment.services.export.values import asks_questions, columns_of
 from experiment.services.reapplying import note_beside_numbers, refuse_mixed_release
 from lib.csv import cell
 from lib.pages import offer, refused, show

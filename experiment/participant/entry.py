@@ -13,7 +13,7 @@ from experiment.participant.forms import DemographicsForm
 from experiment.participant.guards import resume, shows_problems
 from experiment.participant.problems import problem
 from experiment.participant.showing import go_on, is_preview
-from experiment.services import enrollment
+from experiment.services import consenting
 from experiment.services.channels import NO_EXTERNAL_IDS, ExternalIds, channel_of, ending, sent_by
 from experiment.services.counts import study_duration
 from experiment.services.flow import KnownIdError, NotOpenError
@@ -42,11 +42,11 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
             is_new, seen = True, newcomer
     elif participant is not None and seen.may_be(participant):
         response = resume(request, study, participant)
-    elif (returner := enrollment.find_by_link(study, seen.external)) is not None:
+    elif (returner := consenting.find_by_link(study, seen.external)) is not None:
         response = resume(request, study, returner)
         identity.write_participant(response, study, returner)
     else:
-        if enrollment.is_known(study, _may_enter(request, study, seen), seen.external):
+        if consenting.is_known(study, _may_enter(request, study, seen), seen.external):
             raise KnownIdError
         response = render_consent(request, study, seen)
     if is_new:
@@ -90,7 +90,7 @@ def render_consent(
         "is_preview": is_preview(request),
         "seen": seen,
         "duration": study_duration(study),
-        "ids_until": enrollment.ids_until(study, timezone.now()),
+        "ids_until": consenting.ids_until(study, timezone.now()),
         "site": sent_by(study, seen.external.channel or seen.external.source) if seen else "",
         "return_days": 0 if study.resume_hours % 24 else study.resume_hours // 24,
         "questions": DemographicsForm(fields=study.demographic_fields, field=study.field),
@@ -105,9 +105,9 @@ def _may_enter(request: HttpRequest, study: Study, seen: identity.Entry) -> str:
     """The kind of participant this visitor would be; NotOpenError where the study takes no new participants."""
     if seen.simulated:
         return Participant.Kind.SIMULATED
-    keep_or_end(request.session)  # lab/sessions.py does not, at these addresses
+    keep_or_end(request.session)  # lab/access.py does not, at these addresses
     is_member = Study.objects.visible_to(request.user).filter(pk=study.pk).exists()
-    return enrollment.entry_kind(
+    return consenting.entry_kind(
         study, timezone.now(), is_member=is_member, channel=seen.external.channel
     )
 
@@ -123,7 +123,7 @@ def decide(request: HttpRequest, study: Study) -> HttpResponse:
     if seen is None:
         url = study.get_absolute_url()
         return problem(request, "no_cookie", study=study, action_url=url, asks_code=True)
-    participant = enrollment.enroll(
+    participant = consenting.enroll(
         study,
         kind=lambda: _may_enter(request, study, seen),
         consent_sha256=request.POST.get("consent_sha256", ""),

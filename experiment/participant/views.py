@@ -26,7 +26,7 @@ from experiment.participant.identity import external_ids
 from experiment.participant.problems import problem, wants_json
 from experiment.participant.showing import go_on, render_page, render_trial, show
 from experiment.participant.writing import QuestionForm
-from experiment.services import counting, drawing, enrollment, taking_part, withdrawal
+from experiment.services import consenting, counting, drawing, taking_part, withdrawal
 from experiment.services.channels import ending, sent_by
 from experiment.services.flow import FlowError, WrongPageError, current_page
 from experiment.services.withdrawal import held_about
@@ -193,7 +193,7 @@ def come_back(request: HttpRequest, study: Study) -> HttpResponse:
     if request.method != "POST":
         return render(request, "participant/return.html", {"study": study})
     code = request.POST.get("code", "")
-    participant = enrollment.find_by_code(study, code[:100])
+    participant = consenting.find_by_code(study, code[:100])
     if participant is None:
         context = {
             "study": study,
@@ -234,7 +234,7 @@ def withdraw(request: HttpRequest, study: Study) -> HttpResponse:
         raise BadRequest("The form was not sent by the page.")
     is_confirmed = "confirm" in request.POST
     found = withdrawal.withdraw(study, code, timezone.now()) if is_confirmed else None
-    participant = found or enrollment.find_by_code(study, code)
+    participant = found or consenting.find_by_code(study, code)
     if participant is None:
         context = {
             "study": study,

@@ -16,7 +16,7 @@ from experiment.domain.assignment import QUESTION, participant_rng
 from experiment.domain.simulation import Arrival, Script, TrialScript, draw_arrivals, draw_scripts
 from experiment.models import Participant, Study
 from experiment.participant.writing import MAX_ANSWER
-from experiment.services import counting, drawing, enrollment, taking_part
+from experiment.services import consenting, counting, drawing, taking_part
 from experiment.services.counts import Exposures, exposures, item_exposures
 
 # A commit per so many pages: SQLite waits for the disk at each.
@@ -59,7 +59,7 @@ class ServiceDriver:
         self.consent_sha256 = study.consent.sha256 if study.consent else ""
 
     def enter(self, script: Script, now: datetime) -> None:
-        self.participant = enrollment.enroll(
+        self.participant = consenting.enroll(
             self.study,
             kind=lambda: Participant.Kind.SIMULATED,
             consent_sha256=self.consent_sha256,

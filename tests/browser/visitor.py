@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, Request, expect
 
 from experiment.models import Judgment, Participant, Study, Trial
 from experiment.participant import identity
-from experiment.services.enrollment import enroll
+from experiment.services.consenting import enroll
 from experiment.services.taking_part import (
     attempt_practice,
     practice_side,

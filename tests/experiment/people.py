@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from experiment.models import Judgment, Participant, Study, Trial
 from experiment.participant import identity
-from experiment.services import drawing, enrollment, taking_part
+from experiment.services import consenting, drawing, taking_part
 
 PAGES = ("consent", "about-you", "practice", "start", "trial", "debrief", "withdraw")
 ABOUT_ME = {
@@ -56,12 +56,12 @@ class AtPage:
 def enroll(study: Study, **fields: Any) -> Participant:
     """Somebody who has just agreed."""
     values = {
-        "kind": lambda: enrollment.entry_kind(study, timezone.now(), is_member=False),
+        "kind": lambda: consenting.entry_kind(study, timezone.now(), is_member=False),
         "consent_sha256": study.consent.sha256,
         "key": uuid.uuid4(),
         "now": timezone.now(),
     }
-    return enrollment.enroll(study, **(values | fields))
+    return consenting.enroll(study, **(values | fields))
 
 
 def start(study: Study, **fields: Any) -> Participant:

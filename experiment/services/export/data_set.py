@@ -19,7 +19,7 @@ from experiment.domain.codebook import Column
 from experiment.domain.release import Form
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Study
-from experiment.services.export.columns import ITEM_COLUMNS, Row, rows_of
+from experiment.services.export.values import ITEM_COLUMNS, Row, rows_of
 from lib.table_files import Block, Digesting, in_blocks, writing
 
 OF_PARTICIPANTS = [

@@ -19,12 +19,12 @@ from experiment.domain.trial_query import TrialQuery
 from experiment.models import Study
 from experiment.services.audit import Action, record
 from experiment.services.export import data_set
-from experiment.services.export.columns import HEADER, columns_of
 from experiment.services.export.data_set import Held, MoreTables, Table, more_tables, no_tables
 from experiment.services.export.data_set import items_table as items
 from experiment.services.export.data_set import participants_table as participants
 from experiment.services.export.release import dropped, release_of, released, released_columns
 from experiment.services.export.trials import completed, deciding, trials
+from experiment.services.export.values import HEADER, columns_of
 from experiment.services.reapplying import are_mixed, refuse_mixed_release
 from lib.code import code_version
 from lib.files import atomic_file, write_file

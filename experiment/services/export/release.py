@@ -24,8 +24,8 @@ from experiment.domain.release import (
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Participant, Study
 from experiment.services.audit import Action, record
-from experiment.services.export.columns import answers_of, columns_of, rows_of
 from experiment.services.export.trials import deciding, judged, trials
+from experiment.services.export.values import answers_of, columns_of, rows_of
 from lib.locks import snapshot
 from lib.table_files import Block, Digesting, writing
 

@@ -19,7 +19,7 @@ from experiment.models.trials import JudgmentQuerySet
 from experiment.services import counts
 from experiment.services.counts import default_kind
 from experiment.services.exclusions import verdicts_of
-from experiment.services.export.columns import (
+from experiment.services.export.values import (
     HEADER,
     ITEM,
     STUDY,

@@ -9,7 +9,7 @@ from django.db import connection
 
 from experiment.domain.withdrawal_code import ALPHABET, new_code, seal, unseal
 from experiment.models import Participant, Study
-from experiment.services.enrollment import find_by_code
+from experiment.services.consenting import find_by_code
 from tests.experiment.people import enroll
 from tests.factories import make_study
 

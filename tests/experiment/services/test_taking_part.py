@@ -10,9 +10,9 @@ from experiment.domain.exclusion import Rules
 from experiment.models import Judgment, Participant, Study
 from experiment.services import drawing
 from experiment.services.channels import ExternalIds
+from experiment.services.consenting import enroll, entry_kind
 from experiment.services.counting import sweep
 from experiment.services.drawing import show_trial
-from experiment.services.enrollment import enroll, entry_kind
 from experiment.services.flow import (
     AlreadyAnsweredError,
     ConsentChangedError,

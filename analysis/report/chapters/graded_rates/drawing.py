@@ -17,13 +17,12 @@ from analysis.charts.marks import (
     y_of,
 )
 from analysis.charts.rows import Rows, labels, short
-from analysis.charts.style import FULL, HUMANS, INK, PALE, SOFT, family_colours
+from analysis.charts.style import FULL, HEAT, HUMANS, INK, PALE, SOFT, family_colours
 from analysis.data.graded.tables import AnswererName
 
 CELL, LEGIBLE, TALL = 52, 26, 20  # px: the widest cell, the narrowest with its number, a row
 NA = "NA"
 STEEP = -40  # degrees of the models' names over a heatmap
-HEAT = ["#f7f8f9", "#cfe0ec", "#6ba3c9", "#1c5f92", "#0a2f4f"]
 
 
 def colours(models: Sequence[AnswererName]) -> dict[str, str]:
@@ -73,7 +72,7 @@ def heat(field: str, title: str) -> alt.Color:
     legend: dict[str, Any] = {"gradientLength": 160, "gradientThickness": 10}
     return alt.Color(
         f"{field}:Q",
-        scale=alt.Scale(domain=[0, 1], range=HEAT),
+        scale=alt.Scale(domain=[0, 1], range=list(HEAT)),
         legend=alt.Legend(title=title, format=".0%", values=[0, 0.5, 1], **legend),
     )
 

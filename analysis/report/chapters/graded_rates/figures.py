@@ -31,6 +31,7 @@ from analysis.charts.style import FULL, INK, MODELS, SOFT
 from analysis.codec import need
 from analysis.presentation import make_figure
 from analysis.report.chapter import SourceResults, Tables
+from analysis.report.chapters.graded_rates.context import STATE_LABELS
 from analysis.report.chapters.graded_rates.drawing import (
     HEIGHT,
     NA,
@@ -47,7 +48,6 @@ from analysis.report.chapters.graded_rates.drawing import (
     rows_of,
     who,
 )
-from analysis.report.chapters.graded_rates.page import STATE_LABELS
 from analysis.report.chapters.graded_rates.results import (
     FEWEST,
     Box,

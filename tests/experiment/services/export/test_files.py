@@ -15,7 +15,7 @@ from experiment.domain.trial_query import TrialQuery
 from experiment.models import Study
 from experiment.services.export import files
 from experiment.services.export import trials as trial_rows
-from experiment.services.export.columns import HEADER, rows_of
+from experiment.services.export.values import HEADER, rows_of
 from experiment.services.study_setup import pin_items
 from lib.locks import snapshot
 from tests.experiment.lab_client import run

@@ -17,7 +17,6 @@ from experiment.domain.codebook import TRIAL_COLUMNS
 from experiment.domain.release import FORMATS, Form, parse
 from experiment.domain.trial_query import QueryError, TrialQuery
 from experiment.models import Judgment, Study
-from experiment.services.export import columns
 from experiment.services.export import trials as trial_rows
 from experiment.services.export.files import export_trials
 from experiment.services.export.trials import first_rows
@@ -155,7 +154,7 @@ def test_the_bytes_are_those_of_writing_each_cell_by_itself(
 ) -> None:
     study = make_study(ethics_body="Board, of ethics", ethics_number="=7")
     monkeypatch.setattr(trial_rows, "ROWS", rows_in_a_block)
-    monkeypatch.setattr(columns, "ITEMS_KEPT", 5)
+    monkeypatch.setattr("experiment.services.export.values.ITEMS_KEPT", 5)
     for n, text in enumerate(CELLS):
         make_participant(
             study,

@@ -17,7 +17,7 @@ from analysis.report.chapters.finetuning.results import (
     FineTuning,
     TunedModel,
 )
-from analysis.report.chapters.memorisation.page import IN_TRAINING
+from analysis.report.chapters.memorisation.context import IN_TRAINING
 from lib import formatting as f
 
 Compared = Sequence[tuple[TunedModel, Comparison]]
