@@ -1,7 +1,7 @@
 """The ways to score texts: their kinds and arguments. Imports none of them."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from scoring.domain.backend import ScoringError
 
@@ -56,8 +56,10 @@ def parse_model_args(text: str) -> dict[str, str]:
     return args
 
 
-def check_args(kind: str, args: Mapping[str, str]) -> None:
+def check_args(kind: str, args: Mapping[str, str], reading: Sequence[str] = READING_ARGS) -> None:
     """Refuse arguments that no model in this process takes, or that contradict each other, before one is loaded.
+
+    reading: those of READING_ARGS that are heeded.
 
     Raises:
         ScoringError: one sentence on what is wrong.
@@ -69,7 +71,7 @@ def check_args(kind: str, args: Mapping[str, str]) -> None:
             "for another one use --model hf."
         )
     known = TRANSFORMERS_ARGS if kind == "transformers" else EMBEDDED_ARGS
-    known = (*known, PARALLELIZE, *READING_ARGS)
+    known = (*known, PARALLELIZE, *reading)
     unknown = [name for name in args if name not in known]
     if unknown:
         raise wrong(f"{unknown[0]} is not known here: this kind of model takes {', '.join(known)}")

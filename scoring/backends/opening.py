@@ -88,6 +88,6 @@ def check_generator_args(kind: str, args: Mapping[str, str]) -> None:
     read_writing(args)
     Reading.of(args)
     loading = {name: value for name, value in args.items() if name not in WRITING}
-    check_args("embedded" if kind == "embedded" else "transformers", loading)
+    check_args("embedded" if kind == "embedded" else "transformers", loading, ("batch_size",))
     if kind == "hf" and not loading.get("pretrained"):
         raise ScoringError("A model in this process needs pretrained: its folder or its name.")

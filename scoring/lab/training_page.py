@@ -157,7 +157,7 @@ def corpus(row: Corpus, user: User, page: int | str) -> dict[str, Any]:
     return SECTION | {
         "corpus": row,
         "manifest": found,
-        "years": _in_order(dict(sorted(found.get("years", {}).items()))),
+        "years": _in_order(sorted(found.get("years", {}).items())),
         "licences": _shares(found.get("licences", {})),
         "journals": _shares(found.get("journals", {})),
         "reasons": _shares(found.get("excluded", {})),
@@ -230,7 +230,7 @@ def on_studies(row: LanguageModel, user: User) -> list[dict[str, Any]]:
 
 
 def _newest(row: LanguageModel, study: Study) -> tuple[ScoringRun, Accuracy] | None:
-    run = models.finished_on(row, study).first()
+    run = models.finished_on(row, study).of_models().first()
     if run is None:
         return None
     accuracy = count(scores_in(run, study)).accuracy
@@ -270,14 +270,14 @@ def _left_s(row: Training, now: datetime) -> float | None:
     return (row.total - row.done) * row.tokens / row.done / row.tokens_per_s
 
 
-def _in_order(counts: dict[str, int]) -> list[dict[str, Any]]:
+def _in_order(counts: Sequence[tuple[str, int]]) -> list[dict[str, Any]]:
     """Lines of statistics; percent is of the most frequent one."""
-    most = max(counts.values(), default=1)
-    return [{"label": label, "n": n, "percent": 100 * n / most} for label, n in counts.items()]
+    most = max((n for _, n in counts), default=1)
+    return [{"label": label, "n": n, "percent": 100 * n / most} for label, n in counts]
 
 
 def _shares(counts: dict[str, int]) -> list[dict[str, Any]]:
     """The most frequent ones; what is left is one line without a name."""
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     shown, rest = ordered[:MOST_SHOWN], ordered[MOST_SHOWN:]
-    return _in_order(dict(shown) | ({"": sum(n for _, n in rest)} if rest else {}))
+    return _in_order([*shown, ("", sum(n for _, n in rest))] if rest else shown)

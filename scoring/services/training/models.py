@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
-from django.db.models import Avg, QuerySet
+from django.db.models import Avg
 
 from experiment.models import Study
 from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.domain.perplexity import Accuracy
 from scoring.models import Checkpoint, LanguageModel, ScoringRun, Training, TrainingCorpus
+from scoring.models.runs import ScoringRunQuerySet
 from scoring.services.open_model import MAX_DISPLAY_NAME, short_name
 from scoring.services.runs import Queued, queue_runs
 from scoring.services.summary import count, scores_in
@@ -183,7 +184,7 @@ def results(training: Training, study: Study) -> list[CheckpointResult]:
     return [found for row in rows if (found := _result(row, study)) is not None]
 
 
-def finished_on(model: LanguageModel, study: Study) -> "QuerySet[ScoringRun]":
+def finished_on(model: LanguageModel, study: Study) -> ScoringRunQuerySet:
     """A model's runs on the whole texts of a study, the newest first."""
     runs = ScoringRun.objects.seen_in([study], checkpoints=True).filter(language_model=model)
     return runs.filter(

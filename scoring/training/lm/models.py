@@ -106,9 +106,8 @@ def read_config(source: str | Path, **changes: Any) -> PreTrainedConfig:
             source, trust_remote_code=False, **changes
         )
     except (OSError, ValueError, KeyError) as error:
-        raise TrainingError(
-            f"{source}: no model's configuration could be read: {str(error).splitlines()[0]}"
-        ) from error
+        said = str(error).partition("\n")[0]
+        raise TrainingError(f"{source}: no model's configuration could be read: {said}") from error
     return config
 
 

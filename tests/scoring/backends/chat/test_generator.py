@@ -127,6 +127,7 @@ class TestASchema:
         ("chat", {"base_url": "http://192.0.2.7:8000", "model": "m"}, "192.0.2.7 is not among the hosts"),
         ("chat", {"base_url": "http://localhost", "model": "m", "temperature": "hot"}, "expected a number from 0 to 2"),
         ("hf", {"pretrained": "m", "base_url": "http://localhost"}, "base_url is not known here"),
+        ("hf", {"pretrained": "m", "max_length": "512"}, "max_length is not known here"),
         ("typewriter", {}, "“typewriter” is no generator"),
     ],
 )  # fmt: skip
