@@ -14,10 +14,12 @@ from django.core.management import CommandError, call_command
 
 from experiment.models import Participant, Study
 from lib.backup import manifest as manifests
+from lib.backup import postgres
 from lib.backup.manifest import BackupError
 from lib.backup.postgres import environment, program
 from tests.experiment.copies.conftest import Backup
-from tests.experiment.http_client import run_until_killed
+from tests.experiment.http_client import at_once, run_until_killed
+from tests.experiment.people import start
 from tests.storages import store_files_in
 
 pytestmark = pytest.mark.both
@@ -57,6 +59,25 @@ def test_keys_come_with_it_where_they_were_asked_for_and_are_not_printed(
     folder = Path(json.loads(printed.out)["backup"])
     assert (folder / "keys" / "withdrawal_key").read_text() == site_settings.WITHDRAWAL_KEY
     assert site_settings.WITHDRAWAL_KEY not in printed.out + printed.err
+
+
+@pytest.mark.postgres
+def test_what_is_written_meanwhile_is_in_none_of_it(
+    study: Study, backup: Backup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dump = postgres.dump
+
+    def amid_others(*asked: Any) -> Any:
+        at_once([lambda: start(study)])
+        made = dump(*asked)
+        at_once([lambda: start(study)])
+        return made
+
+    monkeypatch.setattr(postgres, "dump", amid_others)
+    folder = backup()
+    assert Participant.objects.count() == 4
+    assert manifests.read(folder).database.rows["experiment_participant"] == 2
+    call_command("restore", folder, verify=True)
 
 
 def test_older_ones_go_and_whatever_is_no_backup_stays(

@@ -33,8 +33,8 @@ from experiment.services.withdrawal import withdraw_on_request
 from lib.jobs import leases
 from lib.jobs.leases import Lease
 from tests.experiment import people
-from tests.experiment.lab_client import page, run
-from tests.factories import make_participant, make_user
+from tests.experiment.lab_client import page, run, run_json
+from tests.factories import make_participant, make_study, make_user
 
 pytestmark = pytest.mark.django_db
 SLOWER, LENIENT = Rules(min_rt_ms=76_500), Rules(min_rt_ms=70_000, admitted_cheating=False)
@@ -135,6 +135,18 @@ def test_rules_that_change_meanwhile_hold_for_all_and_for_who_finishes(study: St
     assert_decided(study, LENIENT)
     change(study, SLOWER)  # a new one, since that is over
     assert RuleApplication.objects.count() == 2
+
+
+def test_the_command_decides_again_all_but_published_people() -> None:
+    study = make_study()
+    real, imported = (
+        make_participant(study, kind=kind, cheated=True) for kind in ("real", "imported")
+    )
+    assert run_json("chores", "exclusions", study.slug)["participants_changed"] == 1
+    for person, codes in ((real, "admitted_cheating"), (imported, "")):
+        person.refresh_from_db()
+        assert person.excluded_by == codes
+    assert "0 participants" in run("chores", "exclusions", study.slug)
 
 
 def test_fast_pages_are_counted_under_one_time_until_all_are_under_the_next(study: Study) -> None:

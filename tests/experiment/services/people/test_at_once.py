@@ -1,6 +1,8 @@
 """What is tried many times at once is compared a few times, and works once: on both databases, and on gunicorn."""
 
+import threading
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -9,9 +11,10 @@ from django.test import Client
 
 from experiment.domain.roles import Role
 from experiment.models import Membership, SignInAttempts
+from experiment.services import sign_in
 from experiment.services.members import InvitationError, accept_invitation, invite
-from experiment.services.sign_in import MOST_ATTEMPTS
-from tests.experiment.http_client import Server, at_once, hidden_fields
+from experiment.services.sign_in import MOST_ATTEMPTS, TooManyError, attempt
+from tests.experiment.http_client import TIMEOUT_S, Server, at_once, hidden_fields
 from tests.experiment.lab.members.codes import switch_on
 from tests.factories import make_study, make_user
 
@@ -53,6 +56,31 @@ def test_of_many_codes_at_once_few_are_compared() -> None:
     compared = sum(said[code] for code in ("wrong", "soon", "in"))
     assert 0 < compared <= MOST_ATTEMPTS, said
     assert compared + said["too many"] + said["busy"] == N, said
+
+
+def test_of_many_who_were_all_let_past_the_first_look_no_more_are_compared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As on a site of many processes, each of which compares a few."""
+    n, look = 32, sign_in._are_used_up
+    have_looked = threading.Barrier(n)
+
+    def look_together(limits: Mapping[str, int]) -> bool:
+        found = look(limits)
+        have_looked.wait(timeout=TIMEOUT_S)
+        return found
+
+    monkeypatch.setattr(sign_in, "_comparing", threading.Semaphore(n))
+    monkeypatch.setattr(sign_in, "_are_used_up", look_together)
+
+    def is_compared() -> bool:
+        try:
+            with attempt("password", "ruth", "127.0.0.1"):
+                return True
+        except TooManyError:
+            return False
+
+    assert sum(at_once([is_compared] * n)) == MOST_ATTEMPTS
 
 
 def test_of_many_who_give_one_recovery_code_at_once_one_is_let_in() -> None:

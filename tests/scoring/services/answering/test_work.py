@@ -144,6 +144,16 @@ class TestResumed:
             assert run.status == status
         assert "(tokenizer_sha256)" in run.error
 
+    def test_goes_on_after_a_budget_with_more(self, stub: ChatStub) -> None:
+        stub.text_of = lambda request: "word " * 200
+        run = answering.run(stored_run(stub, study_with_questions(4), budget_tokens=1800))
+        assert (run.status, 0 < run.done < 4) == ("cancelled", True)
+        assert f"Questions left: {4 - run.done}." in run.error
+        assert answering.spent(run).usage.total <= 1800
+        AnsweringRun.objects.update(budget_tokens=100_000)
+        run = answering.run(leases.reopen(run))
+        assert (run.status, run.done, len(stub.requests)) == ("finished", 4, 4)
+
     def test_is_the_newest_of_the_same_settings_whatever_it_may_cost(self, stub: ChatStub) -> None:
         study = study_with_questions(2)
         run = stored_run(stub, study)
