@@ -4,22 +4,27 @@ import io
 import json
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
 
 from analysis import data_set
 from experiment.domain.release import DATA_SET, Form
 from experiment.domain.trial_query import TrialQuery
-from experiment.models import AuditEvent, Item, Judgment, Study
+from experiment.models import AuditEvent, Item, Judgment, Study, TrialExport
+from experiment.services.export import jobs
 from experiment.services.export.files import export_trials
 from scoring.models import ItemScore
 from scoring.services.execute import execute
 from tests.experiment.services.export.test_psych_ds import problems
-from tests.factories import make_participant, make_study
+from tests.factories import make_participant, make_study, make_user
 from tests.scoring.lab.rows import ask
 from tests.scoring.ngram_backend import NgramBackend
+from tests.storages import store_files_in
 
 pytestmark = pytest.mark.django_db
 
@@ -67,6 +72,28 @@ def test_a_folder_appears_whole_and_is_never_written_over(study: Study, tmp_path
     with pytest.raises(CommandError, match="is there already"):
         call_command(*asked, stdout=io.StringIO())
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+@pytest.mark.django_db(transaction=True)  # a worker writes its progress beside the snapshot
+def test_a_worker_makes_what_the_page_offers(
+    study: Study, client: Client, settings: Any, tmp_path: Path
+) -> None:
+    store_files_in(settings, tmp_path)
+    client.force_login(make_user("ruth", study))
+    page = client.get(reverse("lab:export", args=["memory"]), {"source": "human"}).text
+    query = "?set=all&kind=real&source=human&format=data-set"
+    address = reverse("lab:export_download", args=["memory"]) + query
+    assert address.replace("&", "&amp;") in page
+    client.get(address)
+    job = jobs.run(TrialExport.objects.get())
+    made = reverse("lab:export_file", args=["memory", job.pk])
+    response = client.get(address, follow=True)
+    assert response.redirect_chain[-1][0] == made
+    archive = zipfile.ZipFile(io.BytesIO(response.getvalue()))
+    manifest = json.loads(archive.read("documentation/manifest.json"))
+    assert manifest["rows"] == job.rows == 16
+    execute(ask(study, "lab/two"), backend=NgramBackend())  # its scores are not in that file
+    assert client.get(address)["Location"] != made
 
 
 ITEM = "memory-human-2"

@@ -95,6 +95,20 @@ def test_what_cannot_be_asked_is_said_at_its_field_and_nothing_is_exported(
     assert not AuditEvent.objects.filter(action="exported").exists()
 
 
+def test_a_release_from_page_and_command_leaves_out_who_somebody_is(
+    ruth: Client, study: Study, tmp_path: Path
+) -> None:
+    shown = ruth.get(f"{PAGE}?release=true&k=3")
+    content = ruth.get(f"{FILE}?release=true&k=3").getvalue()
+    rows = list(csv.DictReader(io.StringIO(content.decode())))
+    assert list(rows[0]) == shown.context["names"]
+    assert not {"published_id", "consented_at", "seed"} & set(rows[0])
+    assert {row["country"] for row in rows} == {"suppressed"}
+    command, path = shlex.split(shown.context["command"]), tmp_path / "release.csv"
+    call_command(*command[1:-1], str(path), stdout=io.StringIO())
+    assert path.read_bytes() == content
+
+
 def test_each_download_is_in_the_audit_trail(ruth: Client, study: Study) -> None:
     ruth.get(f"{FILE}?set=analysis&source=human").getvalue()
     event = AuditEvent.objects.get(action="exported")

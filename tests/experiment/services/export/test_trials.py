@@ -110,6 +110,14 @@ def test_a_filter_holds_the_rows_that_their_columns_say(study: Study, name: str)
     assert count(study, completed(study, query)) == len(expected)
 
 
+def test_participants_are_chosen_by_pseudonym(study: Study) -> None:
+    person = str(study.participants.order_by("pk")[1].public_id)
+    query = parse({"participant": [person.upper()]})
+    found = rows(study, query)
+    assert [row["participant"] for row in found] == [person] * 11
+    assert count(study, completed(study, query)) == 11
+
+
 @pytest.mark.parametrize("name", ["set", "source", "several", "too_fast", "missed_catch"])
 def test_filters_hold_under_other_rules_too(name: str) -> None:
     study = make_study(recruitment="open")
