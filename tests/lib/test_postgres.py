@@ -5,6 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from experiment.models import Trial
+from lib.fast.postgres.base import PreparedCursor
 from lib.fast.prepared import Prepared
 from lib.locks import waiting_briefly
 from tests.factories import make_participant, make_study
@@ -37,3 +38,10 @@ def test_a_statement_is_planned_once_and_logged_each_time() -> None:
             "WHERE statement LIKE '%%experiment_trial%%ORDER BY%%'"
         )
         assert cursor.fetchall() == [(3,)]
+
+
+def test_nothing_is_prepared_where_the_setting_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    connection.ensure_connection()
+    monkeypatch.setattr(connection.connection, "prepare_threshold", None)
+    made = type(connection.prepared_cursor().cursor)
+    assert made is type(connection.cursor().cursor) is not PreparedCursor

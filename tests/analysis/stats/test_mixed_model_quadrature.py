@@ -148,6 +148,11 @@ def test_whether_participants_vary_at_all_is_what_the_exact_slope_at_0_says(
     assert (slope > 0) == rises == (found.participants.estimate > 0)
 
 
+def test_what_no_quadrature_describes_is_fitted_by_laplace():
+    """Where nearly every item is always right or always wrong, their standard deviation has no bounds."""
+    assert fit(*simulated(2, 6, 8, 3, 0.5, 10.0)).integral is Integral.LAPLACE
+
+
 def importance(y, who, item, theta, draws, seed=0):
     """(log L, its Monte Carlo error): people's effects drawn from their Laplace density, items' integrated by 40 nodes."""
     intercept, sd_people, sd_items = theta

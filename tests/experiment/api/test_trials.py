@@ -79,6 +79,8 @@ def test_a_large_file_is_made_by_a_worker_and_never_half_of_it_is_sent(
     response = ruth.get(TRIALS, format="csv")
     assert response.getvalue() == direct
     assert response["Repr-Digest"] == digest(direct)
+    TrialExport.objects.update(status="failed", error="The disk is full.")
+    assert problem(ruth.get(TRIALS, format="csv")) == (409, "not_made")
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,7 @@ REFUSED = [
     *each("trial", "viewport_width viewport_height", "100001", 400),
     *each("trial", "trial_token", str(uuid.uuid4()), 403),
     *each("debrief", "comments", "x" * 5_001, 422),
+    *each("debrief", "comments", "a\x00", 400),
     *each("withdraw", "code", "x" * 101, 400),
     *each("withdraw", "code", "_ AAAA-AAAA-AAAA", 422),
 ]

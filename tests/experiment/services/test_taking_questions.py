@@ -2,6 +2,7 @@
 
 import uuid
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -122,11 +123,12 @@ def test_a_side_is_no_answer_to_a_question_nor_are_words_one_to_an_abstract(stud
 
 
 @pytest.mark.drifts
-def test_an_answer_that_was_erased_has_no_words(study: Study) -> None:
+@pytest.mark.parametrize("wrong", [{"erased": True}, {"text": ""}, {"abstained": True}])
+def test_an_answer_has_words_or_says_why_it_has_none(study: Study, wrong: dict[str, Any]) -> None:
     person = finish(study)
     Participant.objects.filter(pk=person.pk).update(kind="simulated")  # no trigger is in the way
     with pytest.raises(DatabaseError), transaction.atomic():
-        WrittenAnswer.objects.update(erased=True)
+        WrittenAnswer.objects.update(**wrong)
 
 
 def test_the_database_keeps_what_was_written(study: Study) -> None:

@@ -51,7 +51,7 @@ def draw(chapter: Chapter, source: SourceResults, tables: Tables) -> None:
 
 
 # The others in the sweep: all chapters take some seconds
-EVERY_RUN = ("one trial", "one model, no sentences", "is_correct True")
+EVERY_RUN = ("nothing", "one trial", "one model, no sentences", "is_correct True")
 
 
 @pytest.mark.parametrize(

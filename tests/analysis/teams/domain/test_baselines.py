@@ -1,5 +1,6 @@
 """The simple ways beside plain loops and scikit-learn; the published teams beside reference numbers."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -76,6 +77,15 @@ def test_each_baseline_decides_as_a_plain_loop_does():
             assert len(np.unique(held.p_original[votes.sum(axis=1) == 4])) <= folds.n
     average = AverageProbability().held_out(evidence, folds).p_original
     assert average == pytest.approx(each.mean(axis=1))
+
+
+@pytest.mark.parametrize("method", BASELINES, ids=lambda m: m.name)
+def test_who_has_no_confidence_has_no_vote(method):
+    evidence = small(models=(0.8, 0.3, 0.5))
+    silent = replace(evidence, signed=evidence.signed * np.array([1.0, 1.0, 1.0, 0.0]))
+    names = evidence.names[:3]
+    with_it, without = (method.held_out(e, by_item(e)) for e in (silent, silent.of(names)))
+    assert (with_it.is_right == without.is_right).all()
 
 
 NAMES = ("human", *LLAMA_2_CHAT)
