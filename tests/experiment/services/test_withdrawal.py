@@ -22,7 +22,7 @@ from experiment.services.withdrawal import (
 )
 from tests.databases import copy_to, restore
 from tests.experiment.people import finish
-from tests.factories import make_participant, make_user, recruited
+from tests.factories import make_participant, make_study, make_user, recruited
 from tests.storages import store_files_in
 
 pytestmark = [pytest.mark.both, pytest.mark.django_db]
@@ -75,6 +75,13 @@ def changed(judgment: Judgment, field: str) -> Any:
     if field == "idempotency_key":
         return "0" * 32
     return (value or 0) + 1
+
+
+def test_a_code_opens_nothing_in_another_study(study: Study) -> None:
+    person = marked(study)
+    assert withdraw(make_study("other"), person.withdrawal_code, timezone.now()) is None
+    person.refresh_from_db()
+    assert (person.stage, person.comments) == ("finished", SAID)
 
 
 def test_who_withdraws_under_the_policy_of_keeping_answers_leaves_answers_of_nobody(
