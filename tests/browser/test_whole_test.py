@@ -77,7 +77,7 @@ def see_the_results(visitor: Visitor) -> None:
         number, verdict = judgment.trial.position, "right" if judgment.correct else "wrong"
         expect(result).to_contain_text(f"Abstract {number}: {verdict}.")
         item = judgment.trial.item
-        visitor.driver.press(result.locator("summary"))
+        result.locator("summary").press("Enter")  # a tap amid scrolling only ends the scrolling
         [alternation] = item.abstract.alternations
         for kind, words in (("original", alternation.original), ("changed", alternation.altered)):
             wording = result.locator(f".wording-{kind}")
