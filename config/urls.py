@@ -9,7 +9,7 @@ from config.policies import take_report
 # Pages about people, models and results, each with its app; templates name all of them `lab:...`.
 LAB = [
     path("", include("experiment.lab.urls")),
-    path("", include("experiment.preview.views")),
+    path("", include("experiment.preview.urls")),
     path("", include("scoring.lab.urls")),
     path("", include("analysis.lab.urls")),
 ]
@@ -19,7 +19,7 @@ API = [
     path("", include("experiment.api.urls")),
     path("", include("scoring.api.urls")),
     path("", include("analysis.api.urls")),
-    path("", include("lib.api.schema")),
+    path("", include("lib.api.urls")),
 ]
 
 urlpatterns = [

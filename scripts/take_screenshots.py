@@ -141,7 +141,7 @@ def shoot_all(chromium: Browser, site: Any) -> None:
 
 def main() -> None:
     sys.path.insert(0, str(ROOT))
-    from tests.browser.sites import SiteServer
+    from tests.browser.server import SiteServer
 
     FOLDER.mkdir(parents=True, exist_ok=True)
     finder = [sys.executable, str(ROOT / "scripts" / "find_browser.py")]

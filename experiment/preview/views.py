@@ -8,7 +8,6 @@ from typing import cast
 from csp.constants import SELF
 from csp.decorators import csp_replace
 from django.http import Http404, HttpRequest, HttpResponse
-from django.urls import path
 from django.utils import timezone
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_http_methods
@@ -177,8 +176,3 @@ PAGES: dict[str, Callable[[HttpRequest, Study], HttpResponse]] = {
     "debrief": debrief,
     "done": done,
 }
-
-
-urlpatterns = [
-    path("studies/<slug:slug>/set-up/preview/<slug:page>/", preview, name="preview"),
-]

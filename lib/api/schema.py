@@ -5,7 +5,6 @@ from functools import cache
 from typing import Any, ClassVar
 
 from django.http import Http404, HttpResponse
-from django.urls import path
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
@@ -122,10 +121,3 @@ class Nothing(ApiView):
     post = put = patch = delete = get
     http_method_names = ["get", "post", "put", "patch", "delete", "head", "options"]
     options = get  # type: ignore[assignment]
-
-
-urlpatterns = [
-    path("schema/", Description.as_view(), name="schema"),
-    path("", Nothing.as_view()),
-    path("<path:rest>", Nothing.as_view(), name="nothing"),
-]

@@ -11,7 +11,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.accessibility import look
-from tests.browser.sites import WORK_MS, SiteServer, cooking, name_study, part, serving
+from tests.browser.server import SiteServer
+from tests.browser.sites import WORK_MS, cooking, name_study, part, serving
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
 
 pytestmark = pytest.mark.sqlite  # a site as `make serve` starts it

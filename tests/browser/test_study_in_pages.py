@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from tests.browser.server import SiteServer
 from tests.browser.sites import (
     WORK_MS,
-    SiteServer,
     agree,
     figure,
     name_study,

@@ -9,7 +9,8 @@ from playwright.sync_api import Page, expect
 from scoring.demo_lm.corpus import read_corpus
 from tests.browser.accessibility import look
 from tests.browser.conftest import load_demo
-from tests.browser.sites import WORK_MS, SiteServer, serving
+from tests.browser.server import SiteServer
+from tests.browser.sites import WORK_MS, serving
 from tests.factories import make_user
 
 pytestmark = pytest.mark.sqlite  # a site as `make serve` starts it
