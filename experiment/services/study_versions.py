@@ -225,7 +225,61 @@ def _draw_from(study: Study, items: Sequence[Item]) -> None:
 NOTHING = Marks()
 
 
-def compare_versions(study: Study, kind: str, first: int, second: int) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class RuleChange:
+    rule: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The analysis under some rules; `accuracy` is the share of the trials that are correct, None without any."""
+
+    participants: int
+    trials: int
+    correct: int
+    accuracy: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedParticipant:
+    """Left out for other reasons: the codes under both rules, empty where included."""
+
+    participant: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedTrial:
+    """Itself left out for other reasons, whatever is said of its participant."""
+
+    participant: str
+    position: int
+    item_key: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class RulesCompared:
+    before: Outcome
+    after: Outcome
+    participants: Sequence[ChangedParticipant]
+    trials: Sequence[ChangedTrial]
+
+
+@dataclass(frozen=True, slots=True)
+class VersionsCompared:
+    rules: Sequence[RuleChange]
+    consent_changed: bool
+    items_added: Sequence[str]
+    items_removed: Sequence[str]
+    decisions: RulesCompared
+
+
+def compare_versions(study: Study, kind: str, first: int, second: int) -> VersionsCompared:
     """Apply the rules of both versions to the participants that there are now: as `compare_rules`, with what else differs.
 
     Raises:
@@ -233,28 +287,23 @@ def compare_versions(study: Study, kind: str, first: int, second: int) -> dict[s
     """
     versions = [rules_of(study, kind, number) for number in (first, second)]
     before, after = versions
-    found = compare_rules(study, kind, after.exclusion_rules, before.exclusion_rules)
     items = [{f"{key} v{number}" for key, number, _ in version.items} for version in versions]
-    return {
-        "rules": rule_changes(before, after),
-        "consent_changed": before.consent_id != after.consent_id,
-        "items_added": sorted(items[1] - items[0]),
-        "items_removed": sorted(items[0] - items[1]),
-        "before": {"number": first} | found["before"],
-        "after": {"number": second} | found["after"],
-        "participants": found["participants"],
-        "trials": found["trials"],
-    }
+    return VersionsCompared(
+        rules=rule_changes(before, after),
+        consent_changed=before.consent_id != after.consent_id,
+        items_added=sorted(items[1] - items[0]),
+        items_removed=sorted(items[0] - items[1]),
+        decisions=compare_rules(study, kind, after.exclusion_rules, before.exclusion_rules),
+    )
 
 
 def compare_rules(
     study: Study, kind: str, rules: Rules, before: Rules | None = None
-) -> dict[str, Any]:
+) -> RulesCompared:
     """Apply two sets of rules, the first of them the study's where none is given, to the participants that there are now.
 
-    Of both the analysis; and who, and which trials by themselves, are left out for other reasons: their codes under both,
-    empty where included. Catch trials decide about participants and are not analysed. An answer to a question is not right
-    or wrong here: what becomes of it is compared, and it counts in no accuracy. Nothing is stored.
+    Catch trials decide about participants and are not analysed. An answer to a question is not right or wrong here: what
+    becomes of it is compared, and it counts in no accuracy. Nothing is stored.
     """
     was, now = (verdicts(study, kind, each) for each in (before or study.exclusion_rules, rules))
     judgments = (
@@ -266,52 +315,46 @@ def compare_rules(
     names = "pk trial__participant trial__participant__public_id trial__position trial__item__key correct"
     rows = list(judgments.values_list(*names.split(), named=True))
     people = Participant.objects.of(study, kind).finished().order_by("pk")
-    return {
-        "before": _outcome(rows, was),
-        "after": _outcome(rows, now),
-        "participants": [
-            {"participant": str(public_id), **codes}
+    return RulesCompared(
+        before=_outcome(rows, was),
+        after=_outcome(rows, now),
+        participants=[
+            ChangedParticipant(str(public_id), *codes)
             for pk, public_id in people.values_list("pk", "public_id")
             if (codes := _other_codes(pk, was.participants, now.participants))
         ],
-        "trials": [
-            {
-                "participant": str(row.trial__participant__public_id),
-                "position": row.trial__position,
-                "item_key": row.trial__item__key,
-                **codes,
-            }
+        trials=[
+            ChangedTrial(
+                str(row.trial__participant__public_id),
+                row.trial__position,
+                row.trial__item__key,
+                *codes,
+            )
             for row in rows
             if (codes := _other_codes(row.pk, was.judgments, now.judgments))
         ],
-    }
+    )
 
 
-def rule_changes(before: StudyVersion, after: StudyVersion) -> list[dict[str, Any]]:
+def rule_changes(before: StudyVersion, after: StudyVersion) -> list[RuleChange]:
     was, now = asdict(before.exclusion_rules), asdict(after.exclusion_rules)
-    return [
-        {"rule": rule, "before": was[rule], "after": now[rule]}
-        for rule in was
-        if was[rule] != now[rule]
-    ]
+    return [RuleChange(rule, was[rule], now[rule]) for rule in was if was[rule] != now[rule]]
 
 
-def _outcome(rows: Sequence[Any], found: Verdicts) -> dict[str, Any]:
-    """`accuracy` is the share of the trials that are correct, None without any."""
+def _outcome(rows: Sequence[Any], found: Verdicts) -> Outcome:
     people, judgments = found.valid_participants, found.valid_judgments
     correct = [
         row.correct
         for row in rows
         if row.correct is not None and row.trial__participant in people and row.pk in judgments
     ]
-    return {
-        "participants": len(people),
-        "trials": len(correct),
-        "correct": sum(correct),
-        "accuracy": sum(correct) / len(correct) if correct else None,
-    }
+    n_correct = sum(correct)
+    accuracy = n_correct / len(correct) if correct else None
+    return Outcome(len(people), len(correct), n_correct, accuracy)
 
 
-def _other_codes(pk: int, was: Mapping[int, Marks], now: Mapping[int, Marks]) -> dict[str, str]:
+def _other_codes(
+    pk: int, was: Mapping[int, Marks], now: Mapping[int, Marks]
+) -> tuple[str, str] | None:
     before, after = was.get(pk, NOTHING).excluded_by, now.get(pk, NOTHING).excluded_by
-    return {"before": before, "after": after} if before != after else {}
+    return (before, after) if before != after else None

@@ -1,4 +1,4 @@
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -7,7 +7,11 @@ from django.core.management.base import CommandError, CommandParser
 from experiment.management.finding import find_study
 from experiment.models import Participant, StudyVersion
 from experiment.services.study_versions import (
+    ChangedParticipant,
+    ChangedTrial,
+    Outcome,
     UnknownVersionError,
+    VersionsCompared,
     compare_versions,
 )
 from lib.commands import ReportingCommand, add_json_argument, table_lines
@@ -43,8 +47,9 @@ class Command(ReportingCommand):
             found = compare_versions(study, options["kind"], *options["compare"])
         except UnknownVersionError as error:
             raise CommandError(str(error)) from error
-        data = {"study": study.slug, "kind": options["kind"], **found}
-        self.report(options, data, _lines(found, options["kind"]))
+        data = {"study": study.slug, "kind": options["kind"]}
+        data |= _compared(found, *options["compare"])
+        self.report(options, data, _lines(found, options["compare"], options["kind"]))
 
 
 def _as_dict(version: StudyVersion) -> dict[str, Any]:
@@ -72,32 +77,42 @@ def _cells(version: StudyVersion) -> dict[str, str]:
     }
 
 
-def _lines(found: dict[str, Any], kind: str) -> Iterator[str]:
-    yield from table_lines([_outcome(found[name], kind) for name in ("before", "after")])
-    for change in found["rules"]:
-        yield f"rule {change['rule']}: {change['before']} -> {change['after']}"
-    if found["consent_changed"]:
+def _compared(found: VersionsCompared, first: int, second: int) -> dict[str, Any]:
+    values: dict[str, Any] = asdict(found)
+    of_rules: dict[str, Any] = values.pop("decisions")
+    numbers = {"before": {"number": first}, "after": {"number": second}}
+    for side, number in numbers.items():
+        of_rules[side] = number | of_rules[side]
+    return values | of_rules
+
+
+def _lines(found: VersionsCompared, numbers: Sequence[int], kind: str) -> Iterator[str]:
+    rules = found.decisions
+    outcomes = zip(numbers, (rules.before, rules.after), strict=True)
+    yield from table_lines([_outcome(number, outcome, kind) for number, outcome in outcomes])
+    for change in found.rules:
+        yield f"rule {change.rule}: {change.before} -> {change.after}"
+    if found.consent_changed:
         yield "consent: another text"
-    yield from (f"test case added: {item}" for item in found["items_added"])
-    yield from (f"test case removed: {item}" for item in found["items_removed"])
-    for person in found["participants"]:
-        yield f"participant {person['participant']}: {_codes(person)}"
-    for trial in found["trials"]:
-        place = f"{trial['participant']} #{trial['position']} ({trial['item_key']})"
+    yield from (f"test case added: {item}" for item in found.items_added)
+    yield from (f"test case removed: {item}" for item in found.items_removed)
+    for person in rules.participants:
+        yield f"participant {person.participant}: {_codes(person)}"
+    for trial in rules.trials:
+        place = f"{trial.participant} #{trial.position} ({trial.item_key})"
         yield f"trial {place}: {_codes(trial)}"
-    if not found["participants"] and not found["trials"]:
+    if not rules.participants and not rules.trials:
         yield "No participant and no trial is left out for other reasons."
 
 
-def _outcome(outcome: dict[str, Any], kind: str) -> dict[str, str]:
-    accuracy = "-" if outcome["accuracy"] is None else f"{outcome['accuracy']:.4f}"
+def _outcome(number: int, outcome: Outcome, kind: str) -> dict[str, str]:
     return {
-        "version": str(outcome["number"]),
-        f"valid {kind} participants": str(outcome["participants"]),
-        "trials": str(outcome["trials"]),
-        "accuracy": accuracy,
+        "version": str(number),
+        f"valid {kind} participants": str(outcome.participants),
+        "trials": str(outcome.trials),
+        "accuracy": "-" if outcome.accuracy is None else f"{outcome.accuracy:.4f}",
     }
 
 
-def _codes(changed: dict[str, Any]) -> str:
-    return f"{changed['before'] or 'included'} -> {changed['after'] or 'included'}"
+def _codes(changed: ChangedParticipant | ChangedTrial) -> str:
+    return f"{changed.before or 'included'} -> {changed.after or 'included'}"

@@ -122,8 +122,8 @@ def test_other_rules_are_compared_before_they_are_saved(ruth: Client, study: Stu
     make_participant(study, cheated=True, excluded_by="admitted_cheating")
     response = send(ruth, "rules", exclude_cheating=None, compare="1")
     compared = response.context["compared"]
-    assert (compared["before"]["participants"], compared["after"]["participants"]) == (1, 2)
-    assert (len(compared["participants"]), compared["trials"]) == (1, [])
+    assert (compared.before.participants, compared.after.participants) == (1, 2)
+    assert (len(compared.participants), compared.trials) == (1, [])
     assert fresh(study).exclude_cheating
 
 

@@ -186,8 +186,8 @@ def test_questions_have_a_time_of_their_own_and_who_does_not_know_is_never_too_f
     rules = replace(study.exclusion_rules, question_min_rt_ms=4_000)
     compared = compare_rules(study, "real", rules)
     # Of abstracts alone there is something that is right
-    assert (compared["before"]["trials"], compared["before"]["accuracy"]) == (2, 1.0)
-    assert len(compared["trials"]) == 2
+    assert (compared.before.trials, compared.before.accuracy) == (2, 1.0)
+    assert len(compared.trials) == 2
 
     revise(study, rules=rules, reason="Nobody writes an answer in less.")
     assert [one.excluded_by for one in asked.all()] == ["", "too_fast", "too_fast"]

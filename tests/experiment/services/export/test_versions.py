@@ -97,12 +97,12 @@ def test_a_comparison_names_participants_and_test_cases_that_changed() -> None:
         reason="The other reading.",
     )
     found = compare_versions(study, "real", 1, 2)
-    assert [(p["participant"], p["before"], p["after"]) for p in found["participants"]] == [
+    assert [(p.participant, p.before, p.after) for p in found.decisions.participants] == [
         (str(person.public_id), "", "untouched_sliders")
     ]
-    assert (found["items_added"], found["items_removed"]) == (["extra v1"], [])
-    assert found["trials"] == []
-    before, after = found["before"], found["after"]
-    assert (before["trials"], after["trials"], after["accuracy"]) == (9, 0, None)
+    assert (list(found.items_added), list(found.items_removed)) == (["extra v1"], [])
+    assert found.decisions.trials == []
+    before, after = found.decisions.before, found.decisions.after
+    assert (before.trials, after.trials, after.accuracy) == (9, 0, None)
     back = compare_versions(study, "real", 2, 1)
-    assert (back["before"], back["after"]) == (after, before)
+    assert (back.decisions.before, back.decisions.after) == (after, before)
