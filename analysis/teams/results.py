@@ -1,6 +1,6 @@
 """What trying teams gives, as typed objects; `analysis.codec` makes JSON of them and back.
 
-Shares are from 0 to 1, intervals (low, high) of 95%, log losses in nats.
+Shares are from 0 to 1, intervals (low, high) of 95%, log losses in nats. Long: all types of one document.
 """
 
 from abc import ABC, abstractmethod

@@ -1,4 +1,7 @@
-"""What participants' browsers, their network and other users of the database do to requests."""
+"""What participants' browsers, their network and other users of the database do to requests.
+
+Long: one strike after the other, each read by itself.
+"""
 
 import asyncio
 import http.client

@@ -1,4 +1,7 @@
-"""Disk, clock, storage, Redis, weights and exports: what the site leans on is full, wrong, gone or half there."""
+"""Disk, clock, storage, Redis, weights and exports: what the site leans on is full, wrong, gone or half there.
+
+Long: one strike after the other, each read by itself.
+"""
 
 import asyncio
 import csv

@@ -1,4 +1,7 @@
-"""`score`: from texts to figures on one's own terminal; how texts are read; runs listed, removed, queued, and several models."""
+"""`score`: from texts to figures on one's own terminal; how texts are read; runs listed, removed, queued, and several models.
+
+Long: one command with all its options.
+"""
 
 import json
 import math

@@ -1,4 +1,7 @@
-"""Quality against safety with their joint uncertainty, and what became of all answers."""
+"""Quality against safety with their joint uncertainty, and what became of all answers.
+
+Long: the figures of three chapters of one theme.
+"""
 
 from collections.abc import Sequence
 from dataclasses import asdict

@@ -1,4 +1,7 @@
-"""Fates counted by cluster: rows of one template are alike."""
+"""Fates counted by cluster: rows of one template are alike.
+
+Long: three chapters of one theme, one after the other.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass

@@ -1,4 +1,7 @@
-"""Who took part: answers about themselves, when and how long, over the whole study. Small groups are not named."""
+"""Who took part: answers about themselves, when and how long, over the whole study. Small groups are not named.
+
+Long: four chapters of one theme, one after the other.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""How sure accuracies are when both the participants and the items could have been others."""
+"""How sure accuracies are when both the participants and the items could have been others.
+
+Long: three chapters of one theme, one after the other.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
