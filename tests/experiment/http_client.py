@@ -1,5 +1,6 @@
 """A gunicorn of our own on the test's database, and participants who visit it over real HTTP."""
 
+import fcntl
 import html
 import os
 import re
@@ -7,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -32,7 +34,10 @@ def hidden_fields(page: str) -> dict[str, str]:
 
 
 def at_once(jobs: Iterable[Callable[[], T]]) -> list[T]:
-    """Run all jobs, each in its own thread and with its own database connection, let go at the same moment."""
+    """Run all jobs, each in its own thread and with its own database connection, let go at the same moment.
+
+    One crowd on the machine at a time: PostgreSQL refuses the 101st connection, of whichever test.
+    """
     jobs = list(jobs)
     start = threading.Barrier(len(jobs))
 
@@ -43,7 +48,9 @@ def at_once(jobs: Iterable[Callable[[], T]]) -> list[T]:
         finally:
             connections.close_all()
 
-    with ThreadPoolExecutor(len(jobs)) as pool:
+    crowd = Path(tempfile.gettempdir()) / f"brainbench-crowd-{os.getuid()}.lock"
+    with crowd.open("w") as lock, ThreadPoolExecutor(len(jobs)) as pool:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         return list(pool.map(run, jobs))
 
 
