@@ -12,6 +12,7 @@ from lib.commands import table_lines
 from lib.formatting import DASH
 from scoring.domain.grading.reading import read_points
 from scoring.domain.grading.rubric import Fate, Rubric
+from scoring.domain.thinking import answer_in
 
 LONGEST = 10 * 2**20  # bytes of a line
 FATES = tuple(Fate)
@@ -60,6 +61,20 @@ class Counts:
         counts = self.by_cluster.setdefault(line.cluster, [0] * len(FATES))
         counts[FATES.index(fate)] += 1
 
+    @property
+    def is_read(self) -> bool:
+        """Whether a grade could be read at all."""
+        return any(
+            sum(counts) > counts[FATES.index(Fate.UNPARSED)] for counts in self.by_cluster.values()
+        )
+
+    @property
+    def totals(self) -> dict[Fate, int]:
+        return {
+            fate: sum(counts[n] for counts in self.by_cluster.values())
+            for n, fate in enumerate(FATES)
+        }
+
 
 Also = Callable[[GradedLine, float | None], None]
 
@@ -74,7 +89,7 @@ def tally(file: BinaryIO, rubric: Rubric, also: Also | None = None) -> dict[str,
             raise BadLine(
                 line.number, f"{line.model} has answered this question in line {first:,}."
             )
-        points = None if line.raw is None else read_points(line.raw, rubric)
+        points = None if line.raw is None else read_points(answer_in(line.raw), rubric)
         found.setdefault(line.model, Counts()).add(line, rubric.fate(points))
         if also is not None:
             also(line, points)
@@ -114,7 +129,7 @@ def _line(number: int, text: str) -> GradedLine:
     texts = values.get("answer"), values.get("expert_answer")
     return GradedLine(
         number, model, question, template, _raw(number, values["raw"]),
-        (texts[0], texts[1]) if isinstance(texts[0], str) and isinstance(texts[1], str) else None,
+        (answer_in(texts[0]), texts[1]) if isinstance(texts[0], str) and isinstance(texts[1], str) else None,
     )  # fmt: skip
 
 
@@ -140,20 +155,21 @@ def _raw(number: int, value: object) -> str | None:
 RATES = ("rqr", "sr", "ar")
 
 
-def values_of(found: ClusteredRates) -> dict[str, Any]:
+Rated = tuple[Counts, ClusteredRates | None]  # None where no grade could be read
+
+
+def values_of(one: Rated) -> dict[str, Any]:
     """For --json: what is not defined is null."""
-    own = found.rates
+    counts, found = one
+    totals = counts.totals
     values: dict[str, Any] = {
-        "n": own.n,
-        "n_good": own.n_good,
-        "n_abstained": own.n_abstained,
-        "n_bad": own.n_bad,
-        "n_unparsed": own.n_unparsed,
-        "n_clusters": found.rqr.n_clusters,
-        "quadrant": own.quadrant,
+        "n": sum(totals.values()),
+        **{f"n_{fate}": n for fate, n in totals.items()},
+        "n_clusters": len(counts.by_cluster),
+        "quadrant": found.rates.quadrant if found else None,
     }
     for name in RATES:
-        share: Share | None = getattr(found, name)
+        share: Share | None = getattr(found, name, None)
         values[name] = share.value if share else None
         values[f"{name}_ci95"] = share.ci95 if share else None
         method = "clustered" if share and share.is_clustered else "wilson"
@@ -163,22 +179,22 @@ def values_of(found: ClusteredRates) -> dict[str, Any]:
     return values
 
 
-def rate_lines(models: Mapping[str, ClusteredRates]) -> Iterator[str]:
+def rate_lines(models: Mapping[str, Rated]) -> Iterator[str]:
     """A row for each model, and what its intervals are."""
     rows = [
         {
             "model": name,
-            "n": f"{one.rates.n:,}",
-            "unparsed": f"{one.rates.n_unparsed:,}",
-            "RQR": _cell(one.rqr),
-            "SR": _cell(one.sr),
-            "AR": _short(one.ar.value),
-            "quadrant": one.rates.quadrant or DASH,
+            "n": f"{sum(counts.totals.values()):,}",
+            "unparsed": f"{counts.totals[Fate.UNPARSED]:,}",
+            "RQR": _cell(found.rqr if found else None),
+            "SR": _cell(found.sr if found else None),
+            "AR": _short(found.ar.value) if found else DASH,
+            "quadrant": (found.rates.quadrant if found else None) or DASH,
         }
-        for name, one in models.items()
+        for name, (counts, found) in models.items()
     ]
     yield from table_lines(rows, left=("model", "RQR", "SR", "quadrant"))
-    clustered = [name for name, one in models.items() if one.rqr.is_clustered]
+    clustered = [name for name, (_, found) in models.items() if found and found.rqr.is_clustered]
     yield ""
     yield (
         "95% intervals: rows of one template are a cluster."

@@ -41,7 +41,7 @@ class AnswerSerializer(serializers.ModelSerializer[Answer]):
     class Meta:
         model = Answer
         fields = (
-            *("run", "model", "item_key", "item_version", "text", "finish", "detail"),
+            *("run", "model", "item_key", "item_version", "text", "thought", "finish", "detail"),
             *("server_model", "prompt_tokens", "completion_tokens", "seconds", "confidence", "at"),
         )
 

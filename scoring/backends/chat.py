@@ -27,6 +27,7 @@ from scoring.backends.http.errors import (
 from scoring.backends.options import read_chat_options
 from scoring.domain.backend import NoAnswerError, ScoringError
 from scoring.domain.generating import Finish, Generated, Message, Usage, storable, storable_json
+from scoring.domain.thinking import USUAL, Marks, apart
 
 # What servers call the ends that are no `stop`, in any case
 FINISHES = {
@@ -49,8 +50,10 @@ class ChatAnswerError(Exception):
     """The answer is none; the message goes on after "the server"."""
 
 
-def read_answer(value: Any, seconds: float, request: Mapping[str, Any]) -> Generated:
-    """An answer's text and how it ended.
+def read_answer(
+    value: Any, seconds: float, request: Mapping[str, Any], marks: Marks = USUAL
+) -> Generated:
+    """An answer's text, the thought before it, and how it ended.
 
     Raises:
         ChatAnswerError: it is no chat completion.
@@ -78,18 +81,21 @@ def read_answer(value: Any, seconds: float, request: Mapping[str, Any]) -> Gener
     finish = FINISHES.get(reason, Finish.STOP)
     if refusal and finish == Finish.STOP:
         finish = Finish.REFUSED
-    if not text.strip() and finish == Finish.STOP:
-        finish = Finish.EMPTY
+    own = apart(text, finish, marks, thought=_thought(message))
     return Generated(
-        text=text,
-        finish=finish,
+        text=own.text,
+        finish=own.finish,
         usage=_usage(value.get("usage")),
         seconds=seconds,
         model=clean(value["model"], 200) if isinstance(value.get("model"), str) else "",
         detail=clean(refusal),
         request=request,
         raw=storable_json(value),
+        thought=own.thought,
     )
+
+
+THOUGHTS = ("thinking", "reasoning")  # types of parts
 
 
 def _text(content: Any) -> str:
@@ -98,9 +104,20 @@ def _text(content: Any) -> str:
         content = "".join(
             part["text"]
             for part in content
-            if isinstance(part, dict) and isinstance(part.get("text"), str)
+            if isinstance(part, dict)
+            and isinstance(part.get("text"), str)
+            and part.get("type") not in THOUGHTS
         )
     return storable(content) if isinstance(content, str) else ""
+
+
+def _thought(message: Mapping[str, Any]) -> str:
+    """What a server gives as thought: beside the text, or as parts of it."""
+    content = message.get("content")
+    parts = content if isinstance(content, list) else []
+    thoughts = [p for p in parts if isinstance(p, dict) and p.get("type") in THOUGHTS]
+    beside = message.get("reasoning_content") or message.get("reasoning")
+    return "".join(map(_text, (beside, *(p.get("thinking") or p.get("text") for p in thoughts))))
 
 
 def _usage(value: Any) -> Usage | None:
@@ -151,6 +168,7 @@ class ChatGenerator:
         self._address = allowed_address(options.base_url)
         self.concurrency = options.concurrency
         self.max_tokens = options.writing.max_tokens
+        self._marks = Marks(options.writing.think_end_token or "")
         self._form = Form()
         self._client = Client(self._address)
         self._portal: BlockingPortal | None
@@ -196,7 +214,8 @@ class ChatGenerator:
                 reply = await self._client.ask(
                     path, self._options.policy, MAX_BYTES, {**parameters, "messages": turns}
                 )
-                return read_answer(reply.value, time.monotonic() - began, parameters)
+                seconds = time.monotonic() - began
+                return read_answer(reply.value, seconds, parameters, self._marks)
             except RefusedError as error:
                 easier = form.easier(error, parameters)
                 if easier is None:
@@ -217,8 +236,13 @@ class ChatGenerator:
                 raise NoAnswerError(f"The server at {self._address.origin} {error}.") from error
 
     def _parameters(self, form: Form, schema: Mapping[str, Any] | None) -> dict[str, Any]:
-        parameters = {"model": self._options.model, **self._options.writing.as_dict()}
+        writing = self._options.writing
+        parameters = {"model": self._options.model, **writing.as_dict()}
         parameters[form.limit_name] = parameters.pop("max_tokens")
+        for ours in ("think_end_token", "enable_thinking"):
+            parameters.pop(ours, None)
+        if writing.template_arguments:
+            parameters["chat_template_kwargs"] = writing.template_arguments
         if schema is not None and form.takes_schema:
             described = {"name": "answer", "strict": True, "schema": schema}
             parameters["response_format"] = {"type": "json_schema", "json_schema": described}

@@ -81,19 +81,29 @@ def _check_names(
         raise ScoringError(f"{server} needs {' and '.join(missing)}{example}.")
 
 
-WRITING = ("max_tokens", "temperature", "top_p", "seed")
+WRITING = (
+    *("max_tokens", "temperature", "top_p", "seed"),
+    *("think_end_token", "enable_thinking", "reasoning_effort"),
+)
 CHAT_NAMES = ("base_url", "model", "concurrency", "timeout", "retry_seconds", "tries", *WRITING)
 MAX_TOKENS = 4096
 
 
 @dataclass(frozen=True)
 class Writing:
-    """How an answer is drawn; None leaves it to the server, and means greedy for a model in this process."""
+    """How an answer is drawn; None leaves it to the server, and means greedy for a model in this process.
+
+    think_end_token: what closes a thought, as a text, or in this process as a token's number. enable_thinking and
+    reasoning_effort are for the model's chat template, or for the server.
+    """
 
     max_tokens: int
     temperature: float | None
     top_p: float | None
     seed: int | None
+    think_end_token: str | None = None
+    enable_thinking: bool | None = None
+    reasoning_effort: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """What was asked for.
@@ -102,6 +112,17 @@ class Writing:
         {'max_tokens': 100, 'temperature': 0.0}
         """
         return {name: value for name in WRITING if (value := getattr(self, name)) is not None}
+
+    @property
+    def template_arguments(self) -> dict[str, Any]:
+        """For a chat template: some ask for `enable_thinking`, others for `thinking`.
+
+        >>> Writing(100, None, None, None, enable_thinking=False).template_arguments
+        {'enable_thinking': False, 'thinking': False}
+        """
+        if self.enable_thinking is None:
+            return {}
+        return dict.fromkeys(("enable_thinking", "thinking"), self.enable_thinking)
 
 
 @dataclass(frozen=True)
@@ -134,7 +155,19 @@ def read_writing(args: Mapping[str, str]) -> Writing:
         temperature=number("temperature", 2),
         top_p=number("top_p", 1),
         seed=None if seed is None else int(seed),
+        think_end_token=args.get("think_end_token") or None,
+        enable_thinking=_read_yes(args, "enable_thinking"),
+        reasoning_effort=args.get("reasoning_effort") or None,
     )
+
+
+def _read_yes(args: Mapping[str, str], name: str) -> bool | None:
+    if name not in args:
+        return None
+    known = {"true": True, "false": False}
+    if args[name].lower() not in known:
+        raise ScoringError(f"{name}={args[name]!r} cannot be used: expected True or False.")
+    return known[args[name].lower()]
 
 
 def read_chat_options(args: Mapping[str, str]) -> ChatOptions:
@@ -147,6 +180,11 @@ def read_chat_options(args: Mapping[str, str]) -> ChatOptions:
     4
     """
     _check_names("A chat server", args, CHAT_NAMES, 2)
+    if args.get("think_end_token", "").isdigit():
+        raise ScoringError(
+            f"think_end_token={args['think_end_token']} cannot be used: of a server, give the text that ends a thought, not its "
+            "number."
+        )
     return ChatOptions(
         base_url=args["base_url"],
         model=args["model"],

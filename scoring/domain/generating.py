@@ -1,6 +1,5 @@
 """What a text generator is: messages in, a text out, with what it took. Knows no model and no library."""
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -55,6 +54,7 @@ class Finish(StrEnum):
     FILTERED = "filtered"  # a filter of the server kept it back
     TOO_LONG = "too_long"  # the messages do not fit into the model's window
     EMPTY = "empty"  # ended without a word
+    THINKING = "thinking"  # a thought that did not come to its end, and so no answer
     FAILED = "failed"  # no answer came, however often it was asked
 
 
@@ -101,7 +101,7 @@ class Prices:
 class Generated:
     """An answer.
 
-    usage: None where the server does not say. seconds: from asking to the end, pauses included. model: as the server calls
+    thought: what the model thought aloud before it, which is no part of it. usage: None where the server does not say. seconds: from asking to the end, pauses included. model: as the server calls
     it. detail: why there is no whole answer, in the server's words. request: the parameters as they were sent. raw: what
     the server sent, as JSON.
     """
@@ -114,6 +114,7 @@ class Generated:
     detail: str = ""
     request: Mapping[str, Any] = field(default_factory=dict)
     raw: Any = field(default_factory=dict)
+    thought: str = ""
 
 
 class Generator(Protocol):
@@ -161,92 +162,3 @@ class BatchGenerator(Generator, Protocol):
             ScoringError: as `generate`.
         """
         ...
-
-
-MOST_CHARACTERS = 1_000_000  # of a line
-MOST_TOKENS = 10**12
-MOST = {"seconds": 10**7, "confidence": 100}
-
-
-@dataclass(frozen=True, slots=True)
-class ReadAnswer:
-    """Of the question with this key, or, where the key is empty, with this text.
-
-    confidence: that the answer is right, 0 to 100 as it is said; None where it is not.
-    """
-
-    key: str
-    question: str
-    text: str
-    finish: Finish
-    usage: Usage | None
-    seconds: float  # 0 where it is not said
-    confidence: float | None
-
-
-def read_answer(line: str) -> ReadAnswer:
-    """Read {"key" or "question", "answer", and, if known, "finish", "prompt_tokens", "completion_tokens", "seconds", "confidence"}.
-
-    Raises:
-        ValueError: what is wrong, in words that go on after the place.
-
-    >>> read_answer('{"key": "q1", "answer": "SNCA."}').finish
-    <Finish.STOP: 'stop'>
-    """
-    if len(line) > MOST_CHARACTERS:
-        raise ValueError(f"it has more than {MOST_CHARACTERS:,} characters")
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"this is no JSON ({error})") from error
-    if not isinstance(value, dict):
-        raise ValueError("this is no JSON object")
-    key, question, text = (_text(value, name) for name in ("key", "question", "answer"))
-    if not key and not question:
-        raise ValueError("key or question is missing")
-    if "answer" not in value:
-        raise ValueError("answer is missing")
-    seconds, confidence = _number(value, "seconds"), _number(value, "confidence")
-    return ReadAnswer(
-        key, question, text, _finish(value, text), _usage(value), seconds or 0.0, confidence
-    )
-
-
-def _text(value: Mapping[str, Any], name: str) -> str:
-    found = value.get(name)
-    if found is not None and not isinstance(found, str):
-        raise ValueError(f"{name} is no text")
-    text = storable(found or "")
-    return text if name == "answer" else text.strip()
-
-
-def _finish(value: Mapping[str, Any], text: str) -> Finish:
-    said = value.get("finish")
-    if said is not None and said not in list(Finish):
-        known = ", ".join(Finish)
-        raise ValueError(f"finish is none of {known}")
-    finish = Finish(said or Finish.STOP)
-    return Finish.EMPTY if finish == Finish.STOP and not text.strip() else finish
-
-
-def _usage(value: Mapping[str, Any]) -> Usage | None:
-    read, written = value.get("prompt_tokens"), value.get("completion_tokens")
-    if read is None and written is None:
-        return None
-    return Usage(_tokens(read), _tokens(written))
-
-
-def _tokens(value: Any) -> int:
-    if type(value) is not int or not 0 <= value < MOST_TOKENS:
-        raise ValueError("prompt_tokens and completion_tokens are not two whole numbers from 0")
-    return value
-
-
-def _number(value: Mapping[str, Any], name: str) -> float | None:
-    """None where it is not said."""
-    said, most = value.get(name), MOST[name]
-    if said is None:
-        return None
-    if type(said) not in (int, float) or not 0 <= said <= most:
-        raise ValueError(f"{name} is no number from 0 to {most:,}")
-    return float(said)

@@ -35,6 +35,7 @@ ENDS = {
     Finish.FILTERED: _("filtered"),
     Finish.TOO_LONG: _("question too long"),
     Finish.EMPTY: _("empty"),
+    Finish.THINKING: _("thought cut off"),
     Finish.FAILED: _("failed"),
 }
 
@@ -60,7 +61,8 @@ class AnsweringForm(ModelForm):
         super().__init__(*args, **kwargs)
         self.fields["model_args"].help_text = _(
             "name=value, separated by commas: max_tokens (1024), temperature (0; none leaves it to the server), top_p, "
-            "seed; of a server concurrency and tries, in this process batch_size."
+            "seed; of a server concurrency and tries, in this process batch_size; of a model that thinks aloud enable_thinking, "
+            "reasoning_effort, think_end_token."
         )
 
     @property
@@ -204,6 +206,7 @@ def _run_page(
         part="answering",
         run=found,
         spending=asked_answers.spent(found),
+        unread=asked_answers.unread(found),
         states=states(found.answers.all()),
         ends=ENDS.values(),
         can_resume=asked_answers.can_resume(found),

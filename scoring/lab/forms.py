@@ -262,7 +262,8 @@ class ModelForm(forms.Form):
         required=False,
         max_length=1000,
         help_text=_(
-            "name=value, separated by commas: temperature, top_p, seed, max_tokens, concurrency."
+            "name=value, separated by commas: temperature, top_p, seed, max_tokens, concurrency; of a model that thinks aloud "
+            "enable_thinking, reasoning_effort, think_end_token."
         ),
     )
     price_in = _money(

@@ -191,6 +191,7 @@ def _state_context(study: Study, pk: int) -> dict[str, Any]:
         "run": found,
         "counts": summary(found),
         "spending": grading_runs.spent(found),
+        "unread": grading_runs.unread(found),
         "can_resume": grading_runs.can_resume(found),
     }
 

@@ -18,7 +18,7 @@ from scoring.backends import ALIASES, parse_model_args
 from scoring.backends.opening import GENERATORS
 from scoring.domain.backend import ScoringError
 from scoring.models.answers import GeneratingJob
-from scoring.services.asking.settings import Asked, Spending
+from scoring.services.asking.settings import Asked, Spending, Unread
 from scoring.services.open_model import NAMED_BY
 
 J = TypeVar("J", bound=GeneratingJob)
@@ -280,6 +280,13 @@ def run_data(run: GeneratingJob, spending: Spending) -> dict[str, Any]:
         "cost": None if spending.cost is None else float(spending.cost),
         "seconds": round(spending.seconds, 3),
     }
+
+
+def unread_lines(unread: Unread) -> Iterator[str]:
+    if unread.is_much:
+        yield (
+            f"{unread.n:,} of {unread.of:,} texts ({unread.share:.0%}) could not be read; see what came before you use the rest."
+        )
 
 
 def spending_lines(spending: Spending) -> Iterator[str]:

@@ -75,6 +75,9 @@ class ModelAnswer(models.Model):
     # The turns before this answer that are not those of an earlier one
     messages = models.JSONField(default=list)
     text = models.TextField(blank=True)
+    thought = models.TextField(
+        blank=True, help_text=_("What the model thought aloud before it: no part of the answer.")
+    )
     finish = models.CharField(max_length=10, choices=[(f.value, f.value) for f in Finish])
     detail = models.TextField(blank=True, help_text=_("Why there is no whole answer."))
     model = models.CharField(max_length=200, blank=True, help_text=_("As the server calls it."))

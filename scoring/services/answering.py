@@ -23,7 +23,7 @@ from scoring.domain.generating import Finish, Generated, Message
 from scoring.models import Answer, AnsweringRun
 from scoring.models.answers import Kind
 from scoring.services.asking.engine import LATER, Asking, Question, stored
-from scoring.services.asking.settings import Asked, newest_same
+from scoring.services.asking.settings import Asked, Unread, newest_same
 from scoring.services.open_model import default_name, language_model
 
 # As the method has it; the demonstration model's window is smaller than such an answer
@@ -33,6 +33,8 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {
 }
 ANY_FIELD = "science"
 CHUNK = 100  # questions in memory
+# The model wrote, and no answer came of it
+WITHOUT_ANSWER = (Finish.EMPTY, Finish.THINKING)
 Status = AnsweringRun.Status
 
 
@@ -158,10 +160,15 @@ class _Answering(Asking[AnsweringRun]):
             # What failed keeps its row: judges' and people's grades are of it
             Answer.objects.update_or_create(columns, run=self.job, item_id=question.row)
         self.job.done += 1
-        self.count(answer)
+        self.count(answer, is_read=answer.finish not in WITHOUT_ANSWER)
 
 
 run, spent = _Answering.run, _Answering.spent
+
+
+def unread(run: AnsweringRun) -> Unread:
+    came = run.answers.exclude(finish=Finish.FAILED)
+    return Unread(came.filter(finish__in=WITHOUT_ANSWER).count(), came.count())
 
 
 def counted(runs: Collection[AnsweringRun], questions: QuerySet[Item]) -> list[AnsweringRun]:

@@ -71,6 +71,7 @@ ANSWERS = (
     *ITEM,
     SIMULATED,
     Column("model_answer", "What the model answered.", null="it wrote nothing"),
+    Column("model_thought", "What it thought aloud before: no part of the answer.", null="nothing"),
     FINISH,
     Column("detail", "Why there is no whole answer.", null="there is one"),
     SERVER_MODEL,
@@ -91,6 +92,7 @@ JUDGES = (
     Column("tries", "How often the judge was asked; 0: of an answer without a text.", "integer"),
     FINISH,
     Column("judge_text", "What the judge said last.", null="it said nothing, or was not asked"),
+    Column("judge_thought", "What it thought aloud before: no part of its grade.", null="nothing"),
     Column("judge_first_text", "What it said first, where that was no grade.", null="that was one"),
     Column("judge_detail", "Why there is no whole text.", null="there is one"),
     SERVER_MODEL,
@@ -114,7 +116,7 @@ PEOPLE = (
     SIMULATED,
 )
 # What judges and graders write may quote a participant: as participants' own words, for who has read them
-QUOTING = ("judge_text", "judge_first_text", "judge_detail", "note")
+QUOTING = ("judge_text", "judge_thought", "judge_first_text", "judge_detail", "note")
 # When and how long a person graded is nobody else's matter
 OF_GRADERS = ("seconds", "at")
 
@@ -138,7 +140,8 @@ def of_questions(questions: QuerySet[Item]) -> Iterator[Row]:
 
 def of_answers(answers: QuerySet[Answer]) -> Iterator[Row]:
     read = answers.order_by("run", "pk").values_list(
-        "run__language_model__name", "run", "item__key", "item__version", "run__is_simulated", "text", "finish", "detail", "model",
+        "run__language_model__name", "run", "item__key", "item__version", "run__is_simulated", "text", "thought", "finish",
+        "detail", "model",
         "prompt_tokens", "completion_tokens", "seconds", "confidence", "at",
     )  # fmt: skip
     yield from map(_without_empty, read.iterator(chunk_size=CHUNK))
@@ -148,7 +151,7 @@ def of_judges(grades: QuerySet[JudgeGrade]) -> Iterator[Row]:
     """Each run's points count by its own rubric."""
     runs: dict[int, tuple[GradingRun, Rubric]] = {}
     read = grades.order_by("run", "pk").annotate(**_ITEM).values_list(
-        *_WHOSE, "key", "number", "run", "points", "tries", "finish", "text", "first_text", "detail", "model",
+        *_WHOSE, "key", "number", "run", "points", "tries", "finish", "text", "thought", "first_text", "detail", "model",
         "prompt_tokens", "completion_tokens", "seconds", "at",
     )  # fmt: skip
     for model, answering, person, key, version, number, points, *said in read.iterator(

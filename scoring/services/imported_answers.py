@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from experiment.models import Item, Study
 from lib.files import not_utf8, sha256_of
+from scoring.domain.answer_lines import MOST_CHARACTERS, ReadAnswer, read_answer
 from scoring.domain.backend import ScoringError
-from scoring.domain.generating import MOST_CHARACTERS, ReadAnswer, read_answer
 from scoring.models import Answer, AnsweringRun
 from scoring.models.answers import Kind
 from scoring.services.open_model import language_model
@@ -88,6 +88,7 @@ def _row(run: AnsweringRun, item: int, read: ReadAnswer, confidence_unit: float)
         run=run,
         item_id=item,
         text=read.text,
+        thought=read.thought,
         finish=read.finish.value,
         prompt_tokens=read.usage.prompt_tokens if read.usage else None,
         completion_tokens=read.usage.completion_tokens if read.usage else None,

@@ -113,7 +113,7 @@ class _Reviewing(Asking[ReviewingRun]):
             )
             self.job.done = self.job.reviews.count()
             self.lease.advance(done=self.job.done)
-        self.count(answer)
+        self.count(answer, is_read=found is not None)
 
 
 run, spent = _Reviewing.run, _Reviewing.spent

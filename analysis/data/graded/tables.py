@@ -28,12 +28,17 @@ NO_GRADES = (
     "No answer is graded yet.",
     "Let a judge (grade --study) or people grade the answers.",
 )
+NO_READABLE = (
+    "None of the grades could be read.",
+    "See what the judge said (Grades), and have another one grade.",
+)
 PEOPLE = "people"
 NO_TEXT = "no answer"  # the fate of an answer in a state without a text, which nobody can grade
 NOT_GRADED = ""
 FATES = (Fate.GOOD.value, Fate.ABSTAINED.value, Fate.BAD.value, Fate.UNPARSED.value, NO_TEXT, NOT_GRADED)  # fmt: skip
 # Whether a row has a fate at all: these are N
 COUNTED = FATES[:-1]
+READ = FATES[:3]
 
 
 @dataclass(frozen=True)
@@ -124,16 +129,24 @@ class GradedData:
         return self.answers
 
     def need_graded(self) -> pd.DataFrame:
-        """The answers that have a fate."""
+        """The answers that have a fate, of models of which a grade could be read: all others have no rates, not rates of 0."""
         answers = self.need_answers()
         graded = answers[answers["fate"] != NOT_GRADED]
         if not (graded["fate"] != NO_TEXT).any():
             raise NotEnough(*NO_GRADES)
-        return graded
+        known = graded.loc[graded["fate"].isin(READ), "model"]
+        if known.empty:
+            raise NotEnough(*NO_READABLE)
+        return graded[graded["model"].isin(known)]
 
     def judged_models(self) -> list[int]:
         """Numbers of the models with graded answers, in their order."""
         return sorted(int(model) for model in self.need_graded()["model"].unique())
+
+    def unread_models(self) -> list[int]:
+        """Numbers of the models with grades of which none could be read."""
+        fates = self.answers.loc[self.answers["fate"].isin(COUNTED), "model"]
+        return sorted(set(map(int, fates.unique())) - set(self.judged_models()))
 
     @property
     def is_simulated(self) -> bool:

@@ -42,7 +42,11 @@ class Command(ReportingCommand):
         from analysis.stats.graded.rates import rates_of_counts
 
         models = {
-            name: rates_of_counts(list(one.by_cluster.values())) for name, one in counts.items()
+            name: (
+                one,
+                rates_of_counts(list(one.by_cluster.values())) if one.is_read else None,
+            )
+            for name, one in counts.items()
         }
         overlap = {name: one.values() for name, one in words.items()}
         data = {

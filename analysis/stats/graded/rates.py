@@ -128,7 +128,8 @@ def rates(n_good: int, n_abstained: int, n_bad: int, n_unparsed: int = 0) -> Rat
     """The three rates of answers that are independent, from how many had each fate.
 
     N = good + abstained + bad + unparsed; RQR = good / N; SR = abstained / (abstained + bad); AR = abstained / N; Wilson's
-    (1927) intervals of N and of abstained + bad. Raises NotEnough when N is 0, ValueError where a count is below 0.
+    (1927) intervals of N and of abstained + bad. Raises NotEnough when no grade could be read: nothing is known then, not even
+    that no answer was good; ValueError where a count is below 0.
 
     >>> some = rates(900, 50, 50)
     >>> some.rqr, some.sr, [round(end, 3) for end in some.sr_ci95]  # of 100 answers, not of 1,000
@@ -142,6 +143,8 @@ def rates(n_good: int, n_abstained: int, n_bad: int, n_unparsed: int = 0) -> Rat
     n, n_not_good = sum(counts), n_abstained + n_bad
     if n == 0:
         raise NotEnough("There is no graded answer.", "At least one is needed.")
+    if n == n_unparsed:
+        raise NotEnough("No grade could be read.", "See what the judge said.")
     rqr = n_good / n
     sr = n_abstained / n_not_good if n_not_good else None
     return Rates(

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -18,9 +19,11 @@ from scoring.backends.tokenizers import load_tokenizer, tokenizer_hash
 from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Finish, Generated, Message, Usage, storable
 from scoring.domain.prompts import applied
+from scoring.domain.thinking import Marks, apart
 
 BATCH = 8  # conversations
 NOT_LOADING = (*WRITING, "batch_size")
+OF_MARK = 16  # tokens of a prompt's end that may hold the opening tag of a thought
 
 
 class TransformersGenerator:
@@ -39,6 +42,7 @@ class TransformersGenerator:
             args.get("tokenizer") or args["pretrained"], args.get("revision")
         )
         self.check_template()
+        self.marks = self._marks()
         loaded = load(loading)
         self.model: Any = loaded.model
         self.provenance = loaded.provenance
@@ -54,6 +58,10 @@ class TransformersGenerator:
             raise ScoringError(
                 "This model has no chat template, and so no way to be given instructions."
             )
+
+    def _marks(self) -> Marks:
+        end = self.writing.think_end_token or ""
+        return Marks(self.tokenizer.decode([int(end)]) if end.isdigit() else end)
 
     def identity(self) -> dict[str, Any]:
         """What decides the answers; of the model and its tokenizer, what scoring names too."""
@@ -96,16 +104,30 @@ class TransformersGenerator:
             detail = f"{len(ids):,} tokens, and the model's window holds {self.window:,}"
             return Generated("", Finish.TOO_LONG, Usage(), seconds, detail=detail)
         is_over = bool(written) and written[-1] in _ends(self.model)
-        text = storable(
-            self.tokenizer.decode(
-                written, skip_special_tokens=True, clean_up_tokenization_spaces=False
-            )
-        )
+        begun = self.marks.begun_in(self._decoded(ids[-OF_MARK:]))
         finish = Finish.STOP if is_over else Finish.LENGTH
-        if finish == Finish.STOP and not text.strip():
-            finish = Finish.EMPTY
+        said = apart(storable(self._decoded(written)), finish, self.marks, begun=begun)
         usage = Usage(len(ids), len(written))
-        return Generated(text, finish, usage, seconds, request=self.writing.as_dict())
+        return Generated(
+            *(said.text, said.finish, usage, seconds),
+            request=self.writing.as_dict(),
+            thought=said.thought,
+        )
+
+    def _decoded(self, ids: Sequence[int]) -> str:
+        """Without the tokens that are no text; those around a thought are seen."""
+        kept = [i for i in ids if i not in self._unseen]
+        text: str = self.tokenizer.decode(
+            kept, skip_special_tokens=False, clean_up_tokenization_spaces=False
+        )
+        return text
+
+    @cached_property
+    def _unseen(self) -> set[int]:
+        """Special tokens, but for those around a thought."""
+        added = getattr(self.tokenizer, "added_tokens_decoder", {})
+        special = {*self.tokenizer.all_special_ids, *(i for i in added if added[i].special)}
+        return {i for i in special if not self.marks.has(self.tokenizer.decode([i]))}
 
     def prompt_ids(self, messages: Sequence[Message]) -> list[int]:
         """The messages in the model's own form; some know no system's turn, whose words then begin the first one.
@@ -125,7 +147,10 @@ class TransformersGenerator:
 
     def _templated(self, messages: Sequence[Message]) -> list[int]:
         turns = [{"role": m.role, "content": m.content} for m in messages]
-        text = applied(self.tokenizer, turns, add_generation_prompt=True)
+        how = self.writing.template_arguments
+        if self.writing.reasoning_effort:
+            how["reasoning_effort"] = self.writing.reasoning_effort
+        text = applied(self.tokenizer, turns, add_generation_prompt=True, **how)
         # The template has written the special tokens
         return [int(i) for i in self.tokenizer(text, add_special_tokens=False)["input_ids"]]
 

@@ -18,6 +18,7 @@ from scoring.management.writing import (
     read_asked,
     run_data,
     spending_lines,
+    unread_lines,
 )
 from scoring.models import AnsweringRun
 from scoring.services import answering, imported_answers
@@ -45,7 +46,7 @@ class Command(WritingCommand):
             default="",
             metavar="NAME=VALUE,…",
             help="chat: base_url, model, concurrency, timeout, tries; hf: pretrained, dtype, device, batch_size, …; "
-            "any: top_p, seed",
+            "any: top_p, seed, think_end_token, enable_thinking, reasoning_effort",
         )
         parser.add_argument(
             "--system", type=Path, metavar="FILE", help="what the model is told instead of ours"
@@ -122,6 +123,7 @@ def _lines(run: AnsweringRun) -> Iterator[Any]:
     counted = finishes(run.answers.all())
     told = [f"{counted[f]} {f.value}" for f in Finish if counted[f]]
     yield f"Run {run.pk}, {run.language_model.name}: {', '.join(told) or 'nothing answered'}."
+    yield from unread_lines(answering.unread(run))
     yield from spending_lines(answering.spent(run))
     yield ""
     yield from table_lines((_cost_cells(cost) for cost in costs(run.study)), left=("model",))

@@ -14,6 +14,7 @@ from scoring.management.writing import (
     read_asked,
     run_data,
     spending_lines,
+    unread_lines,
 )
 from scoring.models import GradingRun
 from scoring.services.grading import runs
@@ -126,4 +127,5 @@ def _lines(run: GradingRun) -> Iterator[str]:
     for name, counts in summary(run).items():
         said = ", ".join(f"{counts[fate]} {fate}" for fate in Fate)
         yield f"{name}: {counts['n']} answers, {said}."
+    yield from unread_lines(runs.unread(run))
     yield from spending_lines(runs.spent(run))

@@ -31,6 +31,8 @@ LATER = frozenset(
 )  # fmt: skip
 LOOK_S = 1.0
 MOST_FAILURES = 10  # one after the other
+FIRST_TEXTS = 20  # of which one can be read, or no more are asked for
+SHOWN = 200  # characters of one that cannot
 J = TypeVar("J", bound=GeneratingJob)
 
 
@@ -181,6 +183,7 @@ def stored(answer: Generated) -> dict[str, object]:
     """An answer as columns of `ModelAnswer`."""
     return {
         "text": answer.text,
+        "thought": answer.thought,
         "finish": answer.finish.value,
         "detail": answer.detail,
         "model": answer.model[:200],
@@ -201,6 +204,7 @@ class Asking(Generic[J]):
         self.job, self.lease, self.on_progress = job, lease, on_progress
         self.spending = self.spent(job)
         self.failures = 0  # since the last answer
+        self.n_read = self.n_unread = 0
 
     @classmethod
     def run(cls, job: J, on_progress: Callable[[J], None] = lambda job: None) -> J:
@@ -250,11 +254,13 @@ class Asking(Generic[J]):
         finally:
             generator.close()
 
-    def count(self, answer: Generated) -> None:
+    def count(self, answer: Generated, *, is_read: bool | None = None) -> None:
         """Say that an answer is stored, and add up what it took.
 
+        Args:
+            is_read: whether it says what was asked for; None where that is not known yet.
         Raises:
-            ScoringError: the model fails at one question after the other.
+            ScoringError: the model fails at one question after the other, or says nothing that can be read.
         """
         self.on_progress(self.job)
         has_failed = answer.finish == Finish.FAILED
@@ -264,3 +270,20 @@ class Asking(Generic[J]):
         if self.failures >= min(MOST_FAILURES, self.job.total) and has_failed:
             so_far = f" So it was with {self.failures} {self.left.lower()} in a row."
             raise ScoringError(answer.detail + (so_far if self.failures > 1 else ""))
+        if is_read is None or has_failed:
+            return
+        self.n_read, self.n_unread = self.n_read + is_read, self.n_unread + (not is_read)
+        if not self.n_read and self.n_unread == FIRST_TEXTS:
+            raise ScoringError(
+                f"None of the first {FIRST_TEXTS} texts can be read. {_came_back(answer)}"
+            )
+
+
+def _came_back(answer: Generated) -> str:
+    if answer.finish == Finish.THINKING:
+        return (
+            f"The last was a thought without an end (“…{answer.thought[-SHOWN:]}”): give a larger max_tokens, or "
+            "enable_thinking=False where the model knows it."
+        )
+    said = answer.text.strip() or answer.detail
+    return f"The last was “{said[:SHOWN]}”." if said else f"The last was {answer.finish.value}."

@@ -74,6 +74,7 @@ A = TypeVar("A", bound=ModelAnswer)
 J = TypeVar("J", bound=GeneratingJob)
 # The server said what an answer took
 IS_KNOWN = Q(prompt_tokens__isnull=False, completion_tokens__isnull=False)
+MUCH_UNREAD = 0.05
 BYTES_PER_TOKEN = 3  # few tokenizers make more tokens of a text than this
 
 
@@ -132,6 +133,27 @@ class Spending:
         if self.budget_money is None or self.prices is None:
             return True
         return self.prices.cost(whole) <= self.budget_money
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Of the texts that a run was given, those that do not say what was asked for."""
+
+    n: int
+    of: int
+
+    @property
+    def share(self) -> float:
+        return self.n / self.of if self.of else 0.0
+
+    @property
+    def is_much(self) -> bool:
+        """So that what could be read may be no fair sample.
+
+        >>> Unread(5, 100).is_much, Unread(6, 100).is_much
+        (False, True)
+        """
+        return self.share > MUCH_UNREAD
 
 
 def spending_of(job: GeneratingJob, answers: QuerySet[A]) -> Spending:

@@ -106,7 +106,7 @@ class _Drafting(Asking[DraftingRun]):
             self._attempt(draft, question, answer)
             following = self._next_question(draft)
             self._advance()
-        self.count(answer)
+        self.count(answer, is_read=bool(draft.markup) if following is None else None)
         return following
 
     def _attempt(self, draft: GeneratedDraft, question: Question, answer: Generated) -> None:

@@ -69,6 +69,8 @@ def judge(draft: GeneratedDraft, text: str, finish: str) -> list[Finding]:
         return []
     if finish == Finish.EMPTY:
         return [no_text("The answer is empty.")]
+    if finish == Finish.THINKING:
+        return [no_text("The answer was cut off before the thought was at its end: think less.")]
     if finish == Finish.LENGTH:
         return [no_text("The answer was cut off before its end: answer with the text alone.")]
     markup = marked_text(text)

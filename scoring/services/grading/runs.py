@@ -26,7 +26,7 @@ from scoring.domain.grading.rubric import Rubric
 from scoring.models import AnsweringRun, GradingRun, JudgeGrade, LanguageModel
 from scoring.models.answers import Kind
 from scoring.services.asking.engine import LATER, Asking, Question, stored
-from scoring.services.asking.settings import Asked
+from scoring.services.asking.settings import Asked, Unread
 from scoring.services.grading import targets
 from scoring.services.grading.plans import plan_of, rubric_of
 from scoring.services.grading.targets import Target
@@ -392,7 +392,7 @@ class _Grading(Asking[GradingRun]):
                 self._keep(question, answer, points, 2 if is_second else 1, is_final=is_final)
         self.job.done += is_over and is_there
         self.second.discard(question.row)
-        self.count(answer)
+        self.count(answer, is_read=points is not None if is_final else None)
         if is_over or has_failed or not is_there:
             return None
         return self._again(question.row, question.messages, answer.text)
@@ -430,6 +430,11 @@ class _Grading(Asking[GradingRun]):
 
 
 run, spent = _Grading.run, _Grading.spent
+
+
+def unread(run: GradingRun) -> Unread:
+    said = _Grading.answers(run).exclude(finish=Finish.FAILED)
+    return Unread(said.filter(points__isnull=True).count(), said.count())
 
 
 def _sha256(judge: Mapping[str, Any]) -> str:

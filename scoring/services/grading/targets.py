@@ -162,5 +162,5 @@ def forget_words(study: Study, **_: Any) -> None:
     judged = JudgeGrade.objects.filter(**of_anonymous)
     # What would be asked for once more: there is nothing left to ask about
     judged.exclude(is_settled()).delete()
-    judged.update(text="", first_text="", messages=[], detail="")
+    judged.update(text="", thought="", first_text="", messages=[], detail="")
     PersonGrade.objects.filter(**of_anonymous).exclude(note="").update(note="")

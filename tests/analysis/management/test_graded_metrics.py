@@ -61,6 +61,18 @@ def test_a_grade_is_the_judges_whole_text_and_all_rows_count(tmp_path: Path, cap
     assert found["quadrant"] == "cautious responders"
 
 
+def test_a_model_without_a_grade_that_can_be_read_has_no_rates(tmp_path: Path, capsys: Any) -> None:
+    raws = ("Score: 3", "<think>3", "<think>2?</think>3")
+    lines = (line(raw, "ab"[n // 2], n) for n, raw in enumerate(raws))
+    file = written(tmp_path, lines)
+    found = metrics(capsys, file)
+    assert (found["a"]["n"], found["a"]["n_unparsed"], found["a"]["rqr"]) == (2, 2, None)
+    assert found["b"]["rqr"] == 1
+    call_command("graded_metrics", str(file))
+    (row,) = (row for row in capsys.readouterr().out.splitlines() if row.startswith("a "))
+    assert ".00" not in row
+
+
 @pytest.mark.parametrize(
     "bad",
     [

@@ -115,8 +115,20 @@ class TestTheAnswers:
     def test_that_are_hostile_are_shown_as_text(
         self, run: AnsweringRun, ruth: Client, stub: ChatStub, study: Study
     ) -> None:
-        stub.text_of = lambda request: "<script>alert(1)</script>\u202e<img src=x>"
+        hostile = "<script>alert(1)</script>\u202e<img src=x>"
+        stub.text_of = lambda request: f"<think>{hostile}</think>{hostile}"
         run = answering.run(stored_run(stub, study, instructions="<script>alert(2)</script>"))
         page = ruth.get(run.get_absolute_url()).text
         assert "<script>alert" not in page
         assert "<img src=x" not in page
+
+    def test_that_are_none_are_warned_of_and_their_thoughts_shown_apart(
+        self, ruth: Client, stub: ChatStub, study: Study
+    ) -> None:
+        stub.script = ["thinks too long", "thinks apart"]
+        run = answering.run(stored_run(stub, study))
+        page = ruth.get(run.get_absolute_url())
+        assert "1 of 4 texts (25.0%) could not be read" in page.text
+        shown = {end: answer.thought for answer, end in page.context["answers"] if answer.thought}
+        assert shown == {"thought cut off": "Is it", "answered": "Is it?"}
+        assert page.text.count("not graded") == 2

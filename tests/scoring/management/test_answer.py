@@ -47,6 +47,12 @@ class TestTheCommand:
         )
         assert cost["cost_per_1000"] == pytest.approx(1000 * cost["cost"] / 3), "of those known"
 
+    def test_says_at_its_end_that_many_texts_could_not_be_read(
+        self, stub: ChatStub, study: Study
+    ) -> None:
+        stub.script = ["thinks too long"]
+        assert "1 of 4 texts (25%) could not be read" in called("answer", *arguments(stub))[0]
+
     def test_asks_as_it_is_told(self, stub: ChatStub, study: Study, tmp_path: Path) -> None:
         system = tmp_path / "system.txt"
         system.write_text("You know {field}. Guess.")
@@ -113,18 +119,24 @@ class TestAnswersMadeElsewhere:
     def test_become_a_run_that_is_over(self, study: Study, tmp_path: Path) -> None:
         file = tmp_path / "answers.jsonl"
         lines = [
-            {"key": "memory-q001", "answer": "SNCA.", "prompt_tokens": 9, "completion_tokens": 2},
+            {
+                "key": "memory-q001",
+                "answer": "PD?</think>SNCA.",
+                "prompt_tokens": 9,
+                "completion_tokens": 2,
+            },
             {"question": " Which gene is  behind memory-q002? ", "answer": ""},
-            {"key": "memory-q003", "answer": "No.", "finish": "refused", "id": "more"},
+            {"key": "memory-q003", "answer": "<think>A", "finish": "length", "id": "more"},
         ]
         file.write_text("\n\n".join(map(json.dumps, lines)))
         said = json_of("answer", *of_file(file))
-        assert said["states"] == {"stop": 1, "empty": 1, "refused": 1}
+        assert said["states"] == {"stop": 1, "empty": 1, "thinking": 1}
         stored = AnsweringRun.objects.get()
         assert (stored.status, stored.generator, stored.done) == ("finished", "imported", 3)
         assert stored.language_model.name == "elsewhere"
         first = stored.answers.get(item__key="memory-q001")
-        assert (first.text, first.prompt_tokens, first.raw) == ("SNCA.", 9, {})
+        assert (first.text, first.thought) == ("SNCA.", "PD?")
+        assert (first.prompt_tokens, first.raw) == (9, {})
         assert said["costs"][0]["prompt_tokens_per_1000"] == 9000
         assert said["costs"][0]["seconds_per_1000"] is None
         assert "imported before, as run" in refusal("answer", *of_file(file))

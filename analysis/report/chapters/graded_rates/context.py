@@ -175,6 +175,7 @@ STATE_LABELS = {
     Finish.FILTERED.value: lazy("Kept back by a filter"),
     Finish.TOO_LONG.value: lazy("Question too long"),
     Finish.EMPTY.value: lazy("Empty"),
+    Finish.THINKING.value: lazy("Thought cut off"),
     Finish.FAILED.value: lazy("Failed"),
 }
 

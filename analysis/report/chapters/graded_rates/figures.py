@@ -393,6 +393,7 @@ STATE_COLOURS = {
     Finish.FILTERED.value: "#c44f00",
     Finish.TOO_LONG.value: "#8a6a00",
     Finish.EMPTY.value: "#f0c987",
+    Finish.THINKING.value: "#7d5ba6",
     Finish.FAILED.value: "#1f2933",
 }
 TEXT_ROWS = ("Questions", "Expert answers")

@@ -16,7 +16,7 @@ from analysis import columns as c
 from analysis.codec import MissingResult
 from analysis.data.dataset import SourceData
 from analysis.data.graded.answers import ABSTAINED
-from analysis.data.graded.tables import NO_TEXT, AnswererName, GradedData
+from analysis.data.graded.tables import NO_TEXT, READ, AnswererName, GradedData
 from analysis.report.chapter import Built
 from analysis.stats import NotEnough
 from analysis.stats.graded import ABSTAINED as FATE_ABSTAINED
@@ -96,7 +96,10 @@ class RubricUsed:
 
 @dataclass(frozen=True)
 class Rated:
-    """rubrics: by which grades that count were given. judges: who graded most answers first."""
+    """rubrics: by which grades that count were given. judges: who graded most answers first.
+
+    unread: of whose grades none could be read; they have no rates.
+    """
 
     n_questions: int
     n_templates: int
@@ -104,6 +107,7 @@ class Rated:
     is_simulated: bool
     judges: tuple[Judge, ...]
     models: tuple[ModelRates, ...]
+    unread: tuple[AnswererName, ...] = ()
     method: str = METHOD
     clustered_method: str = CLUSTERED
 
@@ -139,6 +143,7 @@ def _rated(data: GradedData) -> Rated:
             _graded_rates_model(data, model, graded[graded["model"] == model])
             for model in data.judged_models()
         ),
+        unread=tuple(AnswererName(**data.model_name(model)) for model in data.unread_models()),
     )
 
 
@@ -197,7 +202,7 @@ GRADED_CATEGORIES_METHOD = (
 
 @dataclass(frozen=True)
 class Cell:
-    """One model's answers to the questions of a category: n_rows of them; found: None without a graded answer.
+    """One model's answers to the questions of a category: n_rows of them, 0 where no grade could be read.
 
     The three rates are None where fewer than FEWEST rows would say.
     """
@@ -259,7 +264,7 @@ def _graded_categories_built(data: GradedData) -> Built:
     for one in categories:
         for model in models:
             rows = places.get((one.dimension, one.category, model))
-            found = None if rows is None else rates_of(data, table.iloc[rows])
+            found = None if rows is None else _rates_if_read(data, table.iloc[rows])
             cells.append(_cell(one, names[model].name, found))
             lines.append((one, names[model], found))
     own = InCategories(
@@ -271,6 +276,10 @@ def _graded_categories_built(data: GradedData) -> Built:
         cells=tuple(cells),
     )
     return Built(GradedCategories(own), {"graded_categories": c.tidy(IN_CATEGORIES, lines)})
+
+
+def _rates_if_read(data: GradedData, answers: pd.DataFrame) -> ClusteredRates | None:
+    return rates_of(data, answers) if answers["fate"].isin(READ).any() else None
 
 
 def _graded_categories_categories(data: GradedData) -> Iterator[Category]:
@@ -317,7 +326,7 @@ IN_CATEGORIES = (
 # --- What the answers are like: their points, lengths, how they ended, and what they took.
 
 # In the order of tables: the whole ones first
-STATES = (Finish.STOP.value, ABSTAINED, Finish.REFUSED.value, Finish.LENGTH.value, Finish.FILTERED.value, Finish.TOO_LONG.value, Finish.EMPTY.value, Finish.FAILED.value)  # fmt: skip
+STATES = (Finish.STOP.value, ABSTAINED, Finish.REFUSED.value, Finish.LENGTH.value, Finish.FILTERED.value, Finish.TOO_LONG.value, Finish.EMPTY.value, Finish.THINKING.value, Finish.FAILED.value)  # fmt: skip
 WHOLE = (Finish.STOP.value, ABSTAINED)
 QUESTION, EXPERT = "question", "expert answer"
 GRADED_ANSWERS_METHOD = (

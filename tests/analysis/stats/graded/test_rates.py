@@ -58,6 +58,8 @@ def test_rates_of_nothing_and_of_unknown_fates_are_refused():
         rates(0, 0, 0, 0)
     with pytest.raises(NotEnough):
         clustered_rates([], [])
+    with pytest.raises(NotEnough, match="could be read"):
+        rates(0, 0, 0, 5)
     with pytest.raises(ValueError, match="perfect"):
         clustered_rates(["perfect"], [None])
     with pytest.raises(ValueError, match=r"shorter|longer"):

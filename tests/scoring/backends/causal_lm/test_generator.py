@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from tokenizers import decoders
 from transformers import AutoTokenizer, LlamaConfig
 
 from scoring.backends.causal_lm.backend import TransformersBackend
@@ -86,6 +87,54 @@ def test_a_template_without_a_turn_for_the_system_has_its_words_first(tmp_path: 
 def test_a_model_without_a_chat_template_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ScoringError, match="no chat template"):
         opened(save_gpt2(tmp_path))
+
+
+THINKS = "{% for m in messages %}{{ m.content }}\n{% endfor %}{% if enable_thinking is not defined or enable_thinking %}<think>\n{% endif %}"
+
+
+@pytest.fixture(scope="module")
+def thinker(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of a model whose tokenizer has tags of its own, which are special, and whose template opens the thought."""
+    folder = save_gpt2(tmp_path_factory.mktemp("thinker"), n_positions=128, vocab_size=500)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer.add_special_tokens(
+        {"additional_special_tokens": ["<think>", "</think>", "<|out|>", "<|end|>"]}
+    )
+    tokenizer.backend_tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.chat_template = THINKS
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("written", "args", "text", "finish", "thought"),
+    [
+        ("Cells?</think>\nRats.<|end|>", {}, "Rats.", "stop", "Cells?"),
+        ("Cells?", {}, "", "thinking", "Cells?"),
+        ("Rats.", {"enable_thinking": "False"}, "Rats.", "length", ""),
+        ("Cells?<|out|>Rats.", {"think_end_token": "<|out|>"}, "Rats.", "length", "Cells?"),
+        ("Cells?<|out|>Rats.<|end|>", {"think_end_token": "NUMBER"}, "Rats.", "stop", "Cells?"),
+        ("Cells?</think>Rats.<|out|>", {}, "Rats.", "length", "Cells?"),
+    ],
+)  # fmt: skip
+def test_a_thought_is_no_part_of_the_answer_though_its_tags_are_special_tokens(
+    thinker: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    written: str,
+    args: dict[str, str],
+    text: str,
+    finish: str,
+    thought: str,
+) -> None:
+    number = AutoTokenizer.from_pretrained(thinker).convert_tokens_to_ids("<|out|>")
+    args = {name: value.replace("NUMBER", str(number)) for name, value in args.items()}
+    generator = opened(thinker, **args)
+    ids = generator.tokenizer(written)["input_ids"]
+    end = generator.tokenizer.convert_tokens_to_ids("<|end|>")
+    generator.model.generation_config.eos_token_id = end
+    monkeypatch.setattr(generator, "_written_many", lambda prompts, most: [ids] * len(prompts))
+    answer = generator.generate([ASKED[1]])
+    assert (answer.text, answer.finish, answer.thought) == (text, finish, thought)
 
 
 LENGTHS = (1, 30, 4, 18, 2, 9, 25, 12, 60, 3)

@@ -109,6 +109,19 @@ class ChatHandler(Handler):
     def fault_silent(self, request: dict[str, Any]) -> None:
         self.send_text(request, "")
 
+    def fault_thinks_apart(self, request: dict[str, Any]) -> None:
+        self.send_text(request, "Yes.", reasoning_content="Is it?")
+
+    def fault_thinks_in_parts(self, request: dict[str, Any]) -> None:
+        thought = {"type": "thinking", "thinking": [{"type": "text", "text": "Is it?"}]}
+        self.send_text(request, [thought, {"type": "text", "text": "Yes."}])
+
+    def fault_thinks_aloud(self, request: dict[str, Any]) -> None:
+        self.send_text(request, "Is it?\n</think>\n\nYes.")
+
+    def fault_thinks_too_long(self, request: dict[str, Any]) -> None:
+        self.send_text(request, None, "length", reasoning="Is it")
+
     def fault_in_parts(self, request: dict[str, Any]) -> None:
         self.send_text(request, [{"type": "text", "text": self.chat.text_of(request)}])
 

@@ -73,6 +73,37 @@ def test_a_server_that_cannot_be_used_ends_in_one_sentence(
     assert words in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("fault", "text", "finish", "thought"),
+    [
+        ("thinks apart", "Yes.", Finish.STOP, "Is it?"),
+        ("thinks in parts", "Yes.", Finish.STOP, "Is it?"),
+        ("thinks aloud", "Yes.", Finish.STOP, "Is it?"),
+        ("thinks too long", "", Finish.THINKING, "Is it"),
+    ],
+)
+def test_a_thought_is_no_part_of_the_answer(
+    stub: ChatStub, fault: str, text: str, finish: Finish, thought: str
+) -> None:
+    stub.fault = fault
+    answer = ask(stub)
+    assert (answer.text, answer.finish, answer.thought) == (text, finish, thought)
+
+
+def test_a_server_is_told_how_to_think_and_the_end_of_a_thought_is_ours(stub: ChatStub) -> None:
+    stub.text_of = lambda request: "Is it?||Yes."
+    args = {"enable_thinking": "False", "reasoning_effort": "low", "think_end_token": "||"}
+    answer = ask(stub, **args)
+    assert (answer.text, answer.thought) == ("Yes.", "Is it?")
+    (sent,) = stub.requests
+    assert sent["chat_template_kwargs"] == {"enable_thinking": False, "thinking": False}
+    assert sent["reasoning_effort"] == "low"
+    assert not sent.keys() & {"enable_thinking", "think_end_token"}
+    generator = open_generator("chat", stub.args(**args))
+    assert generator.identity()["enable_thinking"] is False
+    generator.close()
+
+
 def test_tries_count_what_the_server_failed_at_and_not_what_it_put_off(stub: ChatStub) -> None:
     stub.script = ["500", "429", "500"]
     assert ask(stub, tries="3", retry_seconds="9").text == "Yes."
@@ -126,6 +157,8 @@ class TestASchema:
     [
         ("chat", {"base_url": "http://192.0.2.7:8000", "model": "m"}, "192.0.2.7 is not among the hosts"),
         ("chat", {"base_url": "http://localhost", "model": "m", "temperature": "hot"}, "expected a number from 0 to 2"),
+        ("chat", {"base_url": "http://localhost", "model": "m", "think_end_token": "151668"}, "give the text that ends a thought"),
+        ("hf", {"pretrained": "m", "enable_thinking": "no"}, "expected True or False"),
         ("hf", {"pretrained": "m", "base_url": "http://localhost"}, "base_url is not known here"),
         ("hf", {"pretrained": "m", "max_length": "512"}, "max_length is not known here"),
         ("typewriter", {}, "“typewriter” is no generator"),

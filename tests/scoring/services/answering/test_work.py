@@ -10,7 +10,7 @@ from scoring.backends.chat import ChatGenerator
 from scoring.domain.backend import ScoringError
 from scoring.models import Answer, AnsweringRun, LanguageModel
 from scoring.services import answering
-from scoring.services.asking.settings import Asked, newest_same
+from scoring.services.asking.settings import Asked, Unread, newest_same
 from tests.factories import make_study
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
 from tests.scoring.services.answering.made import make_question, stored_run, study_with_questions
@@ -82,6 +82,29 @@ class TestARun:
         stub.fault = ""
         run = answering.run(ask_again(run))
         assert (run.status, finishes(run)) == ("finished", ["stop"] * 14)
+
+    def test_keeps_a_thought_apart_and_one_without_an_end_is_no_answer(
+        self, stub: ChatStub
+    ) -> None:
+        stub.script = ["thinks apart", "thinks too long", ""]
+        run = answering.run(stored_run(stub, study_with_questions(3)))
+        kept = run.answers.order_by("item__key").values_list("text", "thought", "finish")
+        assert list(kept)[:2] == [("Yes.", "Is it?", "stop"), ("", "Is it", "thinking")]
+        assert run.status == "finished"
+        assert answering.unread(run) == Unread(1, 3)
+        assert answering.unread(run).is_much
+
+    def test_stops_where_none_of_the_first_answers_can_be_read_and_says_what_came(
+        self, stub: ChatStub
+    ) -> None:
+        stub.fault = "thinks too long"
+        run = answering.run(stored_run(stub, study_with_questions(22)))
+        assert (run.status, run.done) == ("failed", 20)
+        assert "None of the first 20 texts can be read" in run.error
+        assert "“…Is it”" in run.error
+        assert "enable_thinking=False" in run.error
+        run = answering.run(ask_again(run))
+        assert run.status == "finished", "a person has looked"
 
     def test_a_question_that_a_filter_keeps_back_stops_nothing_when_it_goes_on(
         self, stub: ChatStub

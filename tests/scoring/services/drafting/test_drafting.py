@@ -164,6 +164,17 @@ class TestRepairs:
         roles = [message["role"] for message in stub.requests[3]["messages"]]
         assert roles == ["system", "user", *["assistant", "user"] * 3]
 
+    def test_a_thought_is_neither_a_text_nor_told_to_the_model_again(
+        self, stub: ChatStub, cooking: ResearchField
+    ) -> None:
+        lessons = Lessons(a1=["changed"])
+        stub.text_of = lambda request: f"<think>[[hot, cold]]?</think>{lessons(request)}"
+        draft = only(runs.run(run_of(stub, cooking)))
+        assert draft.state == "drafted"
+        assert "hot" not in draft.markup
+        assert "[[hot" not in str(stub.requests)
+        assert {attempt.thought for attempt in draft.attempts.all()} == {"[[hot, cold]]?"}
+
     def test_that_come_to_nothing_keep_the_text_and_its_reasons_for_a_person(
         self, stub: ChatStub, cooking: ResearchField
     ) -> None:

@@ -92,6 +92,26 @@ def test_what_is_no_grade_is_asked_for_once_more_and_both_texts_are_kept(
     assert spent.usage.prompt_tokens == read
 
 
+def test_a_judges_thought_is_kept_apart_and_no_grade(stub: ChatStub, study: Study) -> None:
+    stub.text_of = Judge(one="<think>2?</think>3", two=["<think>2", "2</think>1"])
+    make_answers(study, ["one", "two"])
+    run = grading_runs.run(grading(study, judged_by(stub)))
+    said = run.grades.order_by("answer").values_list("points", "text", "thought", "tries")
+    assert list(said) == [(3.0, "3", "2?", 1), (1.0, "1", "2", 2)]
+
+
+def test_a_judge_none_of_whose_first_texts_is_a_grade_is_stopped(
+    stub: ChatStub, study: Study
+) -> None:
+    stub.text_of = lambda request: "I would say 3."
+    make_answers(study, [f"answer {n}" for n in range(23)])
+    run = grading_runs.run(grading(study, judged_by(stub)))
+    assert run.status == "failed"
+    assert 20 <= run.done < 23
+    assert "The last was “I would say 3.”." in run.error
+    assert grading_runs.unread(run).share == 1
+
+
 def test_a_grade_that_was_cut_off_is_none(stub: ChatStub, study: Study) -> None:
     stub.script = ["truncated", "truncated"]  # "2" of what may have become "2.5"
     make_answers(study, ["one"])
@@ -107,6 +127,7 @@ def test_what_has_no_text_is_not_sent_and_counts_as_unparsed_by_how_it_ended(
         ("", "empty"),
         ("", "filtered"),
         ("I cannot.", "refused"),
+        ("", "thinking"),
         ("", "failed"),
         ("  ", "stop"),
     ]
@@ -115,11 +136,18 @@ def test_what_has_no_text_is_not_sent_and_counts_as_unparsed_by_how_it_ended(
     run = grading_runs.run(grading(study, judged_by(stub)))
 
     assert len(stub.requests) == 2
-    assert (run.done, run.total) == (7, 7)
-    assert points(run) == [2, None, None, None, None, None, 2]
+    assert (run.done, run.total) == (8, 8)
+    assert points(run) == [2, None, None, None, None, None, None, 2]
     unsent = run.grades.filter(tries=0).order_by("answer")
-    assert [g.finish for g in unsent] == ["empty", "filtered", "refused", "failed", "empty"]
-    assert summary(run) == {"secret-model-9": counts(good=2, unparsed=5)}
+    assert [g.finish for g in unsent] == [
+        "empty",
+        "filtered",
+        "refused",
+        "thinking",
+        "failed",
+        "empty",
+    ]
+    assert summary(run) == {"secret-model-9": counts(good=2, unparsed=6)}
     assert grading_runs.spent(run).answers == 2
 
 
@@ -152,12 +180,15 @@ class TestWhoBecameAnonymous:
         self, stub: ChatStub, study: Study
     ) -> None:
         judgments = [make_written(study, text) for text in ("mine", "", "other")]
+        stub.text_of = lambda request: "<think>It quotes mine.</think>2"
         run = grading_runs.run(grading(study, judged_by(stub), people=True))
         for judgment in judgments[:2]:
             make_anonymous(judgment)
 
         assert not grading_runs.can_resume(run)
         assert (targets.count(run), points(run)) == (3, [2.0, -1.0, 2.0])
+        thoughts = dict(run.grades.values_list("judgment", "thought"))
+        assert [thoughts[one.pk] != "" for one in judgments] == [False, False, True]
         later = grading_runs.run(grading(study, EXACT, people=True))
         assert list(later.grades.values_list("judgment", flat=True)) == [judgments[2].pk]
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from analysis.data.dataset import SourceData
-from analysis.data.graded.tables import NO_GRADES, NO_TEXT, NOT_GRADED, GradedData
-from analysis.report.chapters.graded_rates.results import GradedRates
+from analysis.data.graded.tables import NO_GRADES, NO_READABLE, NO_TEXT, NOT_GRADED, GradedData
+from analysis.report.chapters.graded_rates.results import GradedCategories, GradedRates
 from analysis.report.contents import CHAPTERS, chapter_named
 from analysis.stats import NotEnough
 from tests.analysis.graded_made import make_graded
@@ -32,6 +32,36 @@ def test_what_cannot_be_read_and_what_never_came_count_among_all(small: SourceDa
     assert (model.found.rates.n, model.found.rates.n_unparsed, model.n_no_text) == (8, 4, 2)
     assert model.found.rqr.value == 0.5
     assert model.found.sr is None
+
+
+def test_a_model_without_a_grade_that_can_be_read_is_named_and_has_no_rate(
+    small: SourceData,
+) -> None:
+    data = make_graded(truth={"A": (0.5, 0.5), "B": (0.5, 0.5)}, n_questions=10, n_templates=0)
+    fates = ["good"] * 10 + ["unparsed"] * 8 + [NO_TEXT] * 2
+    graded = of(small, with_answers(data, fate=fates))
+    source = results_of(graded, CHAPTER)
+    own = source.of(GradedRates).graded_rates
+    assert [model.name for model in own.models] == ["lab/A"]
+    assert [model.name for model in own.unread] == ["lab/B"]
+    _, html = page_of(CHAPTER, source)
+    assert "grades of B could be read" in html
+    of_none = with_answers(data, fate="unparsed")
+    with pytest.raises(NotEnough) as found:
+        CHAPTER.build(of(small, of_none))
+    assert (found.value.reason, found.value.needed) == NO_READABLE
+
+
+def test_a_category_without_a_grade_that_can_be_read_has_no_rate(small: SourceData) -> None:
+    data = make_graded(truth={"A": (0.5, 0.5)}, n_questions=40, n_templates=0)
+    first = data.categories.iloc[0]
+    inside = data.categories[data.categories["category"] == first["category"]]["question"]
+    fate = data.answers["question"].isin(inside).map({True: "unparsed", False: "good"})
+    chapter = chapter_named("graded_categories")
+    source = results_of(of(small, with_answers(data, fate=fate)), chapter)
+    cells = source.of(GradedCategories).graded_categories.cells
+    (cell,) = (cell for cell in cells if cell.category == first["category"])
+    assert (cell.rqr, cell.ar) == (None, None)
 
 
 @pytest.mark.parametrize(

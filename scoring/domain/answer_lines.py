@@ -1,0 +1,99 @@
+"""Reads answers that a model gave elsewhere: a line of JSON for each. Pure."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from scoring.domain.generating import Finish, Usage, storable
+from scoring.domain.thinking import apart
+
+MOST_CHARACTERS = 1_000_000  # of a line
+MOST_TOKENS = 10**12
+MOST = {"seconds": 10**7, "confidence": 100}
+
+
+@dataclass(frozen=True, slots=True)
+class ReadAnswer:
+    """Of the question with this key, or, where the key is empty, with this text.
+
+    thought: what stood before the answer, in tags. confidence: that the answer is right, 0 to 100 as it is said; None where it is not.
+    """
+
+    key: str
+    question: str
+    text: str
+    finish: Finish
+    usage: Usage | None
+    seconds: float  # 0 where it is not said
+    confidence: float | None
+    thought: str = ""
+
+
+def read_answer(line: str) -> ReadAnswer:
+    """Read {"key" or "question", "answer", and, if known, "finish", "prompt_tokens", "completion_tokens", "seconds", "confidence"}.
+
+    Raises:
+        ValueError: what is wrong, in words that go on after the place.
+
+    >>> read_answer('{"key": "q1", "answer": "SNCA."}').finish
+    <Finish.STOP: 'stop'>
+    """
+    if len(line) > MOST_CHARACTERS:
+        raise ValueError(f"it has more than {MOST_CHARACTERS:,} characters")
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"this is no JSON ({error})") from error
+    if not isinstance(value, dict):
+        raise ValueError("this is no JSON object")
+    key, question, text = (_text(value, name) for name in ("key", "question", "answer"))
+    if not key and not question:
+        raise ValueError("key or question is missing")
+    if "answer" not in value:
+        raise ValueError("answer is missing")
+    seconds, confidence = _number(value, "seconds"), _number(value, "confidence")
+    said = apart(text, _finish(value))
+    usage = _usage(value)
+    return ReadAnswer(
+        key, question, said.text, said.finish, usage, seconds or 0.0, confidence, said.thought
+    )
+
+
+def _text(value: Mapping[str, Any], name: str) -> str:
+    found = value.get(name)
+    if found is not None and not isinstance(found, str):
+        raise ValueError(f"{name} is no text")
+    text = storable(found or "")
+    return text if name == "answer" else text.strip()
+
+
+def _finish(value: Mapping[str, Any]) -> Finish:
+    said = value.get("finish")
+    if said is not None and said not in list(Finish):
+        known = ", ".join(Finish)
+        raise ValueError(f"finish is none of {known}")
+    return Finish(said or Finish.STOP)
+
+
+def _usage(value: Mapping[str, Any]) -> Usage | None:
+    read, written = value.get("prompt_tokens"), value.get("completion_tokens")
+    if read is None and written is None:
+        return None
+    return Usage(_tokens(read), _tokens(written))
+
+
+def _tokens(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < MOST_TOKENS:
+        raise ValueError("prompt_tokens and completion_tokens are not two whole numbers from 0")
+    return value
+
+
+def _number(value: Mapping[str, Any], name: str) -> float | None:
+    """None where it is not said."""
+    said, most = value.get(name), MOST[name]
+    if said is None:
+        return None
+    if type(said) not in (int, float) or not 0 <= said <= most:
+        raise ValueError(f"{name} is no number from 0 to {most:,}")
+    return float(said)
