@@ -69,7 +69,7 @@ def keys_of(options: Mapping[str, Any]) -> tuple[ListedKey, ...]:
     if path is None:
         return tuple(ListedKey(key, "--items") for key in options["items"])
     try:
-        keys = read_keys(read_regular(path).decode().splitlines(), path.name)
+        keys = read_keys(read_regular(path).decode("utf-8-sig").splitlines(), path.name)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise CommandError(f"{path} cannot be read: {reason}.") from error

@@ -23,7 +23,7 @@ from scoring.services import model_reviews
 from scoring.services.drafting import runs as drafting_runs
 from scoring.services.drafting import texts
 from scoring.services.drafting.runs import MOST_REPAIRS
-from scoring.services.drafting.sources import SourceAbstract, of_csv, of_pasted
+from scoring.services.drafting.sources import SourceAbstract, of_pasted, of_table
 from scoring.services.model_reviews import default_instructions as review_instructions
 
 MOST_BYTES = 5_000_000
@@ -43,10 +43,10 @@ class DraftingForm(ModelForm):
         label=_("Subfield"), required=False, help_text=_("Of the abstracts above.")
     )
     file = forms.FileField(
-        label=_("Or a CSV file"),
+        label=_("Or a table"),
         required=False,
         help_text=_(
-            "Columns abstract, doi, subfield, publication_date; only the first must be there."
+            "CSV, JSONL or Parquet with columns abstract, doi, subfield, publication_date; only the first must be there."
         ),
     )
     repairs = forms.IntegerField(
@@ -89,10 +89,7 @@ class DraftingForm(ModelForm):
             return of_pasted(pasted, cleaned["subfield"], self.research_field)
         if file.size > MOST_BYTES:
             raise ValidationError(_("The file is too large."))
-        try:
-            return of_csv(file.read().decode("utf-8"), self.research_field)
-        except UnicodeDecodeError as error:
-            raise ValidationError(_("The file is not UTF-8 text.")) from error
+        return of_table(file.read(), self.research_field)
 
 
 class ReviewingForm(ModelForm):

@@ -4,7 +4,6 @@ They are a study's test cases, or a reference corpus: a JSONL or CSV file with a
 knows.
 """
 
-import csv
 import hashlib
 import io
 import json
@@ -12,18 +11,18 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from experiment.models import Item, Study
 from lib.files import not_json, read_regular
+from lib.tables import TableReader, decoded, under
 from scoring.domain.backend import ScoringError, TextError, TokenText
 from scoring.domain.conditions import ConditionItem, MarkedText, parsed, text_pairs
 from scoring.domain.encoding import Encoded
 from scoring.domain.perplexity import VERSIONS, encode_versions
 from scoring.domain.prompts import Prompt
 from scoring.models import ScoringRun
-
-MAX_FIELD = 2**31 - 1  # the csv module's own limit would end at 131,072 characters
+from scoring.training.corpus.read.local import no_text
 
 
 def describe_corpus(path: Path, text_column: str = "text", id_column: str = "id") -> dict[str, str]:
@@ -51,19 +50,20 @@ def read_corpus(about: Mapping[str, Any]) -> list["RunText"]:
     content = _bytes(path)
     if hashlib.sha256(content).hexdigest() != about["sha256"]:
         raise ScoringError(f"{path} has changed since the run began: start a new one.")
-    readers = {".jsonl": _jsonl_rows, ".ndjson": _jsonl_rows, ".csv": _csv_rows}
+    columns = (about["text_column"], about["id_column"])
+    readers = {".jsonl": _jsonl_rows, ".ndjson": _jsonl_rows, ".csv": _csv_rows, ".tsv": _csv_rows}
     reader = readers.get(path.suffix.lower())
     if reader is None:
-        raise ScoringError(f"{path} is neither a .jsonl nor a .csv file.")
+        raise ScoringError(f"{path} is neither a .jsonl nor a .csv or .tsv file.")
     try:
-        text = content.decode("utf-8-sig")
+        text = decoded(content)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise ScoringError(f"{path}, line {line}: this is not UTF-8.") from error
     texts: list[RunText] = []
-    for n, (line, values) in enumerate(reader(path, text), start=1):
+    for n, (line, values) in enumerate(reader(path, text, columns), start=1):
         found = MarkedText(_text(path, line, values, about["text_column"]), ())
-        text_id = str(values.get(about["id_column"]) or "").replace("\x00", "")[:200]
+        text_id = str(under(about["id_column"], values) or "").replace("\x00", "")[:200]
         name = f"row {n} ({text_id})" if text_id else f"row {n}"
         texts.append(RunText(name, None, n, (found,), text_id))
     if not texts:
@@ -78,7 +78,10 @@ def _bytes(path: Path) -> bytes:
         raise ScoringError(f"{path} cannot be read: {error.strerror or error}.") from error
 
 
-def _jsonl_rows(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+Rows = Iterator[tuple[int, Mapping[str, Any]]]  # each with its line
+
+
+def _jsonl_rows(path: Path, text: str, columns: Sequence[str]) -> Rows:
     for line, written in enumerate(io.StringIO(text, newline="\n"), start=1):
         if not written.strip():
             continue
@@ -96,24 +99,20 @@ def _jsonl_rows(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, Any]]
         yield line, values
 
 
-def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    before = csv.field_size_limit(MAX_FIELD)
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    try:
-        for values in reader:
-            yield reader.line_num, values
-    except csv.Error as error:
-        # Counted so far: up to the last row that was read
-        raise ScoringError(f"{path}, line {reader.line_num + 1}: {error}.") from error
-    finally:
-        csv.field_size_limit(before)
+def _csv_rows(path: Path, text: str, columns: Sequence[str]) -> Rows:
+    def refuse(line: int, why: str) -> NoReturn:
+        raise ScoringError(f"{path}, line {line}: {why}.")
+
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else ""
+    table = TableReader(io.StringIO(text, newline=""), refuse, columns, delimiter)
+    for cells in table:
+        yield table.first_line, dict(zip(table.columns, cells, strict=True))
 
 
 def _text(path: Path, line: int, values: Mapping[str, Any], column: str) -> str:
-    text = values.get(column)
+    text = under(column, values)
     if not isinstance(text, str):
-        there = ", ".join(str(name) for name in values if name is not None)
-        raise ScoringError(f"{path}, line {line}: no text in “{column}” (there is: {there}).")
+        raise ScoringError(f"{path}, line {line}: {no_text(column, values)}.")
     try:
         text.encode()
     except UnicodeEncodeError as error:

@@ -19,7 +19,6 @@ MADE_FROM = "made_from"  # the last: made_from.py says what it holds
 NOT_READ = ("status",)
 # Column of the published files -> ours
 PUBLISHED = {"uuid": "key", "template_uuid": "template", "question": "question", "answer": "answer"}
-MARK = "uuid"  # a column that only the published files have
 LONGEST = {
     **dict.fromkeys(("key", "template", "generator", "subfield"), 80),
     "version": 10,
@@ -44,10 +43,11 @@ class CategoriesError(ValueError):
 def dimension_of(column: str) -> str:
     """The dimension that a column holds, empty where it is none.
 
-    >>> dimension_of("bio_category"), dimension_of("question")
-    ('bio', '')
+    >>> dimension_of("bio_category"), dimension_of("bio category"), dimension_of("question")
+    ('bio', 'bio', '')
     """
-    return column.removesuffix(DIMENSION) if column.endswith(DIMENSION) else ""
+    n = len(DIMENSION)
+    return column[:-n] if column[-n:].replace(" ", "_") == DIMENSION else ""
 
 
 def split(cell: str) -> list[str]:

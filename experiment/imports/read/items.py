@@ -3,8 +3,10 @@
 The texts of a row are markup, or two versions, or both, where the versions settle what the markup leaves open.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from types import MappingProxyType
 from typing import ClassVar
 
 from experiment.domain import item_columns
@@ -13,17 +15,28 @@ from experiment.domain.item_columns import NOT_READ, OWN, PUBLISHED, VERSIONS
 from experiment.domain.markup import Abstract, MarkupError, parse, render
 from experiment.domain.markup_between import markup_between
 from experiment.imports.read import repair
-from experiment.imports.read.records import Cells, Record, RecordsFile, read_file
-from experiment.imports.read.rows import (
-    FileRefusedError,
-    RowProblem,
-    TextRow,
-    quoted,
-    read_table,
-    text_of,
+from experiment.imports.read.records import (
+    Cells,
+    ColumnsError,
+    Record,
+    RecordsFile,
+    names_of,
+    read_file,
 )
+from experiment.imports.read.rows import RowProblem, TextRow, read_rows
+from lib.tables import folded
 
-MARK = "combined_abstract"  # a column that only the published files have
+COMBINED = "combined_abstract"  # markup as only the published files have it
+# What a column may be called, and what it holds
+NAMES = {name: name for name in (*OWN, *VERSIONS)} | PUBLISHED
+# A column that may hold anything, where neither markup nor both versions have a better name
+TEXT = {"text": "markup"}
+# What other people's names of the columns that have to be there are made of
+WORDS = {
+    "altered": "altered incorrect modified changed edited false fake wrong corrupted manipulated",
+    "original": "original correct true real abstract",
+    "markup": "markup combined marked text",
+}
 _CONTEXT = 30
 
 
@@ -63,24 +76,34 @@ class ItemRecord(Record):
 ItemsFile = RecordsFile[ItemRecord]
 
 
-def read_items(data: bytes, defaults: Defaults = BY_PEOPLE) -> ItemsFile:
-    """The test cases of a file's bytes, CSV or JSON lines; one problem, of no row, where they are no such file."""
-    return read_file(lambda: _read(data, defaults))
+def read_items(
+    data: bytes,
+    defaults: Defaults = BY_PEOPLE,
+    columns: Mapping[str, str] = MappingProxyType({}),
+) -> ItemsFile:
+    """The test cases of a file's bytes, CSV, JSON lines or Parquet; one problem, of no row, where they are no such file.
+
+    columns: our name, and what the file calls it.
+    """
+    return read_file(lambda: _read(data, defaults, columns))
 
 
-def _read(data: bytes, defaults: Defaults) -> ItemsFile:
-    table = read_table(text_of(data), {*OWN, *VERSIONS, *PUBLISHED})
-    names = PUBLISHED if MARK in table.columns else {name: name for name in (*OWN, *VERSIONS)}
-    read = {name for column, name in names.items() if column in table.columns}
-    if not ("markup" in read or {*VERSIONS} <= read):
-        there = ", ".join(map(quoted, table.columns)) or "none"
-        raise FileRefusedError(
-            f"The file has no column “markup”, and not both “original” and “altered” (columns: {there})."
-        )
+def _read(data: bytes, defaults: Defaults, columns: Mapping[str, str]) -> ItemsFile:
+    table = read_rows(data, {*NAMES, *TEXT, *columns.values()})
+    names = _names(table.columns, columns)
     problems = list(table.problems)
     records = [r for row in table.rows if (r := _record(row, names, defaults, problems))]
     ignored = [name for name in table.columns if names.get(name, "status") in NOT_READ]
     return ItemsFile.of(records, ignored, problems)
+
+
+def _names(columns: Sequence[str], chosen: Mapping[str, str]) -> dict[str, str]:
+    for known in (NAMES, NAMES | TEXT):
+        names = names_of(columns, known, chosen, WORDS)
+        if "markup" in names.values() or {*VERSIONS} <= {*names.values()}:
+            return names
+    message = "The file has no column “markup”, and not both “original” and “altered”"
+    raise ColumnsError(message, columns, WORDS)
 
 
 def _record(
@@ -120,7 +143,7 @@ def _texts(cells: Cells) -> Texts:
     if len(cells.problems) > before:
         return Texts()
     if not (markup or original or altered):
-        has_markup = cells.columns["markup"] in cells.row.cells
+        has_markup = cells.columns.get("markup") in cells.row.cells
         cells.fail("markup" if has_markup else "original", "is empty")
         return Texts()
     if bool(original) != bool(altered):
@@ -161,7 +184,7 @@ def _settled(cells: Cells, markup: str, original: str, altered: str, error: Mark
             return _checked(cells, render(abstract.segments), abstract)
         except MarkupError as mismatch:
             error = mismatch
-        if "markup" in cells.columns and cells.columns["markup"] != "markup":
+        if folded(cells.columns.get("markup", "")) == folded(COMBINED):
             as_published = repair.published_markup(markup, original, altered)
             if as_published is not None:
                 return Texts(as_published, original, altered, is_damaged=True)

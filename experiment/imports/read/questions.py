@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from experiment.domain.questions import columns, made_from
@@ -14,15 +15,22 @@ from experiment.domain.questions.columns import (
     join,
     split,
 )
-from experiment.imports.read.records import Cells, Record, RecordsFile, read_file
+from experiment.imports.read.records import (
+    Cells,
+    ColumnsError,
+    Record,
+    RecordsFile,
+    names_of,
+    read_file,
+)
 from experiment.imports.read.rows import (
     FileRefusedError,
     RowProblem,
     TextRow,
-    quoted,
     read_rows,
     text_of,
 )
+from lib.tables import shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,30 +57,39 @@ class QuestionRecord(Record):
 QuestionsFile = RecordsFile[QuestionRecord]
 
 
-def read_questions(data: bytes) -> QuestionsFile:
-    """The questions of a file's bytes; one problem, of no row, where they are no such file."""
-    return read_file(lambda: _read(data))
+# What a column may be called, and what it holds
+NAMES = {name: name for name in (*columns.OWN, columns.NOTE, columns.MADE_FROM)} | columns.PUBLISHED
+# What other people's names of the columns that have to be there are made of
+WORDS = {
+    "answer": "answer answers response reference output target solution",
+    "question": "question questions prompt query input instruction text",
+}
 
 
-def _read(data: bytes) -> QuestionsFile:
-    every = (*columns.OWN, columns.NOTE, columns.MADE_FROM)
-    table = read_rows(data, {*every, *columns.PUBLISHED})
-    names = columns.PUBLISHED if columns.MARK in table.columns else {name: name for name in every}
+def read_questions(data: bytes, chosen: Mapping[str, str] = MappingProxyType({})) -> QuestionsFile:
+    """The questions of a file's bytes; one problem, of no row, where they are no such file.
+
+    chosen: our name of a column, and what the file calls it.
+    """
+    return read_file(lambda: _read(data, chosen))
+
+
+def _read(data: bytes, chosen: Mapping[str, str]) -> QuestionsFile:
+    table = read_rows(data, {*NAMES, *chosen.values()})
+    names = names_of(table.columns, NAMES, chosen, WORDS)
     for wanted in ("question", "answer"):
-        if wanted not in table.columns:
-            there = ", ".join(map(quoted, table.columns)) or "none"
-            raise FileRefusedError(f"The file has no column “{wanted}” (columns: {there}).")
-    dimensions = {column: name for column in table.columns if (name := dimension_of(column))}
-    for column, name in dimensions.items():
-        if fault := columns.dimension_fault(name):
-            raise FileRefusedError(f"The column {quoted(column)}: its dimension {fault}.")
+        if wanted not in names.values():
+            raise ColumnsError(f"The file has no column “{wanted}”", table.columns, WORDS)
+    dimensions: dict[str, str] = {}
+    for column in table.columns:
+        if column not in names and (name := dimension_of(column)):
+            if fault := columns.dimension_fault(name):
+                raise FileRefusedError(f"The column {shown(column)}: its dimension {fault}.")
+            dimensions[name + columns.DIMENSION] = name
+            names[column] = name + columns.DIMENSION
     problems = list(table.problems)
     records = [r for row in table.rows if (r := _record(row, names, dimensions, problems))]
-    ignored = [
-        name
-        for name in table.columns
-        if name not in dimensions and names.get(name, "status") in columns.NOT_READ
-    ]
+    ignored = [name for name in table.columns if names.get(name, "status") in columns.NOT_READ]
     return QuestionsFile.of(records, ignored, problems)
 
 
@@ -83,17 +100,16 @@ def _record(
     problems: list[RowProblem],
 ) -> QuestionRecord | None:
     """The record of a row; None where something is wrong with it."""
-    every = {**names, **{column: column for column in dimensions}}
     longest = columns.LONGEST | dict.fromkeys(dimensions, columns.LONGEST_CATEGORIES)
-    read = Cells(row, every, longest)
+    read = Cells(row, names, longest)
     # JSON lines need not have the same columns: what a row does not have it says nothing of
-    given = {column: name for column, name in dimensions.items() if column in row.cells}
+    given = {name: dimension for name, dimension in dimensions.items() if name in read.given()}
     record = QuestionRecord(
         markup=_text(read, "question"),
         answer=_text(read, "answer"),
-        categories={name: _categories(read, column) for column, name in given.items()},
+        categories={dimension: _categories(read, name) for name, dimension in given.items()},
         template=read.name("template"),
-        made_from=_source(read, names) | _as_written(row, given),
+        made_from=_source(read) | _as_written(read, given),
         **read.common(),
     )
     problems += read.problems
@@ -113,23 +129,21 @@ def _categories(read: Cells, column: str) -> list[str]:
     found = split(read.text(column))
     for name in found:
         if fault := columns.category_fault(name):
-            read.fail(column, f"the category {quoted(name)} {fault}")
+            read.fail(column, f"the category {shown(name)} {fault}")
     return found
 
 
-def _source(read: Cells, names: Mapping[str, str]) -> dict[str, Any]:
-    if columns.MADE_FROM not in names:
-        return {}
+def _source(read: Cells) -> dict[str, Any]:
     try:
-        return made_from.read(read.row.cells.get(columns.MADE_FROM, ""))
+        return made_from.read(read.cell(columns.MADE_FROM))
     except made_from.SourceError as error:
         read.fail(columns.MADE_FROM, str(error))
         return {}
 
 
-def _as_written(row: TextRow, dimensions: Mapping[str, str]) -> dict[str, Any]:
+def _as_written(read: Cells, dimensions: Mapping[str, str]) -> dict[str, Any]:
     """Cells of categories that are written otherwise than we would, so that an export gives them back."""
-    cells = {name: row.cells[column] for column, name in dimensions.items()}
+    cells = {dimension: read.cell(name) for name, dimension in dimensions.items()}
     other = {name: cell for name, cell in cells.items() if cell != join(split(cell))}
     return {"cells": other} if other else {}
 

@@ -1,6 +1,7 @@
 """Rows of a file as records: what test cases and questions have in common."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -8,11 +9,13 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from experiment.domain.item_checks.characters import check_characters, visible
 from experiment.domain.item_columns import KINDS, LONGEST, SOURCES
-from experiment.imports.read.rows import FileRefusedError, RowProblem, TextRow, quoted
+from experiment.imports.read.rows import FileRefusedError, RowProblem, TextRow
 from lib import names
+from lib.tables import folded, named, shown
 
 _DOI = re.compile(r"(?:(?:https?://)?(?:dx\.)?doi\.org/|doi:\s*)?(10\.[0-9]{4,9}/\S+)", re.I)
 _KEY = re.compile(r"[^\s#]*")
+_WORD = re.compile(r"[^\W_]+")
 _CONTEXT = 20
 
 
@@ -52,11 +55,15 @@ R = TypeVar("R", bound=Record)
 
 @dataclass(frozen=True)
 class RecordsFile(Generic[R]):
-    """What a file holds. `ignored` columns are not read; nothing is to be stored while there are problems."""
+    """What a file holds. `ignored` columns are not read; nothing is to be stored while there are problems.
+
+    unnamed: where no column bears the name of one that has to be there.
+    """
 
     records: Sequence[R] = ()
     ignored: Sequence[str] = ()
     problems: list[RowProblem] = field(default_factory=list)
+    unnamed: "Unnamed | None" = None
 
     @classmethod
     def of(
@@ -68,7 +75,7 @@ class RecordsFile(Generic[R]):
             first = seen.setdefault(record.identity, record)
             if first is not record:
                 column, *_, text = record.identity
-                what = quoted(text) if text else "the same text"
+                what = shown(text) if text else "the same text"
                 problems.append(record.problem(f"{what} stands in row {first.row} already", column))
         problems.sort(key=lambda problem: problem.row or 0)
         return cls(records, [visible(name) for name in ignored], problems)
@@ -78,8 +85,67 @@ def read_file(read: Callable[[], RecordsFile[R]]) -> RecordsFile[R]:
     """What is read; one problem, of no row, where it is no such file."""
     try:
         return read()
+    except ColumnsError as error:
+        return RecordsFile(problems=[RowProblem(str(error))], unnamed=error.unnamed)
     except FileRefusedError as error:
         return RecordsFile(problems=[RowProblem(str(error))])
+
+
+@dataclass(frozen=True, slots=True)
+class Unnamed:
+    """columns: of the file. guess: for each of our columns that may have to be named, the one that looks like it, or ""."""
+
+    columns: Sequence[str]
+    guess: Mapping[str, str]
+
+    @classmethod
+    def of(cls, columns: Sequence[str], words: Mapping[str, str]) -> "Unnamed":
+        """words: of our columns, such as are in the names of theirs; who is named first takes a column before the others.
+
+        >>> Unnamed.of(["title", "abstract"], {"altered": "changed", "original": "abstract"}).guess
+        {'altered': '', 'original': 'abstract'}
+        """
+        guess: dict[str, str] = {}
+        there = [column for column in columns if not names.fault(column)]
+        for name, likely in words.items():
+            some = {*likely.split()}
+            fitting = (column for column in there if some & {*_WORD.findall(column.casefold())})
+            guess[name] = next((c for c in fitting if c not in guess.values()), "")
+        return cls(there, guess)
+
+
+class ColumnsError(FileRefusedError):
+    """The file's columns are not the ones that have to be there; `unnamed` helps to say which they are."""
+
+    def __init__(self, message: str, columns: Sequence[str], words: Mapping[str, str]) -> None:
+        self.unnamed = Unnamed.of(columns, words)
+        there = ", ".join(map(shown, columns)) or "none"
+        super().__init__(f"{message} (columns: {there}).")
+
+
+def names_of(
+    columns: Sequence[str],
+    known: Mapping[str, str],
+    chosen: Mapping[str, str],
+    words: Mapping[str, str],
+) -> dict[str, str]:
+    """As `lib.tables.named`; words: as of `Unnamed`.
+
+    Raises:
+        FileRefusedError: what was chosen is no column of ours, none of the file's, or one of these twice.
+    """
+    ours, there = {*known.values()}, {*map(folded, columns)}
+    if others := [name for name in chosen if name not in ours]:
+        listed = ", ".join(sorted(ours))
+        raise FileRefusedError(f"{shown(others[0])} is none of our columns ({listed}).")
+    theirs = Counter(map(folded, chosen.values()))
+    for name, column in chosen.items():
+        if folded(column) not in there:
+            raise ColumnsError(f"The file has no column {shown(column)} for {name}", columns, words)
+        if theirs[folded(column)] > 1:
+            message = f"The column {shown(column)} is chosen for two of ours"
+            raise ColumnsError(message, columns, words)
+    return named(columns, known, chosen)
 
 
 class Cells:
@@ -93,25 +159,26 @@ class Cells:
         self.problems: list[RowProblem] = []
 
     def fail(self, name: str, message: str) -> None:
-        self.problems.append(self.row.problem(message, self.columns[name]))
+        self.problems.append(self.row.problem(message, self.columns.get(name, name)))
 
-    def _cell(self, name: str) -> str:
+    def cell(self, name: str) -> str:
+        """As it stands."""
         # A column of the file may be called "", as none of ours is
         column = self.columns.get(name)
         return "" if column is None else self.row.cells.get(column, "")
 
     def text(self, name: str, *, strip: bool = True) -> str:
         """The cell, without white space at its ends; empty where it is too long or holds what no reader sees."""
-        text = self._cell(name)
+        text = self.cell(name)
         text = text.strip() if strip else text
         if len(text) > self.longest[name]:
             longest = f"at most {self.longest[name]:,} are taken"
-            self.fail(name, f"has {len(text):,} characters, {longest}: {quoted(text)}")
+            self.fail(name, f"has {len(text):,} characters, {longest}: {shown(text)}")
             return ""
         for finding in check_characters(text):
             assert finding.place is not None
             before = text[max(0, finding.place.start - _CONTEXT) : finding.place.start]
-            self.fail(name, f"holds {finding.message} of the text, after {quoted(before)}")
+            self.fail(name, f"holds {finding.message} of the text, after {shown(before)}")
             return ""
         return text
 
@@ -119,22 +186,22 @@ class Cells:
         """The cell, where it is one line that can be printed."""
         text = self.text(name)
         if found := names.fault(text):
-            self.fail(name, f"{quoted(text)} holds {found.point}: this is one line")
+            self.fail(name, f"{shown(text)} holds {found.point}: this is one line")
             return ""
         return text
 
     def key(self) -> str:
         key = self.name("key")
         if not _KEY.fullmatch(key):
-            self.fail("key", f"{quoted(key)} holds white space or a #")
+            self.fail("key", f"{shown(key)} holds white space or a #")
         return key
 
     def version(self) -> int:
-        text = self._cell("version").strip()
+        text = self.cell("version").strip()
         if re.fullmatch(r"[1-9][0-9]{0,5}", text):
             return int(text)
         if text:
-            self.fail("version", f"{quoted(text)} is no number of a version")
+            self.fail("version", f"{shown(text)} is no number of a version")
         return 0
 
     def kind(self) -> str:
@@ -164,7 +231,7 @@ class Cells:
     def _one_of(self, name: str, known: tuple[str, ...]) -> str:
         text = self.text(name).casefold()
         if text and text not in known:
-            self.fail(name, f"{quoted(text)} is none of {', '.join(known)}")
+            self.fail(name, f"{shown(text)} is none of {', '.join(known)}")
             return ""
         return text
 
@@ -173,7 +240,7 @@ class Cells:
         text = self.name("doi")
         match = _DOI.fullmatch(text)
         if text and not match:
-            self.fail("doi", f"{quoted(text)} is not a DOI, 10.…/…")
+            self.fail("doi", f"{shown(text)} is not a DOI, 10.…/…")
         return match[1] if match else ""
 
     def date(self) -> date | None:
@@ -184,5 +251,5 @@ class Cells:
         except ValueError:
             pass
         if text:
-            self.fail("publication_date", f"{quoted(text)} is no date, YYYY-MM-DD")
+            self.fail("publication_date", f"{shown(text)} is no date, YYYY-MM-DD")
         return None

@@ -1,21 +1,17 @@
 """Files that somebody gives: CSV, JSON lines or Parquet as rows of texts by column. Knows nothing of what the columns mean."""
 
-import codecs
-import csv
 import io
 import json
 import stat
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from experiment.domain.item_checks.characters import visible
-from experiment.imports.read.tables import shown
 from lib.files import read_regular
 from lib.formulas import unguarded
 from lib.newlines import with_unix_newlines
+from lib.tables import TableReader, decoded, shown
 
 MAX_BYTES = 256 * 1024 * 1024
 PARQUET = b"PAR1"
@@ -25,14 +21,9 @@ KINDS = {
     b"\xd0\xcf\x11\xe0": "an old spreadsheet (.xls): save the sheet as “CSV UTF-8”",
     b"\x1f\x8b": "compressed with gzip: unpack it first",
     b"%PDF": "a PDF",
-    PARQUET: "a Parquet file: write it as JSONL or CSV",
-    codecs.BOM_UTF16_LE: "text in UTF-16: save it as “CSV UTF-8”",
-    codecs.BOM_UTF16_BE: "text in UTF-16: save it as “CSV UTF-8”",
 }
 # Control characters that texts have
 IN_TEXTS = frozenset(b"\t\n\v\f\r\x1a\x1b")
-DELIMITERS = (",", ";", "\t")
-MAX_FIELD = 2**31 - 1  # the csv module's own limit would end at 131,072 characters
 MOST_ROWS = 200_000
 MOST_UNPACKED = 512 * 1024 * 1024  # bytes
 
@@ -56,11 +47,6 @@ class RowProblem:
         column = "" if self.column is None else f"column “{self.column}”"
         where = ", ".join(part for part in (row, line, column) if part)
         return f"{where}: {self.message}" if where else self.message
-
-
-def quoted(text: str) -> str:
-    """The beginning of a text for a message, its unseen characters spelled out."""
-    return visible(shown(text))
 
 
 class FileRefusedError(Exception):
@@ -97,13 +83,13 @@ def text_of(data: bytes) -> str:
     """The text, its line breaks as in Unix.
 
     Raises:
-        FileRefusedError: the file is empty, of another kind, or not UTF-8.
+        FileRefusedError: the file is empty, of another kind, or neither UTF-8 nor UTF-16 with its mark.
     """
     for beginning, what in KINDS.items():
         if data.startswith(beginning):
             raise FileRefusedError(f"The file is {what}.")
     try:
-        text = data.decode("utf-8-sig")
+        text = decoded(data)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         if any(byte < 32 and byte not in IN_TEXTS for byte in data[:1_000]):
@@ -142,90 +128,43 @@ class Table:
     problems: list[RowProblem] = field(default_factory=list)
 
 
-def read_table(text: str, known: Collection[str], *, with_numbers: bool = False) -> Table:
-    """The rows of a text, JSON lines or CSV; `known` columns decide what separates the cells.
-
-    with_numbers: whether JSON may hold fractions and truth values too, which become what is written there.
-
-    Raises:
-        FileRefusedError: it is a JSON array, or columns have the same name.
-    """
+def _read_text(text: str, known: Collection[str]) -> Table:
     first = text.lstrip()[0]
     if first == "[":
         raise FileRefusedError(
             "The file is a JSON array: write one object a line, without commas between them (JSONL)."
         )
-    table = _read_json_lines(text, with_numbers) if first == "{" else _read_csv(text, known)
-    last = max((problem.row or 0 for problem in table.problems), default=0)
-    while table.rows and table.rows[-1].row > last and not any(table.rows[-1].cells.values()):
-        table.rows.pop()  # as spreadsheets leave them
-    for row in table.rows:
-        if not any(row.cells.values()):
-            table.problems.append(row.problem("the row is empty"))
-    table.rows = [row for row in table.rows if any(row.cells.values())]
-    return table
+    return _read_json_lines(text) if first == "{" else _read_csv(text, known)
 
 
 def _read_csv(text: str, known: Collection[str]) -> Table:
-    csv.field_size_limit(MAX_FIELD)
-    lines = csv.reader(
-        io.StringIO(text, newline=""), delimiter=_delimiter(text, known), strict=True
-    )
-    table, number, line = Table(), 1, 1
-    try:
-        table.columns = _columns(next(lines))
-        line = lines.line_num + 1
-        for cells in lines:
-            if cells:
-                _add(table, number, line, cells)
-                number += 1
-            line = lines.line_num + 1
-    except csv.Error as error:
-        # A quotation mark that is not closed is found out at the end of the file
-        message = f"cannot be read as CSV from here on ({error}): is a quotation mark not doubled or not closed?"
-        table.problems.append(RowProblem(message, number, line))
+    table = Table()
+
+    def number() -> int:
+        return len(table.rows) + len(table.problems) + 1
+
+    def refuse(line: int, message: str) -> None:
+        if not table.columns:
+            raise FileRefusedError(f"Line {line}: {message}.")
+        table.problems.append(RowProblem(message, number(), line))
+
+    reader = TableReader(io.StringIO(text, newline=""), refuse, known)
+    table.columns = [name.casefold() for name in reader.columns]
+    for cells in reader:
+        texts = dict(zip(table.columns, map(unguarded, cells), strict=True))
+        table.rows.append(TextRow(number(), reader.first_line, texts))
     return table
 
 
-def _delimiter(text: str, known: Collection[str]) -> str:
-    """What gives the most known columns."""
-    header = text.lstrip("\n").partition("\n")[0]
-    return max(
-        DELIMITERS, key=lambda mark: sum(_name(cell) in known for cell in header.split(mark))
-    )
-
-
-def _name(cell: str) -> str:
-    return cell.strip().strip('"').strip().casefold()
-
-
-def _columns(header: Sequence[str]) -> list[str]:
-    columns = [_name(cell) or f"(column {n} without a name)" for n, cell in enumerate(header, 1)]
-    repeated = [quoted(name) for name, n in Counter(columns).items() if n > 1]
-    if repeated:
-        raise FileRefusedError(f"Several columns have the same name: {', '.join(repeated)}.")
-    return columns
-
-
-def _add(table: Table, number: int, line: int, cells: list[str]) -> None:
-    row = TextRow(number, line, dict(zip(table.columns, map(unguarded, cells), strict=False)))
-    if len(cells) == len(table.columns) or not any(cells):
-        table.rows.append(row)
-    else:
-        beginning = f"it begins with {quoted(cells[0])}"
-        message = f"has {len(cells)} cells where the header has {len(table.columns)}; {beginning}"
-        table.problems.append(row.problem(message))
-
-
-def _read_json_lines(text: str, with_numbers: bool) -> Table:
+def _read_json_lines(text: str) -> Table:
     table = Table()
     columns: dict[str, None] = {}
     lines = [(n, written) for n, written in enumerate(text.split("\n"), 1) if written.strip()]
     for number, (line, written) in enumerate(lines, start=1):
         try:
-            cells = _members(written, with_numbers)
+            cells = _members(written)
         except (ValueError, RecursionError) as error:
-            message = f"{error}; the line begins with {quoted(written)}"
+            message = f"{error}; the line begins with {shown(written)}"
             table.problems.append(RowProblem(message, number, line))
         else:
             table.rows.append(TextRow(number, line, cells))
@@ -234,37 +173,34 @@ def _read_json_lines(text: str, with_numbers: bool) -> Table:
     return table
 
 
-def _members(written: str, with_numbers: bool) -> dict[str, str]:
-    """Names and texts of an object; null is an empty text, and a whole number its digits."""
+def _members(written: str) -> dict[str, str]:
+    """Names and texts of an object; null is an empty text, a number or truth value what is written there."""
     try:
-        number = str if with_numbers else float
-        found: Any = json.loads(written, object_pairs_hook=list, parse_float=number)
+        found: Any = json.loads(written, object_pairs_hook=list, parse_float=str)
     except json.JSONDecodeError as error:
         raise ValueError(f"this is not JSON (character {error.colno}: {error.msg})") from error
     if not written.lstrip().startswith("{"):
         raise ValueError("a line must hold an object, {…}")
     cells: dict[str, str] = {}
     for name, value in found:
-        if _name(name) in cells:
-            raise ValueError(f"{quoted(name)} stands twice in the object")
-        if with_numbers and isinstance(value, bool):
+        column = name.strip().casefold()
+        if column in cells:
+            raise ValueError(f"{shown(name)} stands twice in the object")
+        if isinstance(value, bool):
             value = json.dumps(value)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, str | int)):
-            raise ValueError(f"{quoted(name)} holds no text")
-        cells[_name(name)] = "" if value is None else with_unix_newlines(str(value))
+        if value is not None and not isinstance(value, str | int):
+            raise ValueError(f"{shown(name)} holds no text")
+        cells[column] = "" if value is None else with_unix_newlines(str(value))
     return cells
 
 
 def read_rows(data: bytes, known: Collection[str]) -> Table:
-    """`known` columns decide what separates the cells of CSV.
+    """The rows of a file's bytes that hold something; `known` columns decide what separates the cells of CSV.
 
     Raises:
         FileRefusedError: it is no such file, too large, holds no row, or columns have the same name.
     """
-    if data.startswith(PARQUET):
-        table = _read_parquet(data)
-    else:
-        table = read_table(text_of(data), known, with_numbers=True)
+    table = _read_parquet(data) if data.startswith(PARQUET) else _read_text(text_of(data), known)
     if len(table.rows) > MOST_ROWS:
         raise FileRefusedError(f"The file has more than {MOST_ROWS:,} rows: split it.")
     if not (table.rows or table.problems):
@@ -279,7 +215,7 @@ def _read_parquet(data: bytes) -> Table:
         read = _unpacked(data)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise FileRefusedError(
-            f"The file cannot be read as Parquet ({quoted(str(error))})."
+            f"The file cannot be read as Parquet ({shown(str(error))})."
         ) from error
     columns = [name.strip().casefold() for name in read.column_names]
     if len(set(columns)) < len(columns):
@@ -299,7 +235,7 @@ def _unpacked(data: bytes) -> Any:
     about, schema = file.metadata, file.schema_arrow
     for column in schema:
         if pa.types.is_nested(column.type) or pa.types.is_binary(column.type):
-            raise FileRefusedError(f"Column {quoted(column.name)} holds no texts or numbers.")
+            raise FileRefusedError(f"Column {shown(column.name)} holds no texts or numbers.")
     groups = (about.row_group(n) for n in range(about.num_row_groups))
     too_much = FileRefusedError(
         f"The file has more than {MOST_ROWS:,} rows or {MOST_UNPACKED // 2**20} MB: split it."

@@ -16,9 +16,7 @@ import numpy.typing as npt
 
 from lib import names
 from lib.files import read_regular
-
-# Cells are quoted in messages, where a whole abstract would be too long.
-MAX_SHOWN = 60
+from lib.tables import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +50,6 @@ class Row:
 
     def problem(self, message: str, column: str | None = None) -> Problem:
         return Problem(self.file, message, self.line, self.number, column)
-
-
-def shown(value: str) -> str:
-    """A cell for a message."""
-    return f"“{value if len(value) <= MAX_SHOWN else value[:MAX_SHOWN] + '…'}”"
 
 
 def read_table(

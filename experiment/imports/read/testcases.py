@@ -7,8 +7,9 @@ from pathlib import Path
 
 from experiment.domain.markup import MarkupError, parse, render
 from experiment.imports.read import repair
-from experiment.imports.read.tables import Cells, Problem, Row, read_array, read_table, shown
+from experiment.imports.read.tables import Cells, Problem, Row, read_array, read_table
 from lib import names
+from lib.tables import shown
 
 FILES = {
     "human": "testcases/BrainBench_Human_v0.1.csv",

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiment.imports.read.tables import Cells, Problem, Row, read_table, shown
+from experiment.imports.read.tables import Cells, Problem, Row, read_table
 from experiment.imports.read.testcases import Identity
+from lib.tables import shown
 
 GENDERS = {
     "Female": "female",

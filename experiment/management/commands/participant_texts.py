@@ -43,7 +43,7 @@ class Command(ReportingCommand):
 
     def _load(self, study: Study, path: Path) -> dict[str, Any]:
         try:
-            messages = list(po.read(read_regular(path).decode()))
+            messages = list(po.read(read_regular(path).decode("utf-8-sig")))
         except (OSError, UnicodeDecodeError, po.PoError) as error:
             raise CommandError(f"{path} cannot be read: {error}") from error
         loaded = load_texts(study, messages)

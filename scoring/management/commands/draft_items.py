@@ -7,6 +7,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
+from experiment.imports.read.rows import FileRefusedError, read_content
 from experiment.models import ResearchField
 from lib.jobs import leases
 from scoring.management.writing import (
@@ -22,7 +23,7 @@ from scoring.management.writing import (
 from scoring.models import DraftingRun, GeneratedDraft
 from scoring.services.asking.settings import newest_same
 from scoring.services.drafting import runs
-from scoring.services.drafting.sources import SourceAbstract, of_csv, of_fetched
+from scoring.services.drafting.sources import SourceAbstract, of_fetched, of_table
 
 
 class Command(WritingCommand):
@@ -35,7 +36,7 @@ class Command(WritingCommand):
             type=Path,
             required=True,
             metavar="PATH",
-            help="CSV with columns abstract, doi, subfield, publication_date, of which only the first must be there; "
+            help="CSV or Parquet with columns abstract, doi, subfield, publication_date, of which only the first must be there; "
             "or abstracts of PubMed as `corpus fetch` wrote them, a .jsonl or a folder",
         )
         super().add_arguments(parser)
@@ -87,7 +88,10 @@ def _abstracts(options: Mapping[str, Any], research_field: ResearchField) -> lis
     path, limit = options["source"], options["limit"]
     if path.is_dir() or path.suffix == ".jsonl":
         return of_fetched(path, research_field, limit)
-    return of_csv(content_of(path), research_field)[:limit]
+    try:
+        return of_table(read_content(path), research_field)[:limit]
+    except FileRefusedError as error:
+        raise CommandError(str(error)) from error
 
 
 def _data(run: DraftingRun) -> dict[str, Any]:

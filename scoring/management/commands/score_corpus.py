@@ -25,7 +25,7 @@ class Command(ScoringCommand):
     default_prompt = "none"
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=Path, metavar="FILE", help=".jsonl or .csv")
+        parser.add_argument("file", type=Path, metavar="FILE", help=".jsonl, .csv or .tsv")
         self.add_model_arguments(parser)
         parser.add_argument("--name", metavar="NAME", help="the corpus' name; default: the file's")
         parser.add_argument(

@@ -1,7 +1,5 @@
 """Abstracts to draft from: pasted, rows of a CSV file, or what was fetched from PubMed. Everything wrong is named by its row."""
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -10,11 +8,16 @@ from pathlib import Path
 
 from django.core.exceptions import ValidationError
 
+from experiment.imports.read.rows import FileRefusedError, read_rows
 from experiment.models import ResearchField
+from lib.tables import named
 from scoring.domain.drafting import one_line
 from scoring.training.corpus.document import CorpusError, Document, read_documents
+from scoring.training.corpus.read.local import no_text
 
 COLUMNS = ("abstract", "doi", "subfield", "publication_date")
+# What a column may be called, and what it holds
+NAMES = {name: name for name in COLUMNS} | {"text": "abstract", "journal_section": "subfield"}
 MOST_ABSTRACTS = 1_000
 MOST_CHARACTERS = 10_000
 MOST_PROBLEMS = 20
@@ -31,20 +34,25 @@ class SourceAbstract:
     publication_date: date | None = None
 
 
-def of_csv(text: str, research_field: ResearchField) -> list[SourceAbstract]:
-    """The rows of a CSV file with at least the column `abstract`; other columns than ours are passed over.
+def of_table(data: bytes, research_field: ResearchField) -> list[SourceAbstract]:
+    """The rows of a CSV, JSONL or Parquet file with at least the column `abstract`; other columns than ours are passed over.
 
     Raises:
         ValidationError: a sentence for each problem.
     """
     try:
-        reader = csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
-        rows = list(reader)
-    except csv.Error as error:
-        raise ValidationError(f"This is no CSV file: {error}.") from error
-    if "abstract" not in (reader.fieldnames or ()):
-        raise ValidationError(f"The column abstract is missing; columns are {', '.join(COLUMNS)}.")
-    cells = [{name: row.get(name) or "" for name in COLUMNS} for row in rows]
+        table = read_rows(data, NAMES)
+    except FileRefusedError as error:
+        raise ValidationError(str(error)) from error
+    if table.problems:
+        raise ValidationError([f"{problem}." for problem in table.problems[:MOST_PROBLEMS]])
+    names = {name: column for column, name in named(table.columns, NAMES).items()}
+    if "abstract" not in names:
+        why = no_text("abstract", table.columns)
+        raise ValidationError(f"Nothing can be drafted from this file: {why}.")
+    cells = [
+        {name: row.cells.get(names.get(name, ""), "") for name in COLUMNS} for row in table.rows
+    ]
     return _checked(cells, research_field)
 
 

@@ -5,6 +5,8 @@ import io
 import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
@@ -116,6 +118,12 @@ def test_a_spreadsheet_runs_nothing(cooking):
     assert (row["note"], row["generator"]) == ("'=HYPERLINK(1)", "'@x")
 
 
+def as_parquet(rows: list[dict[str, object]]) -> bytes:
+    out = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(rows), out)
+    return out.getvalue()
+
+
 def test_a_folder_says_what_it_holds_and_has_every_test(cooking, tmp_path):
     described = {"subfield": "Ba|king <b>", "doi": "10.1234/x", "publication_date": "2024-03-31"}
     make_item("a-1", field="cooking", **described)
@@ -127,6 +135,9 @@ def test_a_folder_says_what_it_holds_and_has_every_test(cooking, tmp_path):
     )
     found = [json.loads(line) for line in (place / "data" / "test.jsonl").read_text().splitlines()]
     assert [row["key"] for row in found] == ["a-1", "a-2"]
+    for data in ((place / "data" / "test.jsonl").read_bytes(), as_parquet(found)):
+        plan = plan_import(data, cooking, Options(new_subfields=True))
+        assert (plan.count(Action.UNCHANGED), plan.problems) == (2, [])
     assert {tuple(row) for row in found} == {tuple(found[0])}
     assert (found[0]["publication_date"], found[1]["publication_date"]) == ("2024-03-31", None)
     card = (place / "README.md").read_text()

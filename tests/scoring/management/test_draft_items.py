@@ -76,15 +76,17 @@ class TestTheCommand:
     @pytest.mark.parametrize(
         ("text", "words"),
         [
-            ("title\nOnions\n", "The column abstract is missing"),
+            ("title\nOnions\n", "no text in “abstract” (there is: title)."),
+            ("pmid,title,citation\n1,Onions,J\n", "PubMed's CSV export holds no abstracts"),
             (
                 "abstract,subfield\nOnions rose.,Fruit\n",
                 "Row 1: “Fruit” is no subfield (Vegetables).",
             ),
             ("abstract\n\nOnions [[rose\n", "Row 1: the abstract holds [[ or ]]"),
             ("abstract,publication_date\nOnions rose.,May 2025\n", "Row 1: “May 2025” is no date"),
-            ("abstract\n", "There are 0 abstracts"),
-            ('abstract\n"Onions rose.\n', "This is no CSV file"),
+            ("abstract\n", "has no row below"),
+            ('abstract\n"Onions rose.\n', "row 1, line 2: cannot be read as CSV"),
+            ("sep=;\nText;Publication Date;doi\nOnions rose.;May 2025\n", "“May 2025” is no date"),
         ],
     )
     def test_names_what_is_wrong_with_a_file_by_its_row(

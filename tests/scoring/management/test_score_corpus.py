@@ -82,9 +82,9 @@ def test_token_records_of_a_row_spell_its_text(corpus: Path, tiny: Path) -> None
 
 def test_a_csv_file_gives_the_same(corpus: Path, tiny: Path, tmp_path: Path) -> None:
     path = tmp_path / "prose.csv"
-    with path.open("w", newline="", encoding="utf-8-sig") as file:
-        writer = csv.writer(file)
-        writer.writerow(["name", "abstract"])
+    with path.open("w", newline="", encoding="utf-16") as file:  # Excel's “Unicode text”
+        writer = csv.writer(file, delimiter="\t")
+        writer.writerow(["Name", "Abstract"])
         writer.writerows([f"t{n}", text] for n, text in enumerate(TEXTS, start=1))
     columns = ("--text_column", "abstract", "--id_column", "name")
     from_csv, from_jsonl = score_json(path, tiny, *columns), score_json(corpus, tiny)
@@ -177,9 +177,10 @@ def test_a_row_that_cannot_be_scored_is_named_and_the_rest_stored(
         ("a.jsonl", b'{"text": "\\ud800"}\n', "a.jsonl, line 1: half a character"),
         ("a.jsonl", b'{"text": "x"}\n\xff\xfe\n', "a.jsonl, line 2: this is not UTF-8"),
         ("a.jsonl", b"\n\n", "a.jsonl holds no text"),
-        ("a.csv", b"id,text\n1,fine\n2\n", "a.csv, line 3: no text in “text”"),
-        ("a.csv", b'id,text\n1,"open\n', "a.csv, line 2: unexpected end of data"),
-        ("a.txt", b"x", "a.txt is neither a .jsonl nor a .csv file"),
+        ("a.csv", b"id,body\n1,fine\n", "a.csv, line 2: no text in “text” (there is: id, body)"),
+        ("a.csv", b'id,text\n1,"open\n', "a.csv, line 2: cannot be read as CSV"),
+        ("a.tsv", b"text\nfine\tx\n", "a.tsv, line 2: has 2 cells where the header has 1"),
+        ("a.txt", b"x", "a.txt is neither a .jsonl nor a .csv"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named_with_its_line(

@@ -3,19 +3,18 @@
 What is wrong is gathered by file and line. Links are not followed, so that a folder brings in what lies in it alone.
 """
 
-import csv
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, get_args
+from typing import Any, BinaryIO, NoReturn, get_args
 
 from lib.files import not_json, open_regular
+from lib.tables import UTF_16, TableReader, folded, under
 from scoring.training.corpus.document import CorpusError, Document, Kind, last_day, plain_doi
 
-LONGEST_CELL = 2**31 - 1
 TEXTS, METADATA = "text.csv", "metadata.csv"
 
 
@@ -69,23 +68,22 @@ def _rows(path: Path, columns: tuple[str, ...]) -> Iterator[tuple[str, dict[str,
     """Rows as cells by column, each with its place.
 
     Raises:
-        CorpusError: a column is missing, or a row has too few or too many cells, by file and line.
+        CorpusError: a column is missing, or a row cannot be read, by file and line.
     """
-    csv.field_size_limit(LONGEST_CELL)
+
+    def refuse(line: int, why: str) -> NoReturn:
+        raise CorpusError(f"{path.name}, line {line}: {why}.")
+
     with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file, strict=True)
         try:
-            if missing := [name for name in columns if name not in (reader.fieldnames or ())]:
+            table = TableReader(file, refuse, columns)
+            if missing := [name for name in columns if name not in table.columns]:
                 raise CorpusError(f"{path.name}: the column {missing[0]} is missing.")
-            for row in reader:
-                place = f"{path.name}, line {reader.line_num}"
-                if None in row or None in row.values():
-                    raise CorpusError(
-                        f"{place}: the row has not as many cells as there are columns."
-                    )
-                yield place, row
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise CorpusError(f"{path.name}, after line {reader.line_num}: {error}.") from error
+            for cells in table:
+                place = f"{path.name}, line {table.first_line}"
+                yield place, dict(zip(table.columns, cells, strict=True))
+        except UnicodeDecodeError as error:
+            raise CorpusError(f"{path.name}, after line {table.last_line}: {error}.") from error
 
 
 MOST_BYTES = 64 * 2**20  # of a line, and of a text that is one document
@@ -184,12 +182,13 @@ def read_file(local: LocalFile, reading: Reading, problems: Problems) -> Iterato
             if (rows := READERS[local.path.suffix.lower()]) is None:
                 yield from _plain_text(lines, name, reading, problems)
             else:
-                yield from _documents(rows(lines, name, problems), name, reading, problems)
+                read = rows(lines, name, reading, problems)
+                yield from _documents(read, name, reading, problems)
     except OSError as error:
         problems.add(name, f"cannot be read ({error.strerror or error})")
 
 
-def _json_rows(lines: Lines, name: str, problems: Problems) -> Iterator[Row]:
+def _json_rows(lines: Lines, name: str, reading: Reading, problems: Problems) -> Iterator[Row]:
     for number, line in lines:
         if not line.strip():
             continue
@@ -205,24 +204,30 @@ def _json_rows(lines: Lines, name: str, problems: Problems) -> Iterator[Row]:
 
 
 def _table_rows(
-    lines: Lines, name: str, problems: Problems, *, delimiter: str = ","
+    lines: Lines, name: str, reading: Reading, problems: Problems, *, delimiter: str = ""
 ) -> Iterator[Row]:
-    csv.field_size_limit(MOST_BYTES)
-    reader = csv.reader((line for _, line in lines), delimiter=delimiter, strict=True)
-    header: list[str] | None = None
-    try:
-        for cells in reader:
-            if header is None:
-                header = [cell.strip() for cell in cells]
-            elif len(cells) == len(header):
-                yield reader.line_num, dict(zip(header, cells, strict=True))
-            elif cells:
-                problems.add(
-                    f"{name}, line {reader.line_num}",
-                    f"has {len(cells)} cells under {len(header)} names",
-                )
-    except csv.Error as error:
-        problems.add(f"{name}, line {reader.line_num + 1}", str(error))
+    def refuse(line: int, why: str) -> None:
+        problems.add(f"{name}, line {line}", why)
+
+    known = (reading.text_column, *NAMES)
+    table = TableReader((line for _, line in lines), refuse, known, delimiter)
+    if table.columns and folded(reading.text_column) not in map(folded, table.columns):
+        refuse(table.first_line, no_text(reading.text_column, table.columns))
+        return
+    for cells in table:
+        yield table.last_line, dict(zip(table.columns, cells, strict=True))
+
+
+def no_text(column: str, there: Iterable[object]) -> str:
+    """Why a row, or a table of these columns, has none.
+
+    >>> no_text("text", ["title", "abstract"])
+    'no text in “text” (there is: title, abstract)'
+    """
+    names = [str(name) for name in there]
+    if {"pmid", "title", "citation"} <= {*map(folded, names)}:
+        return "PubMed's CSV export holds no abstracts: send its results to a citation manager (.nbib), or use corpus fetch"
+    return f"no text in “{column}” (there is: {', '.join(names)})"
 
 
 def _plain_text(
@@ -250,7 +255,7 @@ def _plain_text(
 
 
 # What reads rows of a file; None where it has none, but a text
-READERS: Mapping[str, Callable[[Lines, str, Problems], Iterator[Row]] | None] = {
+READERS: Mapping[str, Callable[[Lines, str, Reading, Problems], Iterator[Row]] | None] = {
     ".jsonl": _json_rows,
     ".ndjson": _json_rows,
     ".csv": _table_rows,
@@ -264,6 +269,9 @@ def _lines(file: BinaryIO, name: str, problems: Problems) -> Lines:
     number = 0
     while line := file.readline(MOST_BYTES + 1):
         number += 1
+        if number == 1 and line.startswith(UTF_16):
+            problems.add(name, "is text in UTF-16: save it as UTF-8")
+            return
         if len(line) > MOST_BYTES:
             problems.add(f"{name}, line {number}", f"has more than {MOST_BYTES:,} bytes")
             return
@@ -278,14 +286,11 @@ def _documents(
 ) -> Iterator[Document]:
     for number, values in rows:
         place = f"{name}, line {number}"
-        text = values.get(reading.text_column)
+        known = {folded(key): value for key, value in values.items()}
+        text = under(reading.text_column, values)
         if not isinstance(text, str):
-            problems.add(
-                place,
-                f"no text in “{reading.text_column}” (there is: {', '.join(map(str, values))})",
-            )
+            problems.add(place, no_text(reading.text_column, values))
             continue
-        known = {key.casefold(): value for key, value in values.items()}
         # A number as JSON has it may be a PMID
         plain = {k: str(v).strip() for k, v in known.items() if isinstance(v, str | int)}
         found = {one: plain.get(one, "") for one in NAMES}

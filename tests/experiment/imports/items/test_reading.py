@@ -1,11 +1,15 @@
 """What a file of test cases says, and what is said of one that cannot be read."""
 
+import io
 import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from experiment.imports.read.items import Defaults, read_items
+from experiment.imports.read.records import Unnamed
 from experiment.imports.read.rows import read_content
 
 TEXT = "Rats [[slept, ran]] more."
@@ -16,17 +20,15 @@ def problems(data: str | bytes) -> list[tuple[int | None, str | None, str]]:
     return [(p.row, p.column, p.message) for p in found.problems]
 
 
-@pytest.mark.parametrize("mark", [",", ";", "\t"])
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-@pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"])
-def test_a_table_is_read_however_a_spreadsheet_writes_it(mark, end, bom):
-    rows = ['key,markup,"Subfield "', 'a-1,"Rats [[slept | ran]]\nmore.",Sleep', ",,"]
-    data = bom + end.join(row.replace(",", mark) for row in rows).encode()
-    file = read_items(data)
+@pytest.mark.parametrize("coding", ["utf-8-sig", "utf-16"])
+def test_a_table_is_read_as_a_spreadsheet_writes_it(coding):
+    """Which marks separate cells: tests/lib/test_tables.py."""
+    rows = ["sep=;", 'key;markup;"Sub-Field ";n', 'a-1;"Rats [[slept | ran]]\nmore.";Sleep', ";;"]
+    file = read_items("\r\n".join(rows).encode(coding))
     assert not file.problems
     (record,) = file.records
     assert (record.key, record.subfield, record.row) == ("a-1", "Sleep", 1)
-    assert record.altered == "Rats ran\nmore."
+    assert (record.altered, record.line) == ("Rats ran\nmore.", 3)
 
 
 def test_json_lines_say_the_same_as_a_table():
@@ -43,6 +45,67 @@ def test_two_versions_do_in_place_of_markup():
     data = b"original,altered\nRats slept more.,Rats ran more.\n"
     (record,) = read_items(data, Defaults("machine", "GPT-4")).records
     assert (record.markup, record.source, record.generator) == (TEXT, "machine", "GPT-4")
+
+
+HUB = {
+    "doi": "10.1234/x",
+    "journal_section": "Behavioral/Cognitive",
+    "original_abstract": "Kelp increased and urchins became rarer.",
+    "incorrect_abstract": "Kelp decreased and urchins became more common.",
+}
+
+
+def as_csv(row: dict[str, str]) -> bytes:
+    return "\n".join([",".join(row), ",".join(row.values())]).encode()
+
+
+def as_parquet(row: dict[str, str]) -> bytes:
+    out = io.BytesIO()
+    pq.write_table(pa.table({name: [value] for name, value in row.items()}), out)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("write", [as_csv, lambda row: json.dumps(row).encode(), as_parquet])
+def test_the_benchmarks_columns_on_the_hub_are_known(write):
+    file = read_items(write(HUB))
+    assert (file.problems, file.ignored) == ([], [])
+    (record,) = file.records
+    assert (record.doi, record.subfield) == ("10.1234/x", "Behavioral/Cognitive")
+    assert record.markup == (
+        "Kelp [[increased, decreased]] and urchins became [[rarer, more common]]."
+    )
+
+
+def test_text_is_markup_where_nothing_else_is():
+    assert read_items(as_csv({"Text": f'"{TEXT}"'})).records[0].markup == TEXT
+    assert read_items(as_csv(HUB | {"text": "Anything."})).ignored == ["text"]
+
+
+THEIRS = as_csv({"Title": "Reefs", "Abstract": "Rats slept more.", "Altered abstract": "Rats ran more."})  # fmt: skip
+
+
+def test_other_columns_are_guessed_and_chosen():
+    file = read_items(THEIRS)
+    assert file.unnamed == Unnamed(
+        ["title", "abstract", "altered abstract"],
+        {"altered": "altered abstract", "original": "abstract", "markup": ""},
+    )
+    chosen = {"original": "ABSTRACT", "altered": "Altered_Abstract", "note": "title"}
+    (record,) = read_items(THEIRS, columns=chosen).records
+    assert (record.markup, record.note) == (TEXT, "Reefs")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "words"),
+    [
+        ({"original": "body"}, "no column “body” for original"),
+        ({"original": "abstract", "altered": "Abstract"}, "chosen for two of ours"),
+        ({"text": "abstract"}, "“text” is none of our columns"),
+    ],
+)
+def test_a_choice_that_cannot_be_meant_is_refused(chosen, words):
+    (problem,) = read_items(THEIRS, columns=chosen).problems
+    assert words in problem.message
 
 
 def test_versions_settle_what_markup_leaves_open():
@@ -67,8 +130,8 @@ def test_versions_settle_what_markup_leaves_open():
         (f'a-1,"Rats\u202e {TEXT}",,,,', "markup", ["U+202E RIGHT-TO-LEFT OVERRIDE"]),
         (f'a-1,"Rats\u200b {TEXT}",,,,', "markup", ["U+200B ZERO WIDTH SPACE"]),
         (f'a-1,"{"x" * 100_000} {TEXT}",,,,', "markup", ["100,026 characters", "20,000", "xxx"]),
-        (f'a-1,"{TEXT}"', None, ["2 cells", "6"]),
-        (",,,,,\na,b,c", None, ["empty"]),
+        (f'a-1,"{TEXT}"', None, []),
+        (f'a-1,"{TEXT}",,,,,x', None, ["7 cells", "6"]),
     ],
 )
 def test_what_is_wrong_is_named_by_row_and_column_with_the_words(row, column, words):
@@ -99,11 +162,12 @@ def test_a_name_is_one_line():
         (b"", "empty"),
         (b"\xef\xbb\xbf\n", "empty"),
         (b"PK\x03\x04\x00\x00", "spreadsheet"),
-        ("key,markup\n".encode("utf-16"), "UTF-16"),
+        ("key,markup\n".encode("utf-16") + b"\x00", "no text: byte 0x00"),
         (b"key,markup\na,caf\xe9\n", "byte 0xe9 in line 2, after “key,markup"),
         (b"\x89PNG\r\n\x1a\n\x00", "no text: byte 0x89 in line 1"),
         (b"\xe9key\n", "not UTF-8 text: byte 0xe9 in line 1, at its beginning"),
         (b"key,key,markup\n", "same name: “key”"),
+        (b"key,markup\n", "no row below"),
         (b"title,abstract\na,b\n", "“markup”"),
         (b'[{"markup": "x"}]', "JSONL"),
     ],
@@ -115,7 +179,7 @@ def test_what_is_no_file_of_test_cases_is_refused_in_a_sentence(data, words):
 
 
 def test_each_wrong_line_of_json_is_named():
-    lines = '{\n3\n{"markup": 3.5}\n{"markup": "a", "MARKUP": "b"}\n{"markup": "[[a, b]]"}'
+    lines = '{\n3\n{"markup": [3.5]}\n{"markup": "a", "MARKUP": "b"}\n{"markup": "[[a, b]]"}'
     assert [(p[0], p[1]) for p in problems(lines)] == [(n, None) for n in (1, 2, 3, 4)]
 
 

@@ -64,7 +64,7 @@ def test_there_is_one_document_for_each_number_and_doi(tmp_path: Path):
     [
         ("1,,,T,J,2019,\n", "1,T,,A,B\nx,T,,A,B\n", "text.csv, line 3: “x” is no PMCID."),
         ("1,,,T,J,2019,\n", '1,T,,A,"B\nB"\n2,T,,A,B\n', "text.csv, line 4: metadata.csv has no row for the PMCID 2."),
-        ("1,,,T,J,2019,\n", '1,T,,A,"B\n', "text.csv, after line 1: unexpected end of data."),
+        ("1,,,T,J,2019,\n", '1,T,,A,"B\n', "text.csv, line 2: cannot be read as CSV from here on"),
     ],
 )  # fmt: skip
 def test_a_wrong_row_is_named_by_file_and_line(
@@ -72,7 +72,7 @@ def test_a_wrong_row_is_named_by_file_and_line(
 ):
     with pytest.raises(CorpusError) as raised:
         list(read_pubget(write(tmp_path, metadata, text)))
-    assert str(raised.value) == expected
+    assert str(raised.value).startswith(expected)
 
 
 def read(path: Path, reading: Reading | None = None, skipped: list[str] | None = None) -> list[Document]:  # fmt: skip
@@ -98,11 +98,11 @@ def test_lines_of_documents_are_read_as_they_were_written(tmp_path: Path) -> Non
     assert read(path) == documents
 
 
-@pytest.mark.parametrize(("ending", "comma"), [("csv", ","), ("TSV", "\t")])
+@pytest.mark.parametrize(("ending", "comma"), [("csv", ","), ("csv", ";"), ("TSV", "\t")])
 def test_tables_are_read_by_the_names_of_their_columns(tmp_path: Path, ending: str, comma: str) -> None:  # fmt: skip
-    lines = [comma.join(cells) for cells in (["Abstract", "DOI", "note"], ['"A, ""quoted""\ntext"', "10.1/x", "-"], [], ["Next", "", ""])]  # fmt: skip
+    lines = [comma.join(cells) for cells in (["Abstract", "DOI", "note"], ['"A, ""quoted""\ntext"', "10.1/x", "-"], [], ["Next"])]  # fmt: skip
     path = written(tmp_path / f"t.{ending}", "\ufeff" + "\r\n".join(lines))
-    assert read(path, Reading("Abstract")) == [
+    assert read(path, Reading("abstract")) == [
         Document(f"file:t.{ending}#3", 'A, "quoted"\ntext', doi="10.1/x", source=f"t.{ending}"),
         Document(f"file:t.{ending}#5", "Next", source=f"t.{ending}"),
     ]
@@ -145,8 +145,10 @@ WRONG = {
     "no text": ("a.jsonl", '\n{"abstract": "x", "b": 1}', "a.jsonl, line 2: no text in “text” (there is: abstract, b)"),
     "half a character": ("a.jsonl", '{"text": "\\ud800"}', "line 1: holds half a character"),
     "Latin-1": ("a.jsonl", b'{"text": "x"}\n{"text": "caf\xe9"}\n', "a.jsonl, line 2: is not UTF-8, at byte 14"),
-    "a row of too few cells": ("a.csv", "text,doi\nx\n", "a.csv, line 2: has 1 cells under 2 names"),
-    "a table without the column": ("a.csv", "abstract\nx\n", "a.csv, line 2: no text in “text” (there is: abstract)"),
+    "a row of too many cells": ("a.csv", "text\nx,y\n", "a.csv, line 2: has 2 cells where the header has 1"),
+    "a table without the column": ("a.csv", "abstract\nx\ny\n", "a.csv, line 1: no text in “text” (there is: abstract)"),
+    "PubMed's export": ("a.csv", "PMID,Title,Citation\n1,T,C\n", "a.csv, line 1: PubMed's CSV export holds no abstracts"),
+    "UTF-16": ("a.tsv", "text\nx\n".encode("utf-16"), "a.tsv: is text in UTF-16: save it as UTF-8"),
     "another kind": ("a.docx", "x", "a.docx: is no file of .jsonl"),
 }  # fmt: skip
 
@@ -160,7 +162,7 @@ def test_what_is_wrong_is_named_by_file_and_line(tmp_path: Path, name: str, cont
 
 def test_all_that_is_wrong_is_said_at_once_up_to_a_number(tmp_path: Path) -> None:
     written(tmp_path / "a.jsonl", '[]\n{"text": "x"}\n1\n')
-    written(tmp_path / "b.csv", "doi\nx\n")
+    written(tmp_path / "b.csv", "doi\nx\ny\n")
     with pytest.raises(CorpusError) as raised:
         read(tmp_path)
     assert len(str(raised.value).splitlines()) == 3
